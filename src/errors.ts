@@ -1,0 +1,40 @@
+/**
+ * Every error that an operator or a client can meet stands here once: what it is called, which HTTP
+ * status and which exit code it becomes. Anything else that is thrown is our bug: exit 1, status 500.
+ */
+const kinds = {
+  CONFIG_INVALID: { status: 500, exit: 2 },
+  USAGE: { status: 400, exit: 2 },
+  INVALID_INPUT: { status: 400, exit: 2 },
+  NOT_FOUND: { status: 404, exit: 3 },
+  WRONG_STATE: { status: 409, exit: 3 },
+  STORE_FOREIGN: { status: 500, exit: 1 },
+  STORE_NEWER: { status: 500, exit: 1 },
+  STORE_DAMAGED: { status: 500, exit: 1 },
+  STORE_BUSY: { status: 503, exit: 1 },
+  STORE_FULL: { status: 503, exit: 1 },
+  ORIGIN_UNREACHABLE: { status: 502, exit: 1 },
+  LISTEN_FAILED: { status: 500, exit: 1 },
+  CHECK_FAILED: { status: 500, exit: 1 },
+  WARMUP_FAILED: { status: 500, exit: 1 },
+  INTERRUPTED: { status: 503, exit: 130 },
+} as const
+
+export type ErrorCode = keyof typeof kinds
+
+/** An error with a message for the operator and, where there is one, what to do next. */
+export class PagecacheError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string | null
+  readonly status: number
+  readonly exit: number
+
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'PagecacheError'
+    this.code = code
+    this.hint = options.hint ?? null
+    this.status = kinds[code].status
+    this.exit = kinds[code].exit
+  }
+}

@@ -1,0 +1,86 @@
+import type { Page, PageDraft, PageType } from './page.ts'
+
+/** Which pages an invalidation is about. URLs are canonical and absolute and mean every variant. */
+export type Selection =
+  | { kind: 'all' }
+  | { kind: 'type'; type: PageType }
+  | { kind: 'tags'; tags: readonly string[] }
+  | { kind: 'urls'; urls: readonly string[] }
+
+/**
+ * The moment at which a fetch began. A page that an invalidation selected after that moment is not
+ * stored (ARCHITECTURE.md, invariant "a purge fences").
+ */
+export interface Fence {
+  readonly generation: string
+  readonly sequence: number
+}
+
+export interface TypeCounters {
+  count: number
+  originalSize: number
+  size: number
+  generationMs: number
+  hits: number
+  hitMs: number
+}
+
+export interface PageFilter {
+  type?: PageType
+  tag?: string
+  urlPrefix?: string
+  limit: number
+  offset: number
+}
+
+/** How a hit is told to the store; gathered in memory and handed over in batches. */
+export interface HitCount {
+  page: Page
+  hits: number
+  /** Milliseconds, summed over the hits. */
+  ms: number
+  usedAt: number
+}
+
+/**
+ * Where pages live. Everything in it is disposable; it repairs itself and never hands out a wrong page.
+ * All processes on one store agree: whoever asks sees what was removed anywhere before.
+ */
+export interface PageStore {
+  /**
+   * Takes notice of what other processes removed and tells the listeners. Costs about a microsecond
+   * when nothing happened: called before each use of a memory tier.
+   */
+  poll(): void
+  /** Called (synchronously, before `remove` or `poll` returns) for each removal by any process. */
+  onRemoved(listener: (selection: Selection) => void): void
+  fence(): Fence
+  /** False when an invalidation, whichever, came after the fence. */
+  holds(fence: Fence): boolean
+  /** All live variants under a primary key, newest first. The stored key is compared in full. */
+  find(key: string): Page[]
+  /** All live variants of a canonical URL, for an operator's question. */
+  findByUrl(url: string): Page[]
+  /** The body as stored, verified; null (and the page gone, counted as damaged) when it is missing or altered. */
+  readBody(page: Page): Promise<Buffer | null>
+  /**
+   * Stores a page in place of the variant with the same key, `vary` and `range`. Null where the fence no longer
+   * holds for this page, or where the store cannot take it (disk full, read-only): the visitor is served either way.
+   */
+  put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null>
+  /** Replaces the headers and times of a page after a 304; the body stays. Null as for `put`, or when the page is gone. */
+  freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null>
+  /** Removes pages and fences what is being fetched; resolves to the exact number of pages (files) removed. */
+  remove(selection: Selection): Promise<number>
+  /** Counts what `remove` would take. */
+  count(selection: Selection): Promise<number>
+  recordHits(hits: readonly HitCount[]): void
+  /** O(1): read from counters that are kept with each change. */
+  counters(): Record<PageType, TypeCounters>
+  list(filter: PageFilter): { total: number; items: Page[] }
+  /** Bodies found missing or altered since the process started. */
+  damaged(): number
+  /** Drops pages past any use, bodies without a row, and what a clear left behind. */
+  sweep(): Promise<{ expired: number; orphans: number }>
+  close(): Promise<void>
+}
