@@ -1,15 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
+import { answers, startChild } from './child.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
-const readyWithin = 30_000
-const stopWithin = 15_000
 
 export interface DaemonOptions {
   /** Left in place by `stop()`; without it a temporary directory is made and removed. */
@@ -57,41 +55,33 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   const server = { ...(config['server'] as object | undefined), host: '127.0.0.1', port }
   await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ ...config, server }))
 
-  const env = environment(projectDir, options.env)
-  const [file = process.execPath, ...prefix] = [...(options.prefix ?? []), process.execPath]
-  const child = spawn(file, [...prefix, program, 'serve', ...(options.args ?? [])], { env, cwd: projectDir })
-  const output = gather(child)
-  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
-  // The process that started it may be ended by a failing test run; nothing stays behind then.
-  const reap = () => void child.kill('SIGKILL')
-  process.once('exit', reap)
-  const stop = async () => {
-    child.kill('SIGTERM')
-    const hung = new AbortController()
-    void sleep(stopWithin, undefined, { signal: hung.signal }).then(() => child.kill('SIGKILL'), () => {})
-    const code = await ended
-    hung.abort()
-    process.off('exit', reap)
+  const argv = [...(options.prefix ?? []), process.execPath, program, 'serve', ...(options.args ?? [])] as [string]
+  const discard = async () => {
     if (options.projectDir === undefined) await rm(projectDir, { recursive: true, force: true, maxRetries: 5 })
-    return code
   }
-  try {
-    await untilReady(url, child, output)
-  } catch (error) {
-    await stop()
+  const child = await startChild(argv, {
+    env: environment(projectDir, options.env),
+    cwd: projectDir,
+    ready: () => answers(`${url}/readyz`),
+  }).catch(async (error: unknown) => {
+    await discard()
     throw error
-  }
+  })
   return {
     url,
     host: `127.0.0.1:${port}`,
     port,
-    pid: child.pid ?? 0,
+    pid: child.pid,
     projectDir,
-    logs: output,
+    logs: child.logs,
     run: (...args) => runProgram(args, { projectDir, ...(options.env ? { env: options.env } : {}) }),
-    kill: (signal) => void child.kill(signal),
-    ended,
-    stop,
+    kill: child.kill,
+    ended: child.ended,
+    async stop() {
+      const code = await child.stop()
+      await discard()
+      return code
+    },
   }
 }
 
@@ -126,29 +116,4 @@ export async function freePort(): Promise<number> {
 function environment(projectDir: string, extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(PAGECACHE_|APP_ENV$|NODE_OPTIONS$)/.test(name))
   return { ...Object.fromEntries(inherited), NO_COLOR: '1', PAGECACHE_PROJECT_DIR: projectDir, ...extra }
-}
-
-function gather(child: ChildProcess): () => string {
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
-  }
-  child.on('error', (error) => void (text += `${error}\n`))
-  return () => text
-}
-
-async function untilReady(url: string, child: ChildProcess, logs: () => string): Promise<void> {
-  const deadline = performance.now() + readyWithin
-  while (performance.now() < deadline) {
-    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
-      throw new Error(`serve ended before it was ready (exit ${child.exitCode ?? child.signalCode}):\n${logs()}`)
-    }
-    const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
-      async (answer) => (await answer.text(), answer.status === 200),
-      () => false,
-    )
-    if (ready) return
-    await sleep(25)
-  }
-  throw new Error(`serve was not ready within ${readyWithin / 1000} s:\n${logs()}`)
 }

@@ -12,7 +12,7 @@ export interface SeenRequest {
   rawHeaders: readonly (readonly [name: string, value: string])[]
   /** Lower-case names; repeated lines joined with a comma. */
   headers: Readonly<Record<string, string>>
-  /** Filled while the body arrives; complete once the reply was sent by `Reply` or `readBody` resolved. */
+  /** The whole body where a prepared reply answered; a function reads it itself (`readBody`). */
   body: Buffer
   at: number
 }

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A program that a test started and that must not outlive it. */
+export interface Child {
+  pid: number
+  /** Standard output and standard error so far. */
+  logs(): string
+  /** Whether it has gone. */
+  gone(): boolean
+  /** Resolves when it has gone, whoever ended it: its exit code, null after a signal. */
+  ended: Promise<number | null>
+  kill(signal: NodeJS.Signals): void
+  /** Sends the signal (SIGTERM), then SIGKILL after 15 s; resolves to the exit code. Harmless when it has gone already. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+const stopWithin = 15_000
+
+/** Starts a program; `ready` is asked every 25 ms until it says so. Throws with the program's log where it ends or 30 s pass before that. */
+export async function startChild(
+  argv: readonly [string, ...string[]],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; ready(logs: string): boolean | Promise<boolean>; within?: number },
+): Promise<Child> {
+  const [file, ...args] = argv
+  const { ready, within = 30_000, ...spawnOptions } = options
+  const child = spawn(file, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  let gone = false
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
+  const ended = new Promise<number | null>((resolve) => {
+    const end = (code: number | null) => {
+      gone = true
+      resolve(code)
+    }
+    child.once('error', (error) => {
+      text += `${error}\n`
+      if (child.pid === undefined) end(null)
+    })
+    child.once('close', end)
+  })
+  // The process that started it may be ended by a failing test run; nothing stays behind then.
+  const reap = () => void child.kill('SIGKILL')
+  process.once('exit', reap)
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (!gone) child.kill(signal)
+    const exited = new AbortController()
+    void sleep(stopWithin, undefined, { signal: exited.signal }).then(reap, () => {})
+    const code = await ended
+    exited.abort()
+    process.off('exit', reap)
+    return code
+  }
+  const deadline = performance.now() + within
+  while (!(await ready(text))) {
+    const late = performance.now() > deadline
+    if (!gone && !late) {
+      await sleep(25)
+      continue
+    }
+    const code = await stop()
+    throw new Error(`${argv.join(' ')} ${late ? `was not ready within ${within / 1000} s` : `ended (${code}) before it was ready`}:\n${text}`)
+  }
+  return { pid: child.pid ?? 0, logs: () => text, gone: () => gone, ended, kill: (signal) => void child.kill(signal), stop }
+}
+
+/** Whether an HTTP server answers this URL with the status. */
+export async function answers(url: string, status = 200): Promise<boolean> {
+  return await fetch(url, { signal: AbortSignal.timeout(2_000), redirect: 'manual' }).then(
+    async (response) => (await response.arrayBuffer(), response.status === status),
+    () => false,
+  )
+}
