@@ -17,6 +17,25 @@ export interface Child {
 
 const stopWithin = 15_000
 
+/** Process groups that still run: a killed nginx or PHP master would leave its workers behind. */
+const groups = new Set<number>()
+
+function killGroup(pid: number | undefined): void {
+  // Group 0 would be our own.
+  if (!pid) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has gone already.
+  }
+}
+
+process.once('exit', () => groups.forEach((pid) => killGroup(pid)))
+for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]] as const) {
+  // Without a handler a signal ends the process with no `exit` event, and the children live on.
+  process.once(signal, () => process.exit(code))
+}
+
 /** Starts a program; `ready` is asked every 25 ms until it says so. Throws with the program's log where it ends or 30 s pass before that. */
 export async function startChild(
   argv: readonly [string, ...string[]],
@@ -24,31 +43,31 @@ export async function startChild(
 ): Promise<Child> {
   const [file, ...args] = argv
   const { ready, within = 30_000, ...spawnOptions } = options
-  const child = spawn(file, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(file, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  if (child.pid !== undefined) groups.add(child.pid)
   let text = ''
   let gone = false
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
   const ended = new Promise<number | null>((resolve) => {
     const end = (code: number | null) => {
       gone = true
+      if (child.pid !== undefined) groups.delete(child.pid)
       resolve(code)
     }
     child.once('error', (error) => {
       text += `${error}\n`
       if (child.pid === undefined) end(null)
     })
+    // Workers that outlive their master hold its output open: without this there would be no `close`.
+    child.once('exit', () => killGroup(child.pid))
     child.once('close', end)
   })
-  // The process that started it may be ended by a failing test run; nothing stays behind then.
-  const reap = () => void child.kill('SIGKILL')
-  process.once('exit', reap)
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     if (!gone) child.kill(signal)
     const exited = new AbortController()
-    void sleep(stopWithin, undefined, { signal: exited.signal }).then(reap, () => {})
+    void sleep(stopWithin, undefined, { signal: exited.signal }).then(() => killGroup(child.pid), () => {})
     const code = await ended
     exited.abort()
-    process.off('exit', reap)
     return code
   }
   const deadline = performance.now() + within

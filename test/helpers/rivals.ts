@@ -1,0 +1,133 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { answers, startChild, type Child } from './child.ts'
+import { freePort } from './daemon.ts'
+
+/** Another cache before the same origin, on 127.0.0.1 and with all its files in a temporary directory. */
+export interface Rival {
+  url: string
+  port: number
+  pid: number
+  logs(): string
+  stop(): Promise<void>
+}
+
+export interface RivalOptions {
+  /** `host:port` of the origin. */
+  origin: string
+  /** A path that the origin answers with 200, asked to learn that the rival is up. */
+  probe: string
+  /** Put before the program, for example `['taskset', '-c', '0']`. */
+  prefix?: readonly string[]
+}
+
+/** Whether a program is installed; `/usr/sbin` is looked into, where `PATH` may leave it out. */
+export function installed(program: string): boolean {
+  const path = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`
+  return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: path } }).status === 0
+}
+
+/** Cookies that only scripts in the browser read: a shop's proxy takes them out before it looks for a session. */
+const analyticsCookies = '(_ga|_gid|_gcl|_fbp|_hj|utm)[A-Za-z0-9_]*'
+
+/** Varnish as a shop runs it: analytics cookies dropped, other cookies pass, all else left to the built-in VCL. */
+export async function startVarnish(options: RivalOptions & { vcl?: string }): Promise<Rival> {
+  const [host, originPort] = options.origin.split(':')
+  const vcl = `vcl 4.1;
+${options.vcl ?? ''}
+backend default { .host = "${host}"; .port = "${originPort}"; }
+sub vcl_recv {
+  if (req.http.Cookie) {
+    set req.http.Cookie = regsuball(req.http.Cookie, "(^|; ?)${analyticsCookies}=[^;]*", "");
+    set req.http.Cookie = regsub(req.http.Cookie, "^[; ]+", "");
+    if (req.http.Cookie == "") { unset req.http.Cookie; }
+  }
+}
+`
+  return await startRival('varnish', options, async (directory, port) => {
+    await writeFile(join(directory, 'shop.vcl'), vcl)
+    const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,128m', '-j', 'none', '-T', 'none']
+    return ['varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings]
+  })
+}
+
+/** nginx proxy_cache as a shop runs it: one worker, open_file_cache, the session cookie bypasses, gzip and identity kept apart by the origin's Vary. */
+export async function startNginx(options: RivalOptions): Promise<Rival> {
+  return await startRival('nginx', options, async (directory, port) => {
+    await mkdir(join(directory, 'logs'))
+    const configuration = join(directory, 'nginx.conf')
+    await writeFile(configuration, nginxConfiguration(directory, port, options.origin))
+    return ['nginx', '-p', directory, '-c', configuration, '-e', join(directory, 'logs/error.log')]
+  })
+}
+
+function nginxConfiguration(directory: string, port: number, origin: string): string {
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `  ${name}_temp_path ${directory}/${name};`)
+  // The workers of a master that is root would be nobody, who may not enter the directory.
+  const user = process.getuid?.() === 0 ? 'user root;\n' : ''
+  return `${user}daemon off;
+worker_processes 1;
+pid ${directory}/nginx.pid;
+error_log ${directory}/logs/error.log;
+events { worker_connections 1024; }
+http {
+${places.join('\n')}
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_requests 100000000;
+  open_file_cache max=10000 inactive=60s;
+  open_file_cache_valid 60s;
+  open_file_cache_min_uses 1;
+  proxy_cache_path ${directory}/cache levels=1:2 keys_zone=shop:16m max_size=512m inactive=1h use_temp_path=off;
+  map $http_accept_encoding $coding { default ""; "~gzip" "gzip"; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://${origin};
+      proxy_http_version 1.1;
+      proxy_set_header Host $http_host;
+      proxy_set_header Accept-Encoding $coding;
+      proxy_cache shop;
+      proxy_cache_key $scheme$http_host$request_uri;
+      proxy_cache_lock on;
+      proxy_cache_bypass $cookie_session;
+      proxy_no_cache $cookie_session;
+      add_header X-Cache $upstream_cache_status;
+    }
+  }
+}
+`
+}
+
+async function startRival(
+  name: string,
+  options: RivalOptions,
+  prepare: (directory: string, port: number) => Promise<readonly string[]>,
+): Promise<Rival> {
+  const directory = await mkdtemp(join(tmpdir(), `${name}-`))
+  const discard = () => rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  let child: Child
+  try {
+    const argv = [...(options.prefix ?? []), ...(await prepare(directory, port))] as [string]
+    const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
+    child = await startChild(argv, { cwd: directory, env, ready: () => answers(url + options.probe) })
+  } catch (error) {
+    await discard()
+    throw error
+  }
+  return {
+    url,
+    port,
+    pid: child.pid,
+    logs: child.logs,
+    async stop() {
+      await child.stop()
+      await discard()
+    },
+  }
+}
