@@ -1,0 +1,56 @@
+import { PagecacheError } from '../errors.ts'
+
+/** True for an error that another connection's lock caused: the same statement may work a moment later. */
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+}
+
+/** What SQLite threw, as an error of ours; anything that is no fault of the database comes back as it is. */
+export function toRecordsError(error: unknown, file: string): unknown {
+  const code = codeOf(error)
+  if (isBusy(error)) return busy(file, error)
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return damaged(file, messageOf(error), error)
+  if (/^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|NOLFS)/.test(code)) return unwritable(file, error)
+  return error
+}
+
+export function busy(file: string, cause: unknown): PagecacheError {
+  return new PagecacheError('STORE_BUSY', `${file} is locked by another process`, {
+    hint: 'Try again; if it stays locked, find out which process holds the file open.',
+    cause,
+  })
+}
+
+export function damaged(file: string, what: string, cause?: unknown): PagecacheError {
+  return new PagecacheError('STORE_DAMAGED', `${file} is damaged: ${what}`, {
+    hint: 'Stop every process that uses it and restore it from a backup. Without one, move it and its -wal and -shm files away: the next start begins with empty records.',
+    cause,
+  })
+}
+
+export function foreign(file: string, what: string): PagecacheError {
+  return new PagecacheError('STORE_FOREIGN', `${file} ${what}`, {
+    hint: 'It is left as it is. Move it away, restore the right file from a backup, or choose another project directory.',
+  })
+}
+
+export function newer(file: string, version: number, known: number): PagecacheError {
+  return new PagecacheError('STORE_NEWER', `${file} was written by a newer pagecache (records version ${version}; this one knows ${known})`, {
+    hint: 'Install that version again, or restore the records from a backup made before the upgrade.',
+  })
+}
+
+export function unwritable(file: string, cause: unknown): PagecacheError {
+  return new PagecacheError('STORE_FULL', `${file} cannot be used: ${messageOf(cause)}`, {
+    hint: 'Check the free space, the free inodes and the permissions of its directory.',
+    cause,
+  })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

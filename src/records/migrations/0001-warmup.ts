@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import type { Migration } from '../migrate.ts'
+
+/** Warmup runs, the batches that they are worked in, and the URLs that could not be warmed. */
+export const warmup: Migration = {
+  name: '0001-warmup',
+  async up(db) {
+    await db.schema
+      .createTable('warmup_runs')
+      .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('sales_channel_id', 'text')
+      .addColumn('batch_size', 'integer', (column) => column.notNull())
+      .addColumn('force', 'integer', (column) => column.notNull())
+      .addColumn('total_urls', 'integer', (column) => column.notNull())
+      .addColumn('processed_urls', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('skipped_urls', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('failed_urls', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('message', 'text')
+      .addColumn('discovery', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addColumn('finished_at', 'bigint')
+      .execute()
+
+    await db.schema
+      .createTable('warmup_batches')
+      .addColumn('run_id', 'text', (column) => column.notNull().references('warmup_runs.id').onDelete('cascade'))
+      .addColumn('number', 'integer', (column) => column.notNull())
+      .addColumn('sales_channel_id', 'text', (column) => column.notNull())
+      .addColumn('urls', 'text', (column) => column.notNull())
+      .addColumn('size', 'integer', (column) => column.notNull())
+      .addColumn('done', 'text', (column) => column.notNull().defaultTo(''))
+      .addColumn('in_hand', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('lease', 'text')
+      .addColumn('leased_until', 'bigint')
+      .addColumn('finished_at', 'bigint')
+      .addPrimaryKeyConstraint('warmup_batches_key', ['run_id', 'number'])
+      .execute()
+
+    // Finished batches leave this index: claiming the next one never reads past what is done.
+    await db.schema
+      .createIndex('warmup_batches_open')
+      .on('warmup_batches')
+      .columns(['run_id', 'sales_channel_id', 'number'])
+      .where(sql.ref('finished_at'), 'is', null)
+      .execute()
+
+    await db.schema
+      .createTable('warmup_failures')
+      .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('run_id', 'text', (column) => column.notNull().references('warmup_runs.id').onDelete('cascade'))
+      .addColumn('url', 'text', (column) => column.notNull())
+      .addColumn('variant', 'integer', (column) => column.notNull())
+      .addColumn('status', 'integer')
+      .addColumn('error', 'text', (column) => column.notNull())
+      .addColumn('attempts', 'integer', (column) => column.notNull())
+      .addColumn('at', 'bigint', (column) => column.notNull())
+      .execute()
+    await db.schema.createIndex('warmup_failures_of_run').on('warmup_failures').columns(['run_id', 'id']).execute()
+  },
+}

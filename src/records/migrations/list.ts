@@ -1,0 +1,5 @@
+import type { Migration } from '../migrate.ts'
+import { warmup } from './0001-warmup.ts'
+
+/** Append only: a database's version is the number of these steps that it has seen. */
+export const migrations: readonly Migration[] = [warmup]

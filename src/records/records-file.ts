@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { damaged, foreign, toRecordsError, unwritable } from './faults.ts'
+
+export const fileName = 'records.sqlite'
+
+/** Written into every database of ours ("pgcr"), so that a database of another program is never taken for it. */
+export const applicationId = 0x70_67_63_72
+
+const magic = Buffer.from('SQLite format 3\0')
+const headerLength = 100
+const applicationIdAt = 68
+const unfinished = `${fileName}.new-`
+/** A database takes milliseconds to make: what is older was left by a process that died over it. */
+const unfinishedFor = 60_000
+
+/**
+ * Makes sure that the directory (mode 0700) holds a database of ours (mode 0600) and returns its path. What
+ * is there is judged by its first bytes, before SQLite touches it. A new one is made beside it under another
+ * name and linked into place complete: so a file without content never was ours to begin with, and of two
+ * processes that start at once one makes it and both use it.
+ *
+ * @throws STORE_FOREIGN, STORE_DAMAGED, STORE_FULL
+ */
+export function ensureRecordsFile(directory: string, now: () => number): string {
+  const file = join(directory, fileName)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    removeUnfinished(directory, now())
+    if (!existsSync(file)) create(directory, file)
+  } catch (error) {
+    throw isSystemError(error) ? unwritable(file, error) : toRecordsError(error, file)
+  }
+  assertOurs(file)
+  return file
+}
+
+function create(directory: string, file: string): void {
+  // A log without its database is the rest of a lost one; SQLite would play it into the new file.
+  if (isFilled(`${file}-wal`) && !existsSync(file)) {
+    throw damaged(file, 'the file is missing, but its log (-wal) is there')
+  }
+  const temporary = join(directory, `${unfinished}${process.pid}-${randomBytes(4).toString('hex')}`)
+  try {
+    closeSync(openSync(temporary, 'wx', 0o600))
+    const database = new Database(temporary)
+    database.pragma(`application_id = ${applicationId}`)
+    database.pragma('journal_mode = WAL')
+    database.close()
+    linkSync(temporary, file)
+    syncDirectory(directory)
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'EEXIST') throw error
+  } finally {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(temporary + suffix, { force: true })
+  }
+}
+
+function assertOurs(file: string): void {
+  const header = Buffer.alloc(headerLength)
+  const descriptor = openForReading(file)
+  const read = readSync(descriptor, header, 0, headerLength, 0)
+  closeSync(descriptor)
+  if (read === 0) throw damaged(file, 'the file is empty')
+  if (read < headerLength || !header.subarray(0, magic.length).equals(magic)) throw foreign(file, 'is no SQLite database')
+  if (header.readUInt32BE(applicationIdAt) !== applicationId) throw foreign(file, 'is a database of another program')
+}
+
+function openForReading(file: string): number {
+  try {
+    return openSync(file, 'r')
+  } catch (error) {
+    throw unwritable(file, error)
+  }
+}
+
+function removeUnfinished(directory: string, now: number): void {
+  for (const name of readdirSync(directory)) {
+    if (!name.startsWith(unfinished)) continue
+    const path = join(directory, name)
+    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+    if (made !== undefined && now - made > unfinishedFor) rmSync(path, { force: true })
+  }
+}
+
+function isFilled(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
+}
+
+/** The name in the directory is durable only when the directory is. */
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
+}

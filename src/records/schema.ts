@@ -1,0 +1,56 @@
+/** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
+export interface RecordsSchema {
+  warmup_runs: WarmupRunRow
+  warmup_batches: WarmupBatchRow
+  warmup_failures: WarmupFailureRow
+}
+
+export type WarmupStatus = 'running' | 'paused' | 'completed' | 'cancelled' | 'failed'
+
+/** `checked_urls` is no column: it is what is done plus what the batches have in hand (src/warmup/progress.ts). */
+export interface WarmupRunRow {
+  id: string
+  status: WarmupStatus
+  sales_channel_id: string | null
+  batch_size: number
+  force: number
+  total_urls: number
+  processed_urls: number
+  skipped_urls: number
+  failed_urls: number
+  message: string | null
+  /** What discovery found and left out, as JSON. */
+  discovery: string
+  created_at: number
+  updated_at: number
+  finished_at: number | null
+}
+
+export interface WarmupBatchRow {
+  run_id: string
+  number: number
+  sales_channel_id: string
+  /** JSON list of absolute URLs. */
+  urls: string
+  size: number
+  /** One bit for each URL that is done, base64, lowest bit first. */
+  done: string
+  /** URLs that the lease's holder has taken up and not finished. */
+  in_hand: number
+  /** Who works on it; results under another lease are refused. */
+  lease: string | null
+  leased_until: number | null
+  finished_at: number | null
+}
+
+export interface WarmupFailureRow {
+  id: string
+  run_id: string
+  url: string
+  /** Which configured variant failed, counted from 0. */
+  variant: number
+  status: number | null
+  error: string
+  attempts: number
+  at: number
+}

@@ -1,0 +1,107 @@
+import type Database from 'better-sqlite3'
+import {
+  CompiledQuery,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+} from 'kysely'
+import { toRecordsError } from './faults.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+
+/**
+ * Kysely's SQLite dialect over one better-sqlite3 connection, different from the one that comes with
+ * Kysely in three points: a transaction begins as BEGIN IMMEDIATE (a deferred one that turns from reading
+ * to writing fails at once where another process wrote in between); a lock is waited for without blocking
+ * the event loop; faults of the file are thrown as errors of ours.
+ */
+export function sqliteDialect(database: Database.Database, file: string): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new SqliteDriver(database, file),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly #database: Database.Database
+  readonly #connection: SqliteConnection
+
+  constructor(database: Database.Database, file: string) {
+    this.#database = database
+    this.#connection = new SqliteConnection(database, file)
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('BEGIN IMMEDIATE'))
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('COMMIT'))
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    // A full disk or an I/O error has rolled back already; ROLLBACK would hide that error behind its own.
+    if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('ROLLBACK'))
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    this.#database.close()
+  }
+}
+
+/** Statements kept prepared; the program has a few dozen, and a few more where lists of values differ in length. */
+const statementLimit = 200
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #database: Database.Database
+  readonly #file: string
+  readonly #statements = new Map<string, Database.Statement>()
+
+  constructor(database: Database.Database, file: string) {
+    this.#database = database
+    this.#file = file
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    try {
+      return await retryWhileBusy(() => this.#run<R>(query))
+    } catch (error) {
+      throw toRecordsError(error, this.#file)
+    }
+  }
+
+  // oxlint-disable-next-line require-yield
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('Records are read in pages: an open cursor would hold back every checkpoint')
+  }
+
+  #run<R>(query: CompiledQuery): QueryResult<R> {
+    const statement = this.#prepare(query.sql)
+    if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
+    const { changes } = statement.run(query.parameters)
+    return { rows: [], numAffectedRows: BigInt(changes) }
+  }
+
+  #prepare(text: string): Database.Statement {
+    let statement = this.#statements.get(text)
+    if (!statement) {
+      statement = this.#database.prepare(text)
+      if (this.#statements.size >= statementLimit) this.#statements.clear()
+      this.#statements.set(text, statement)
+    }
+    return statement
+  }
+}

@@ -1,0 +1,228 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { PagecacheError } from '../../src/errors.ts'
+import { openRecords, type Records } from '../../src/records/open.ts'
+import { migrations } from '../../src/records/migrations/list.ts'
+import type { Migration } from '../../src/records/migrate.ts'
+
+const script = join(import.meta.dirname, 'open-in-child.ts')
+let root: string
+let directory: string
+let file: string
+const opened: Records[] = []
+const children: ChildProcess[] = []
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'pagecache-records-'))
+  directory = join(root, 'var/data/prod')
+  file = join(directory, 'records.sqlite')
+})
+
+afterEach(async () => {
+  for (const records of opened.splice(0)) await records.close()
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  rmSync(root, { recursive: true, force: true })
+})
+
+async function open(options: { migrations?: readonly Migration[] } = {}): Promise<Records> {
+  const records = await openRecords({ directory, now: Date.now, ...options })
+  opened.push(records)
+  return records
+}
+
+async function make(): Promise<void> {
+  const records = await openRecords({ directory, now: Date.now })
+  await records.close()
+}
+
+function startChild(mode: string): ChildProcess {
+  const child = spawn(process.execPath, [script, directory, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
+  children.push(child)
+  return child
+}
+
+async function says(child: ChildProcess, word: string): Promise<void> {
+  let text = ''
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    text += String(chunk)
+    if (text.includes(word)) return
+  }
+  throw new Error(`The child ended after ${JSON.stringify(text)}`)
+}
+
+async function refusal(): Promise<PagecacheError> {
+  const error = await open().then(
+    () => new Error('It was opened'),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(PagecacheError)
+  return error as PagecacheError
+}
+
+describe('a new database', () => {
+  test('is ours, up to date, in WAL mode and for its owner alone', async () => {
+    const { db } = await open()
+    const pragma = async (name: string) => Object.values((await sql<Record<string, unknown>>`PRAGMA ${sql.raw(name)}`.execute(db)).rows[0]!)[0]
+    expect(await pragma('application_id')).toBe(0x70_67_63_72)
+    expect(await pragma('user_version')).toBe(migrations.length)
+    expect(await pragma('journal_mode')).toBe('wal')
+    expect(await pragma('synchronous')).toBe(2)
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    await db.insertInto('warmup_runs').values(run('a')).execute()
+    for (const name of readdirSync(directory)) expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
+  })
+
+  test('keeps its rows over a second start', async () => {
+    const first = await openRecords({ directory, now: Date.now })
+    await first.db.insertInto('warmup_runs').values(run('a')).execute()
+    await first.close()
+    const { db } = await open()
+    expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([{ id: 'a' }])
+  })
+
+  test('what a process left that died over making one is removed after a minute', async () => {
+    await make()
+    const old = join(directory, 'records.sqlite.new-1-aaaa')
+    const recent = join(directory, 'records.sqlite.new-2-bbbb')
+    writeFileSync(old, 'x')
+    writeFileSync(recent, 'x')
+    utimesSync(old, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000))
+    await open()
+    expect(readdirSync(directory).filter((name) => name.includes('.new-'))).toEqual(['records.sqlite.new-2-bbbb'])
+  })
+
+  test('eight processes that start at once agree on one', async () => {
+    const codes = await Promise.all(Array.from({ length: 8 }, async () => (await once(startChild('plain'), 'exit'))[0] as number))
+    expect(codes).toEqual(Array.from({ length: 8 }, () => 0))
+    const { db, check } = await open()
+    expect(await check()).toEqual([])
+    expect(await db.selectFrom('warmup_runs').selectAll().execute()).toEqual([])
+    expect(readdirSync(directory).filter((name) => name.includes('.new-'))).toEqual([])
+  })
+})
+
+describe('a file that is not to be trusted is refused and left as it is', () => {
+  const cases: { title: string; code: string; spoil: () => void }[] = [
+    { title: 'empty', code: 'STORE_DAMAGED', spoil: () => truncateSync(file, 0) },
+    { title: 'no database', code: 'STORE_FOREIGN', spoil: () => writeFileSync(file, 'a shopping list\n'.repeat(40)) },
+    { title: 'shorter than a header', code: 'STORE_FOREIGN', spoil: () => writeFileSync(file, 'SQLite format 3\0') },
+    { title: 'a database of another program', code: 'STORE_FOREIGN', spoil: () => pragma('application_id = 42') },
+    { title: 'newer', code: 'STORE_NEWER', spoil: () => pragma(`user_version = ${migrations.length + 1}`) },
+    { title: 'cut off', code: 'STORE_DAMAGED', spoil: () => truncateSync(file, statSync(file).size - 4096) },
+    { title: 'overwritten in a table', code: 'STORE_DAMAGED', spoil: () => overwrite(2) },
+    { title: 'overwritten in the schema', code: 'STORE_DAMAGED', spoil: () => overwrite(0) },
+    { title: 'lost, with its log left behind', code: 'STORE_DAMAGED', spoil: () => (rmSync(file), writeFileSync(`${file}-wal`, 'frames')) },
+  ]
+
+  test.each(cases)('$title', async ({ code, spoil }) => {
+    await make()
+    spoil()
+    const before = bytes()
+    const error = await refusal()
+    expect(error.code).toBe(code)
+    expect(error.message).toContain(file)
+    expect(error.hint).not.toBeNull()
+    expect(bytes()).toEqual(before)
+  })
+
+  function bytes(): Buffer | null {
+    return statSync(file, { throwIfNoEntry: false }) ? readFileSync(file) : null
+  }
+
+  function pragma(text: string): void {
+    const database = new Database(file)
+    database.pragma(text)
+    database.pragma('wal_checkpoint(TRUNCATE)')
+    database.close()
+  }
+
+  function overwrite(page: number): void {
+    const content = readFileSync(file)
+    content.fill(0xa5, page * 4096 + (page === 0 ? 100 : 0), (page + 1) * 4096)
+    writeFileSync(file, content)
+  }
+})
+
+test('a directory that cannot be written is said in words', async () => {
+  writeFileSync(join(root, 'var'), 'in the way')
+  const error = await refusal()
+  expect(error.code).toBe('STORE_FULL')
+  chmodSync(join(root, 'var'), 0o600)
+})
+
+test('a process killed in the middle of a migration leaves the version before it', async () => {
+  const child = startChild('stuck')
+  await says(child, 'in the middle')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const step: Migration = {
+    name: 'step',
+    up: async (db) => void (await db.schema.createTable('half_done').addColumn('id', 'integer').execute()),
+  }
+  const { db, check } = await open({ migrations: [...migrations, step] })
+  expect(await check()).toEqual([])
+  const { rows } = await sql<{ user_version: number }>`PRAGMA user_version`.execute(db)
+  expect(rows[0]?.user_version).toBe(migrations.length + 1)
+})
+
+describe('while another process holds the lock', () => {
+  test('a caller waits, is told after five seconds, and the event loop goes on', async () => {
+    const { db } = await open()
+    const child = startChild('lock')
+    await says(child, 'locked')
+    const gaps = measureGaps()
+    const error = await db.insertInto('warmup_runs').values(run('a')).execute().then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    expect(gaps.stop()).toBeLessThan(100)
+    expect(error).toMatchObject({ code: 'STORE_BUSY', status: 503 })
+    expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([])
+  }, 20_000)
+
+  test('a caller gets through as soon as the lock is gone', async () => {
+    const { db } = await open()
+    const child = startChild('lock')
+    await says(child, 'locked')
+    const written = db.insertInto('warmup_runs').values(run('a')).execute()
+    child.stdin!.write('go\n')
+    await written
+    expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([{ id: 'a' }])
+  })
+})
+
+function measureGaps(): { stop(): number } {
+  let last = performance.now()
+  let largest = 0
+  const timer = setInterval(() => {
+    const now = performance.now()
+    largest = Math.max(largest, now - last)
+    last = now
+  }, 10)
+  return { stop: () => (clearInterval(timer), largest) }
+}
+
+function run(id: string) {
+  return {
+    id,
+    status: 'running' as const,
+    sales_channel_id: null,
+    batch_size: 50,
+    force: 0,
+    total_urls: 0,
+    processed_urls: 0,
+    skipped_urls: 0,
+    failed_urls: 0,
+    message: null,
+    discovery: '{}',
+    created_at: 1,
+    updated_at: 1,
+    finished_at: null,
+  }
+}
