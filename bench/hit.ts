@@ -1,0 +1,113 @@
+/**
+ * The claim: a stored page leaves one core as often as Varnish, nginx or a bare node:http server could send it.
+ *
+ *   npx node bench/hit.ts [--rounds 5] [--seconds 2] [--connections 32] [--only ours,nginx] [--json]
+ *
+ * One server on core 0 at a time is put under load from core 1, in turns; medians. Without `--json` a table.
+ */
+import { parseArgs } from 'node:util'
+import { leaveServerCore, watchServerCore } from './lib/cores.ts'
+import { browserHeaders } from './lib/browser.ts'
+import { contenderNames, startContenders, type Coding, type Contender } from './lib/contenders.ts'
+import { startSampleShop } from './lib/shop.ts'
+import { median } from './lib/statistics.ts'
+import { verifyHit } from './lib/verify.ts'
+import { load } from './lib/wrk.ts'
+import type { Origin } from '../test/helpers/origin.ts'
+
+interface Mode {
+  coding: Coding
+  cookie: boolean
+}
+
+interface Row extends Mode {
+  /** Median requests per second by contender. */
+  rate: Record<string, number>
+  /** Ours as a multiple of each rival. */
+  ratio: Record<string, number>
+}
+
+/** What is asked of us now, as a multiple of the rival. */
+const goals: Record<Coding, Record<string, number>> = {
+  gzip: { varnish: 1, node: 0.85 },
+  identity: { varnish: 3, node: 0.85 },
+}
+const modes: Mode[] = (['gzip', 'identity'] as const).flatMap((coding) => [false, true].map((cookie) => ({ coding, cookie })))
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '32' },
+    only: { type: 'string', default: contenderNames.join(',') },
+    json: { type: 'boolean', default: false },
+  },
+})
+const only = values.only.split(',')
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+const connections = Number(values.connections)
+
+leaveServerCore()
+const origin = await startSampleShop()
+const { contenders, missing } = await startContenders(origin, contenderNames.filter((name) => only.includes(name)))
+try {
+  for (const name of missing) console.error(`${name} is not installed: no comparison with it`)
+  const rows: Row[] = []
+  for (const mode of modes) rows.push(await measure(mode, contenders, origin))
+  if (values.json) console.log(JSON.stringify({ rounds, seconds, connections, rows }))
+  else print(rows)
+} finally {
+  await Promise.all(contenders.map((contender) => contender.stop()))
+  await origin.stop()
+}
+
+async function measure(mode: Mode, contenders: readonly Contender[], origin: Origin): Promise<Row> {
+  const headers = browserHeaders({ gzip: mode.coding === 'gzip', cookie: mode.cookie })
+  const rates: Record<string, number[]> = {}
+  for (const contender of contenders) {
+    await verifyHit(contender, mode.coding, headers, origin)
+    // Not counted: compilers and caches get warm.
+    await load({ url: contender.url(mode.coding), headers, connections, seconds: 1 })
+  }
+  const asked = origin.hits()
+  for (let round = 1; round <= rounds; round++) {
+    for (const contender of contenders) {
+      const busy = watchServerCore()
+      const result = await load({ url: contender.url(mode.coding), headers, connections, seconds })
+      ;(rates[contender.name] ??= []).push(result.requestsPerSecond)
+      const rate = Math.round(result.requestsPerSecond)
+      // A server's core that idles means that the load, and not the server, was the limit.
+      const share = `core ${Math.round(busy() * 100)} % busy`
+      console.error(`${title(mode)}, round ${round}: ${contender.name} ${rate}/s, ${Math.round(result.bytesPerRequest)} bytes each, ${share}`)
+    }
+  }
+  if (origin.hits() !== asked) throw new Error(`${title(mode)}: the origin was asked ${origin.hits() - asked} times while hits were measured`)
+  const rate = Object.fromEntries(Object.entries(rates).map(([name, values]) => [name, median(values)]))
+  const { ours, ...rivals } = rate
+  const ratio = ours === undefined ? {} : Object.fromEntries(Object.entries(rivals).map(([name, value]) => [name, ours / value]))
+  return { ...mode, rate, ratio }
+}
+
+function title({ coding, cookie }: Mode): string {
+  return `${coding === 'gzip' ? 'compressed' : 'identity'}${cookie ? ', with cookies' : ''}`
+}
+
+function print(rows: readonly Row[]): void {
+  const names = Object.keys(rows[0]?.rate ?? {})
+  const rivals = Object.keys(rows[0]?.ratio ?? {})
+  const columns = ['requests a second, one core', ...names, ...rivals.map((name) => `ours ÷ ${name}`)]
+  console.log(`| ${columns.join(' | ')} |`)
+  console.log(`|${'---|'.repeat(columns.length)}`)
+  for (const row of rows) {
+    const rates = names.map((name) => Math.round(row.rate[name] ?? 0))
+    console.log(`| ${[title(row), ...rates, ...rivals.map((name) => row.ratio[name]?.toFixed(2))].join(' | ')} |`)
+  }
+  console.log('')
+  for (const row of rows) {
+    for (const [name, goal] of Object.entries(goals[row.coding])) {
+      const ratio = row.ratio[name]
+      if (ratio !== undefined) console.log(`${title(row)}: ${ratio.toFixed(2)} of ${name}, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
+    }
+  }
+}

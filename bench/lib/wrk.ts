@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { onLoadCore } from './cores.ts'
+
+export interface Load {
+  url: string
+  headers: Readonly<Record<string, string>>
+  connections: number
+  seconds: number
+}
+
+export interface LoadResult {
+  requestsPerSecond: number
+  bytesPerRequest: number
+  /** Milliseconds. */
+  p50: number
+  p99: number
+}
+
+interface Summary {
+  requests: number
+  bytes: number
+  microseconds: number
+  p50: number
+  p99: number
+  failures: number
+}
+
+/** wrk's own text rounds; its script interface has the counts. */
+const script = `done = function(summary, latency)
+  local e = summary.errors
+  io.write(string.format('\\n{"requests":%d,"bytes":%d,"microseconds":%d,"p50":%d,"p99":%d,"failures":%d}\\n',
+    summary.requests, summary.bytes, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.connect + e.read + e.write + e.status + e.timeout))
+end
+`
+
+/** Puts wrk with one thread on a URL from the load's core. Throws when any request failed: a failure is cheap and would count as fast. */
+export async function load({ url, headers, connections, seconds }: Load): Promise<LoadResult> {
+  const directory = mkdtempSync(join(tmpdir(), 'wrk-'))
+  try {
+    const file = join(directory, 'done.lua')
+    writeFileSync(file, script)
+    const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+    const [taskset, ...pinned] = onLoadCore
+    const argv = [...pinned, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', file, ...lines, url]
+    const { stdout } = await promisify(execFile)(taskset, argv)
+    const summary = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Summary
+    if (summary.failures > 0) throw new Error(`${url}: ${summary.failures} of ${summary.requests} requests failed`)
+    return {
+      requestsPerSecond: summary.requests / (summary.microseconds / 1e6),
+      bytesPerRequest: summary.bytes / summary.requests,
+      p50: summary.p50 / 1000,
+      p99: summary.p99 / 1000,
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
