@@ -1,0 +1,60 @@
+import { idOf } from './random.ts'
+import type { Language, Text } from './vocabulary.ts'
+
+/** One storefront of the demo shop. */
+export interface ShopChannel {
+  id: string
+  name: string
+  language: Language
+  /** The public URL that visitors type, without a slash at the end. */
+  url: string
+  /** The path part of `url`: "" or "/de". */
+  prefix: string
+  /** Tags that every page of this storefront bears. */
+  tags: readonly string[]
+}
+
+export type PublicUrls = Readonly<Record<Language, string>>
+
+const names: Text = { en: 'Harbour & Pine', de: 'Hafen & Kiefer' }
+const ids: Text = { en: '0190c0de-0000-7000-8000-000000000001', de: '0190c0de-0000-7000-8000-000000000002' }
+
+/** The two storefronts, English first, at the public URLs given. */
+export function createChannels(urls: PublicUrls): ShopChannel[] {
+  return (['en', 'de'] as const).map((language) => {
+    const url = urls[language].replace(/\/+$/, '')
+    const id = ids[language]
+    const bareId = id.replaceAll('-', '')
+    return {
+      id,
+      name: names[language],
+      language,
+      url,
+      prefix: new URL(url).pathname.replace(/\/+$/, ''),
+      tags: ['navigation', `translator-${idOf(`snippets:${language}`)}`, `theme-config-${idOf('theme')}`, `system.config-${bareId}`],
+    }
+  })
+}
+
+/**
+ * The storefront that a request is for: the longest path prefix among those whose host is asked, and
+ * among all where the host is nobody's (someone talks to the shop directly). Null where no prefix fits.
+ */
+export function findChannel(channels: readonly ShopChannel[], host: string, path: string): ShopChannel | null {
+  const ofHost = channels.filter((channel) => new URL(channel.url).host === host)
+  const candidates = (ofHost.length > 0 ? ofHost : channels).filter(
+    ({ prefix }) => path === prefix || path.startsWith(`${prefix}/`),
+  )
+  return candidates.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? null
+}
+
+/** Money as the storefront writes it, from cents. */
+export function formatPrice(language: Language, cents: number): string {
+  const whole = Math.floor(cents / 100)
+  const rest = String(cents % 100).padStart(2, '0')
+  return language === 'de' ? `${whole},${rest}&nbsp;€` : `€${whole}.${rest}`
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,32 @@
+import { parseArgs } from 'node:util'
+import { startShop } from './shop.ts'
+
+/**
+ * The demo shop as a process of its own: prints one JSON line with its address when it is ready, and
+ * ends with SIGTERM, SIGINT, or when the parent that forked it is gone.
+ */
+const { values } = parseArgs({
+  options: {
+    'port': { type: 'string', default: '0' },
+    'url': { type: 'string' },
+    'no-latency': { type: 'boolean', default: false },
+  },
+})
+
+const publicUrl = values.url?.replace(/\/+$/, '')
+const shop = await startShop({
+  port: Number(values.port),
+  latency: values['no-latency'] ? 'off' : 'on',
+  ...(publicUrl === undefined ? {} : { publicUrls: { en: publicUrl, de: `${publicUrl}/de` } }),
+})
+const ready = { url: shop.url, channels: shop.channels.map(({ id, name, url, pages }) => ({ id, name, url, pages: pages.length })) }
+process.stdout.write(`${JSON.stringify(ready)}\n`)
+process.send?.(ready)
+
+async function stop(): Promise<void> {
+  await shop.close()
+  process.exit(0)
+}
+process.once('SIGTERM', stop)
+process.once('SIGINT', stop)
+process.once('disconnect', stop)

@@ -1,0 +1,94 @@
+import { privatePage, redirect, refusal, type Answer } from './answer.ts'
+import { renderAccount, renderBasket, renderLogin } from './account-views.ts'
+import type { Catalogue } from './catalogue.ts'
+import { endCookies, stateCookies, toVisitor, type Session, type Sessions } from './session.ts'
+import type { Site } from './site.ts'
+
+/** A request for what belongs to one visitor: account and basket. */
+export interface VisitorRequest {
+  method: string
+  /** Beneath the channel's prefix. */
+  path: string
+  form: URLSearchParams
+  site: Site
+  session: Session | null
+}
+
+type Route = (request: VisitorRequest, sessions: Sessions, catalogue: Catalogue) => Answer
+
+const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+  '/account': { GET: showAccount },
+  '/account/login': { GET: showLogin, POST: login },
+  '/account/logout': { GET: logout },
+  '/checkout/cart': { GET: showBasket },
+  '/checkout/line-item/add': { POST: addToBasket },
+  '/widgets/checkout/info': { GET: showBasketInfo },
+}
+
+/** Demo customers: any address, this password. */
+const password = 'demo'
+
+/** Answers a request for account or basket; null where the path is neither. */
+export function answerVisitor(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): Answer | null {
+  const byMethod = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined
+  if (byMethod === undefined) return null
+  const method = request.method === 'HEAD' ? 'GET' : request.method
+  const route = Object.hasOwn(byMethod, method) ? byMethod[method] : undefined
+  if (route === undefined) return refusal(405, 'Method Not Allowed', { allow: Object.keys(byMethod).join(', ') })
+  return route(request, sessions, catalogue)
+}
+
+function showAccount(request: VisitorRequest): Answer {
+  const { session, site } = request
+  if (session === null || session.email === null) return redirect(`${site.channel.prefix}/account/login`)
+  const name = toVisitor(session).name ?? session.email
+  return privatePage(inLayout(request, name, renderAccount(site.channel, name, session.email)))
+}
+
+function showLogin(request: VisitorRequest): Answer {
+  return privatePage(inLayout(request, 'Login', renderLogin(request.site.channel, false)))
+}
+
+function login(request: VisitorRequest, sessions: Sessions): Answer {
+  const email = request.form.get('username') ?? ''
+  if (!/^[^@\s]{1,64}@[^@\s]{1,190}$/.test(email) || request.form.get('password') !== password) {
+    return privatePage(inLayout(request, 'Login', renderLogin(request.site.channel, true)), {}, 422)
+  }
+  // A new id at every login: who knew the old one is not logged in with it.
+  const session = sessions.renew(request.session)
+  session.email = email
+  return redirect(`${request.site.channel.prefix}/account`, stateCookies(session))
+}
+
+function logout(request: VisitorRequest, sessions: Sessions): Answer {
+  if (request.session !== null) sessions.end(request.session)
+  return redirect(`${request.site.channel.prefix}/`, endCookies())
+}
+
+function addToBasket(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): Answer {
+  const product = catalogue.products.find((each) => each.id === request.form.get('productId'))
+  const quantity = Number(request.form.get('quantity') ?? '1')
+  if (product === undefined || !Number.isInteger(quantity) || quantity < 1 || quantity > 99) {
+    return refusal(400, 'No such product or quantity')
+  }
+  const session = request.session ?? sessions.renew(null)
+  session.basket.set(product, Math.min(99, (session.basket.get(product) ?? 0) + quantity))
+  return redirect(`${request.site.channel.prefix}/checkout/cart`, stateCookies(session))
+}
+
+function showBasket(request: VisitorRequest): Answer {
+  const lines = [...(request.session?.basket ?? [])].map(([product, quantity]) => ({ product, quantity }))
+  return privatePage(inLayout(request, 'Basket', renderBasket(request.site.channel, lines)))
+}
+
+/** The number that a page's script puts beside the basket link; empty (204) where there is no basket. */
+function showBasketInfo(request: VisitorRequest): Answer {
+  const { items } = toVisitor(request.session)
+  if (items === 0) return { ...privatePage(''), status: 204 }
+  return privatePage(`<span class="badge">${items}</span>`)
+}
+
+function inLayout(request: VisitorRequest, title: string, body: string): string {
+  const { site, session } = request
+  return site.layout({ title, description: site.channel.name, canonical: null, body }, toVisitor(session))
+}

@@ -1,0 +1,226 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startShop, type DemoShop } from '../../src/demo/shop.ts'
+import { pageTypes } from '../../src/pages/page.ts'
+
+let shop: DemoShop
+
+beforeAll(async () => {
+  shop = await startShop({ latency: 'off' })
+})
+afterAll(() => shop.close())
+
+function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${shop.url}${path}`, { redirect: 'manual', ...init })
+}
+
+function cookiesOf(response: Response): string {
+  return response.headers.getSetCookie().map((cookie) => cookie.split(';')[0]).join('; ')
+}
+
+function pathOf(type: string, channel = 0): string {
+  const found = shop.channels[channel]
+  return `${found?.prefix}${found?.pages.find((page) => page.type === type)?.path}`
+}
+
+async function login(email: string): Promise<string> {
+  return cookiesOf(await ask('/account/login', { method: 'POST', body: new URLSearchParams({ username: email, password: 'demo' }) }))
+}
+
+async function fillBasket(cookie = ''): Promise<Response> {
+  const page = await (await ask(pathOf('products'))).text()
+  const productId = /name="productId" value="(\w+)"/.exec(page)?.[1] ?? ''
+  return ask('/checkout/line-item/add', { method: 'POST', headers: { cookie }, body: new URLSearchParams({ productId, quantity: '2' }) })
+}
+
+describe('pages', () => {
+  it('are at least 600, of all five types in both channels, and all of them answer', async () => {
+    const urls = shop.channels.flatMap(({ prefix, pages }) => pages.map((page) => `${prefix}${page.path}`))
+    expect(urls.length).toBeGreaterThanOrEqual(600)
+    for (const { pages } of shop.channels) {
+      expect(pages.length).toBeGreaterThanOrEqual(300)
+      expect(new Set(pages.map((page) => page.type))).toEqual(new Set(pageTypes))
+    }
+    const statuses = await Promise.all(urls.map(async (url) => (await ask(url, { method: 'HEAD' })).status))
+    expect(new Set(statuses)).toEqual(new Set([200]))
+  })
+
+  it('carry what a Shopware storefront sends', async () => {
+    const response = await ask(pathOf('products'))
+    expect(response.headers.get('cache-control')).toMatch(/^public, s-maxage=7200/)
+    expect(response.headers.get('xkey')).toMatch(/^product-[0-9a-f]{32} navigation translator-/)
+    expect(response.headers.get('sw-invalidation-states')).toBe('logged-in,cart-filled')
+    expect(response.headers.get('vary')).toBe('Accept-Encoding')
+    expect(response.headers.getSetCookie()[0]).toMatch(/^session-=[0-9a-f]{32};/)
+    const known = await ask(pathOf('products'), { headers: { cookie: cookiesOf(response) } })
+    expect(known.headers.getSetCookie()).toEqual([])
+  })
+
+  it.each(['cms', 'categories', 'listings', 'products'])('of type %s weigh 15 to 30 kB', async (type) => {
+    const html = await (await ask(pathOf(type))).text()
+    expect(html.length).toBeGreaterThan(15_000)
+    expect(html.length).toBeLessThan(32_000)
+  })
+
+  it('are the same at every start', async () => {
+    await using other = await startShop({ latency: 'off', publicUrls: { en: shop.url, de: `${shop.url}/de` } }).then(
+      (started) => ({ url: started.url, [Symbol.asyncDispose]: () => started.close() }))
+    const path = pathOf('products', 1)
+    expect(await (await fetch(other.url + path)).text()).toBe(await (await ask(path)).text())
+  })
+
+  it('speak the language of their channel', async () => {
+    expect(await (await ask('/')).text()).toContain('<html lang="en">')
+    expect(await (await ask('/de')).text()).toContain('<html lang="de">')
+    expect(await (await ask('/de/')).text()).toContain('Hafen &#38; Kiefer')
+  })
+
+  it('link only to pages that exist', async () => {
+    const html = await Promise.all(['/', pathOf('categories', 1), pathOf('products', 1)].map(async (path) => (await ask(path)).text()))
+    const links = new Set(html.flatMap((text) => [...text.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map((match) => match[1] ?? '')))
+    expect(links.size).toBeGreaterThan(50)
+    for (const link of links) expect((await ask(link.replaceAll('&amp;', '&'))).status, link).toBeLessThan(400)
+  })
+
+  it('ignore parameters that mean nothing to them, and know their own', async () => {
+    expect((await ask(`${pathOf('products')}?utm_source=x`)).status).toBe(200)
+    expect((await ask(pathOf('categories') + '?p=1')).headers.get('xkey')).toContain('category-route-')
+    expect((await ask(pathOf('categories') + '?p=99')).status).toBe(404)
+  })
+})
+
+describe('HTTP', () => {
+  it('answers a conditional request with 304 where a page has validators', async () => {
+    const first = await ask(pathOf('products'))
+    const etag = first.headers.get('etag') ?? ''
+    const again = await ask(pathOf('products'), { headers: { 'if-none-match': etag } })
+    expect(again.status).toBe(304)
+    expect(await again.text()).toBe('')
+    const since = await ask(pathOf('cms'), { headers: { 'if-modified-since': new Date().toUTCString() } })
+    expect(since.status).toBe(304)
+    expect((await ask(pathOf('products'), { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
+    expect((await ask(pathOf('categories'))).headers.has('etag')).toBe(false)
+  })
+
+  it('answers HEAD with the headers of GET and no body', async () => {
+    const plain = { 'accept-encoding': 'identity' }
+    const get = await ask(pathOf('cms'), { headers: plain })
+    const head = await ask(pathOf('cms'), { method: 'HEAD', headers: plain })
+    expect(await head.text()).toBe('')
+    expect(head.headers.get('content-length')).toBe(String((await get.arrayBuffer()).byteLength))
+  })
+
+  it('compresses for those who take it', async () => {
+    expect((await ask(pathOf('cms'), { headers: { 'accept-encoding': 'br, gzip;q=0.5' } })).headers.get('content-encoding')).toBe('gzip')
+    expect((await ask(pathOf('cms'), { headers: { 'accept-encoding': 'gzip;q=0' } })).headers.get('content-encoding')).toBe(null)
+  })
+
+  it('answers 404 that no cache may share, 405 and 413', async () => {
+    const missing = await ask('/no-such-page')
+    expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, 'private, no-cache'])
+    expect((await ask('/', { method: 'POST', body: '' })).status).toBe(405)
+    expect((await ask('/account/login', { method: 'POST', body: 'x'.repeat(20_000) })).status).toBe(413)
+  })
+
+  it.each([['png', 'image/png'], ['svg', 'image/svg+xml']])('serves %s images with validators', async (extension, type) => {
+    const image = await ask(`/media/aurora-lamp.${extension}`)
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, type])
+    expect(image.headers.get('cache-control')).toBe('public, max-age=604800')
+    expect(image.headers.get('last-modified')).not.toBe(null)
+    const again = await ask(`/media/aurora-lamp.${extension}`, { headers: { 'if-none-match': image.headers.get('etag') ?? '' } })
+    expect(again.status).toBe(304)
+  })
+})
+
+describe('sitemap', () => {
+  it.each([0, 1])('of channel %i is an index with gzip children that name each of its pages once', async (index) => {
+    const channel = shop.channels[index]
+    const robots = await (await ask('/robots.txt')).text()
+    expect(robots).toContain(`Sitemap: ${channel?.url}/sitemap.xml`)
+    const children = locationsOf(await (await ask(`${channel?.prefix}/sitemap.xml`)).text())
+    const pages = await Promise.all(children.map(async (url) => {
+      const child = await fetch(url)
+      expect(child.headers.get('content-type')).toBe('application/octet-stream')
+      expect(child.headers.get('content-encoding')).toBe(null)
+      return locationsOf(gunzipSync(Buffer.from(await child.arrayBuffer())).toString())
+    }))
+    expect(pages.flat().toSorted()).toEqual(channel?.pages.map((page) => channel.url + page.path).toSorted())
+  })
+
+  it('names public URLs where something stands in front', async () => {
+    const fronted = await startShop({ latency: 'off', publicUrls: { en: 'http://shop.example', de: 'http://laden.example' } })
+    try {
+      const children = locationsOf(await (await fetch(`${fronted.url}/sitemap.xml`)).text())
+      expect(children.every((url) => url.startsWith('http://shop.example/sitemap/'))).toBe(true)
+      expect(fronted.channels.map((channel) => channel.prefix)).toEqual(['', ''])
+    } finally {
+      await fronted.close()
+    }
+  })
+})
+
+describe('visitors', () => {
+  it('see their own name, and only they', async () => {
+    const ada = await login('ada@example.com')
+    expect(ada).toContain('sw-states=logged-in')
+    expect(ada).toContain('sw-cache-hash=')
+    const page = await ask('/', { headers: { cookie: ada } })
+    expect(page.headers.get('cache-control')).toBe('private, no-cache')
+    expect(page.headers.has('xkey')).toBe(false)
+    expect(await page.text()).toContain('Hello Ada')
+    expect(await (await ask('/account', { headers: { cookie: await login('bob@example.com') } })).text()).toContain('Hello Bob')
+    expect(await (await ask('/')).text()).not.toContain('Hello')
+  })
+
+  it('are refused with a wrong password, sent to the login, and logged out', async () => {
+    const wrong = await ask('/account/login', { method: 'POST', body: new URLSearchParams({ username: 'a@b', password: 'x' }) })
+    expect([wrong.status, wrong.headers.getSetCookie()]).toEqual([422, []])
+    expect((await ask('/de/account')).headers.get('location')).toBe('/de/account/login')
+    const cookie = await login('ada@example.com')
+    await ask('/account/logout', { headers: { cookie } })
+    expect((await ask('/account', { headers: { cookie } })).status).toBe(303)
+  })
+
+  it('have a basket that no cache may hold', async () => {
+    const added = await fillBasket()
+    const cookie = cookiesOf(added)
+    expect([added.status, added.headers.get('location')]).toEqual([303, '/checkout/cart'])
+    expect(cookie).toContain('sw-states=cart-filled')
+    const basket = await ask('/checkout/cart', { headers: { cookie } })
+    expect(basket.headers.get('cache-control')).toBe('private, no-store')
+    expect(await basket.text()).toContain('<td>2</td>')
+    expect(await (await ask('/widgets/checkout/info', { headers: { cookie } })).text()).toContain('>2<')
+    expect((await ask('/widgets/checkout/info')).status).toBe(204)
+    expect((await ask('/', { headers: { cookie } })).headers.get('cache-control')).toBe('private, no-cache')
+  })
+
+  it('get a new session id at login that takes the basket along, and lose both when idle', async () => {
+    let now = 0
+    const aging = await startShop({ latency: 'off', clock: () => now })
+    try {
+      const add = await fetch(`${aging.url}/checkout/line-item/add`, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ productId: aging.channels[0]?.pages.find((page) => page.type === 'products')?.tags[0]?.slice(8) ?? '' }) })
+      const form = new URLSearchParams({ username: 'ada@example.com', password: 'demo' })
+      const logged = await fetch(`${aging.url}/account/login`, { method: 'POST', redirect: 'manual', headers: { cookie: cookiesOf(add) }, body: form })
+      const cookie = cookiesOf(logged)
+      expect(cookie).toContain('sw-states=logged-in%2Ccart-filled')
+      expect(cookie.split(';')[0]).not.toBe(cookiesOf(add).split(';')[0])
+      const oldBasket = await fetch(`${aging.url}/widgets/checkout/info`, { headers: { cookie: cookiesOf(add) } })
+      expect(oldBasket.status).toBe(204)
+      now = 31 * 60_000
+      expect((await fetch(`${aging.url}/widgets/checkout/info`, { headers: { cookie } })).status).toBe(204)
+    } finally {
+      await aging.close()
+    }
+  })
+})
+
+it('counts what it renders', async () => {
+  const path = pathOf('listings', 1)
+  const before = shop.stats().rendered.get(path) ?? 0
+  await (await ask(path)).text()
+  expect(shop.stats().rendered.get(path)).toBe(before + 1)
+})
+
+function locationsOf(xml: string): string[] {
+  return [...xml.matchAll(/<loc>([^<]+)<\/loc>/g)].map((match) => (match[1] ?? '').replaceAll('&#38;', '&'))
+}
