@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// Runs the commands from their sources: no build, no manifest. `npm run dev -- cache:stats`
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { register } from 'tsx/esm/api'
+
+process.env.NODE_ENV = 'development'
+register()
+
+const root = dirname(import.meta.dirname)
+const pjson = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
+// oclif would map dist/ to the sources through the compiler's JavaScript API, which TypeScript 7 does not have.
+pjson.oclif.commands.target = './commands'
+pjson.oclif.hooks.command_not_found = './src/cli/command-not-found.ts'
+
+const { main } = await import('../src/cli/main.ts')
+await main(process.argv.slice(2), { root, pjson, ignoreManifest: true })

@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// Readable by every Node since 12, so that an old one gets a sentence and not a syntax error.
+const needed = [22, 19]
+const [major, minor] = process.versions.node.split('.').map(Number)
+
+if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
+  process.stderr.write(`pagecache needs Node ${needed.join('.')} or later; this is ${process.version}.\n`)
+  process.exitCode = 2
+} else {
+  start()
+}
+
+async function start() {
+  // A reader that has enough (| head) ends the program quietly; it is no error.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error) => {
+      if (error.code !== 'EPIPE') throw error
+      process.exit(process.exitCode || 0)
+    })
+  }
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache()
+  if (process.argv[2] === '--version') await printVersion()
+  else {
+    const { main } = await import('../dist/cli/main.js')
+    await main(process.argv.slice(2), { root: import.meta.dirname })
+  }
+}
+
+/** Without the command framework: what asks for the version is often a script that asks often. */
+async function printVersion() {
+  const { readFileSync } = await import('node:fs')
+  const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`)
+}

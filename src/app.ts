@@ -1,0 +1,112 @@
+import type { Config } from './config/schema.ts'
+import type { LoadedConfig } from './config/load.ts'
+import { steadyClock, type Clock } from './lib/clock.ts'
+
+/** What an opened part is closed with. */
+type Closer = () => Promise<void> | void
+
+export interface AppOptions {
+  loaded: LoadedConfig
+  /** Something an operator should know that is no error: a repaired index, a full disk that pages pass by. */
+  onWarning(message: string): void
+}
+
+/**
+ * The composition root: opens each part when it is first asked for, hands it what it depends on, and closes
+ * everything in the opposite order. The signals of the process belong to it while it is open.
+ */
+export class App {
+  readonly loaded: LoadedConfig
+  /** The one clock of this process, milliseconds since the epoch. */
+  readonly now: Clock = steadyClock()
+  readonly #onWarning: (message: string) => void
+  readonly #closers: Closer[] = []
+  readonly #parts = new Map<string, Promise<unknown>>()
+  readonly #abort = new AbortController()
+
+  constructor(options: AppOptions) {
+    this.loaded = options.loaded
+    this.#onWarning = options.onWarning
+  }
+
+  get config(): Config {
+    return this.loaded.config
+  }
+
+  /** Aborted by the first SIGINT or SIGTERM: finish what is in hand and come back. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** The page store of this environment. */
+  pages() {
+    return this.#part('pages', async () => {
+      const { openFilesystemStore } = await import('./pages/filesystem-store.ts')
+      return openFilesystemStore({
+        directory: this.loaded.places.cacheDir,
+        maxSize: this.config.cache.maxSize,
+        now: this.now,
+        onWarning: this.#onWarning,
+      })
+    })
+  }
+
+  /** The records of this environment: everything that must last. */
+  records() {
+    return this.#part('records', async () => {
+      const { openRecords } = await import('./records/open.ts')
+      return openRecords({ directory: this.loaded.places.dataDir, now: this.now })
+    })
+  }
+
+  /** Registers what has to be closed with the app; the last one registered is closed first. */
+  onClose(closer: Closer): void {
+    this.#closers.push(closer)
+  }
+
+  /** Closes everything that was opened, the last first. All closers run; the first error is thrown after them. */
+  async close(): Promise<void> {
+    const errors: unknown[] = []
+    // A part that is still opening registers its closer when it is open.
+    await Promise.allSettled(this.#parts.values())
+    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
+      try {
+        await closer()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    this.#parts.clear()
+    if (errors.length > 0) throw errors[0]
+  }
+
+  /**
+   * Takes over SIGINT and SIGTERM until the app is closed: the first aborts `signal`, a second one means
+   * that nobody wants to wait any more.
+   */
+  ownSignals(onFirst: (signal: NodeJS.Signals) => void = () => {}): void {
+    const listener = (name: NodeJS.Signals) => {
+      if (this.#abort.signal.aborted) process.exit(130)
+      this.#abort.abort()
+      onFirst(name)
+    }
+    const names = ['SIGINT', 'SIGTERM'] as const
+    for (const name of names) process.on(name, listener)
+    this.onClose(() => {
+      for (const name of names) process.off(name, listener)
+    })
+  }
+
+  #part<T extends { close(): Promise<void> | void }>(name: string, open: () => Promise<T>): Promise<T> {
+    const opened = this.#parts.get(name)
+    if (opened) return opened as Promise<T>
+    const opening = open().then((part) => {
+      this.onClose(() => part.close())
+      return part
+    })
+    this.#parts.set(name, opening)
+    // A part that could not be opened is tried again when it is next asked for.
+    opening.catch(() => this.#parts.delete(name))
+    return opening
+  }
+}

@@ -1,0 +1,88 @@
+import { Command } from '@oclif/core/command'
+import type { Input, ParserOutput } from '@oclif/core/parser'
+import type { z } from 'zod'
+import { App } from '../app.ts'
+import { loadConfig, type ConfigFlags } from '../config/load.ts'
+import { PagecacheError } from '../errors.ts'
+import { performOperation, type Operation, type OperationEvent } from '../operations/operation.ts'
+import { sharedFlags } from './flags.ts'
+import { Output } from './output.ts'
+
+/** What every command shares: parse, perform one operation, present its value. */
+export abstract class BaseCommand extends Command {
+  static override enableJsonFlag = true
+  static override baseFlags = sharedFlags
+  /** Every exit code that the command can end with (contract section 6); the manifest carries it. */
+  static exitCodes: readonly number[] = [0, 1, 2, 130]
+
+  #given: ConfigFlags = {}
+
+  /** Values of the configuration that the command's own flags set. */
+  protected configValues: NonNullable<ConfigFlags['values']> = []
+
+  protected override async parse<F extends Shape, B extends Shape, A extends Shape>(
+    options?: Input<F, B, A>,
+    argv?: string[],
+  ): Promise<ParserOutput<F, B, A>> {
+    const parsed = await super.parse(options, argv)
+    const flags = parsed.flags as Record<string, string | undefined>
+    this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
+    return parsed
+  }
+
+  /** What the command line says about the configuration. */
+  protected get given(): ConfigFlags {
+    return { ...this.#given, values: this.configValues }
+  }
+
+  /**
+   * Runs one operation and gives its value to the presenter, unless `--json` prints it as it is. The app is closed
+   * before anything is printed: what the operator reads as done is done.
+   */
+  protected async perform<I extends z.ZodType, O extends z.ZodType>(
+    operation: Operation<I, O>,
+    input: z.input<I>,
+    present: (value: z.output<O>, output: Output) => void | Promise<void>,
+  ): Promise<z.output<O>> {
+    const value = await this.withApp((app) =>
+      performOperation(
+        operation,
+        { app, source: 'cli', actor: null, signal: app.signal, report: (event) => this.report(event) },
+        input,
+      ),
+    )
+    if (!this.jsonEnabled()) await present(value, new Output())
+    return value
+  }
+
+  /** Opens the app for what is done in it, and closes it whatever happens. An interrupted run is exit 130. */
+  protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
+    const loaded = await loadConfig(this.given)
+    const app = new App({ loaded, onWarning: (message) => this.tell(message) })
+    app.ownSignals()
+    try {
+      return await work(app)
+    } catch (error) {
+      throw app.signal.aborted ? new PagecacheError('INTERRUPTED', 'Interrupted.', { cause: error }) : error
+    } finally {
+      await app.close()
+    }
+  }
+
+  /** How the command tells what an operation reports while it works; commands with progress override it. */
+  protected report(event: OperationEvent): void {
+    if (event.kind === 'message') this.tell(event.message)
+  }
+
+  /** A line for the operator: stderr, with `--json` too, so that stdout stays the value alone. */
+  protected tell(message: string): void {
+    process.stderr.write(`${message}\n`)
+  }
+
+  /** Errors are printed in one place, src/cli/main.ts, in the same form for every command. */
+  protected override async catch(error: Error): Promise<never> {
+    throw error
+  }
+}
+
+type Shape = Record<string, any>

@@ -1,0 +1,37 @@
+import * as Flags from '@oclif/core/flags'
+import { pageTypes } from '../pages/page.ts'
+
+/**
+ * The flags of every command. Their environment variables are read by src/config/load.ts and not by the parser,
+ * so that what was typed and what was inherited stay apart.
+ */
+export const sharedFlags = {
+  env: Flags.string({
+    summary: 'Environment, with a cache and a state of its own (PAGECACHE_ENV, APP_ENV; else prod).',
+    helpGroup: 'GLOBAL',
+    helpValue: '<name>',
+  }),
+  'project-dir': Flags.string({
+    summary: 'Directory that holds pagecache.yaml and var/ (PAGECACHE_PROJECT_DIR; else the working directory).',
+    helpGroup: 'GLOBAL',
+    helpValue: '<dir>',
+  }),
+  config: Flags.string({
+    summary: 'Configuration file (PAGECACHE_CONFIG; else pagecache.yaml in the project directory).',
+    helpGroup: 'GLOBAL',
+    helpValue: '<file>',
+  }),
+  'no-color': Flags.boolean({ summary: 'Print without colours (NO_COLOR).', helpGroup: 'GLOBAL' }),
+}
+
+export const pageTypeFlag = Flags.option({
+  options: pageTypes,
+  summary: 'Only pages of this type.',
+  helpValue: '<type>',
+})
+
+export const dryRunFlag = Flags.boolean({ summary: 'Say what would go, and change nothing.' })
+
+export const limitFlag = Flags.integer({ summary: 'How many to list, 1 to 1000.', default: 50, helpValue: '<n>' })
+
+export const offsetFlag = Flags.integer({ summary: 'How many to leave out at the beginning.', default: 0, helpValue: '<n>' })

@@ -1,0 +1,49 @@
+import { styleText } from 'node:util'
+import { run } from '@oclif/core/run'
+import type { LoadOptions } from '@oclif/core/interfaces'
+import { allowsColor } from '../config/environment.ts'
+import { printable } from '../lib/printable.ts'
+import { toFailure, type Failure } from './failure.ts'
+
+/** Runs a command line. Sets the exit code and leaves: what is still being written is written to its end. */
+export async function main(argv: readonly string[], options: LoadOptions): Promise<void> {
+  try {
+    await run(withoutHelpWord(argv), options)
+  } catch (error) {
+    if (isExit(error)) {
+      process.exitCode = error.oclif.exit
+      return
+    }
+    const failure = toFailure(error)
+    process.exitCode = failure.exit
+    if (wantsJson(argv)) printJson(failure)
+    else printText(failure, allowsColor() && !argv.includes('--no-color'))
+  }
+}
+
+/** `help cache:stats` is what many type for `cache:stats --help`. */
+function withoutHelpWord(argv: readonly string[]): string[] {
+  const [first, ...rest] = argv
+  return first === 'help' ? [...rest, '--help'] : [...argv]
+}
+
+function isExit(error: unknown): error is { oclif: { exit: number } } {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIT'
+}
+
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json')
+}
+
+function printJson({ message, code, hint }: Failure): void {
+  process.stdout.write(`${JSON.stringify({ success: false, message, code, hint }, null, 2)}\n`)
+}
+
+function printText({ message, hint, stack }: Failure, color: boolean): void {
+  const label = color ? styleText('red', 'Error:', { stream: process.stderr }) : 'Error:'
+  const lines = message.split('\n').map(printable)
+  process.stderr.write(`${label} ${lines.join('\n')}\n`)
+  if (hint) process.stderr.write(`${printable(hint)}\n`)
+  if (stack) process.stderr.write(`${stack}\nThis is a fault in pagecache itself; please report it.\n`)
+}

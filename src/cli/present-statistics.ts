@@ -1,0 +1,32 @@
+import type { z } from 'zod'
+import { formatBytes } from '../lib/format-bytes.ts'
+import { formatDuration } from '../lib/format-duration.ts'
+import type { statistics } from '../operations/cache.ts'
+import { pageTypes, singular } from '../pages/page.ts'
+import type { Output } from './output.ts'
+
+/** The statistics resource as text: the whole first, then each type. */
+export async function presentStatistics(value: z.output<typeof statistics>, output: Output): Promise<void> {
+  const { aggregated } = value
+  output.pairs([
+    ['pages', value.totalFiles],
+    ['size', value.totalSizeFormatted],
+    ['uncompressed', formatBytes(aggregated.totalOriginalSize)],
+    ['saved', formatBytes(aggregated.totalSpaceSaved)],
+    ['generation time', formatDuration(aggregated.avgGenerationTime)],
+    ['hit time', formatDuration(aggregated.avgCacheHitTime)],
+    ['compression', aggregated.compressionEnabled ? 'on' : 'off'],
+  ])
+  output.line()
+  const rows = pageTypes.map((type) => {
+    const detail = value.byTypeDetailed[singular[type]]
+    return [
+      type,
+      detail?.count ?? 0,
+      formatBytes(detail?.spaceSaved ?? 0),
+      formatDuration(detail?.avgGenerationTime ?? 0),
+      formatDuration(detail?.avgCacheHitTime ?? 0),
+    ]
+  })
+  await output.table(['type', 'pages', 'saved', 'generation time', 'hit time'], rows)
+}

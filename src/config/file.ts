@@ -1,0 +1,73 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Document, LineCounter } from 'yaml'
+import { PagecacheError } from '../errors.ts'
+import type { Fault } from './faults.ts'
+import { isGroup, valueAt, type KeyPath } from './raw.ts'
+
+/** A read configuration file: its values, the line of each, and what is wrong with it as YAML. */
+export interface ConfigFile {
+  values: Record<string, unknown>
+  /** Whether the file itself says something at this path. */
+  has(path: KeyPath): boolean
+  /** The line of a value; of one that is missing, the line of what should have held it. */
+  lineOf(path: KeyPath): number
+  faults: Fault[]
+}
+
+/** Nobody writes a megabyte of configuration; something else was named by mistake. */
+const maxBytes = 1024 * 1024
+
+/** Reads a file as YAML; null where there is none. Throws CONFIG_INVALID where it cannot be read at all. */
+export async function readConfigFile(file: string, label: string): Promise<ConfigFile | null> {
+  const text = await readText(file, label)
+  if (text === null) return null
+  const { LineCounter, parseDocument } = await import('yaml')
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, merge: false })
+  const faults = [...document.errors, ...document.warnings].map((problem) => ({
+    key: '',
+    source: { kind: 'file' as const, file: label, line: lines.linePos(problem.pos[0]).line },
+    message: problem.message,
+  }))
+  const values = faults.length > 0 ? {} : toValues(document, label, faults)
+  return {
+    values,
+    faults,
+    has: (path) => valueAt(values, path) !== undefined,
+    lineOf: (path) => lineOf(document, lines, path),
+  }
+}
+
+async function readText(file: string, label: string): Promise<string | null> {
+  try {
+    const { size } = await stat(file)
+    if (size > maxBytes) throw new PagecacheError('CONFIG_INVALID', `${label} is no configuration file: it has more than 1 MB.`)
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof PagecacheError) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new PagecacheError('CONFIG_INVALID', `${label} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function toValues(document: Document, label: string, faults: Fault[]): Record<string, unknown> {
+  const source = { kind: 'file' as const, file: label, line: 1 }
+  try {
+    // The limit on aliases is what stops a "billion laughs" file.
+    const value: unknown = document.toJS({ maxAliasCount: 100 })
+    if (value === null || value === undefined) return {}
+    if (isGroup(value)) return value
+    faults.push({ key: '', source, message: 'expected keys and values such as server: { port: 8080 }' })
+  } catch (error) {
+    faults.push({ key: '', source, message: (error as Error).message })
+  }
+  return {}
+}
+
+function lineOf(document: Document, lines: LineCounter, path: KeyPath): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node = document.getIn(path.slice(0, length), true) as { range?: [number, number, number] } | undefined
+    if (node?.range) return lines.linePos(node.range[0]).line
+  }
+  return 1
+}

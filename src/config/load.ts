@@ -1,0 +1,145 @@
+import { access } from 'node:fs/promises'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import { PagecacheError } from '../errors.ts'
+import { printable } from '../lib/printable.ts'
+import { processVariables, type Variables } from './environment.ts'
+import { findDuplicates, toConfigError, toFaults, type Fault } from './faults.ts'
+import { readConfigFile, type ConfigFile } from './file.ts'
+import { variablePaths } from './keys.ts'
+import { writeKeyPath, withValue, type KeyPath, type Source } from './raw.ts'
+import { configSchema, type Config } from './schema.ts'
+
+/** What the command line says; only what was really given there, never a default. */
+export interface ConfigFlags {
+  env?: string | undefined
+  projectDir?: string | undefined
+  config?: string | undefined
+  /** Values of the configuration that a command's own flags set: key path and the flag's name. */
+  values?: readonly { path: readonly [string, ...string[]]; value: unknown; flag: string }[]
+}
+
+/** Where everything of one environment is. Absolute. */
+export interface Places {
+  projectDir: string
+  /** Disposable: the application cache, and the pages in it. */
+  cacheDir: string
+  /** State that must never be lost. */
+  dataDir: string
+}
+
+/** The effective configuration, and where each of its values comes from. */
+export interface LoadedConfig {
+  environment: string
+  places: Places
+  /** The file that was read; null where there is none. */
+  file: string | null
+  config: Config
+  sourceOf(path: KeyPath): Source
+}
+
+/**
+ * Loads the configuration of one environment: flag, environment variable, file, default, in this order of
+ * precedence. Throws CONFIG_INVALID (exit 2) that lists every fault.
+ */
+export async function loadConfig(
+  flags: ConfigFlags,
+  surroundings: { variables?: Variables; cwd?: string } = {},
+): Promise<LoadedConfig> {
+  const variables = surroundings.variables ?? processVariables()
+  const located = await locate(flags, variables, surroundings.cwd ?? process.cwd())
+  const file = await readConfigFile(located.file, located.label)
+  if (!file && located.required) {
+    throw new PagecacheError('CONFIG_INVALID', `There is no configuration file ${located.label}.`, {
+      hint: 'pagecache init writes one with every key explained.',
+    })
+  }
+  const layers = applyLayers(file, flags, variables, located.label)
+  const config = validate(layers, file)
+  return { environment: located.environment, places: located.places, file: file ? located.file : null, config, sourceOf: layers.sourceOf }
+}
+
+/** The environment and its places, without reading any configuration. Throws CONFIG_INVALID for a bad name or directory. */
+export async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
+  const environment = flags.env ?? nonEmpty(variables['PAGECACHE_ENV']) ?? nonEmpty(variables['APP_ENV']) ?? 'prod'
+  // The name becomes a directory's: nothing that could lead out of var/.
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
+    throw new PagecacheError('CONFIG_INVALID', `"${printable(environment)}" is no name of an environment.`, {
+      hint: 'Use letters, digits, - and _, such as prod or staging-2.',
+    })
+  }
+  const projectDir = resolve(cwd, flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']) ?? '.')
+  if (!(await exists(projectDir))) {
+    throw new PagecacheError('CONFIG_INVALID', `There is no project directory ${printable(projectDir)}.`, {
+      hint: 'Create it, or name another one with --project-dir or PAGECACHE_PROJECT_DIR.',
+    })
+  }
+  const named = flags.config ?? nonEmpty(variables['PAGECACHE_CONFIG'])
+  const file = named === undefined ? join(projectDir, 'pagecache.yaml') : resolve(cwd, named)
+  const fromProject = relative(projectDir, file)
+  const label = printable(fromProject.startsWith('..') || isAbsolute(fromProject) ? file : fromProject)
+  const places = {
+    projectDir,
+    cacheDir: join(projectDir, 'var', 'cache', environment),
+    dataDir: join(projectDir, 'var', 'data', environment),
+  }
+  return { environment, places, file, label, required: named !== undefined }
+}
+
+interface Layers {
+  values: Record<string, unknown>
+  sourceOf(path: KeyPath): Source
+}
+
+function applyLayers(file: ConfigFile | null, flags: ConfigFlags, variables: Variables, label: string): Layers {
+  const overrides = new Map<string, Source>()
+  let values = file?.values ?? {}
+  for (const [name, path] of variablePaths()) {
+    const text = nonEmpty(variables[name])
+    if (text === undefined) continue
+    values = withValue(values, path, toScalar(text))
+    overrides.set(writeKeyPath(path), { kind: 'variable', name })
+  }
+  for (const { path, value, flag } of flags.values ?? []) {
+    values = withValue(values, path, value)
+    overrides.set(writeKeyPath(path), { kind: 'flag', name: flag })
+  }
+  return { values, sourceOf: (path) => findSource(path, overrides, file, label) }
+}
+
+function findSource(path: KeyPath, overrides: Map<string, Source>, file: ConfigFile | null, label: string): Source {
+  for (let length = path.length; length > 0; length -= 1) {
+    const override = overrides.get(writeKeyPath(path.slice(0, length)))
+    if (override) return override
+  }
+  return file?.has(path) ? { kind: 'file', file: label, line: file.lineOf(path) } : { kind: 'default' }
+}
+
+function validate(layers: Layers, file: ConfigFile | null): Config {
+  const parsed = configSchema.safeParse(layers.values)
+  const faults: Fault[] = [
+    ...(file?.faults ?? []),
+    ...(parsed.success ? [] : toFaults(parsed.error, layers.values, layers.sourceOf)),
+    ...findDuplicates(layers.values, layers.sourceOf),
+  ]
+  if (parsed.success && faults.length === 0) return parsed.data
+  throw toConfigError(faults)
+}
+
+/** A variable is text; numbers, booleans and null are what they would be in the file. */
+function toScalar(text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true'
+  if (text === 'null') return null
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+/** An empty variable counts as one that is not set, as shells and process managers mean it. */
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,46 @@
+/** A configuration as it was written, before validation: nested plain values, and where each came from. */
+export type KeyPath = readonly (string | number)[]
+
+export type Source =
+  | { kind: 'default' }
+  | { kind: 'file'; file: string; line: number }
+  | { kind: 'variable'; name: string }
+  | { kind: 'flag'; name: string }
+
+export function writeSource(source: Source): string {
+  if (source.kind === 'file') return `${source.file}:${source.line}`
+  if (source.kind === 'variable') return source.name
+  return source.kind === 'flag' ? `--${source.name}` : 'default'
+}
+
+/** `salesChannels[0].url`, the form in which faults and `config:show` name a value. */
+export function writeKeyPath(path: KeyPath): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`
+    const name = /^[\w-]+$/.test(part) ? part : JSON.stringify(part)
+    return text === '' ? name : `${text}.${name}`
+  }, '')
+}
+
+export function isGroup(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value at a path; undefined where there is none. Own properties only, so no path reaches a prototype. */
+export function valueAt(tree: unknown, path: KeyPath): unknown {
+  let value = tree
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Record<string | number, unknown>)[part]
+  }
+  return value
+}
+
+/** A copy of the tree with one value of a section set. A section that is no group is left for validation to report. */
+export function withValue(tree: Record<string, unknown>, path: readonly string[], value: unknown): Record<string, unknown> {
+  const [head, ...rest] = path
+  if (head === undefined) return tree
+  if (rest.length === 0) return { ...tree, [head]: value }
+  const child = Object.hasOwn(tree, head) ? tree[head] : {}
+  return isGroup(child) ? { ...tree, [head]: withValue(child, rest, value) } : tree
+}

@@ -1,0 +1,134 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { parseDuration, parseSize } from '../lib/quantity.ts'
+
+/**
+ * The kinds of value a configuration can hold. Each says what would be right in words, and that text is
+ * the whole error message: the loader puts the key path, the value and its source before it.
+ */
+export type ValueKind = 'plain' | 'duration' | 'size'
+
+export const valueKinds = z.registry<{ kind: ValueKind }>()
+
+function value<T>(expected: string, parse: (input: unknown) => T | undefined) {
+  return z.unknown().transform((input, context): T => {
+    const parsed = parse(input)
+    if (parsed !== undefined) return parsed
+    context.issues.push({ code: 'custom', message: expected, input })
+    return z.NEVER
+  })
+}
+
+export function wholeNumber(minimum: number, maximum: number) {
+  return value(`a whole number from ${minimum} to ${maximum}`, (input) =>
+    typeof input === 'number' && Number.isInteger(input) && input >= minimum && input <= maximum ? input : undefined,
+  )
+}
+
+export function positiveNumberOrNull() {
+  return value('a number above 0, or null for no limit', (input) =>
+    input === null || (typeof input === 'number' && Number.isFinite(input) && input > 0) ? input : undefined,
+  )
+}
+
+export function flag() {
+  return value('true or false', (input) => (typeof input === 'boolean' ? input : undefined))
+}
+
+export function oneOf<const T extends string>(names: readonly T[]) {
+  return value(names.length === 1 ? `${names[0]}` : `one of ${names.join(', ')}`, (input) => names.find((name) => name === input))
+}
+
+/** Milliseconds, of at least `minimum`. */
+export function duration(minimum = 0) {
+  const least = minimum === 0 ? '' : ` of at least ${minimum}ms`
+  const schema = value(`a duration${least} such as 30s or 5m, or a number of seconds`, (input) => {
+    const parsed = parseDuration(input)
+    return parsed === undefined || parsed < minimum ? undefined : parsed
+  })
+  return schema.register(valueKinds, { kind: 'duration' })
+}
+
+/** Bytes. */
+export function size() {
+  return value('a size such as 128MB, or a number of bytes', parseSize).register(valueKinds, { kind: 'size' })
+}
+
+/** Bytes, or null for no limit. */
+export function sizeOrNull() {
+  const schema = value('a size such as 10GB, a number of bytes, or null for no limit', (input) =>
+    input === null ? null : parseSize(input) || undefined,
+  )
+  return schema.register(valueKinds, { kind: 'size' })
+}
+
+export function text(expected: string, matches: RegExp) {
+  return value(expected, (input) => (typeof input === 'string' && matches.test(input) ? input : undefined))
+}
+
+/** RFC 9110 §5.6.2 `token`: what a header or a cookie may be called. */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+export function headerName() {
+  return value('the name of a header', (input) =>
+    typeof input === 'string' && token.test(input) ? input.toLowerCase() : undefined,
+  )
+}
+
+export function headerNameOrNull() {
+  return value('the name of a header, or null', (input) => {
+    if (input === null) return null
+    return typeof input === 'string' && token.test(input) ? input.toLowerCase() : undefined
+  })
+}
+
+export function cookieName() {
+  return text('the name of a cookie', token)
+}
+
+export function path() {
+  return text('a path that begins with /', /^\/[^\s\u0000-\u001f]*$/)
+}
+
+/** An address or a network in CIDR notation, as node:net's BlockList takes it. */
+export function network() {
+  return value('an IP address or a network such as 10.0.0.0/8', (input) => {
+    const match = typeof input === 'string' ? /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(input) : null
+    const family = isIP(match?.[1] ?? '')
+    if (!match || family === 0) return undefined
+    const bits = match[2] === undefined ? 0 : Number(match[2])
+    return bits <= (family === 4 ? 32 : 128) ? match[0] : undefined
+  })
+}
+
+/** A sales channel's public URL: scheme, host, path prefix; without a slash at the end. */
+export function publicUrl() {
+  return value('a URL such as http://shop.example/de, without user, query and fragment', (input) => {
+    const url = toHttpUrl(input)
+    if (!url || url.username || url.password) return undefined
+    return url.origin + url.pathname.replace(/\/+$/, '')
+  })
+}
+
+/** Where a server answers: scheme, host, port; it may carry credentials. */
+export function serverUrl() {
+  return value('a URL such as http://127.0.0.1:8000, without path, query and fragment', (input) => {
+    const url = toHttpUrl(input)
+    return url && url.pathname === '/' ? url.href.slice(0, -1) : undefined
+  })
+}
+
+/** A sitemap: an absolute URL, or a path below the channel's URL. */
+export function sitemapLocation() {
+  return value('a path such as /sitemap.xml, or a URL', (input) => {
+    if (typeof input === 'string' && /^\/(?!\/)\S*$/.test(input)) return input
+    return toHttpUrl(input, { query: true })?.href
+  })
+}
+
+function toHttpUrl(input: unknown, allow = { query: false }): URL | undefined {
+  if (typeof input !== 'string' || /[\s\\]/.test(input) || !URL.canParse(input)) return undefined
+  const url = new URL(input)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined
+  return url.hash || (url.search && !allow.query) ? undefined : url
+}

@@ -1,0 +1,13 @@
+const secretName = /auth|token|secret|passw|session|cookie|credential|api-?key/i
+
+/** True for names of settings, headers, cookies and parameters whose value nobody else may read. */
+export function namesSecret(name: string): boolean {
+  return secretName.test(name)
+}
+
+/** Text with the credentials of every URL in it replaced: user info, and parameters that name a secret. */
+export function maskUrls(text: string): string {
+  return text
+    .replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi, '$1***@')
+    .replaceAll(/([?&]([^\s=&#]+)=)[^\s&#]+/g, (pair, head: string, name: string) => (namesSecret(name) ? `${head}***` : pair))
+}

@@ -1,0 +1,46 @@
+const durationUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const sizeUnits: Record<string, number> = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
+
+/** `"30s"`, `"5m"`, or a number of seconds → milliseconds; undefined where it is neither. */
+export function parseDuration(input: unknown): number | undefined {
+  return parseQuantity(input, durationUnits, 1000, (unit) => unit.toLowerCase())
+}
+
+/** `"128MB"` in units of 1024, or a number of bytes → bytes; undefined where it is neither. */
+export function parseSize(input: unknown): number | undefined {
+  return parseQuantity(input, sizeUnits, 1, (unit) => unit.toUpperCase())
+}
+
+/** Milliseconds as `parseDuration` reads them, in the largest unit that divides them. */
+export function writeDuration(milliseconds: number): string {
+  return writeQuantity(milliseconds, durationUnits, 's')
+}
+
+/** Bytes as `parseSize` reads them, in the largest unit that divides them. */
+export function writeSize(bytes: number): string {
+  return writeQuantity(bytes, sizeUnits, 'B')
+}
+
+function parseQuantity(
+  input: unknown,
+  units: Record<string, number>,
+  bare: number,
+  fold: (unit: string) => string,
+): number | undefined {
+  if (typeof input === 'number') return whole(input * bare)
+  if (typeof input !== 'string') return undefined
+  const match = /^(\d+(?:\.\d+)?) ?([a-z]+)$/i.exec(input.trim())
+  const unit = match && units[fold(match[2] ?? '')]
+  return match && unit ? whole(Number(match[1]) * unit) : undefined
+}
+
+function whole(value: number): number | undefined {
+  const rounded = Math.round(value)
+  return Number.isSafeInteger(rounded) && rounded >= 0 ? rounded : undefined
+}
+
+function writeQuantity(value: number, units: Record<string, number>, zeroUnit: string): string {
+  if (value === 0) return `0${zeroUnit}`
+  const fitting = Object.entries(units).findLast(([, factor]) => value % factor === 0)
+  return fitting ? `${value / fitting[1]}${fitting[0]}` : String(value)
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import { countFiles } from '../lib/count-files.ts'
+import { toPageView } from '../pages/page-view.ts'
+import type { Selection } from '../pages/page-store.ts'
+import { toStatistics } from '../pages/statistics.ts'
+import { count, dryRun, limit, offset, pageType, success } from './fields.ts'
+import { defineOperation } from './operation.ts'
+
+const typeDetail = z.object({
+  count,
+  spaceSaved: count,
+  avgGenerationTime: z.number().describe('seconds'),
+  avgCacheHitTime: z.number().describe('seconds'),
+})
+
+/** The statistics resource of spec 1, section 2. */
+export const statistics = z.object({
+  totalFiles: count,
+  totalSize: count.describe('bytes'),
+  totalSizeFormatted: z.string(),
+  byType: z.record(z.string(), count),
+  aggregated: z.object({
+    totalPages: count,
+    totalOriginalSize: count,
+    totalCachedSize: count,
+    totalSpaceSaved: count,
+    avgGenerationTime: z.number().describe('seconds'),
+    avgCacheHitTime: z.number().describe('seconds'),
+    compressionEnabled: z.boolean(),
+  }),
+  byTypeDetailed: z.record(z.string(), typeDetail),
+})
+
+/** A stored page as lists and inspections show it. Spans in seconds, sizes in bytes. */
+const pageView = z.object({
+  key: z.string(),
+  url: z.string(),
+  type: pageType,
+  tags: z.array(z.string()),
+  status: z.int(),
+  vary: z.record(z.string(), z.string().nullable()),
+  age: z.number(),
+  freshnessLeft: z.number().describe('negative: stale for so long'),
+  state: z.enum(['fresh', 'stale']),
+  hits: count,
+  size: count,
+  originalSize: count,
+  encoding: z.string(),
+  storedAt: z.iso.datetime(),
+})
+
+const cleared = z.object({
+  success,
+  filesDeleted: count,
+  type: pageType.optional(),
+  dryRun: z.literal(true).optional(),
+  wouldDelete: count.optional(),
+  pages: z.array(pageView).optional().describe('with dryRun: the first of what would go'),
+})
+
+export const clearPages = defineOperation({
+  name: 'cache.clear',
+  summary: 'Clears every cached page',
+  input: z.object({ dryRun }),
+  output: cleared,
+  http: { method: 'POST', path: '/clear' },
+  async run({ app }, input) {
+    return clear(app, { kind: 'all' }, input.dryRun)
+  },
+})
+
+export const clearPagesByType = defineOperation({
+  name: 'cache.clearByType',
+  summary: 'Clears every cached page of a type',
+  input: z.object({ type: pageType, dryRun }),
+  output: cleared,
+  http: { method: 'POST', path: '/clear-by-type' },
+  async run({ app }, { type, dryRun }) {
+    return { ...(await clear(app, { kind: 'type', type }, dryRun)), type }
+  },
+})
+
+export const clearApplicationCache = defineOperation({
+  name: 'cache.clearApplication',
+  summary: 'Clears the application cache directory of the environment, and with it every page',
+  input: z.object({ dryRun }),
+  output: z.object({
+    success,
+    filesDeleted: count,
+    directory: z.string(),
+    dryRun: z.literal(true).optional(),
+    wouldDelete: count.optional(),
+  }),
+  async run({ app }, input) {
+    const directory = app.loaded.places.cacheDir
+    if (input.dryRun) {
+      return { success: true, filesDeleted: 0, directory, dryRun: true, wouldDelete: await countFiles(directory) }
+    }
+    const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
+    return { success: true, filesDeleted: await clearDirectory(directory), directory }
+  },
+})
+
+export const cacheStatistics = defineOperation({
+  name: 'cache.stats',
+  summary: 'Counts, sizes and times of the cached pages',
+  input: z.object({}),
+  output: statistics,
+  http: { method: 'GET', path: '/stats' },
+  async run({ app }) {
+    const pages = await app.pages()
+    return toStatistics(pages.counters(), app.config.cache.compression)
+  },
+})
+
+export const listPages = defineOperation({
+  name: 'cache.list',
+  summary: 'Cached pages by type, tag or URL prefix',
+  input: z.object({
+    type: pageType.optional(),
+    tag: z.string().min(1).optional(),
+    prefix: z.string().min(1).optional(),
+    limit,
+    offset,
+  }),
+  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(pageView) }),
+  http: { method: 'GET', path: '/pages' },
+  async run({ app }, { type, tag, prefix, limit, offset }) {
+    const pages = await app.pages()
+    const { total, items } = pages.list({
+      limit,
+      offset,
+      ...(type !== undefined && { type }),
+      ...(tag !== undefined && { tag }),
+      ...(prefix !== undefined && { urlPrefix: prefix }),
+    })
+    return { success: true, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
+  },
+})
+
+/** How many pages a dry run names; the number of all of them stands beside it. */
+const dryRunSample = 50
+
+async function clear(app: App, selection: Selection, dry: boolean): Promise<z.output<typeof cleared>> {
+  const pages = await app.pages()
+  if (!dry) return { success: true, filesDeleted: await pages.remove(selection) }
+  const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
+  return {
+    success: true,
+    filesDeleted: 0,
+    dryRun: true,
+    wouldDelete: await pages.count(selection),
+    pages: pages.list(filter).items.map((page) => toPageView(page, app.now())),
+  }
+}

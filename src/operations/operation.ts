@@ -1,0 +1,57 @@
+import type { z } from 'zod'
+import type { App } from '../app.ts'
+import { PagecacheError } from '../errors.ts'
+
+/** Where a request to do something came from (contract section 4, `invalidation-log/recent`). */
+export type OperationSource = 'api' | 'cli' | 'purge-method' | 'task'
+
+/** What an operation tells while it is working; never part of its value. */
+export type OperationEvent =
+  | { kind: 'message'; message: string }
+  | { kind: 'progress'; progress: Readonly<Record<string, unknown>> }
+
+/** What an operation works with. Parts of the app are opened when it asks for them. */
+export interface OperationContext {
+  app: App
+  source: OperationSource
+  /** Who asked, as the log names them: an API client's id; null for the command line. */
+  actor: string | null
+  signal: AbortSignal
+  report(event: OperationEvent): void
+}
+
+/**
+ * One thing that an operator can do. The command line, the HTTP API, the remote client and the OpenAPI document
+ * are made from this; none of them knows more about it.
+ */
+export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
+  /** `cache.stats`: topic and verb. */
+  name: string
+  summary: string
+  input: Input
+  output: Output
+  /** Its place in the HTTP API, below `/api/_action/vendor-cache`; without one it is for the command line alone. */
+  http?: { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string }
+  run(context: OperationContext, input: z.output<Input>): Promise<z.output<Output>>
+}
+
+export function defineOperation<Input extends z.ZodType, Output extends z.ZodType>(
+  operation: Operation<Input, Output>,
+): Operation<Input, Output> {
+  return operation
+}
+
+/** Validates the input and runs the operation. Throws INVALID_INPUT (exit 2, status 400) that names every wrong field. */
+export async function performOperation<Input extends z.ZodType, Output extends z.ZodType>(
+  operation: Operation<Input, Output>,
+  context: OperationContext,
+  input: unknown,
+): Promise<z.output<Output>> {
+  const parsed = await operation.input.safeParseAsync(input)
+  if (parsed.success) return operation.run(context, parsed.data)
+  const faults = parsed.error.issues.map((issue) => {
+    const field = issue.path.map(String).join('.')
+    return field === '' ? issue.message : `${field}: ${issue.message}`
+  })
+  throw new PagecacheError('INVALID_INPUT', faults.join('; '))
+}

@@ -1,0 +1,55 @@
+import { pageTypes, singular, type PageType } from './page.ts'
+import { formatBytes } from '../lib/format-bytes.ts'
+import type { TypeCounters } from './page-store.ts'
+
+/** The statistics resource of spec 1, section 2. Sizes in bytes, times in seconds. */
+export function toStatistics(counters: Record<PageType, TypeCounters>, compressionEnabled: boolean) {
+  const all = sum(pageTypes.map((type) => counters[type]))
+  return {
+    totalFiles: all.count,
+    totalSize: all.size,
+    totalSizeFormatted: formatBytes(all.size),
+    byType: mapTypes((type) => [type, counters[type].count]),
+    aggregated: {
+      totalPages: all.count,
+      totalOriginalSize: all.originalSize,
+      totalCachedSize: all.size,
+      totalSpaceSaved: spaceSaved(all),
+      avgGenerationTime: average(all.generationMs, all.count),
+      avgCacheHitTime: average(all.hitMs, all.hits),
+      compressionEnabled,
+    },
+    byTypeDetailed: mapTypes((type) => [singular[type], detail(counters[type])]),
+  }
+}
+
+function detail(counters: TypeCounters) {
+  return {
+    count: counters.count,
+    spaceSaved: spaceSaved(counters),
+    avgGenerationTime: average(counters.generationMs, counters.count),
+    avgCacheHitTime: average(counters.hitMs, counters.hits),
+  }
+}
+
+/** A body that grew by compression is stored as it came; still, no sum of rounding may turn this negative. */
+function spaceSaved(counters: TypeCounters): number {
+  return Math.max(0, counters.originalSize - counters.size)
+}
+
+/** Seconds, to the microsecond. */
+function average(milliseconds: number, times: number): number {
+  return times === 0 ? 0 : Math.round((milliseconds / times) * 1000) / 1_000_000
+}
+
+function sum(all: readonly TypeCounters[]): TypeCounters {
+  const total: TypeCounters = { count: 0, originalSize: 0, size: 0, generationMs: 0, hits: 0, hitMs: 0 }
+  for (const counters of all) {
+    for (const key of Object.keys(total) as (keyof TypeCounters)[]) total[key] += counters[key]
+  }
+  return total
+}
+
+function mapTypes<T>(entry: (type: PageType) => [string, T]): Record<string, T> {
+  return Object.fromEntries(pageTypes.map(entry))
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+
+export interface CliResult {
+  /** The exit code; null where a signal ended the process. */
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+export interface CliOptions {
+  cwd?: string
+  /** Added to a bare environment: nothing of the developer's own (colours, PAGECACHE_*) reaches a test. */
+  env?: Record<string, string>
+  /** Sent to standard input, which is closed then. */
+  input?: string
+}
+
+/** Runs the built command line to its end. */
+export async function run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const child = start(args, options)
+  child.stdin.end(options.input ?? '')
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (...ended) => resolve(ended))
+  })
+  return { code, signal, stdout, stderr }
+}
+
+/** Starts the built command line and leaves it running; whoever starts it ends it. */
+export function start(args: readonly string[], options: CliOptions = {}) {
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env
+  return spawn(process.execPath, [bin, ...args], {
+    cwd: options.cwd ?? process.cwd(),
+    env: { PATH, HOME, TMPDIR, ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
+    disableConsoleIntercept: true,
+    // Slow machines exist, and no test asserts how long something takes: this only ends what hangs.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
