@@ -1,0 +1,60 @@
+import { Agent, request } from 'node:http'
+
+export interface Seen {
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  text: string
+  /** Milliseconds from the request to the last byte. */
+  took: number
+}
+
+/** A visitor of the demo: keeps its connection and its cookies. */
+export class Browser {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #cookies = new Map<string, string>()
+
+  get(url: string): Promise<Seen> {
+    return this.#send(url, null)
+  }
+
+  post(url: string, form: Readonly<Record<string, string>>): Promise<Seen> {
+    return this.#send(url, new URLSearchParams(form).toString())
+  }
+
+  /** The median time of so many requests for a page, in milliseconds. */
+  async median(url: string, times: number): Promise<number> {
+    const took: number[] = []
+    for (let round = 0; round < times; round += 1) took.push((await this.get(url)).took)
+    return took.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? 0
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #send(url: string, form: string | null): Promise<Seen> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const headers = {
+      ...(cookie === '' ? {} : { cookie }),
+      ...(form === null ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    }
+    return new Promise((resolve, reject) => {
+      const startedAt = performance.now()
+      const sent = request(url, { agent: this.#agent, method: form === null ? 'GET' : 'POST', headers, timeout: 10_000 }, (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
+        response.on('error', reject).on('end', () => {
+          for (const line of response.headers['set-cookie'] ?? []) this.#keep(line)
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, took: performance.now() - startedAt })
+        })
+      })
+      sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`no answer from ${url} within 10 s`)))
+      sent.end(form ?? undefined)
+    })
+  }
+
+  #keep(line: string): void {
+    const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=', 2)
+    this.#cookies.set(name, value)
+  }
+}
