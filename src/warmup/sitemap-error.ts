@@ -1,0 +1,13 @@
+/**
+ * One sitemap file that could not be read to its end. `hostile`: it is no honest sitemap; a few of these end
+ * the discovery of their channel.
+ */
+export class SitemapError extends Error {
+  readonly hostile: boolean
+
+  constructor(message: string, options: { hostile?: boolean; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'SitemapError'
+    this.hostile = options.hostile ?? false
+  }
+}
