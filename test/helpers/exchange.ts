@@ -1,0 +1,57 @@
+import { request, type IncomingMessage } from 'node:http'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  /** As it came over the wire. */
+  body: Buffer
+}
+
+export interface ExchangeOptions {
+  method?: string
+  headers?: Readonly<Record<string, string>>
+  body?: string | Buffer
+}
+
+/** One request on a connection of its own, with exactly these header fields: `fetch` adds some, forbids `Host` and decompresses. */
+export async function exchange(url: string, options: ExchangeOptions = {}): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const { method = 'GET', headers = {} } = options
+    const outgoing = request(url, { method, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = []
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      incoming.on('error', reject)
+      incoming.on('end', () => {
+        resolve({ status: incoming.statusCode ?? 0, headers: headersOf(incoming), body: Buffer.concat(chunks) })
+      })
+    })
+    outgoing.on('error', reject)
+    outgoing.end(options.body)
+  })
+}
+
+/** The body in identity coding. */
+export function decoded(answer: Answer): Buffer {
+  switch (answer.headers.get('content-encoding')) {
+    case 'gzip':
+      return gunzipSync(answer.body)
+    case 'br':
+      return brotliDecompressSync(answer.body)
+    case 'zstd':
+      return zstdDecompressSync(answer.body)
+    default:
+      return answer.body
+  }
+}
+
+/** Whether `Cache-Status` (RFC 9211) says that this daemon had the answer. */
+export function isHit(answer: Answer): boolean {
+  return /;\s*hit\b/.test(answer.headers.get('cache-status') ?? '')
+}
+
+function headersOf(incoming: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) headers.append(incoming.rawHeaders[i] ?? '', incoming.rawHeaders[i + 1] ?? '')
+  return headers
+}
