@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { processVariables } from '#src/config/environment.ts'
@@ -22,6 +23,7 @@ export default class Demo extends BaseCommand {
     return this.withApp((app) =>
       runDemo({
         root: this.config.root,
+        temporary: tmpdir(),
         port: flags.port ?? null,
         keep: flags.keep,
         latency: 'on',

@@ -1,6 +1,5 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { Browser, type Seen } from './browser.ts'
@@ -9,6 +8,8 @@ import { Workspace } from './workspace.ts'
 export interface DemoOptions {
   /** The installed package: its `bin/run.js` and `dist/` are what is shown. */
   root: string
+  /** Where the demo's own directory is made. */
+  temporary: string
   /** Of the cache; null takes a free one. */
   port: number | null
   /** Leave shop and cache running until `signal` says otherwise. */
@@ -49,7 +50,7 @@ interface Setup extends DemoOptions {
  * PagecacheError CHECK_FAILED where a step does not show what it should.
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
-  const directory = await mkdtemp(join(tmpdir(), 'pagecache-demo-'))
+  const directory = await mkdtemp(join(options.temporary, 'pagecache-demo-'))
   const workspace = new Workspace(directory, options.variables)
   const browser = new Browser()
   try {

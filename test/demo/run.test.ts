@@ -1,0 +1,79 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { runDemo, type DemoOptions } from '../../src/demo/run.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+async function options(changed: Partial<DemoOptions>): Promise<DemoOptions & { text(): string }> {
+  const temporary = await tempDir()
+  let text = ''
+  const write = (part: string) => void (text += part)
+  const signal = new AbortController().signal
+  return { root, temporary, port: null, keep: false, latency: 'off', output: 2, variables: process.env, signal, write, text: () => text, ...changed }
+}
+
+/** A package whose shop is the real one and whose program is the given text. */
+async function packageWith(program: string): Promise<string> {
+  const directory = await tempDir()
+  await mkdir(join(directory, 'bin'))
+  await mkdir(join(directory, 'dist/demo'), { recursive: true })
+  await writeFile(join(directory, 'package.json'), '{"type":"module"}')
+  await writeFile(join(directory, 'bin/run.js'), program)
+  await writeFile(join(directory, 'dist/demo/shop-main.js'), `import ${JSON.stringify(join(root, 'src/demo/shop-main.ts'))}`)
+  return directory
+}
+
+it('shows the whole round and leaves nothing behind', { timeout: 60_000 }, async () => {
+  const demo = await options({})
+  const result = await runDemo(demo)
+  expect(result.pages).toBeGreaterThanOrEqual(600)
+  for (const command of ['serve', 'warmup:start --wait', 'cache:stats', 'cache:inspect http', 'vendor:cache:clear']) {
+    expect(demo.text()).toContain(`$ pagecache ${command}`)
+  }
+  expect(demo.text()).toContain('Only Ada read "Hello Ada".')
+  expect(demo.text()).toContain('What to do next')
+  expect(await readdir(demo.temporary)).toEqual([])
+})
+
+it('keeps shop and cache running until it is told to end', { timeout: 60_000 }, async () => {
+  const ending = new AbortController()
+  const demo = await options({ keep: true, signal: ending.signal })
+  const running = runDemo(demo)
+  await expect.poll(demo.text, { timeout: 50_000 }).toContain('keeps running until Ctrl-C')
+  const url = /stands before it, at (\S+)\.\n/.exec(demo.text())?.[1] ?? ''
+  const page = await fetch(url)
+  expect([page.status, page.headers.get('cache-status')]).toEqual([200, expect.stringContaining('hit')])
+  ending.abort()
+  await running
+  await expect(fetch(url)).rejects.toThrow()
+  expect(await readdir(demo.temporary)).toEqual([])
+})
+
+it('says what went wrong when the cache does not start', async () => {
+  const demo = await options({ root: await packageWith('console.error("Error: the port is taken"); process.exit(1)') })
+  await expect(runDemo(demo)).rejects.toMatchObject({
+    code: 'CHECK_FAILED',
+    message: expect.stringMatching(/^run\.js serve ended with 1\.\nError: the port is taken$/),
+  })
+  expect(await readdir(demo.temporary)).toEqual([])
+})
+
+it('fails where the cache lets a warmed page go to the shop', { timeout: 30_000 }, async () => {
+  const program = `
+    import { createServer } from 'node:http'
+    import { readFileSync } from 'node:fs'
+    const { server, salesChannels } = JSON.parse(readFileSync('pagecache.yaml', 'utf8'))
+    if (process.argv[2] === 'serve') createServer(async (request, response) => {
+      response.setHeader('cache-status', 'pagecache; fwd=miss')
+      response.end(request.url === '/readyz' ? '' : await (await fetch(salesChannels[0].origin + request.url)).text())
+    }).listen(server.port, server.host)`
+  const demo = await options({ root: await packageWith(program) })
+  await expect(runDemo(demo)).rejects.toMatchObject({
+    code: 'CHECK_FAILED',
+    message: 'Expected a hit for a warmed product page; got 200, Cache-Status: pagecache; fwd=miss.',
+  })
+  expect(await readdir(demo.temporary)).toEqual([])
+})
