@@ -88,10 +88,11 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
 /** Runs one command of the built program to its end. */
 export async function runProgram(
   args: readonly string[],
-  options: { projectDir: string; env?: Readonly<Record<string, string>>; input?: string },
+  options: { projectDir: string; env?: Readonly<Record<string, string>>; input?: string; prefix?: readonly string[] },
 ): Promise<CommandResult> {
   const env = environment(options.projectDir, options.env)
-  const child = spawn(process.execPath, [program, ...args], { env, cwd: options.projectDir })
+  const [file = '', ...rest] = [...(options.prefix ?? []), process.execPath, program, ...args]
+  const child = spawn(file, rest, { env, cwd: options.projectDir })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))

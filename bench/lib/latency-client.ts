@@ -1,0 +1,93 @@
+/**
+ * A program: visits stored pages at a fixed rate over a few keep-alive connections and prints the latencies,
+ * in milliseconds. A visit counts from the moment at which it was due, not from when it could be sent: a
+ * stall of the server then shows in every visit that it delayed. Its argument is a `Visits` as JSON.
+ */
+import { connect, type Socket } from 'node:net'
+import { percentile } from './statistics.ts'
+
+export interface Visits {
+  port: number
+  paths: readonly string[]
+  headers: Readonly<Record<string, string>>
+  perSecond: number
+  seconds: number
+  connections: number
+}
+
+export interface Latencies {
+  visits: number
+  p50: number
+  p99: number
+  max: number
+}
+
+const visits = JSON.parse(process.argv[2] ?? '') as Visits
+const total = Math.round(visits.perSecond * visits.seconds)
+const latencies: number[] = []
+const due: { path: string; at: number }[] = []
+const idle: Socket[] = await Promise.all(Array.from({ length: visits.connections }, open))
+
+const start = performance.now() + 50
+let scheduled = 0
+const clock = setInterval(() => {
+  while (scheduled < total && performance.now() >= start + (scheduled * 1000) / visits.perSecond) {
+    const path = visits.paths[scheduled % visits.paths.length] ?? '/'
+    due.push({ path, at: start + (scheduled * 1000) / visits.perSecond })
+    scheduled++
+  }
+  serveDue()
+}, 1)
+
+function serveDue(): void {
+  for (let socket = idle[0]; socket !== undefined && due.length > 0; socket = idle[0]) {
+    idle.shift()
+    visit(socket, due.shift() ?? { path: '/', at: 0 })
+  }
+}
+
+function visit(socket: Socket, { path, at }: { path: string; at: number }): void {
+  let received: Buffer = Buffer.alloc(0)
+  const take = (chunk: Buffer) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    const head = received.indexOf('\r\n\r\n')
+    if (head < 0) return
+    const text = received.toString('latin1', 0, head)
+    const length = Number(/^content-length: *(\d+)/im.exec(text)?.[1])
+    if (!text.startsWith('HTTP/1.1 200 ') || !/^cache-status:.*;\s*hit\b/im.test(text) || Number.isNaN(length)) fail(`no hit of ${path}:\n${text}`)
+    if (received.length < head + 4 + length) return
+    latencies.push(performance.now() - at)
+    socket.off('data', take)
+    idle.push(socket)
+    if (latencies.length === total) finish()
+    else serveDue()
+  }
+  socket.on('data', take)
+  const lines = Object.entries(visits.headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${visits.port}\r\n${lines.join('')}\r\n`)
+}
+
+async function open(): Promise<Socket> {
+  const socket = connect({ port: visits.port, host: '127.0.0.1', noDelay: true })
+  await new Promise<void>((resolve) => socket.once('connect', resolve))
+  socket.on('error', (error) => fail(String(error)))
+  socket.on('close', () => latencies.length < total && fail('the server closed a connection'))
+  return socket
+}
+
+function finish(): void {
+  clearInterval(clock)
+  const result: Latencies = {
+    visits: total,
+    p50: percentile(latencies, 50),
+    p99: percentile(latencies, 99),
+    max: percentile(latencies, 100),
+  }
+  console.log(JSON.stringify(result))
+  process.exit(0)
+}
+
+function fail(message: string): never {
+  console.error(message)
+  process.exit(1)
+}
