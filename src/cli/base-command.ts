@@ -1,10 +1,9 @@
 import { Command } from '@oclif/core/command'
-import type { Input, ParserOutput } from '@oclif/core/parser'
-import type { z } from 'zod'
+import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags } from '../config/load.ts'
 import { PagecacheError } from '../errors.ts'
-import { performOperation, type Operation, type OperationEvent } from '../operations/operation.ts'
+import { performOperation, type Given, type Operation, type OperationEvent, type Schema } from '../operations/operation.ts'
 import { sharedFlags } from './flags.ts'
 import { Output } from './output.ts'
 
@@ -21,7 +20,7 @@ export abstract class BaseCommand extends Command {
   protected configValues: NonNullable<ConfigFlags['values']> = []
 
   protected override async parse<F extends Shape, B extends Shape, A extends Shape>(
-    options?: Input<F, B, A>,
+    options?: ParserInput<F, B, A>,
     argv?: string[],
   ): Promise<ParserOutput<F, B, A>> {
     const parsed = await super.parse(options, argv)
@@ -29,6 +28,9 @@ export abstract class BaseCommand extends Command {
     this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
     return parsed
   }
+
+  /** True in commands that help with a broken configuration, and so must run with one. */
+  protected tolerateFaults = false
 
   /** What the command line says about the configuration. */
   protected get given(): ConfigFlags {
@@ -39,11 +41,11 @@ export abstract class BaseCommand extends Command {
    * Runs one operation and gives its value to the presenter, unless `--json` prints it as it is. The app is closed
    * before anything is printed: what the operator reads as done is done.
    */
-  protected async perform<I extends z.ZodType, O extends z.ZodType>(
-    operation: Operation<I, O>,
-    input: z.input<I>,
-    present: (value: z.output<O>, output: Output) => void | Promise<void>,
-  ): Promise<z.output<O>> {
+  protected async perform<Input extends Schema, Value>(
+    operation: Operation<Input, Value>,
+    input: Given<Input>,
+    present: (value: Value, output: Output) => void | Promise<void>,
+  ): Promise<Value> {
     const value = await this.withApp((app) =>
       performOperation(
         operation,
@@ -57,7 +59,7 @@ export abstract class BaseCommand extends Command {
 
   /** Opens the app for what is done in it, and closes it whatever happens. An interrupted run is exit 130. */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
-    const loaded = await loadConfig(this.given)
+    const loaded = await loadConfig(this.given, { tolerateFaults: this.tolerateFaults })
     const app = new App({ loaded, onWarning: (message) => this.tell(message) })
     app.ownSignals()
     try {
@@ -85,4 +87,5 @@ export abstract class BaseCommand extends Command {
   }
 }
 
+// oxlint-disable-next-line typescript/no-explicit-any -- what oclif's own signature asks for
 type Shape = Record<string, any>

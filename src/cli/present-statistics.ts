@@ -1,12 +1,11 @@
-import type { z } from 'zod'
 import { formatBytes } from '../lib/format-bytes.ts'
 import { formatDuration } from '../lib/format-duration.ts'
-import type { statistics } from '../operations/cache.ts'
+import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
 import type { Output } from './output.ts'
 
 /** The statistics resource as text: the whole first, then each type. */
-export async function presentStatistics(value: z.output<typeof statistics>, output: Output): Promise<void> {
+export async function presentStatistics(value: Statistics, output: Output): Promise<void> {
   const { aggregated } = value
   output.pairs([
     ['pages', value.totalFiles],

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { closest } from '../lib/closest.ts'
+import type { Variables } from './environment.ts'
 import { isGroup, type KeyPath } from './raw.ts'
 import { configSchema } from './schema.ts'
 import { valueKinds, type ValueKind } from './values.ts'
@@ -34,6 +36,17 @@ export function variablePaths(): Map<string, [string, string]> {
 
 function variableName(...path: string[]): string {
   return ['PAGECACHE', ...path.map((part) => part.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())].join('_')
+}
+
+/** Settings of the process that are no values of the configuration. */
+const otherVariables = ['ENV', 'PROJECT_DIR', 'CONFIG', 'SERVER', 'CLIENT_ID', 'CLIENT_SECRET'].map((name) => `PAGECACHE_${name}`)
+
+/** Variables that look like settings of ours and are none, each with what was probably meant. */
+export function unknownVariables(variables: Variables): { name: string; guess: string | null }[] {
+  const known = new Set([...variablePaths().keys(), ...otherVariables])
+  return Object.keys(variables)
+    .filter((name) => name.startsWith('PAGECACHE_') && !known.has(name))
+    .map((name) => ({ name, guess: closest(name, known) }))
 }
 
 /** Every value of a parsed configuration by its path; empty lists and groups count as values. */

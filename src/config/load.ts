@@ -21,6 +21,8 @@ export interface ConfigFlags {
 /** Where everything of one environment is. Absolute. */
 export interface Places {
   projectDir: string
+  /** Where the configuration file is looked for. */
+  configFile: string
   /** Disposable: the application cache, and the pages in it. */
   cacheDir: string
   /** State that must never be lost. */
@@ -34,32 +36,45 @@ export interface LoadedConfig {
   /** The file that was read; null where there is none. */
   file: string | null
   config: Config
+  /** Set where faults were tolerated: `config` holds the defaults then. */
+  fault: PagecacheError | null
   sourceOf(path: KeyPath): Source
+}
+
+/** Where a configuration is loaded from; tests pass their own. */
+export interface Surroundings {
+  variables?: Variables
+  cwd?: string
+  /** Commands that help with a broken configuration go on with the defaults. */
+  tolerateFaults?: boolean
 }
 
 /**
  * Loads the configuration of one environment: flag, environment variable, file, default, in this order of
  * precedence. Throws CONFIG_INVALID (exit 2) that lists every fault.
  */
-export async function loadConfig(
-  flags: ConfigFlags,
-  surroundings: { variables?: Variables; cwd?: string } = {},
-): Promise<LoadedConfig> {
+export async function loadConfig(flags: ConfigFlags, surroundings: Surroundings = {}): Promise<LoadedConfig> {
   const variables = surroundings.variables ?? processVariables()
-  const located = await locate(flags, variables, surroundings.cwd ?? process.cwd())
-  const file = await readConfigFile(located.file, located.label)
-  if (!file && located.required) {
-    throw new PagecacheError('CONFIG_INVALID', `There is no configuration file ${located.label}.`, {
-      hint: 'pagecache init writes one with every key explained.',
-    })
+  const { environment, places, ...located } = await locate(flags, variables, surroundings.cwd ?? process.cwd())
+  try {
+    const file = await readConfigFile(places.configFile, located.label)
+    if (!file && located.required) {
+      throw new PagecacheError('CONFIG_INVALID', `There is no configuration file ${located.label}.`, {
+        hint: 'pagecache init writes one with every key explained.',
+      })
+    }
+    const layers = applyLayers(file, flags, variables, located.label)
+    const config = validate(layers, file)
+    return { environment, places, file: file ? places.configFile : null, config, fault: null, sourceOf: layers.sourceOf }
+  } catch (error) {
+    if (!surroundings.tolerateFaults || !(error instanceof PagecacheError)) throw error
+    const sourceOf = (): Source => ({ kind: 'default' })
+    return { environment, places, file: places.configFile, config: configSchema.parse({}), fault: error, sourceOf }
   }
-  const layers = applyLayers(file, flags, variables, located.label)
-  const config = validate(layers, file)
-  return { environment: located.environment, places: located.places, file: file ? located.file : null, config, sourceOf: layers.sourceOf }
 }
 
 /** The environment and its places, without reading any configuration. Throws CONFIG_INVALID for a bad name or directory. */
-export async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
+async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
   const environment = flags.env ?? nonEmpty(variables['PAGECACHE_ENV']) ?? nonEmpty(variables['APP_ENV']) ?? 'prod'
   // The name becomes a directory's: nothing that could lead out of var/.
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
@@ -74,15 +89,16 @@ export async function locate(flags: ConfigFlags, variables: Variables, cwd: stri
     })
   }
   const named = flags.config ?? nonEmpty(variables['PAGECACHE_CONFIG'])
-  const file = named === undefined ? join(projectDir, 'pagecache.yaml') : resolve(cwd, named)
-  const fromProject = relative(projectDir, file)
-  const label = printable(fromProject.startsWith('..') || isAbsolute(fromProject) ? file : fromProject)
+  const configFile = named === undefined ? join(projectDir, 'pagecache.yaml') : resolve(cwd, named)
+  const fromProject = relative(projectDir, configFile)
+  const label = printable(fromProject.startsWith('..') || isAbsolute(fromProject) ? configFile : fromProject)
   const places = {
     projectDir,
+    configFile,
     cacheDir: join(projectDir, 'var', 'cache', environment),
     dataDir: join(projectDir, 'var', 'data', environment),
   }
-  return { environment, places, file, label, required: named !== undefined }
+  return { environment, places, label, required: named !== undefined }
 }
 
 interface Layers {

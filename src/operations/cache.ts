@@ -4,7 +4,7 @@ import { countFiles } from '../lib/count-files.ts'
 import { toPageView } from '../pages/page-view.ts'
 import type { Selection } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
-import { count, dryRun, limit, offset, pageType, success } from './fields.ts'
+import { count, dryRun, limit, offset, pageType, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
 const typeDetail = z.object({
@@ -32,6 +32,8 @@ export const statistics = z.object({
   byTypeDetailed: z.record(z.string(), typeDetail),
 })
 
+export type Statistics = z.output<typeof statistics>
+
 /** A stored page as lists and inspections show it. Spans in seconds, sizes in bytes. */
 const pageView = z.object({
   key: z.string(),
@@ -50,7 +52,8 @@ const pageView = z.object({
   storedAt: z.iso.datetime(),
 })
 
-const cleared = z.object({
+/** What a clear of pages answers: spec 1, section 4; with `dryRun` what it would do. */
+export const cleared = z.object({
   success,
   filesDeleted: count,
   type: pageType.optional(),
@@ -58,6 +61,8 @@ const cleared = z.object({
   wouldDelete: count.optional(),
   pages: z.array(pageView).optional().describe('with dryRun: the first of what would go'),
 })
+
+export type Cleared = z.output<typeof cleared>
 
 export const clearPages = defineOperation({
   name: 'cache.clear',
@@ -95,10 +100,10 @@ export const clearApplicationCache = defineOperation({
   async run({ app }, input) {
     const directory = app.loaded.places.cacheDir
     if (input.dryRun) {
-      return { success: true, filesDeleted: 0, directory, dryRun: true, wouldDelete: await countFiles(directory) }
+      return { ...succeeded, filesDeleted: 0, directory, dryRun: true as const, wouldDelete: await countFiles(directory) }
     }
     const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
-    return { success: true, filesDeleted: await clearDirectory(directory), directory }
+    return { ...succeeded, filesDeleted: await clearDirectory(directory), directory }
   },
 })
 
@@ -135,21 +140,21 @@ export const listPages = defineOperation({
       ...(tag !== undefined && { tag }),
       ...(prefix !== undefined && { urlPrefix: prefix }),
     })
-    return { success: true, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
+    return { ...succeeded, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
   },
 })
 
 /** How many pages a dry run names; the number of all of them stands beside it. */
 const dryRunSample = 50
 
-async function clear(app: App, selection: Selection, dry: boolean): Promise<z.output<typeof cleared>> {
+async function clear(app: App, selection: Selection, dry: boolean): Promise<Cleared> {
   const pages = await app.pages()
-  if (!dry) return { success: true, filesDeleted: await pages.remove(selection) }
+  if (!dry) return { ...succeeded, filesDeleted: await pages.remove(selection) }
   const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
   return {
-    success: true,
+    ...succeeded,
     filesDeleted: 0,
-    dryRun: true,
+    dryRun: true as const,
     wouldDelete: await pages.count(selection),
     pages: pages.list(filter).items.map((page) => toPageView(page, app.now())),
   }

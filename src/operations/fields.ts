@@ -19,4 +19,7 @@ export const dryRun = z.boolean({ error: 'expected true or false' }).default(fal
 
 export const success = z.literal(true)
 
+/** The beginning of every value; `as const`, because a bare `true` would be read as any boolean. */
+export const succeeded = { success: true } as const
+
 export const count = z.int().min(0)

@@ -1,5 +1,17 @@
 import * as cache from './cache.ts'
+import * as config from './config.ts'
+import { doctor } from './doctor.ts'
+import { initProject } from './init.ts'
 import type { Operation } from './operation.ts'
 
 /** Every operation there is: what the HTTP API, the remote client and the OpenAPI document are made from. */
-export const operations: readonly Operation[] = [...Object.values(cache)] as readonly Operation[]
+export const operations: readonly Operation[] = [
+  cache.cacheStatistics,
+  cache.clearPages,
+  cache.clearPagesByType,
+  cache.clearApplicationCache,
+  cache.listPages,
+  config.showConfig,
+  doctor,
+  initProject,
+]

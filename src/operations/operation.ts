@@ -24,29 +24,32 @@ export interface OperationContext {
  * One thing that an operator can do. The command line, the HTTP API, the remote client and the OpenAPI document
  * are made from this; none of them knows more about it.
  */
-export interface Operation<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
+export interface Operation<Input extends z.ZodType = z.ZodType, Value = unknown> {
   /** `cache.stats`: topic and verb. */
   name: string
   summary: string
   input: Input
-  output: Output
+  output: z.ZodType<Value>
   /** Its place in the HTTP API, below `/api/_action/vendor-cache`; without one it is for the command line alone. */
   http?: { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string }
-  run(context: OperationContext, input: z.output<Input>): Promise<z.output<Output>>
+  run(context: OperationContext, input: z.output<Input>): Promise<NoInfer<Value>>
 }
 
-export function defineOperation<Input extends z.ZodType, Output extends z.ZodType>(
-  operation: Operation<Input, Output>,
-): Operation<Input, Output> {
+export function defineOperation<Input extends z.ZodType, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
   return operation
 }
 
+export type Schema = z.ZodType
+
+/** What may be given to an operation with this input: what has a default can be left out. */
+export type Given<Input extends Schema> = z.input<Input>
+
 /** Validates the input and runs the operation. Throws INVALID_INPUT (exit 2, status 400) that names every wrong field. */
-export async function performOperation<Input extends z.ZodType, Output extends z.ZodType>(
-  operation: Operation<Input, Output>,
+export async function performOperation<Input extends Schema, Value>(
+  operation: Operation<Input, Value>,
   context: OperationContext,
   input: unknown,
-): Promise<z.output<Output>> {
+): Promise<Value> {
   const parsed = await operation.input.safeParseAsync(input)
   if (parsed.success) return operation.run(context, parsed.data)
   const faults = parsed.error.issues.map((issue) => {

@@ -1,0 +1,27 @@
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { showConfig } from '#src/operations/config.ts'
+
+export default class ConfigShow extends BaseCommand {
+  static override summary = 'Show the effective configuration, and where each value comes from.'
+  static override description = 'A source is a flag, an environment variable, a line of the configuration file, or default. Secrets are masked.'
+  static override examples = [
+    { description: 'Every value and its source', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'What differs from the defaults', command: '<%= config.bin %> <%= command.id %> --json | jq \'.values[] | select(.source != "default")\'' },
+  ]
+
+  async run() {
+    await this.parse(ConfigShow)
+    return this.perform(showConfig, {}, async (value, output) => {
+      output.pairs([
+        ['environment', value.environment],
+        ['project directory', value.projectDir],
+        ['configuration file', value.file],
+        ['cache directory', value.cacheDir],
+        ['data directory', value.dataDir],
+      ])
+      output.line()
+      const rows = value.values.map(({ key, value, source }) => [key, JSON.stringify(value), source])
+      await output.table(['key', 'value', 'source'], rows)
+    })
+  }
+}

@@ -1,0 +1,14 @@
+import type { Cleared } from '../operations/cache.ts'
+import type { Output } from './output.ts'
+
+/** How many pages went, or which would go. */
+export async function presentCleared(value: Cleared, output: Output): Promise<void> {
+  const { wouldDelete, pages = [] } = value
+  if (wouldDelete === undefined) {
+    output.line(`${value.filesDeleted} files removed.`)
+    return
+  }
+  output.line(`${wouldDelete} files would be removed.`)
+  if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
+  if (pages.length < wouldDelete) output.line(`... and ${wouldDelete - pages.length} more.`)
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+
+/**
+ * The configuration file that `pagecache init` writes: every key with its default, commented out, and why one
+ * would change it. A test holds it against the schema.
+ *
+ * @param channel where the shop is; without it the sales channel is an example that is commented out
+ */
+export function configTemplate(channel: { url: string; origin: string } | null, id: string = randomUUID()): string {
+  return `# pagecache configuration. What is commented out shows the default.
+# Every key: docs/configuration.md. What is in effect, and why: pagecache config:show
+
+server:
+  # 0.0.0.0 or :: to be reached from other machines.
+  # host: 127.0.0.1
+  # port: 8080
+  # processes: 1
+
+# Addresses or networks whose X-Forwarded-* headers are believed: load balancers, TLS terminators.
+# trustedProxies: []
+
+${channelTemplate(channel, id)}
+# Reverse proxies that are purged too, in the background, until each has answered.
+# reverseProxies:
+#   - { name: varnish-1, type: varnish, url: http://127.0.0.1:6081 }
+
+# Who may send PURGE and BAN.
+# purgers: [127.0.0.0/8, "::1"]
+
+cache:
+  # backend: filesystem
+  # compression: true
+  # Bodies kept in memory, and the limit on disk (null: none; least recently used pages go first).
+  # memory: 128MB
+  # maxSize: null
+  # Larger responses pass through without being stored.
+  # maxPageSize: 16MB
+  # Variants of one URL that are kept.
+  # maxVariants: 64
+  # Lifetime of responses that say nothing about it (0: the heuristics of RFC 9111).
+  # defaultTtl: 0
+  # Which pages are products, categories, cms, listings, buybox, before the built-in rules:
+  # types:
+  #   - { type: products, path: "/p/*" }
+  #   - { type: listings, header: "x-page-type: listing" }
+  # types: []
+  # What makes two visitors get two versions of a page.
+  # variants: { cookies: [sw-cache-hash, sw-currency], headers: [] }
+  # What is never answered from the cache.
+  # bypass: { cookies: [], paths: [/checkout, /account, /admin, /api] }
+  # Parameters that do not change a page, beside the usual marketing ones.
+  # ignoreQuery: []
+
+# How long the shop may take before a visitor gets an error or a stale page.
+origin:
+  # connectTimeout: 5s
+  # headersTimeout: 60s
+  # idleTimeout: 60s
+  # totalTimeout: 5m
+
+warmup:
+  # concurrency: 4
+  # requestsPerSecond: null
+  # timeout: 30s
+  # retries: 3
+  # Further versions to warm: what a visitor with these cookies or headers gets.
+  # variants:
+  #   - { cookies: { sw-currency: EUR } }
+  # variants: []
+
+retention:
+  # reverseProxyLogDays: 30
+  # invalidationLogDays: 30
+  # warmupDays: 14
+
+auth:
+  # builtin: pagecache issues its tokens; shop: the shop's admin API does.
+  # mode: builtin
+  # tokenLifetime: 10m
+
+stages:
+  # The header in which the shop names the logged-in customer.
+  # customerHeader: null
+  # What happens to a deleted customer's events: anonymize or remove.
+  # customerDeletion: anonymize
+
+logging:
+  # silent, error, warn, info, debug
+  # level: info
+`
+}
+
+function channelTemplate(channel: { url: string; origin: string } | null, id: string): string {
+  const { url, origin } = channel ?? { url: 'http://shop.example', origin: 'http://127.0.0.1:8000' }
+  const lines = [
+    'salesChannels:',
+    `  - id: ${id}`,
+    '    name: Storefront',
+    '    # What visitors type: scheme, host, path prefix.',
+    `    url: ${JSON.stringify(url)}`,
+    '    # Where the shop answers; it is sent the public Host.',
+    `    origin: ${JSON.stringify(origin)}`,
+    '    # None: the Sitemap lines of robots.txt, then /sitemap.xml.',
+    '    # sitemaps: [/sitemap.xml]',
+  ]
+  const text = channel ? lines : ['# One entry for each storefront.', ...lines.map((line) => `# ${line}`)]
+  return `${text.join('\n')}\n`
+}

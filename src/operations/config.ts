@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { describeConfig } from '../config/describe.ts'
+import { success, succeeded } from './fields.ts'
+import { defineOperation } from './operation.ts'
+
+export const showConfig = defineOperation({
+  name: 'config.show',
+  summary: 'The effective configuration, and where each value comes from',
+  input: z.object({}),
+  output: z.object({
+    success,
+    environment: z.string(),
+    projectDir: z.string(),
+    cacheDir: z.string(),
+    dataDir: z.string(),
+    file: z.string().nullable(),
+    values: z.array(z.object({ key: z.string(), value: z.unknown(), source: z.string() })),
+  }),
+  async run({ app }) {
+    const { environment, places, file } = app.loaded
+    const { projectDir, cacheDir, dataDir } = places
+    return { ...succeeded, environment, projectDir, cacheDir, dataDir, file, values: describeConfig(app.loaded) }
+  },
+})

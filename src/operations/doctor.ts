@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { Check } from './doctor/finding.ts'
+import { checkChannels, checkPort, checkReverseProxies } from './doctor/network-checks.ts'
+import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
+import { checkDirectories, checkDisk, checkPages, checkRecords } from './doctor/storage-checks.ts'
+import { defineOperation } from './operation.ts'
+
+/** In the order in which they are shown: what stops everything comes first. */
+const checks: readonly Check[] = [
+  checkNode,
+  checkConfiguration,
+  checkVariables,
+  checkDirectories,
+  checkDisk,
+  checkOpenFiles,
+  checkRecords,
+  checkPages,
+  checkPort,
+  checkTlsTerminator,
+  checkChannels,
+  checkReverseProxies,
+]
+
+export const doctor = defineOperation({
+  name: 'doctor',
+  summary: 'Checks everything that can be wrong, and says what to do about it',
+  input: z.object({}),
+  output: z.object({
+    success: z.boolean().describe('false where one check failed'),
+    checks: z.array(
+      z.object({
+        name: z.string(),
+        status: z.enum(['passed', 'warned', 'failed']),
+        message: z.string(),
+        remedy: z.string().nullable(),
+      }),
+    ),
+  }),
+  async run({ app, signal }) {
+    const findings = (await Promise.all(checks.map((check) => check(app, signal)))).flat()
+    return { success: findings.every((finding) => finding.status !== 'failed'), checks: findings }
+  },
+})

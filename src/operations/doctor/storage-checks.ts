@@ -1,0 +1,85 @@
+import { access, mkdtemp, rmdir, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { PagecacheError } from '../../errors.ts'
+import { formatBytes } from '../../lib/format-bytes.ts'
+import { failed, passed, warned, type Check, type Finding } from './finding.ts'
+
+/** Below the first, pages pass by unstored and records fail; below the second that day is near. */
+const diskFloor = { failed: 64 * 1024 ** 2, warned: 1024 ** 3 }
+const inodeFloor = { failed: 1000, warned: 50_000 }
+
+export const checkDirectories: Check = async (app) => {
+  const { projectDir, cacheDir, dataDir } = app.loaded.places
+  const named = [
+    ['project directory', projectDir],
+    ['cache directory', cacheDir],
+    ['data directory', dataDir],
+  ] as const
+  return Promise.all(named.map(([name, directory]) => checkWritable(name, directory)))
+}
+
+/** Writable means that something can be made in it now; permissions alone say nothing about read-only mounts. */
+async function checkWritable(name: string, directory: string): Promise<Finding> {
+  const existing = await nearestExisting(directory)
+  try {
+    await rmdir(await mkdtemp(join(existing, '.pagecache-doctor-')))
+    return passed(name, existing === directory ? directory : `${directory} (made at first use)`)
+  } catch (error) {
+    const remedy = `Give the user that runs pagecache the right to write in ${existing}, or name another --project-dir.`
+    return failed(name, `${directory} is not writable: ${(error as Error).message}`, remedy)
+  }
+}
+
+export const checkDisk: Check = async (app) => {
+  const { bavail, bsize, ffree, files } = await statfs(await nearestExisting(app.loaded.places.dataDir))
+  const free = bavail * bsize
+  const remedy = 'Make room, set cache.maxSize, or clear the cache.'
+  const findings = [judge('free disk', free, diskFloor, `${formatBytes(free)} free`, remedy)]
+  // Some file systems have no fixed number of inodes and say 0.
+  if (files > 0) findings.push(judge('free inodes', ffree, inodeFloor, `${ffree} free`, 'Every page is a file: clear the cache, or use a file system with more inodes.'))
+  return findings
+}
+
+function judge(name: string, value: number, floor: { failed: number; warned: number }, message: string, remedy: string): Finding {
+  if (value < floor.failed) return failed(name, message, remedy)
+  return value < floor.warned ? warned(name, message, remedy) : passed(name, message)
+}
+
+export const checkRecords: Check = async (app) => {
+  if (!(await exists(app.loaded.places.dataDir))) return [passed('records', 'none yet; made at first use')]
+  return attempt('records', async () => {
+    const records = await app.records()
+    const [fault] = await records.check()
+    if (fault === undefined) return passed('records', 'sound')
+    return failed('records', `The database is damaged: ${fault}`, 'Stop pagecache and restore var/data from a backup.')
+  })
+}
+
+export const checkPages: Check = async (app) => {
+  if (!(await exists(app.loaded.places.cacheDir))) return [passed('page index', 'none yet; made at first use')]
+  return attempt('page index', async () => {
+    const pages = await app.pages()
+    return passed('page index', `readable, ${await pages.count({ kind: 'all' })} pages`)
+  })
+}
+
+async function attempt(name: string, check: () => Promise<Finding>): Promise<Finding[]> {
+  try {
+    return [await check()]
+  } catch (error) {
+    const hint = error instanceof PagecacheError ? error.hint : null
+    return [failed(name, (error as Error).message, hint ?? 'See the operations manual.')]
+  }
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null)
+  return found?.isDirectory() || dirname(path) === path ? path : nearestExisting(dirname(path))
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

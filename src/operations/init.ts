@@ -1,0 +1,52 @@
+import { writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { configSchema } from '../config/schema.ts'
+import { configTemplate } from '../config/template.ts'
+import { PagecacheError } from '../errors.ts'
+import { success, succeeded } from './fields.ts'
+import { defineOperation } from './operation.ts'
+
+export const initProject = defineOperation({
+  name: 'init',
+  summary: 'Writes a commented configuration',
+  input: z.object({
+    origin: z.string().optional(),
+    url: z.string().optional(),
+    force: z.boolean().default(false),
+  }),
+  output: z.object({ success, file: z.string(), salesChannel: z.object({ url: z.string(), origin: z.string() }).nullable() }),
+  async run({ app }, input) {
+    const file = app.loaded.places.configFile
+    const salesChannel = toChannel(input.origin, input.url)
+    try {
+      await writeFile(file, configTemplate(salesChannel), { flag: input.force ? 'w' : 'wx' })
+    } catch (error) {
+      throw toWriteError(error, file)
+    }
+    return { ...succeeded, file, salesChannel }
+  },
+})
+
+/** Both URLs as the configuration will read them; null where none was named. Throws INVALID_INPUT. */
+function toChannel(origin: string | undefined, url: string | undefined) {
+  if (origin === undefined && url === undefined) return null
+  if (origin === undefined || url === undefined) {
+    throw new PagecacheError('INVALID_INPUT', 'A sales channel needs both its public URL and its origin.', {
+      hint: 'Give --url (what visitors type) and --origin (where the shop answers), or neither.',
+    })
+  }
+  const id = '00000000-0000-0000-0000-000000000000'
+  const parsed = configSchema.shape.salesChannels.safeParse([{ id, url, origin }])
+  const [channel] = parsed.data ?? []
+  if (channel) return { url: channel.url, origin: channel.origin }
+  const faults = parsed.error?.issues.map((issue) => `--${String(issue.path.at(-1))}: expected ${issue.message}`) ?? []
+  throw new PagecacheError('INVALID_INPUT', faults.join('; '))
+}
+
+function toWriteError(error: unknown, file: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EEXIST') {
+    return new PagecacheError('WRONG_STATE', `${file} exists already.`, { hint: 'Replace it with --force.' })
+  }
+  return code === undefined ? error : new PagecacheError('CHECK_FAILED', `${file} cannot be written: ${message}`, { cause: error })
+}
