@@ -1,0 +1,171 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { constants, renameSync } from 'node:fs'
+import { lstat, mkdir, open, readdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from './faults.ts'
+import { hashKey } from './page-row.ts'
+import type { StoredBody } from './page-reads.ts'
+import { directoryMode, fileMode, type Places } from './places.ts'
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
+
+/** A body that was written and has no place yet. */
+export interface WrittenBody extends StoredBody {
+  temporary: string
+}
+
+/** `altered`: missing or not what was stored. `unreadable`: it may well be sound, but not now (no handles, no right). */
+export type BodyReading = Buffer | 'altered' | 'unreadable'
+
+/** The bodies, each in a file of its own. Names come from the hash of the key, never from a URL. */
+export class BodyFiles {
+  readonly #places: Places
+
+  constructor(places: Places) {
+    this.#places = places
+  }
+
+  /** Writes a body under a temporary name. It is not synced: the digest finds one that a power cut tore. @throws the system's error */
+  async write(key: string, body: Buffer): Promise<WrittenBody> {
+    const { name } = hashKey(key)
+    const shard = name.slice(0, 2)
+    const temporary = join(this.#places.temporary, randomBytes(16).toString('hex'))
+    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
+    try {
+      await handle.writeFile(body)
+      await this.#prepareShard(shard)
+    } catch (error) {
+      await unlinkQuietly(temporary)
+      throw error
+    } finally {
+      await handle.close()
+    }
+    const file = `${shard}/${name}.${randomBytes(4).toString('hex')}`
+    return { file, size: body.length, digest: hash('sha256', body, 'buffer'), temporary }
+  }
+
+  async #prepareShard(shard: string): Promise<void> {
+    const path = join(this.#places.bodies, shard)
+    try {
+      if ((await lstat(path)).isDirectory()) return
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error
+      return makeDirectory(path)
+    }
+    // A link or a file was planted here: it goes, whatever it points to stays.
+    await unlink(path)
+    await makeDirectory(path)
+  }
+
+  /** Gives a body its name; the last step before its row is committed, so that a crash leaves no body without a row. */
+  place(body: WrittenBody): void {
+    renameSync(body.temporary, this.#path(body.file))
+  }
+
+  async discard(body: WrittenBody): Promise<void> {
+    await unlinkQuietly(body.temporary)
+    await this.remove(body.file)
+  }
+
+  async remove(file: string): Promise<void> {
+    await unlinkQuietly(this.#path(file))
+  }
+
+  /** Reads and verifies a body. A link, a pipe or a device in its place is not opened as one. */
+  async read(stored: StoredBody): Promise<BodyReading> {
+    let handle
+    try {
+      handle = await open(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      const found = await handle.stat()
+      if (!found.isFile() || found.size !== stored.size) return 'altered'
+      const body = Buffer.allocUnsafeSlow(stored.size)
+      const { bytesRead } = await handle.read(body, 0, stored.size, 0)
+      const sound = bytesRead === stored.size && timingSafeEqual(hash('sha256', body, 'buffer'), stored.digest)
+      return sound ? body : 'altered'
+    } catch (error) {
+      return isReplaced(codeOf(error)) ? 'altered' : 'unreadable'
+    } finally {
+      await handle?.close()
+    }
+  }
+
+  /** The names in each shard, for the search after orphans. Entries that are no shard of ours are left out. */
+  async *shards(): AsyncGenerator<{ shard: string; names: string[] }> {
+    for (const shard of await listQuietly(this.#places.bodies)) {
+      if (!/^[0-9a-f]{2}$/.test(shard)) continue
+      const path = join(this.#places.bodies, shard)
+      const found = await lstatQuietly(path)
+      if (found?.isDirectory()) yield { shard, names: await listQuietly(path) }
+    }
+  }
+
+  /** Removes a body that nothing points to, unless it is younger than the moment given (ms, by the file system's clock). */
+  async removeOlder(file: string, moment: number): Promise<boolean> {
+    return removeOlder(this.#path(file), moment)
+  }
+
+  async removeTemporaryOlder(moment: number): Promise<void> {
+    for (const name of await listQuietly(this.#places.temporary)) {
+      await removeOlder(join(this.#places.temporary, name), moment)
+    }
+  }
+
+  /** What the file system thinks the time is, in ms: the one clock that the ages of files can be told by. @throws the system's error */
+  async now(): Promise<number> {
+    const path = join(this.#places.temporary, randomBytes(16).toString('hex'))
+    const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
+    try {
+      return (await handle.stat()).mtimeMs
+    } finally {
+      await handle.close()
+      await unlinkQuietly(path)
+    }
+  }
+
+  #path(file: string): string {
+    return join(this.#places.bodies, file)
+  }
+}
+
+function isReplaced(code: string | null): boolean {
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'EISDIR' || code === 'ENXIO'
+}
+
+async function removeOlder(path: string, moment: number): Promise<boolean> {
+  const found = await lstatQuietly(path)
+  if (found === null || found.mtimeMs > moment) return false
+  return unlinkQuietly(path)
+}
+
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: directoryMode })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+}
+
+async function lstatQuietly(path: string): Promise<Awaited<ReturnType<typeof lstat>> | null> {
+  try {
+    return await lstat(path)
+  } catch {
+    return null
+  }
+}
+
+async function listQuietly(path: string): Promise<string[]> {
+  try {
+    return await readdir(path)
+  } catch {
+    return []
+  }
+}
+
+async function unlinkQuietly(path: string): Promise<boolean> {
+  try {
+    await unlink(path)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,98 @@
+import type { Database, Statement } from 'better-sqlite3'
+import { pageTypes, type PageType } from './page.ts'
+import type { TypeCounters } from './page-store.ts'
+
+/** Sums over pages, times in whole microseconds. */
+export interface Sums {
+  count: number
+  originalSize: number
+  size: number
+  generationUs: number
+  hits: number
+  hitUs: number
+}
+
+interface StatRow extends Sums {
+  type: PageType
+}
+
+/**
+ * The statistics, one row per type, changed in the same transaction as the pages that they count. Only live
+ * pages count: a page is live while its epoch is that of its type, so clearing a type is one update here.
+ */
+export class Counters {
+  readonly #getAllQuery: Statement<[], StatRow>
+  readonly #getEpochQuery: Statement<[PageType], number>
+  readonly #getTotalsQuery: Statement<[], { count: number; size: number }>
+  readonly #addQuery: Statement<[StatRow]>
+  readonly #clearQuery: Statement<[PageType]>
+
+  constructor(database: Database) {
+    this.#getAllQuery = database.prepare(`
+      SELECT type, count, original_size AS originalSize, size, generation_us AS generationUs, hits, hit_us AS hitUs
+      FROM stat`)
+    this.#getEpochQuery = database.prepare<[PageType], number>('SELECT epoch FROM stat WHERE type = ?').pluck()
+    this.#getTotalsQuery = database.prepare('SELECT sum(count) AS count, sum(size) AS size FROM stat')
+    this.#addQuery = database.prepare(`
+      UPDATE stat SET count = count + @count, original_size = original_size + @originalSize, size = size + @size,
+        generation_us = generation_us + @generationUs, hits = hits + @hits, hit_us = hit_us + @hitUs
+      WHERE type = @type`)
+    this.#clearQuery = database.prepare(`
+      UPDATE stat SET epoch = epoch + 1, count = 0, original_size = 0, size = 0, generation_us = 0, hits = 0, hit_us = 0
+      WHERE type = ?`)
+  }
+
+  all(): Record<PageType, TypeCounters> {
+    const counters = emptyCounters()
+    for (const row of this.#getAllQuery.all()) {
+      counters[row.type] = {
+        count: row.count,
+        originalSize: row.originalSize,
+        size: row.size,
+        generationMs: row.generationUs / 1000,
+        hits: row.hits,
+        hitMs: row.hitUs / 1000,
+      }
+    }
+    return counters
+  }
+
+  totals(): { count: number; size: number } {
+    return this.#getTotalsQuery.get() ?? { count: 0, size: 0 }
+  }
+
+  epoch(type: PageType): number {
+    return this.#getEpochQuery.get(type) ?? 0
+  }
+
+  add(type: PageType, sums: Sums): void {
+    this.#addQuery.run({ ...sums, type })
+  }
+
+  subtract(type: PageType, sums: Sums): void {
+    this.#addQuery.run({
+      type,
+      count: -sums.count,
+      originalSize: -sums.originalSize,
+      size: -sums.size,
+      generationUs: -sums.generationUs,
+      hits: -sums.hits,
+      hitUs: -sums.hitUs,
+    })
+  }
+
+  /** Makes all pages of a type dead, whatever their number. Returns how many were live. */
+  clear(type: PageType): number {
+    const { count } = this.all()[type]
+    this.#clearQuery.run(type)
+    return count
+  }
+}
+
+export function emptyCounters(): Record<PageType, TypeCounters> {
+  const entries = pageTypes.map((type) => [
+    type,
+    { count: 0, originalSize: 0, size: 0, generationMs: 0, hits: 0, hitMs: 0 },
+  ])
+  return Object.fromEntries(entries) as Record<PageType, TypeCounters>
+}

@@ -1,0 +1,59 @@
+/**
+ * What a failed storage call means for the store: `busy`, another process is writing, try again;
+ * `unwritable`, no room, no right or no handles now, go on without and recover later;
+ * `broken`, what lies on the disk is not (or no longer) our index, begin anew.
+ */
+export type Fault = 'busy' | 'unwritable' | 'broken'
+
+/** The index says something that cannot be true: a row whose seal does not fit. */
+export class DamagedIndex extends Error {
+  readonly code = 'SQLITE_CORRUPT'
+}
+
+const rules: readonly (readonly [start: string, fault: Fault])[] = [
+  ['SQLITE_BUSY', 'busy'],
+  ['SQLITE_LOCKED', 'busy'],
+  ['SQLITE_PROTOCOL', 'busy'],
+  ['SQLITE_READONLY_DBMOVED', 'broken'],
+  ['SQLITE_IOERR_READ', 'broken'],
+  ['SQLITE_IOERR_SHORT_READ', 'broken'],
+  ['SQLITE_IOERR_DATA', 'broken'],
+  ['SQLITE_IOERR_CORRUPTFS', 'broken'],
+  ['SQLITE_IOERR', 'unwritable'],
+  ['SQLITE_FULL', 'unwritable'],
+  ['SQLITE_READONLY', 'unwritable'],
+  ['SQLITE_CANTOPEN', 'unwritable'],
+  ['SQLITE_NOMEM', 'unwritable'],
+  ['SQLITE_PERM', 'unwritable'],
+  ['SQLITE_', 'broken'],
+  ['ENOENT', 'broken'],
+  ['ENOTDIR', 'broken'],
+  ['ELOOP', 'broken'],
+  ['E', 'unwritable'],
+]
+
+/** What a wrong statement or value of ours brings about; no fault of the storage. */
+const mistakes = ['ERR_', 'SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_MISUSE', 'SQLITE_RANGE', 'SQLITE_TOOBIG']
+
+/** Null for what is no storage error at all, which is a bug and must be heard. */
+export function faultOf(error: unknown): Fault | null {
+  const code = codeOf(error)
+  if (code === null || mistakes.some((start) => code.startsWith(start))) return null
+  return rules.find(([start]) => code.startsWith(start))?.[1] ?? null
+}
+
+export function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error)) return null
+  return typeof error.code === 'string' ? error.code : null
+}
+
+/** Whether SQLite failed, and not a call on the files beside it. */
+export function isStatementFault(error: unknown): boolean {
+  return codeOf(error)?.startsWith('SQLITE_') ?? false
+}
+
+/** No room for a write, as SQLite and the operating system call it. */
+export function isFull(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT'
+}

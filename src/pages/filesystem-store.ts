@@ -1,0 +1,261 @@
+import { PagecacheError } from '../errors.ts'
+import { BodyFiles, type WrittenBody } from './body-files.ts'
+import { emptyCounters } from './counters.ts'
+import { faultOf } from './faults.ts'
+import { Housekeeper } from './housekeeper.ts'
+import type { PageIndex } from './page-index.ts'
+import type { Page, PageDraft, PageType } from './page.ts'
+import type { Fence, HitCount, PageFilter, PageStore, Selection, TypeCounters } from './page-store.ts'
+import type { StoredBody } from './page-reads.ts'
+import { placesIn } from './places.ts'
+import { Remover } from './remover.ts'
+import { SharedIndex } from './shared-index.ts'
+
+export { clearApplicationCache } from './clear.ts'
+
+export interface FilesystemStoreOptions {
+  /** The application cache directory of the environment. */
+  directory: string
+  /** Bytes of bodies on disk; null for no limit. */
+  maxSize: number | null
+  /** Variants kept under one key. */
+  maxVariants?: number
+  /** Milliseconds since the epoch. */
+  now: () => number
+  onWarning: (message: string) => void
+  /** How long a write waits for other processes, in milliseconds. */
+  patience?: number
+}
+
+const defaultMaxVariants = 64
+const defaultPatience = 5_000
+/** Pages that one `put` evicts at most; the rest goes in the background. */
+const evictionSlice = 64
+/** Removals of others are theirs to clean up after, unless they ended before they could. */
+const afterOthers = 1_000
+
+/** Opens the pages in a directory, whatever state they are in; see `PageStore`. Never throws a storage error. */
+export async function openFilesystemStore(options: FilesystemStoreOptions): Promise<PageStore> {
+  const shared = new SharedIndex({
+    places: placesIn(options.directory),
+    onWarning: options.onWarning,
+    patience: options.patience ?? defaultPatience,
+  })
+  await shared.ready()
+  return new FilesystemStore(options, shared)
+}
+
+class FilesystemStore implements PageStore {
+  readonly #options: FilesystemStoreOptions
+  readonly #shared: SharedIndex
+  readonly #bodies: BodyFiles
+  readonly #housekeeper: Housekeeper
+  readonly #remover: Remover
+  readonly #running = new Set<Promise<unknown>>()
+  #damaged = 0
+
+  constructor(options: FilesystemStoreOptions, shared: SharedIndex) {
+    this.#options = options
+    this.#shared = shared
+    const { directory, maxSize, now } = options
+    const places = placesIn(directory)
+    this.#bodies = new BodyFiles(places)
+    this.#remover = new Remover({ shared, bodies: this.#bodies, places, now })
+    this.#housekeeper = new Housekeeper({ shared, bodies: this.#bodies, directory, maxSize, now })
+    shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
+    this.#housekeeper.wake()
+  }
+
+  poll(): void {
+    this.#shared.poll()
+  }
+
+  onRemoved(listener: (selection: Selection) => void): void {
+    this.#shared.onRemoved(listener)
+  }
+
+  fence(): Fence {
+    return this.#shared.fence()
+  }
+
+  holds(fence: Fence): boolean {
+    return this.#shared.holds(fence)
+  }
+
+  find(key: string): Page[] {
+    return this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
+  }
+
+  findByUrl(url: string): Page[] {
+    return this.#shared.read<Page[]>([], (index) => index.reads.findByUrl(url))
+  }
+
+  list(filter: PageFilter): { total: number; items: Page[] } {
+    return this.#shared.read({ total: 0, items: [] }, (index) => index.reads.list(filter))
+  }
+
+  counters(): Record<PageType, TypeCounters> {
+    return this.#shared.read(emptyCounters(), (index) => index.counters.all())
+  }
+
+  count(selection: Selection): Promise<number> {
+    return Promise.resolve(this.#shared.read(0, (index) => index.reads.count(unique(selection))))
+  }
+
+  damaged(): number {
+    return this.#damaged
+  }
+
+  readBody(page: Page): Promise<Buffer | null> {
+    return this.#track(this.#readBody(page))
+  }
+
+  async #readBody(page: Page): Promise<Buffer | null> {
+    const stored = this.#shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    if (stored === null) return null
+    const reading = await this.#bodies.read(stored)
+    if (reading === 'altered') await this.#bury(page, stored)
+    if (typeof reading === 'string') return null
+    // Removed while it was read: who puts the body into memory now would keep it there.
+    const still = this.#shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    return still?.file === stored.file ? reading : null
+  }
+
+  /** A page whose body is not what was stored goes, unless it was removed or replaced while we read. */
+  async #bury(page: Page, stored: StoredBody): Promise<void> {
+    if (this.#shared.look()) return
+    try {
+      const buried = await this.#shared.write((index) =>
+        index.write(() => (index.reads.body(page)?.file === stored.file ? index.writes.kill([page.id]) : 0)),
+      )
+      this.#damaged += buried
+      this.#housekeeper.wake()
+    } catch (error) {
+      if (!isStorageError(error)) throw error
+      this.#damaged += 1
+    }
+  }
+
+  put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
+    return this.#track(this.#put(draft, body, fence))
+  }
+
+  async #put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
+    const { maxSize } = this.#options
+    if (this.#shared.current?.generation !== fence.generation) return null
+    if (maxSize !== null && body.length > maxSize) return null
+    const written = await this.#write(draft.key, body)
+    if (written === null) return null
+    let page: Page | null = null
+    try {
+      page = await this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence)))
+      this.#housekeeper.wake()
+    } catch (error) {
+      if (!isStorageError(error)) throw error
+    } finally {
+      if (page === null) await this.#bodies.discard(written)
+    }
+    return page
+  }
+
+  async #write(key: string, body: Buffer): Promise<WrittenBody | null> {
+    try {
+      return await this.#bodies.write(key, body)
+    } catch (error) {
+      this.#shared.fail(error)
+      return null
+    }
+  }
+
+  /** Inside the write transaction. */
+  #store(index: PageIndex, draft: PageDraft, body: WrittenBody, fence: Fence): Page | null {
+    if (!index.log.admits(fence, draft)) return null
+    const { maxVariants, maxSize, now } = this.#options
+    const { file, size, digest } = body
+    const page = index.writes.insert(draft, { file, size, digest }, maxVariants ?? defaultMaxVariants, now())
+    if (maxSize !== null && index.counters.totals().size > maxSize) {
+      this.#evict(index, maxSize)
+      this.#housekeeper.evict()
+    }
+    this.#bodies.place(body)
+    return page
+  }
+
+  #evict(index: PageIndex, maxSize: number): void {
+    let excess = index.counters.totals().size - maxSize
+    const going: number[] = []
+    for (const { id, size } of index.choices.leastUsed(evictionSlice)) {
+      if (excess <= 0) break
+      going.push(id)
+      excess -= size
+    }
+    index.writes.kill(going)
+  }
+
+  freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
+    return this.#track(this.#freshen(page, draft, fence))
+  }
+
+  async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
+    if (this.#shared.current === null) return null
+    try {
+      return await this.#shared.write((index) =>
+        index.write(() =>
+          index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null,
+        ),
+      )
+    } catch (error) {
+      if (!isStorageError(error)) throw error
+      return null
+    }
+  }
+
+  recordHits(hits: readonly HitCount[]): void {
+    const index = this.#shared.current
+    if (index === null || hits.length === 0) return
+    try {
+      index.write(() => index.writes.addHits(hits))
+    } catch (error) {
+      this.#shared.fail(error)
+    }
+  }
+
+  remove(selection: Selection): Promise<number> {
+    return this.#track(this.#remove(selection))
+  }
+
+  async #remove(selection: Selection): Promise<number> {
+    const removed = await this.#remover.remove(unique(selection))
+    this.#housekeeper.wake()
+    return removed
+  }
+
+  sweep(): Promise<{ expired: number; orphans: number }> {
+    return this.#track(this.#housekeeper.sweep())
+  }
+
+  async close(): Promise<void> {
+    await this.#housekeeper.stop()
+    await Promise.allSettled(this.#running)
+    this.#shared.close()
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work)
+    try {
+      return await work
+    } finally {
+      this.#running.delete(work)
+    }
+  }
+}
+
+function isStorageError(error: unknown): boolean {
+  return error instanceof PagecacheError || faultOf(error) !== null
+}
+
+function unique(selection: Selection): Selection {
+  if (selection.kind === 'tags') return { kind: 'tags', tags: [...new Set(selection.tags)] }
+  if (selection.kind === 'urls') return { kind: 'urls', urls: [...new Set(selection.urls)] }
+  return selection
+}

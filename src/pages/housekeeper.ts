@@ -1,0 +1,165 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { PagecacheError } from '../errors.ts'
+import type { BodyFiles } from './body-files.ts'
+import { removeTrash } from './clear.ts'
+import { faultOf } from './faults.ts'
+import type { SharedIndex } from './shared-index.ts'
+
+/** Small enough that a slice takes the event loop for some 5 ms and leaves it the same time again. */
+const slice = 64
+const restBetweenSlices = 5
+/** Once over the limit, evict to below it by this much, so that not every page that comes makes another go. */
+const evictTo = 0.95
+const removalsKeptFor = 3_600_000
+/** A body without a row is in the hands of its writer for this long, in milliseconds. */
+const orphanAge = 60_000
+
+export interface HousekeeperOptions {
+  shared: SharedIndex
+  bodies: BodyFiles
+  directory: string
+  maxSize: number | null
+  now: () => number
+}
+
+/** Does in slices, in the background, what no visitor should wait for: bodies and rows of dead pages, eviction. */
+export class Housekeeper {
+  readonly #options: HousekeeperOptions
+  #timer: NodeJS.Timeout | null = null
+  #working: Promise<void> | null = null
+  #again = false
+  #stopped = false
+  #evicting = false
+  readonly #startup: NodeJS.Timeout
+
+  constructor(options: HousekeeperOptions) {
+    this.#options = options
+    // What a killed process left behind is old enough to be told apart by then.
+    this.#startup = setTimeout(() => void this.#quietly(this.removeOrphans()), orphanAge + 1_000)
+    this.#startup.unref()
+  }
+
+  /** There may be dead pages; looked after in `delay` milliseconds. */
+  wake(delay = 20): void {
+    this.#again = true
+    if (this.#timer !== null || this.#working !== null || this.#stopped) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      this.#working = this.#quietly(this.#work()).finally(() => {
+        this.#working = null
+        if (this.#again) this.wake()
+      })
+    }, delay)
+    this.#timer.unref()
+  }
+
+  evict(): void {
+    this.#evicting = true
+    this.wake()
+  }
+
+  async #work(): Promise<void> {
+    this.#again = false
+    while (!this.#stopped && ((await this.#evictSlice()) || (await this.#reapSlice()))) {
+      await pause(restBetweenSlices, undefined, { ref: false })
+    }
+  }
+
+  async #evictSlice(): Promise<boolean> {
+    const { maxSize, shared } = this.#options
+    if (maxSize === null || !this.#evicting) return false
+    this.#evicting = await shared.write((index) =>
+      index.write(() => {
+        if (index.counters.totals().size <= maxSize * evictTo) return false
+        index.writes.kill(index.choices.leastUsed(slice).map((page) => page.id))
+        return true
+      }),
+    )
+    return this.#evicting
+  }
+
+  /** Bodies go before rows: whatever comes between, a row is left that says which body is still to go. */
+  async #reapSlice(): Promise<boolean> {
+    const { shared, bodies } = this.#options
+    const dead = shared.read([], (index) => index.choices.dead(slice))
+    if (dead.length === 0 || this.#stopped) return false
+    await Promise.all(dead.map((page) => bodies.remove(page.file)))
+    const ids = dead.map((page) => page.id)
+    await shared.write((index) => index.write(() => index.choices.drop(ids)))
+    return true
+  }
+
+  /** Drops pages past any use and everything that nothing points to. @throws PagecacheError STORE_BUSY, STORE_FULL */
+  async sweep(): Promise<{ expired: number; orphans: number }> {
+    const { shared, now, directory } = this.#options
+    if (shared.current === null) return { expired: 0, orphans: 0 }
+    const expired = await this.#expire()
+    while (!this.#stopped && (await this.#reapSlice())) await pause(0)
+    await this.#dropUnusedTags()
+    await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
+    const orphans = await this.removeOrphans()
+    removeTrash(directory)
+    return { expired, orphans }
+  }
+
+  async #expire(): Promise<number> {
+    const { shared, now } = this.#options
+    const moment = now()
+    let expired = 0
+    for (let found = slice; found === slice && !this.#stopped; ) {
+      await shared.write((index) =>
+        index.write(() => {
+          const ids = index.choices.expired(moment, slice)
+          found = ids.length
+          expired += index.writes.kill(ids)
+        }),
+      )
+      await pause(0)
+    }
+    return expired
+  }
+
+  async #dropUnusedTags(): Promise<void> {
+    const { shared } = this.#options
+    const last = shared.read(0, (index) => index.choices.lastTag())
+    for (let first = 0; first <= last && !this.#stopped; first += 1_000) {
+      await shared.write((index) => index.write(() => index.choices.dropUnusedTags(first, first + 999)))
+      await pause(0)
+    }
+  }
+
+  /** Returns the number of bodies removed that no row points to. */
+  async removeOrphans(): Promise<number> {
+    const { shared, bodies } = this.#options
+    const moment = (await bodies.now()) - orphanAge
+    await bodies.removeTemporaryOlder(moment)
+    let orphans = 0
+    for await (const { shard, names } of bodies.shards()) {
+      for (let first = 0; first < names.length && !this.#stopped; first += slice) {
+        const files = names.slice(first, first + slice).map((name) => `${shard}/${name}`)
+        // Where the index cannot be asked, every file counts as known.
+        const unknown = shared.read<string[]>([], (index) => files.filter((file) => !index.reads.hasFile(file)))
+        for (const file of unknown) if (await bodies.removeOlder(file, moment)) orphans += 1
+        await pause(0)
+      }
+    }
+    return orphans
+  }
+
+  /** What cannot be done now is done the next time. */
+  async #quietly(work: Promise<unknown>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      if (!(error instanceof PagecacheError) && faultOf(error) === null) throw error
+      this.#again = false
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#startup)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#working
+  }
+}

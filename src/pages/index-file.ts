@@ -1,0 +1,121 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { codeOf } from './faults.ts'
+import { pageTypes } from './page.ts'
+import { directoryMode, fileMode, newFresh, within, type Places } from './places.ts'
+
+/** "pgch": tells our index from any other SQLite file. */
+const applicationId = 0x70676368
+const schemaVersion = 1
+
+/**
+ * A page is dead where its epoch is not that of its type; -1 is dead whatever the type. Dead pages leave the
+ * partial indexes at once and the table later, after their bodies.
+ */
+const schema = `
+  CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL);
+  CREATE TABLE stat (
+    type TEXT PRIMARY KEY, epoch INTEGER NOT NULL DEFAULT 0, count INTEGER NOT NULL DEFAULT 0,
+    original_size INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0,
+    generation_us INTEGER NOT NULL DEFAULT 0, hits INTEGER NOT NULL DEFAULT 0, hit_us INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  CREATE TABLE page (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key_hash INTEGER NOT NULL, type TEXT NOT NULL, epoch INTEGER NOT NULL,
+    used_at INTEGER NOT NULL, hits INTEGER NOT NULL, hit_us INTEGER NOT NULL, size INTEGER NOT NULL,
+    original_size INTEGER NOT NULL, generation_us INTEGER NOT NULL, cached_at INTEGER NOT NULL,
+    delete_at INTEGER NOT NULL, seal INTEGER NOT NULL, digest BLOB NOT NULL, file TEXT NOT NULL,
+    key TEXT NOT NULL, url TEXT NOT NULL, record TEXT NOT NULL
+  );
+  CREATE INDEX page_key ON page (key_hash);
+  CREATE INDEX page_type ON page (type, epoch);
+  CREATE INDEX page_url ON page (url) WHERE epoch >= 0;
+  CREATE INDEX page_used ON page (used_at) WHERE epoch >= 0;
+  CREATE INDEX page_delete ON page (delete_at) WHERE epoch >= 0;
+  CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE page_tag (
+    tag_id INTEGER NOT NULL, page_id INTEGER NOT NULL, PRIMARY KEY (tag_id, page_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX page_tag_page ON page_tag (page_id);
+  CREATE TABLE removal (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL);
+`
+
+/** A file in the place of the index that is not an index which this version can use. */
+export class UnusableIndex extends Error {
+  readonly code = 'SQLITE_NOTADB'
+}
+
+/**
+ * Builds an empty page directory beside and moves it into place, so that no process ever sees half of one.
+ * Where another process was first, theirs stays.
+ * @throws the system's error where nothing can be written
+ */
+export function createPages(places: Places): void {
+  mkdirSync(places.directory, { recursive: true, mode: directoryMode })
+  const fresh = within(places.directory, newFresh(places.directory))
+  try {
+    for (const path of [fresh.pages, fresh.bodies, fresh.temporary]) mkdirSync(path, { mode: directoryMode })
+    closeSync(openSync(fresh.index, 'wx', fileMode))
+    writeSchema(fresh.index)
+    renameSync(fresh.pages, places.pages)
+  } catch (error) {
+    rmSync(fresh.pages, { recursive: true, force: true })
+    if (!isTaken(codeOf(error))) throw error
+  }
+}
+
+function isTaken(code: string | null): boolean {
+  return code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR'
+}
+
+function writeSchema(path: string): void {
+  const database = new Database(path)
+  try {
+    // Nothing is in it yet that a power cut could take; a torn file is found at the next opening.
+    database.pragma('synchronous = OFF')
+    database.pragma('journal_mode = WAL')
+    database.transaction(() => {
+      database.exec(schema)
+      database.prepare('INSERT INTO meta VALUES (?, 0, 0)').run(randomUUID())
+      const addType = database.prepare('INSERT INTO stat (type) VALUES (?)')
+      for (const type of pageTypes) addType.run(type)
+      // Ids of one generation mean nothing in another: each begins somewhere else.
+      database.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('page', ?)`).run(randomInt(2 ** 20) * 2 ** 32)
+      database.pragma(`application_id = ${applicationId}`)
+      database.pragma(`user_version = ${schemaVersion}`)
+    })()
+  } finally {
+    database.close()
+  }
+}
+
+/** Waits this long for another process, in milliseconds; the event loop stands still meanwhile. */
+const openingPatience = 50
+const workingPatience = 10
+
+/**
+ * Opens an index that is there.
+ * @throws UnusableIndex, or SQLite's error
+ */
+export function openIndexFile(path: string): Database.Database {
+  if (!lstatSync(path).isFile()) throw new UnusableIndex('The page index is not a regular file')
+  const database = new Database(path, { fileMustExist: true, timeout: openingPatience })
+  try {
+    if (database.pragma('application_id', { simple: true }) !== applicationId) {
+      throw new UnusableIndex('The page index is not one of ours')
+    }
+    if (database.pragma('user_version', { simple: true }) !== schemaVersion) {
+      throw new UnusableIndex('The page index was written by another version')
+    }
+    database.pragma('journal_mode = WAL')
+    database.pragma('synchronous = NORMAL')
+    database.pragma('temp_store = MEMORY')
+    database.pragma('cache_size = -16000')
+    database.pragma('journal_size_limit = 67108864')
+    database.pragma(`busy_timeout = ${workingPatience}`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

@@ -1,0 +1,162 @@
+import { LRUCache } from 'lru-cache'
+import type { Encoding, Page } from './page.ts'
+import { variantOf } from './page-row.ts'
+import type { HitCount, Selection } from './page-store.ts'
+
+/** A page with those codings of its body that are in memory, and the hits that the store was not told of yet. */
+export interface MemoryEntry {
+  readonly page: Page
+  readonly bodies: Partial<Record<Encoding, Buffer>>
+  hits: number
+  /** Milliseconds, summed over the hits. */
+  hitMs: number
+  usedAt: number
+}
+
+/** What an entry costs beside its bodies and texts: objects, look-up tables, prepared headers. Measured at about this. */
+const entryOverhead = 2_048
+/** A header, tag or variant: its strings' own heads and its places in the look-up tables. */
+const itemOverhead = 96
+
+/**
+ * Bodies in memory, least recently used go first. It believes nothing by itself: whoever asks polls the store
+ * before, drops what the store says was removed, and takes in nothing that the store's fence does not hold for
+ * (ARCHITECTURE.md, invariant "one truth across processes").
+ */
+export class MemoryTier {
+  readonly #entries: LRUCache<string, MemoryEntry[]>
+  /** Keys by what an invalidation names them by: a tag, a URL or a type. */
+  readonly #keysByLabel = new Map<string, Set<string>>()
+  #dirty: MemoryEntry[] = []
+
+  /** @param maxBytes of bodies and what is held for them; 0 keeps nothing */
+  constructor(maxBytes: number) {
+    this.#entries = new LRUCache<string, MemoryEntry[]>({
+      maxSize: Math.max(1, maxBytes),
+      sizeCalculation: sizeOf,
+      noDisposeOnSet: true,
+      dispose: (entries, key) => this.#unlabel(entries, key),
+    })
+  }
+
+  /** All variants under a primary key that are in memory, and marks them as used. Allocates nothing. */
+  get(key: string): readonly MemoryEntry[] | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** Takes a page in, in place of the variant that it renews. What is larger than the tier is handed back all the same. */
+  set(page: Page, encoding: Encoding, body: Buffer): MemoryEntry {
+    const variant = variantOf(page)
+    const others: MemoryEntry[] = []
+    let bodies: MemoryEntry['bodies'] = {}
+    for (const entry of this.#entries.peek(page.key) ?? []) {
+      if (variantOf(entry.page) !== variant) others.push(entry)
+      // The same page after a 304: what was encoded from its body is still right.
+      else if (entry.page.id === page.id) bodies = entry.bodies
+    }
+    const entry = { page, bodies: { ...bodies, [encoding]: body }, hits: 0, hitMs: 0, usedAt: page.usedAt }
+    this.#hold(page.key, [...others, entry])
+    return entry
+  }
+
+  /** Adds another coding of a page's body. Nothing happens where the page has left the memory. */
+  addBody(entry: MemoryEntry, encoding: Encoding, body: Buffer): void {
+    const entries = this.#entries.peek(entry.page.key)
+    if (entries === undefined || !entries.includes(entry)) return
+    entry.bodies[encoding] = body
+    this.#hold(entry.page.key, entries)
+  }
+
+  #hold(key: string, entries: MemoryEntry[]): void {
+    const before = this.#entries.peek(key)
+    if (before !== undefined) this.#unlabel(before, key)
+    this.#entries.set(key, entries)
+    if (this.#entries.peek(key) === entries) this.#label(entries, key)
+  }
+
+  countHit(entry: MemoryEntry, ms: number, usedAt: number): void {
+    if (entry.hits === 0) this.#dirty.push(entry)
+    entry.hits += 1
+    entry.hitMs += ms
+    entry.usedAt = usedAt
+  }
+
+  /** The hits since the last call, also of entries that have left the memory. */
+  takeHits(): HitCount[] {
+    const dirty = this.#dirty
+    this.#dirty = []
+    return dirty.map((entry) => {
+      const count = { page: entry.page, hits: entry.hits, ms: entry.hitMs, usedAt: entry.usedAt }
+      entry.hits = 0
+      entry.hitMs = 0
+      return count
+    })
+  }
+
+  /** Drops every page that an invalidation selects; with it go the other variants under its key. */
+  drop(selection: Selection): void {
+    switch (selection.kind) {
+      case 'all':
+        this.#keysByLabel.clear()
+        return this.#entries.clear()
+      case 'type':
+        return this.#dropLabel(`type ${selection.type}`)
+      case 'tags':
+        return selection.tags.forEach((tag) => this.#dropLabel(`tag ${tag}`))
+      case 'urls':
+        return selection.urls.forEach((url) => this.#dropLabel(`url ${url}`))
+    }
+  }
+
+  #dropLabel(label: string): void {
+    const keys = this.#keysByLabel.get(label)
+    if (keys === undefined) return
+    for (const key of [...keys]) this.#entries.delete(key)
+  }
+
+  get bytes(): number {
+    return this.#entries.calculatedSize
+  }
+
+  /** Pages in memory, variants counted. */
+  get count(): number {
+    let count = 0
+    for (const entries of this.#entries.values()) count += entries.length
+    return count
+  }
+
+  #label(entries: readonly MemoryEntry[], key: string): void {
+    for (const label of labelsOf(entries)) {
+      const keys = this.#keysByLabel.get(label)
+      if (keys === undefined) this.#keysByLabel.set(label, new Set([key]))
+      else keys.add(key)
+    }
+  }
+
+  #unlabel(entries: readonly MemoryEntry[], key: string): void {
+    for (const label of labelsOf(entries)) {
+      const keys = this.#keysByLabel.get(label)
+      if (keys?.delete(key) && keys.size === 0) this.#keysByLabel.delete(label)
+    }
+  }
+}
+
+function* labelsOf(entries: readonly MemoryEntry[]): Generator<string> {
+  for (const { page } of entries) {
+    yield `type ${page.type}`
+    yield `url ${page.url}`
+    for (const tag of page.tags) yield `tag ${tag}`
+  }
+}
+
+function sizeOf(entries: readonly MemoryEntry[], key: string): number {
+  return entries.reduce((sum, entry) => sum + sizeOfEntry(entry), key.length)
+}
+
+function sizeOfEntry({ page, bodies }: MemoryEntry): number {
+  let size = entryOverhead + page.url.length
+  for (const body of Object.values(bodies)) size += body.length
+  for (const tag of page.tags) size += itemOverhead + tag.length
+  for (const [name, value] of page.headers) size += itemOverhead + name.length + value.length
+  return size
+}

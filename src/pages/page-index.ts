@@ -1,0 +1,109 @@
+import { renameSync } from 'node:fs'
+import type { Database, Statement } from 'better-sqlite3'
+import { Counters } from './counters.ts'
+import { openIndexFile, UnusableIndex } from './index-file.ts'
+import { PageChoices } from './page-choices.ts'
+import { PageReads } from './page-reads.ts'
+import { PageWrites } from './page-writes.ts'
+import { identityOf, newTrash, vitalParts, type Places } from './places.ts'
+import { RemovalLog } from './removals.ts'
+
+/** One open index: its statements and its transactions. Which file it is never changes. */
+export class PageIndex {
+  readonly generation: string
+  readonly counters: Counters
+  readonly log: RemovalLog
+  readonly reads: PageReads
+  readonly writes: PageWrites
+  readonly choices: PageChoices
+  /** Of each vital part of the store, which file or directory it was when the index was opened. */
+  readonly identities: readonly (string | null)[]
+  readonly #places: Places
+  readonly #database: Database
+  readonly #beginQuery: Statement<[]>
+  readonly #commitQuery: Statement<[]>
+  readonly #rollbackQuery: Statement<[]>
+  readonly #getDataVersionQuery: Statement<[], number>
+
+  /** @throws UnusableIndex or SQLite's error */
+  constructor(places: Places) {
+    const identity = identityOf(places.index)
+    const database = openIndexFile(places.index)
+    this.#places = places
+    this.#database = database
+    try {
+      this.counters = new Counters(database)
+      this.log = new RemovalLog(database)
+      this.reads = new PageReads(database, this.counters)
+      this.writes = new PageWrites(database, this.counters)
+      this.choices = new PageChoices(database)
+      this.#beginQuery = database.prepare('BEGIN IMMEDIATE')
+      this.#commitQuery = database.prepare('COMMIT')
+      this.#rollbackQuery = database.prepare('ROLLBACK')
+      this.#getDataVersionQuery = database.prepare<[], number>('PRAGMA data_version').pluck()
+      this.generation = this.log.state().generation
+      this.identities = vitalParts(places).map(identityOf)
+      if (this.identities[0] !== identity) throw new UnusableIndex('The page index was replaced while it was opened')
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  /** Changes when another connection has committed; costs about a microsecond. */
+  dataVersion(): number {
+    return this.#getDataVersionQuery.get() ?? 0
+  }
+
+  /** Runs `work` in one write transaction. @throws what `work` throws, and SQLITE_BUSY while another one writes */
+  write<T>(work: () => T): T {
+    this.#beginQuery.run()
+    try {
+      const result = work()
+      this.#commitQuery.run()
+      return result
+    } catch (error) {
+      if (this.#database.inTransaction) this.#rollbackQuery.run()
+      throw error
+    }
+  }
+
+  /** As `write`, and the commit outlives a power cut: for what must not come undone once it was answered. */
+  writeDurably<T>(work: () => T): T {
+    this.#database.pragma('synchronous = FULL')
+    try {
+      return this.write(work)
+    } finally {
+      this.#database.pragma('synchronous = NORMAL')
+    }
+  }
+
+  isCleared(): boolean {
+    return this.log.state().cleared !== 0
+  }
+
+  /** Marks all of it as removed, for every process. Returns how many live pages that took: 0 for who came second. */
+  tombstone(): number {
+    return this.writeDurably(() => {
+      if (this.isCleared()) return 0
+      const { count } = this.counters.totals()
+      this.log.tombstone()
+      return count
+    })
+  }
+
+  /**
+   * Moves the page directory aside, unless another process did so already: the lock on the index keeps two of
+   * them apart, and the identity keeps the second one's hands off what the first one made anew.
+   */
+  moveAside(): void {
+    this.write(() => {
+      if (identityOf(this.#places.index) !== this.identities[0]) return
+      renameSync(this.#places.pages, newTrash(this.#places.directory))
+    })
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}

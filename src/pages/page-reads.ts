@@ -1,0 +1,129 @@
+import type { Database, Statement } from 'better-sqlite3'
+import type { Page, PageType } from './page.ts'
+import type { PageFilter, Selection } from './page-store.ts'
+import { hashKey, numberOfName, pageColumns, toPage, type PageRow } from './page-row.ts'
+import type { Counters } from './counters.ts'
+
+/** What has to be known to read a body and to believe it. */
+export interface StoredBody {
+  file: string
+  size: number
+  digest: Buffer
+}
+
+/** `CROSS JOIN` holds SQLite to this order: the page first, then the one row of its type. */
+const live = 'CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch'
+
+/** `text` and everything that begins with it lies between `text` and this. */
+function endOfPrefix(text: string): string {
+  return `${text}\u{10FFFF}`
+}
+
+export class PageReads {
+  readonly #database: Database
+  readonly #counters: Counters
+  readonly #findQuery: Statement<[number, string, number], PageRow>
+  readonly #findByUrlQuery: Statement<[string], PageRow>
+  readonly #getBodyQuery: Statement<[number, string], StoredBody>
+  readonly #hasFileQuery: Statement<[number, string], number>
+  readonly #countTagsQuery: Statement<[string], number>
+  readonly #countUrlsQuery: Statement<[string], number>
+
+  constructor(database: Database, counters: Counters) {
+    this.#database = database
+    this.#counters = counters
+    this.#findQuery = database.prepare(`
+      SELECT ${pageColumns} FROM page p ${live}
+      WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? ORDER BY p.cached_at DESC, p.id DESC`)
+    this.#findByUrlQuery = database.prepare(`
+      SELECT ${pageColumns} FROM page p ${live}
+      WHERE p.url = ? AND p.epoch >= 0 ORDER BY p.cached_at DESC, p.id DESC`)
+    this.#getBodyQuery = database.prepare(`
+      SELECT p.file, p.size, p.digest FROM page p ${live} WHERE p.id = ? AND p.key = ?`)
+    this.#hasFileQuery = database
+      .prepare<[number, string], number>('SELECT 1 FROM page WHERE key_hash = ? AND file = ?')
+      .pluck()
+    this.#countTagsQuery = database
+      .prepare<[string], number>(
+        `SELECT count(DISTINCT p.id) FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
+         CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id ${live}`,
+      )
+      .pluck()
+    this.#countUrlsQuery = database
+      .prepare<[string], number>(
+        `SELECT count(DISTINCT p.id) FROM json_each(?) j
+         CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0 ${live}`,
+      )
+      .pluck()
+  }
+
+  find(key: string, now: number): Page[] {
+    return this.#findQuery.all(hashKey(key).number, key, now).map(toPage)
+  }
+
+  findByUrl(url: string): Page[] {
+    return this.#findByUrlQuery.all(url).map(toPage)
+  }
+
+  body(page: Pick<Page, 'id' | 'key'>): StoredBody | null {
+    return this.#getBodyQuery.get(page.id, page.key) ?? null
+  }
+
+  /** Whether a row, live or not, still owns a file. */
+  hasFile(file: string): boolean {
+    const name = file.slice(file.indexOf('/') + 1)
+    return this.#hasFileQuery.get(numberOfName(name), file) !== undefined
+  }
+
+  count(selection: Selection): number {
+    switch (selection.kind) {
+      case 'all':
+        return this.#counters.totals().count
+      case 'type':
+        return this.#counters.all()[selection.type].count
+      case 'tags':
+        return this.#countTagsQuery.get(JSON.stringify(selection.tags)) ?? 0
+      case 'urls':
+        return this.#countUrlsQuery.get(JSON.stringify(selection.urls)) ?? 0
+    }
+  }
+
+  /** Latest stored first; with a URL prefix, by URL. */
+  list(filter: PageFilter): { total: number; items: Page[] } {
+    const { from, parameters, order } = toQuery(filter)
+    const items = this.#database
+      .prepare<unknown[], PageRow>(`SELECT ${pageColumns} ${from} ORDER BY ${order} LIMIT ? OFFSET ?`)
+      .all(...parameters, filter.limit, filter.offset)
+    return { total: this.#total(filter, from, parameters), items: items.map(toPage) }
+  }
+
+  #total(filter: PageFilter, from: string, parameters: readonly string[]): number {
+    if (filter.tag === undefined && filter.urlPrefix === undefined) {
+      return this.count(filter.type === undefined ? { kind: 'all' } : { kind: 'type', type: filter.type })
+    }
+    const query = this.#database.prepare<unknown[], number>(`SELECT count(*) ${from}`).pluck()
+    return query.get(...parameters) ?? 0
+  }
+}
+
+function toQuery(filter: PageFilter): { from: string; parameters: string[]; order: string } {
+  const { type, tag, urlPrefix } = filter
+  const parameters: string[] = []
+  let from = `FROM page p ${live} WHERE p.epoch >= 0`
+  let order = 'p.id DESC'
+  if (tag !== undefined) {
+    from = `FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id ${live} WHERE t.name = ?`
+    order = 'l.page_id DESC'
+    parameters.push(tag)
+  }
+  if (type !== undefined) {
+    from += ' AND p.type = ?'
+    parameters.push(type satisfies PageType)
+  }
+  if (urlPrefix !== undefined) {
+    from += ' AND p.url >= ? AND p.url < ?'
+    order = 'p.url, p.id DESC'
+    parameters.push(urlPrefix, endOfPrefix(urlPrefix))
+  }
+  return { from, parameters, order }
+}

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { DamagedIndex } from './faults.ts'
+import type { Page, PageDraft, PageType } from './page.ts'
+
+/** A page as the index holds it. What is neither searched nor counted lies in `record` as JSON. */
+export interface PageRow {
+  id: number
+  key: string
+  url: string
+  type: PageType
+  used_at: number
+  hits: number
+  hit_us: number
+  size: number
+  file: string
+  digest: Buffer
+  record: string
+  seal: number
+}
+
+export const pageColumns =
+  'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.digest, p.record, p.seal'
+
+/** 48 bits of the key's hash, the most that is worth its index; and the name that its bodies go by. */
+export function hashKey(key: string): { number: number; name: string } {
+  const name = hash('sha256', key, 'hex').slice(0, 32)
+  return { number: numberOfName(name), name }
+}
+
+export function numberOfName(name: string): number {
+  return Number.parseInt(name.slice(0, 12), 16)
+}
+
+/** Whole microseconds, so that sums that are added to and taken from stay exact. */
+export function toMicroseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1000)
+}
+
+/** What tells the variants of one key apart: the secondary key and the range. */
+export function variantOf(draft: Pick<PageDraft, 'vary' | 'range'>): string {
+  const names = Object.keys(draft.vary).sort()
+  return JSON.stringify([names.map((name) => [name, draft.vary[name]]), draft.range])
+}
+
+/** JSON knows no infinity. */
+function finite(value: number): number {
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value))
+}
+
+export function toRecord(draft: PageDraft): string {
+  return JSON.stringify({
+    channelId: draft.channelId,
+    tags: draft.tags,
+    status: draft.status,
+    headers: draft.headers,
+    vary: draft.vary,
+    states: draft.states,
+    cachedAt: draft.cachedAt,
+    initialAge: finite(draft.initialAge),
+    lifetime: finite(draft.lifetime),
+    staleWhileRevalidate: finite(draft.staleWhileRevalidate),
+    staleIfError: finite(draft.staleIfError),
+    staleAllowed: draft.staleAllowed,
+    noCache: draft.noCache,
+    staleAt: finite(draft.staleAt),
+    deleteAt: finite(draft.deleteAt),
+    range: draft.range,
+    encoding: draft.encoding,
+    originalSize: draft.originalSize,
+    generationMs: draft.generationMs,
+  } satisfies Omit<PageDraft, 'key' | 'url' | 'type'>)
+}
+
+type Sealed = Pick<PageRow, 'key' | 'url' | 'type' | 'file' | 'size' | 'record' | 'digest'>
+
+/** A checksum over what is served from a row: SQLite notices torn structure, not an altered byte within a text. */
+export function sealOf(row: Sealed): number {
+  return crc32(row.digest, crc32(`${row.key}\0${row.url}\0${row.type}\0${row.file}\0${row.size}\0${row.record}`))
+}
+
+/** @throws DamagedIndex where the row is not what was written */
+export function toPage(row: PageRow): Page {
+  if (row.seal !== sealOf(row)) throw new DamagedIndex(`The page index holds an altered row (${row.id})`)
+  const record = JSON.parse(row.record) as Omit<PageDraft, 'key' | 'url' | 'type'>
+  return {
+    id: row.id,
+    key: row.key,
+    url: row.url,
+    type: row.type,
+    ...record,
+    size: row.size,
+    hits: row.hits,
+    hitMs: row.hit_us / 1000,
+    usedAt: row.used_at,
+  }
+}

@@ -1,0 +1,169 @@
+import type { Database, Statement } from 'better-sqlite3'
+import type { Page, PageDraft, PageType } from './page.ts'
+import type { HitCount } from './page-store.ts'
+import { hashKey, sealOf, toMicroseconds, toPage, toRecord, variantOf, type PageRow } from './page-row.ts'
+import type { Counters, Sums } from './counters.ts'
+import type { StoredBody } from './page-reads.ts'
+
+interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us'> {
+  key_hash: number
+  epoch: number
+  original_size: number
+  generation_us: number
+  cached_at: number
+  delete_at: number
+}
+
+type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
+
+/** The changes to pages, their tags and their counters. Every method runs inside the caller's transaction. */
+export class PageWrites {
+  readonly #counters: Counters
+  readonly #insertQuery: Statement<[InsertedRow], number>
+  readonly #getQuery: Statement<[number, string], StoredRow>
+  readonly #getVariantsQuery: Statement<[number, string], PageRow>
+  readonly #freshenQuery: Statement<[Record<string, unknown>]>
+  readonly #addTagQuery: Statement<[string]>
+  readonly #linkTagQuery: Statement<[number, string]>
+  readonly #unlinkTagsQuery: Statement<[number]>
+  readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
+  readonly #killQuery: Statement<[string]>
+  readonly #hitQuery: Statement<[number, number, number, number], { type: PageType }>
+
+  constructor(database: Database, counters: Counters) {
+    this.#counters = counters
+    this.#insertQuery = database
+      .prepare<[InsertedRow], number>(
+        `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
+           delete_at, seal, digest, file, key, url, record)
+         VALUES (@key_hash, @type, @epoch, @used_at, 0, 0, @size, @original_size, @generation_us, @cached_at,
+           @delete_at, @seal, @digest, @file, @key, @url, @record)
+         RETURNING id`,
+      )
+      .pluck()
+    this.#getQuery = database.prepare(`
+      SELECT p.* FROM page p CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch WHERE p.id = ? AND p.key = ?`)
+    this.#getVariantsQuery = database.prepare(`
+      SELECT p.* FROM page p CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch
+      WHERE p.key_hash = ? AND p.key = ? ORDER BY p.used_at, p.id`)
+    this.#freshenQuery = database.prepare(`
+      UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
+        record = @record, seal = @seal
+      WHERE id = @id`)
+    this.#addTagQuery = database.prepare('INSERT INTO tag (name) VALUES (?) ON CONFLICT DO NOTHING')
+    this.#linkTagQuery = database.prepare(`
+      INSERT INTO page_tag (tag_id, page_id) SELECT id, ? FROM tag WHERE name = ? ON CONFLICT DO NOTHING`)
+    this.#unlinkTagsQuery = database.prepare('DELETE FROM page_tag WHERE page_id = ?')
+    this.#sumQuery = database.prepare(`
+      SELECT p.type, count(*) AS count, sum(p.original_size) AS originalSize, sum(p.size) AS size,
+        sum(p.generation_us) AS generationUs, sum(p.hits) AS hits, sum(p.hit_us) AS hitUs
+      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value
+      CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch GROUP BY p.type`)
+    this.#killQuery = database.prepare(
+      'UPDATE page SET epoch = -1 WHERE epoch >= 0 AND id IN (SELECT value FROM json_each(?))',
+    )
+    this.#hitQuery = database.prepare(`
+      UPDATE page SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
+      WHERE id = ? AND epoch = (SELECT epoch FROM stat s WHERE s.type = page.type) RETURNING type`)
+  }
+
+  /**
+   * Takes a page in, in place of the variant that it renews and, beyond `maxVariants` under its key, of the
+   * least recently used ones.
+   */
+  insert(draft: PageDraft, body: StoredBody, maxVariants: number, now: number): Page {
+    const hashed = hashKey(draft.key)
+    this.#replaceVariants(draft, hashed.number, maxVariants)
+    const record = toRecord(draft)
+    const content = { key: draft.key, url: draft.url, type: draft.type, record, ...body }
+    const row = { ...content, seal: sealOf(content), used_at: now }
+    const generationUs = toMicroseconds(draft.generationMs)
+    const id = this.#insertQuery.get({
+      ...row,
+      key_hash: hashed.number,
+      epoch: this.#counters.epoch(draft.type),
+      original_size: draft.originalSize,
+      generation_us: generationUs,
+      cached_at: draft.cachedAt,
+      delete_at: draft.deleteAt,
+    })
+    if (id === undefined) throw new Error('An insert returned no row')
+    this.#linkTags(id, draft.tags)
+    this.#counters.add(draft.type, {
+      ...{ count: 1, originalSize: draft.originalSize, size: body.size },
+      ...{ generationUs, hits: 0, hitUs: 0 },
+    })
+    return toPage({ ...row, id, hits: 0, hit_us: 0 })
+  }
+
+  #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): void {
+    const variant = variantOf(draft)
+    const others: number[] = []
+    const doomed: number[] = []
+    for (const row of this.#getVariantsQuery.all(keyHash, draft.key)) {
+      if (variantOf(toPage(row)) === variant) doomed.push(row.id)
+      else others.push(row.id)
+    }
+    doomed.push(...others.slice(0, Math.max(0, others.length - maxVariants + 1)))
+    if (doomed.length > 0) this.kill(doomed)
+  }
+
+  /** New headers and times for a page whose body stays. Null where the page is gone. */
+  freshen(page: Page, draft: PageDraft, now: number): Page | null {
+    const row = this.#getQuery.get(page.id, page.key)
+    if (row === undefined) return null
+    const stored = toPage(row)
+    const { encoding, originalSize, generationMs, range } = stored
+    const record = toRecord({ ...draft, encoding, originalSize, generationMs, range })
+    const content = { ...row, type: draft.type, record }
+    const renewed = { ...content, seal: sealOf(content), used_at: now }
+    this.#freshenQuery.run({
+      ...{ id: row.id, type: draft.type, epoch: this.#counters.epoch(draft.type), record, seal: renewed.seal },
+      ...{ cached_at: draft.cachedAt, delete_at: draft.deleteAt, used_at: now },
+    })
+    if (draft.type !== row.type) this.#move(row, draft.type)
+    if (stored.tags.join('\0') !== draft.tags.join('\0')) {
+      this.#unlinkTagsQuery.run(row.id)
+      this.#linkTags(row.id, draft.tags)
+    }
+    return toPage(renewed)
+  }
+
+  #move(row: StoredRow, type: PageType): void {
+    const sums = {
+      ...{ count: 1, originalSize: row.original_size, size: row.size },
+      ...{ generationUs: row.generation_us, hits: row.hits, hitUs: row.hit_us },
+    }
+    this.#counters.subtract(row.type, sums)
+    this.#counters.add(type, sums)
+  }
+
+  #linkTags(id: number, tags: readonly string[]): void {
+    for (const tag of tags) {
+      this.#addTagQuery.run(tag)
+      this.#linkTagQuery.run(id, tag)
+    }
+  }
+
+  /** Makes pages dead, whose rows and bodies are reaped later. Returns how many of them were live. */
+  kill(ids: readonly number[]): number {
+    const list = JSON.stringify(ids)
+    let killed = 0
+    for (const { type, ...sums } of this.#sumQuery.all(list)) {
+      this.#counters.subtract(type, sums)
+      killed += sums.count
+    }
+    this.#killQuery.run(list)
+    return killed
+  }
+
+  /** Adds hits to the pages that still live. */
+  addHits(hits: readonly HitCount[]): void {
+    for (const { page, hits: count, ms, usedAt } of hits) {
+      const hitUs = toMicroseconds(ms)
+      const row = this.#hitQuery.get(count, hitUs, usedAt, page.id)
+      if (row === undefined) continue
+      this.#counters.add(row.type, { count: 0, originalSize: 0, size: 0, generationUs: 0, hits: count, hitUs })
+    }
+  }
+}

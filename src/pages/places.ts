@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import { lstatSync, type Stats } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from './faults.ts'
+
+/** Nobody but the daemon's own user reads what visitors were sent. */
+export const directoryMode = 0o700
+export const fileMode = 0o600
+
+/** Where things lie beneath the application cache directory. */
+export interface Places {
+  readonly directory: string
+  readonly pages: string
+  readonly index: string
+  readonly bodies: string
+  readonly temporary: string
+}
+
+export function placesIn(directory: string): Places {
+  return within(directory, join(directory, 'pages'))
+}
+
+/** The same layout under another name: what is being built, or what was moved aside. */
+export function within(directory: string, pages: string): Places {
+  return {
+    directory,
+    pages,
+    index: join(pages, 'index.sqlite'),
+    bodies: join(pages, 'bodies'),
+    temporary: join(pages, 'tmp'),
+  }
+}
+
+const trashPrefix = '.trash-'
+const freshPrefix = '.fresh-'
+
+export function newTrash(directory: string): string {
+  return join(directory, trashPrefix + randomBytes(8).toString('hex'))
+}
+
+export function newFresh(directory: string): string {
+  return join(directory, freshPrefix + randomBytes(8).toString('hex'))
+}
+
+export function isTrash(name: string): boolean {
+  return name.startsWith(trashPrefix)
+}
+
+/** A page directory that a process was building; left over when that process died. */
+export function isFresh(name: string): boolean {
+  return name.startsWith(freshPrefix)
+}
+
+/** What tells one file from another that took its name; null where there is none. Links are not followed. */
+export function identityOf(path: string): string | null {
+  const found = lookAt(path)
+  return found === null ? null : `${found.dev}:${found.ino}`
+}
+
+export function isRealDirectory(path: string): boolean {
+  return lookAt(path)?.isDirectory() ?? false
+}
+
+/** What lies at a path itself, links not followed; null where nothing does. */
+export function lookAt(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null
+  } catch (error) {
+    if (codeOf(error) === 'ENOTDIR') return null
+    throw error
+  }
+}
+
+/** The parts of an open store whose disappearance or exchange means that the store is gone. */
+export function vitalParts(places: Places): string[] {
+  return [places.index, `${places.index}-wal`, `${places.index}-shm`, places.bodies, places.temporary]
+}

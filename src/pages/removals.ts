@@ -1,0 +1,123 @@
+import type { Database, Statement } from 'better-sqlite3'
+import type { PageDraft, PageType } from './page.ts'
+import type { Fence, Selection } from './page-store.ts'
+
+export interface Removal {
+  seq: number
+  selection: Selection
+}
+
+/** `floor`: removals up to here are no longer listed; who has not seen them must assume everything. */
+export interface LogState {
+  generation: string
+  cleared: number
+  floor: number
+}
+
+interface RemovalRow {
+  seq: number
+  kind: Selection['kind']
+  value: string
+}
+
+/** Whether an invalidation is about a page. */
+export function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
+  switch (selection.kind) {
+    case 'all':
+      return true
+    case 'type':
+      return selection.type === page.type
+    case 'urls':
+      return selection.urls.includes(page.url)
+    case 'tags':
+      return page.tags.some((tag) => selection.tags.includes(tag))
+  }
+}
+
+function toValue(selection: Selection): string {
+  switch (selection.kind) {
+    case 'all':
+      return ''
+    case 'type':
+      return selection.type
+    case 'tags':
+      return JSON.stringify(selection.tags)
+    case 'urls':
+      return JSON.stringify(selection.urls)
+  }
+}
+
+function toSelection(row: RemovalRow): Selection {
+  switch (row.kind) {
+    case 'all':
+      return { kind: 'all' }
+    case 'type':
+      return { kind: 'type', type: row.value as PageType }
+    case 'tags':
+      return { kind: 'tags', tags: JSON.parse(row.value) as string[] }
+    case 'urls':
+      return { kind: 'urls', urls: JSON.parse(row.value) as string[] }
+  }
+}
+
+/**
+ * What was removed, in order, one row per request: other processes read it to empty their memory, and a page
+ * whose fetch began before a removal that selects it is refused by it.
+ */
+export class RemovalLog {
+  readonly #getStateQuery: Statement<[], LogState>
+  readonly #getLastQuery: Statement<[], number>
+  readonly #getSinceQuery: Statement<[number], RemovalRow>
+  readonly #appendQuery: Statement<[number, string, string]>
+  readonly #getPrunableQuery: Statement<[number], number | null>
+  readonly #setFloorQuery: Statement<[number]>
+  readonly #pruneQuery: Statement<[number]>
+  readonly #tombstoneQuery: Statement<[]>
+
+  constructor(database: Database) {
+    this.#getStateQuery = database.prepare('SELECT generation, cleared, floor FROM meta')
+    this.#getLastQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'removal'`).pluck()
+    this.#getSinceQuery = database.prepare('SELECT seq, kind, value FROM removal WHERE seq > ? ORDER BY seq')
+    this.#appendQuery = database.prepare('INSERT INTO removal (at, kind, value) VALUES (?, ?, ?)')
+    this.#getPrunableQuery = database.prepare<[number], number | null>('SELECT max(seq) FROM removal WHERE at < ?').pluck()
+    this.#setFloorQuery = database.prepare('UPDATE meta SET floor = max(floor, ?)')
+    this.#pruneQuery = database.prepare('DELETE FROM removal WHERE seq <= ?')
+    this.#tombstoneQuery = database.prepare('UPDATE meta SET cleared = 1')
+  }
+
+  /** A meta table without its row is no index of ours and counts as cleared. */
+  state(): LogState {
+    return this.#getStateQuery.get() ?? { generation: '', cleared: 1, floor: 0 }
+  }
+
+  last(): number {
+    return this.#getLastQuery.get() ?? 0
+  }
+
+  since(sequence: number): Removal[] {
+    return this.#getSinceQuery.all(sequence).map((row) => ({ seq: row.seq, selection: toSelection(row) }))
+  }
+
+  append(selection: Selection, at: number): void {
+    this.#appendQuery.run(at, selection.kind, toValue(selection))
+  }
+
+  /** Whether a page whose fetch began at the fence may still be stored. Asked inside the write transaction. */
+  admits(fence: Fence, draft: PageDraft): boolean {
+    const state = this.state()
+    if (state.cleared !== 0 || state.generation !== fence.generation || fence.sequence < state.floor) return false
+    return !this.since(fence.sequence).some(({ selection }) => selects(selection, draft))
+  }
+
+  prune(before: number): void {
+    const last = this.#getPrunableQuery.get(before) ?? null
+    if (last === null) return
+    this.#setFloorQuery.run(last)
+    this.#pruneQuery.run(last)
+  }
+
+  /** From here on nothing in this index is served or taken in by any process. */
+  tombstone(): void {
+    this.#tombstoneQuery.run()
+  }
+}

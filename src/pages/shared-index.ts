@@ -1,0 +1,287 @@
+import { lstat } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { PagecacheError } from '../errors.ts'
+import { discard, openPages, removeTrash } from './clear.ts'
+import { codeOf, faultOf, isStatementFault, type Fault } from './faults.ts'
+import type { PageIndex } from './page-index.ts'
+import type { Fence, Selection } from './page-store.ts'
+import { identityOf, vitalParts, type Places } from './places.ts'
+
+/** How often we look whether the directory is still the one that we opened, in milliseconds. */
+const watchInterval = 250
+/** After a halt of this long (a stopped process, a stalled loop) we look before we believe anything. */
+const trustedFor = 1_000
+
+export interface SharedIndexOptions {
+  places: Places
+  onWarning: (message: string) => void
+  /** How long a write waits for other processes, in milliseconds. */
+  patience: number
+}
+
+/**
+ * The index as one of several processes has it: takes notice of what the others did, begins anew where the files
+ * vanished, were replaced or are damaged, and is `null` while nothing can be opened.
+ */
+export class SharedIndex {
+  #index: PageIndex | null = null
+  /** `data_version` and the last removal that the listeners were told of. */
+  #version = 0
+  #seen = 0
+  #lookedAt = 0
+  #looking = false
+  #closed = false
+  #warned = ''
+  #obstacle: Fault | null = null
+  readonly #listeners: ((selection: Selection) => void)[] = []
+  readonly #watch: NodeJS.Timeout
+  readonly #options: SharedIndexOptions
+
+  constructor(options: SharedIndexOptions) {
+    this.#options = options
+    this.#open()
+    this.#watch = setInterval(() => void this.#lookLater(), watchInterval)
+    this.#watch.unref()
+  }
+
+  get current(): PageIndex | null {
+    return this.#index
+  }
+
+  onRemoved(listener: (selection: Selection) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Waits where other processes were in the way of opening; whatever else was, is tried again in the background. */
+  async ready(): Promise<void> {
+    const giveUp = performance.now() + this.#options.patience
+    while (this.#index === null && this.#obstacle === 'busy' && performance.now() < giveUp) {
+      await pause(20)
+      this.#open()
+    }
+  }
+
+  poll(): void {
+    const index = this.#index
+    if (index === null) return
+    try {
+      if (performance.now() - this.#lookedAt > trustedFor) this.look()
+      else if (index.dataVersion() !== this.#version) this.catchUp()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Reads what was removed since we last looked and tells the listeners. */
+  catchUp(): void {
+    const index = this.#index
+    if (index === null) return
+    this.#version = index.dataVersion()
+    const state = index.log.state()
+    if (state.cleared !== 0 || state.generation !== index.generation) {
+      this.#leave(index)
+    } else if (state.floor > this.#seen) {
+      this.#seen = index.log.last()
+      this.#tell({ kind: 'all' })
+    } else {
+      for (const { seq, selection } of index.log.since(this.#seen)) {
+        this.#seen = Math.max(this.#seen, seq)
+        this.#tell(selection)
+      }
+    }
+  }
+
+  /** Tells the listeners of a removal that this process has just committed, and of others before it. */
+  announce(selection: Selection): void {
+    try {
+      this.catchUp()
+    } catch (error) {
+      this.fail(error)
+      this.#tell(selection)
+    }
+  }
+
+  fence(): Fence {
+    this.poll()
+    return { generation: this.#index?.generation ?? '', sequence: this.#seen }
+  }
+
+  holds(fence: Fence): boolean {
+    this.poll()
+    return this.#index !== null && this.#index.generation === fence.generation && this.#seen === fence.sequence
+  }
+
+  /** Answers from the index, or with the fallback where there is none to ask. Never throws a storage error. */
+  read<T>(fallback: T, ask: (index: PageIndex) => T): T {
+    this.poll()
+    const index = this.#index
+    if (index === null) return fallback
+    try {
+      return ask(index)
+    } catch (error) {
+      const fault = this.fail(error)
+      if (fault === 'unwritable' && this.#index === index) this.#suspend()
+      return fallback
+    }
+  }
+
+  /**
+   * Runs a write, again and again while other processes are in the way.
+   * @throws PagecacheError STORE_BUSY when that takes too long, STORE_FULL where nothing can be written
+   */
+  async write<T>(work: (index: PageIndex) => T): Promise<T> {
+    const giveUp = performance.now() + this.#options.patience
+    for (let delay = 2; ; delay = Math.min(50, delay * 2)) {
+      const index = this.#index
+      try {
+        if (index !== null) return work(index)
+      } catch (error) {
+        const fault = this.fail(error)
+        if (fault === 'unwritable') throw unwritable(error)
+        if (!isStatementFault(error)) throw error
+        if (performance.now() > giveUp) throw busy(error)
+      }
+      if (index === null && performance.now() > giveUp) throw unwritable(null)
+      await pause(delay)
+    }
+  }
+
+  /**
+   * Deals with a failed call on the index or on the files beside it. A missing file alone does not condemn the
+   * index; a vanished directory does.
+   * @throws the error itself where it is no storage error
+   */
+  fail(error: unknown): Fault {
+    const fault = faultOf(error)
+    if (fault === null) throw error
+    if (fault !== 'busy' && !this.look() && fault === 'broken' && isStatementFault(error)) this.#abandon(error)
+    if (fault === 'unwritable') this.#warn(`The page store cannot be written now (${nameOf(error)})`)
+    return fault
+  }
+
+  /** Whether the files had vanished or were replaced; if so, the store has begun anew. */
+  look(): boolean {
+    this.#lookedAt = performance.now()
+    const index = this.#index
+    if (index === null) return false
+    const found = vitalParts(this.#options.places).map(identityOf)
+    return this.#judge(index, found)
+  }
+
+  async #lookLater(): Promise<void> {
+    if (this.#index === null) return this.#open()
+    if (this.#looking) return
+    this.#looking = true
+    const index = this.#index
+    try {
+      const found = await Promise.all(vitalParts(this.#options.places).map(identityLater))
+      this.#lookedAt = performance.now()
+      if (this.#index === index) this.#judge(index, found)
+    } catch (error) {
+      if (faultOf(error) === null) throw error
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  #judge(index: PageIndex, found: readonly (string | null)[]): boolean {
+    if (found.every((identity, part) => identity === index.identities[part])) return false
+    if (found[0] === index.identities[0]) this.#leave(index)
+    else this.#restart()
+    return true
+  }
+
+  /** Leaves an index that was cleared, or whose bodies are gone, and sees to it that nobody stays behind. */
+  #leave(index: PageIndex): void {
+    try {
+      index.tombstone()
+      index.moveAside()
+    } catch (error) {
+      if (faultOf(error) === null) throw error
+      // Somebody else is moving it, or nothing can be written: opening finds out which.
+    }
+    this.#restart()
+  }
+
+  #abandon(cause: unknown): void {
+    const identity = this.#index?.identities[0] ?? null
+    try {
+      if (identity !== null) discard(this.#options.places, identity, this.#options.onWarning, cause)
+    } catch (error) {
+      if (faultOf(error) === null) throw error
+    }
+    this.#restart()
+  }
+
+  #restart(): void {
+    this.#suspend()
+    this.#open()
+  }
+
+  #suspend(): void {
+    const index = this.#index
+    this.#index = null
+    index?.close()
+    this.#tell({ kind: 'all' })
+  }
+
+  #open(): void {
+    if (this.#closed || this.#index !== null) return
+    try {
+      const index = openPages(this.#options.places, this.#options.onWarning)
+      this.#seen = index.log.last()
+      this.#version = index.dataVersion()
+      this.#index = index
+      this.#lookedAt = performance.now()
+      this.#warned = ''
+      removeTrash(this.#options.places.directory)
+    } catch (error) {
+      this.#obstacle = faultOf(error)
+      if (this.#obstacle === null) throw error
+      this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
+    }
+  }
+
+  /** Once for each fault, not for each request that meets it. */
+  #warn(message: string): void {
+    if (message === this.#warned) return
+    this.#warned = message
+    this.#options.onWarning(message)
+  }
+
+  #tell(selection: Selection): void {
+    for (const listener of this.#listeners) listener(selection)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearInterval(this.#watch)
+    this.#index?.close()
+    this.#index = null
+  }
+}
+
+async function identityLater(path: string): Promise<string | null> {
+  try {
+    const found = await lstat(path)
+    return `${found.dev}:${found.ino}`
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
+    throw error
+  }
+}
+
+/** The code and not the message, which names other files each time. */
+function nameOf(error: unknown): string {
+  return codeOf(error) ?? 'it cannot be opened'
+}
+
+function busy(cause: unknown): PagecacheError {
+  const hint = 'Another process holds the page index; try again in a moment.'
+  return new PagecacheError('STORE_BUSY', 'The page store is busy', { hint, cause })
+}
+
+function unwritable(cause: unknown): PagecacheError {
+  const hint = 'Make room or restore the right to write in the application cache directory; nothing else is needed.'
+  return new PagecacheError('STORE_FULL', `The page store cannot be written (${nameOf(cause)})`, { hint, cause })
+}
