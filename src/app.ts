@@ -1,6 +1,8 @@
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
+import type { TypeRule } from './pages/type.ts'
+import type { ProxySettings } from './proxy/build.ts'
 
 /** What an opened part is closed with. */
 type Closer = () => Promise<void> | void
@@ -56,6 +58,24 @@ export class App {
     return this.#part('records', async () => {
       const { openRecords } = await import('./records/open.ts')
       return openRecords({ directory: this.loaded.places.dataDir, now: this.now })
+    })
+  }
+
+  /** The cache itself, in front of the configured channels or of those that `site` names. */
+  proxy(site?: Pick<ProxySettings, 'channels' | 'aliases'>) {
+    return this.#part('proxy', async () => {
+      const { buildProxy } = await import('./proxy/build.ts')
+      const { cache, origin, salesChannels } = this.config
+      return buildProxy({
+        channels: site?.channels ?? salesChannels,
+        aliases: site?.aliases ?? new Map(),
+        store: await this.pages(),
+        now: this.now,
+        ...cache,
+        types: cache.types as TypeRule[],
+        timeouts: { connect: origin.connectTimeout, headers: origin.headersTimeout, idle: origin.idleTimeout, total: origin.totalTimeout },
+        onFault: message => this.#onWarning(message),
+      })
     })
   }
 

@@ -1,0 +1,44 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '#src/cli/base-command.ts'
+
+/** How long requests in hand may take after SIGTERM, in milliseconds. */
+const grace = 10_000
+
+export default class Serve extends BaseCommand {
+  static override summary = 'Run the daemon: the cache in front of the shop.'
+  static override examples = [
+    { description: 'The shortest way to a cache: one shop, the daemon is its public address', command: '<%= config.bin %> <%= command.id %> --origin http://127.0.0.1:8000' },
+    { description: 'The sales channels of pagecache.yaml, on port 80 of all addresses', command: '<%= config.bin %> <%= command.id %> --host 0.0.0.0 --port 80' },
+  ]
+  static override flags = {
+    origin: Flags.string({ description: 'Where the shop answers; instead of the configured sales channels', helpValue: 'URL' }),
+    url: Flags.string({ description: 'The public URL of that shop, where it is not the address of the daemon', helpValue: 'URL', dependsOn: ['origin'] }),
+    host: Flags.string({ description: 'The address to listen on', helpValue: 'ADDRESS' }),
+    port: Flags.integer({ description: 'The port to listen on; 0 for any free one', min: 0, max: 65_535 }),
+  }
+
+  async run() {
+    const { flags } = await this.parse(Serve)
+    this.configValues = [
+      ...(flags.host === undefined ? [] : [{ path: ['server', 'host'] as const, value: flags.host, flag: '--host' }]),
+      ...(flags.port === undefined ? [] : [{ path: ['server', 'port'] as const, value: flags.port, flag: '--port' }]),
+    ]
+    return this.withApp(async (app) => {
+      const { startDaemon } = await import('#src/http/daemon.ts')
+      const daemon = await startDaemon(app, {
+        ...app.config.server,
+        single: flags.origin === undefined ? null : { origin: flags.origin, url: flags.url ?? null },
+        onError: (message, error) => this.tell(`${message}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+      })
+      if (daemon.channels.length === 0) this.tell('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')
+      for (const channel of daemon.channels) this.tell(`${channel.name}: ${channel.url} from ${channel.origin}`)
+      this.tell(`pagecache listens on ${daemon.url}`)
+      await new Promise<void>((resolve) => {
+        if (app.signal.aborted) resolve()
+        app.signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      await daemon.stop(grace)
+      return { success: true as const, url: daemon.url }
+    })
+  }
+}

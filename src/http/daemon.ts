@@ -1,0 +1,103 @@
+import { BlockList, createServer, isIPv6, type AddressInfo, type Server } from 'node:net'
+import type { App } from '../app.ts'
+import { PagecacheError } from '../errors.ts'
+import type { ChannelOptions } from '../proxy/channel.ts'
+import { createFront } from './front.ts'
+import { ownEndpoints } from './own.ts'
+
+export interface DaemonOptions {
+  host: string
+  /** 0: any free port. */
+  port: number
+  /** The shop of `serve --origin`, and its public URL where it is not the daemon's own; null: the configured channels. */
+  single: { origin: string; url: string | null } | null
+  onError(message: string, error: unknown): void
+}
+
+export interface Daemon {
+  /** Where it listens. */
+  url: string
+  channels: readonly ChannelOptions[]
+  /** Takes no more connections, finishes the requests in hand within the grace (milliseconds), then cuts. */
+  stop(grace: number): Promise<void>
+}
+
+/** The id of the one channel that `serve --origin` makes: always the same, so that its pages are found again. */
+const singleChannel = '00000000-0000-7000-8000-000000000001'
+
+/**
+ * Starts the daemon.
+ *
+ * @throws LISTEN_FAILED when the address is taken or not ours
+ */
+export async function startDaemon(app: App, options: DaemonOptions): Promise<Daemon> {
+  let ready = false
+  const { config } = app
+  // The public URL of a single channel names the port, so that it has to be known before anything listens.
+  const port = options.port === 0 ? await freePort(options.host) : options.port
+  const own = `http://${bracketed(options.host)}:${port}`
+  const channels = options.single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: options.single.url ?? own, origin: options.single.origin }]
+  const { proxy } = await app.proxy({ channels, aliases: options.single === null ? new Map() : aliasesOf(options.host, port) })
+  const trusted = networks(config.trustedProxies)
+  const front = createFront({
+    proxy,
+    own: ownEndpoints({ isReady: () => ready }),
+    isTrusted: address => address !== undefined && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
+    onError: options.onError,
+  })
+  await listen(front.server, options.host, port)
+  ready = true
+  return {
+    url: own,
+    channels,
+    stop: async grace => {
+      ready = false
+      const closed = new Promise<void>(resolve => front.server.close(() => resolve()))
+      front.closeIdle()
+      front.server.closeIdleConnections()
+      const timer = setTimeout(() => front.server.closeAllConnections(), grace)
+      await closed
+      clearTimeout(timer)
+    },
+  }
+}
+
+function bracketed(host: string): string {
+  return isIPv6(host) ? `[${host}]` : host
+}
+
+/** The names by which one reaches a daemon on this machine: all of them are its single channel. */
+function aliasesOf(host: string, port: number): Map<string, string> {
+  const suffix = port === 80 ? '' : `:${port}`
+  return new Map(['127.0.0.1', 'localhost', '[::1]'].map(name => [`${name}${suffix}`, `${bracketed(host)}${suffix}`]))
+}
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer()
+  await listen(server, host, 0)
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const hint = error.code === 'EADDRINUSE' ? 'Another program listens there: stop it, or choose another port with --port or server.port.' : 'Choose an address of this machine with --host or server.host.'
+      reject(new PagecacheError('LISTEN_FAILED', `Cannot listen on ${bracketed(host)}:${port}: ${error.code ?? error.message}`, { hint, cause: error }))
+    })
+    server.listen(port, host, () => resolve())
+  })
+}
+
+/** Addresses and networks, as they stand in the configuration. */
+function networks(list: readonly string[]): BlockList {
+  const blocks = new BlockList()
+  for (const entry of list) {
+    const [address, prefix] = entry.split('/')
+    const family = isIPv6(address!) ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) blocks.addAddress(address!, family)
+    else blocks.addSubnet(address!, Number(prefix), family)
+  }
+  return blocks
+}

@@ -1,0 +1,67 @@
+import type { HeaderPair } from '../pages/page.ts'
+import { normaliseHost } from '../proxy/channel.ts'
+import { fieldLines } from '../proxy/fields.ts'
+
+/** Why a request is refused before anything is looked up. */
+export interface Refusal {
+  status: number
+  text: string
+  /** Fields that go with it. */
+  headers?: HeaderPair[]
+}
+
+export interface Accepted {
+  /** Origin-form. */
+  target: string
+  scheme: string
+  host: string
+}
+
+/** The longest target and the most fields (shared/threats: front). The size of the whole block is the parser's to limit. */
+export const longestTarget = 8192
+export const mostFields = 200
+export const largestHead = 64 * 1024
+
+const allowed = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
+/**
+ * Whether a request is sound enough to be looked at. What Node's parser lets through but two readers could understand in two
+ * ways is refused here: several Hosts, an absolute form that disagrees, odd transfer codings.
+ *
+ * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Host and -Proto are believed
+ */
+export function examine(method: string, rawTarget: string, headers: readonly HeaderPair[], trusted: boolean): Accepted | Refusal {
+  if (method === 'TRACE' || method === 'CONNECT' || method === 'PURGE') return { status: 405, text: `${method} is not allowed here.`, headers: [['Allow', allowed]] }
+  if (rawTarget.length > longestTarget) return { status: 414, text: `The URL is longer than ${longestTarget} bytes.` }
+  if (headers.length > mostFields) return { status: 431, text: `The request has more than ${mostFields} header fields.` }
+  const coding = fieldLines(headers, 'transfer-encoding')
+  if (coding.length > 1 || (coding.length === 1 && coding[0]!.trim().toLowerCase() !== 'chunked')) return { status: 400, text: 'This Transfer-Encoding is not understood.' }
+  const hosts = fieldLines(headers, 'host')
+  if (hosts.length !== 1) return { status: 400, text: 'A request has exactly one Host.' }
+  const site = publicSite(hosts[0]!, headers, trusted)
+  if (site === null) return { status: 400, text: 'The Host is not valid.' }
+  const target = originForm(rawTarget, hosts[0]!)
+  if (target === null) return { status: 400, text: 'The request target is not valid.' }
+  return { target, ...site }
+}
+
+function publicSite(host: string, headers: readonly HeaderPair[], trusted: boolean): { scheme: string; host: string } | null {
+  const last = (name: string) => (trusted ? fieldLines(headers, name).join(',').split(',').at(-1)!.trim() : '')
+  const scheme = last('x-forwarded-proto').toLowerCase() || 'http'
+  if (scheme !== 'http' && scheme !== 'https') return null
+  const own = normaliseHost(host, scheme)
+  const forwarded = last('x-forwarded-host')
+  const name = own === null || forwarded === '' ? own : normaliseHost(forwarded, scheme)
+  return name === null ? null : { scheme, host: name }
+}
+
+/** The origin-form of a target; an absolute form must name the same host (RFC 9112 §3.2.2). Null where it is neither. */
+function originForm(target: string, host: string): string | null {
+  // Fragments are never sent; controls and blanks the parser refuses already.
+  if (target.includes('#') || /[\x00-\x20\x7f]/.test(target)) return null
+  if (target.startsWith('/')) return target
+  if (target === '*') return '/*'
+  const match = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target)
+  if (match === null || match[1]!.toLowerCase() !== host.toLowerCase()) return null
+  return match[2]!.startsWith('/') ? match[2]! : `/${match[2]!}`
+}

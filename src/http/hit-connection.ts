@@ -1,0 +1,96 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { HotPath, HotRequest, View } from '../proxy/hot.ts'
+import { mostFields } from './guard.ts'
+import { renderHead } from './render.ts'
+import { parseHitRequest } from './hit-request.ts'
+
+export interface HitOptions {
+  hot: HotPath
+  isTrusted(address: string | undefined): boolean
+  /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
+  silence: number
+  idle: number
+}
+
+/** Larger bodies go out beside their head instead of in one piece with it. */
+const onePiece = 64 * 1024
+
+/**
+ * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory is answered here; the first
+ * one that is anything else goes, with its connection, to Node's own server for good. What is accepted is a strict subset
+ * of what Node's parser accepts (test/http/hit-request.test.ts compares the two), so nothing can be smuggled between them.
+ */
+export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle(): void } {
+  const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+    serve(socket, options, chunk => {
+      open.delete(socket)
+      toNode!.call(server, socket)
+      socket.emit('data', chunk)
+    })
+  })
+  return {
+    closeIdle: () => {
+      for (const socket of open) socket.end()
+    },
+  }
+}
+
+function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): void {
+  const { hot } = options
+  const trusted = options.isTrusted(socket.remoteAddress)
+  let answered = false
+
+  const onData = (chunk: Buffer) => {
+    const started = performance.now()
+    const request = parseHitRequest(chunk, trusted, mostFields)
+    const view = request === null ? null : hot.find(request satisfies HotRequest)
+    if (view === null) return leave(chunk)
+    if (!answered) {
+      answered = true
+      socket.setTimeout(options.idle)
+    }
+    if (!send(socket, view)) {
+      // The client reads slower than it asks: no further request is read until it has caught up.
+      socket.pause()
+      socket.once('drain', () => socket.resume())
+    }
+    hot.count(view, performance.now() - started)
+  }
+  const onTimeout = () => {
+    if (!answered) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    socket.destroySoon()
+  }
+  const onError = () => socket.destroy()
+  const onEnd = () => socket.end()
+  const leave = (chunk: Buffer) => {
+    socket.removeListener('data', onData)
+    socket.removeListener('timeout', onTimeout)
+    socket.removeListener('error', onError)
+    socket.removeListener('end', onEnd)
+    socket.setTimeout(0)
+    handOver(chunk)
+  }
+  socket.setTimeout(options.silence)
+  socket.on('data', onData)
+  socket.on('timeout', onTimeout)
+  socket.on('error', onError)
+  socket.on('end', onEnd)
+}
+
+function send(socket: Socket, view: View): boolean {
+  if (view.body.length > onePiece) {
+    socket.cork()
+    socket.write(renderHead(view.status, view.headers))
+    const flushed = socket.write(view.body)
+    socket.uncork()
+    return flushed
+  }
+  view.bytes ??= Buffer.concat([renderHead(view.status, view.headers), view.body])
+  return socket.write(view.bytes)
+}

@@ -1,0 +1,120 @@
+import { normaliseHost } from '../proxy/channel.ts'
+import type { HotRequest } from '../proxy/hot.ts'
+import { longestTarget } from './guard.ts'
+
+/**
+ * One GET and nothing else: request line, fields, empty line. Each repetition is closed by a character that it cannot hold, so
+ * that the time is linear.
+ */
+const wholeRequest = /^GET (\/[!-"$-~]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+\r\n$/
+
+/** Larger chunks are not what browsers send for a page. */
+const largest = 16 * 1024
+
+/** Fields that change what is to be sent, or how the message is framed: the long way decides. By length, for speed. */
+const decisive = new Map<number, readonly string[]>([
+  [5, ['range']],
+  [6, ['expect']],
+  [7, ['upgrade']],
+  [8, ['if-match', 'if-range']],
+  [10, ['connection']],
+  [13, ['authorization']],
+  [14, ['content-length']],
+  [17, ['if-modified-since', 'transfer-encoding']],
+  [19, ['if-unmodified-since']],
+])
+
+const hosts = new Map<string, string | null>()
+
+/** A Host as the channels know it; remembered, since there are few. */
+function hostOf(text: string): string | null {
+  let host = hosts.get(text)
+  if (host === undefined) {
+    host = normaliseHost(text, 'http')
+    if (hosts.size > 1000) hosts.clear()
+    hosts.set(text, host)
+  }
+  return host
+}
+
+/** A request read from the bytes of one chunk. Fields that are seldom asked for are found again in its text. */
+class HitRequest implements HotRequest {
+  readonly scheme = 'http'
+  host = ''
+  cookie: string | null = null
+  acceptEncoding: string | null = null
+  ifNoneMatch: string | null = null
+  readonly target: string
+  readonly #text: string
+
+  constructor(text: string, target: string) {
+    this.#text = text
+    this.target = target
+  }
+
+  field(name: string): string | null {
+    let value: string | null = null
+    for (const line of this.#text.split('\r\n').slice(1)) {
+      const colon = line.indexOf(':')
+      if (colon !== name.length || line.slice(0, colon).toLowerCase() !== name) continue
+      value = value === null ? line.slice(colon + 1).trim() : `${value}, ${line.slice(colon + 1).trim()}`
+    }
+    return value
+  }
+}
+
+/** Null for everything that is not a plain GET by the book; `trusted`: the peer may speak for others, if it does the long way decides. */
+export function parseHitRequest(chunk: Buffer, trusted: boolean, mostFields: number): HotRequest | null {
+  if (chunk.length > largest) return null
+  const text = chunk.toString('latin1')
+  const match = wholeRequest.exec(text)
+  if (match === null || match[1]!.length > longestTarget) return null
+  const request = new HitRequest(text, match[1]!)
+  const end = text.length - 2
+  let position = text.indexOf('\r\n') + 2
+  for (let fields = 0; position < end; fields++) {
+    if (fields === mostFields) return null
+    const colon = text.indexOf(':', position)
+    const close = text.indexOf('\r\n', colon)
+    if (!take(request, text, position, colon, close, trusted)) return null
+    position = close + 2
+  }
+  return request.host === '' ? null : request
+}
+
+/** Takes one field into the request; false where it makes the request one for the long way. */
+function take(request: HitRequest, text: string, start: number, colon: number, close: number, trusted: boolean): boolean {
+  const length = colon - start
+  if (length === 4 && is(text, start, colon, 'host')) {
+    const host = request.host === '' ? hostOf(text.slice(colon + 1, close).trim()) : null
+    if (host === null) return false
+    request.host = host
+    return true
+  }
+  if (length === 6 && is(text, start, colon, 'cookie')) {
+    const value = text.slice(colon + 1, close).trim()
+    request.cookie = request.cookie === null ? value : `${request.cookie}; ${value}`
+    return true
+  }
+  if (length === 15 && is(text, start, colon, 'accept-encoding')) {
+    if (request.acceptEncoding !== null) return false
+    request.acceptEncoding = text.slice(colon + 1, close).trim()
+    return true
+  }
+  if (length === 13 && is(text, start, colon, 'if-none-match')) {
+    if (request.ifNoneMatch !== null) return false
+    request.ifNoneMatch = text.slice(colon + 1, close).trim()
+    return true
+  }
+  if (length === 10 && is(text, start, colon, 'connection')) return text.slice(colon + 1, close).trim().toLowerCase() === 'keep-alive'
+  const names = decisive.get(length)
+  if (names !== undefined) {
+    const name = text.slice(start, colon).toLowerCase()
+    if (names.includes(name)) return false
+  }
+  return !(trusted && length > 11 && is(text, start, start + 12, 'x-forwarded-'))
+}
+
+function is(text: string, start: number, end: number, name: string): boolean {
+  return text.slice(start, end).toLowerCase() === name
+}

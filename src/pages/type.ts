@@ -1,0 +1,57 @@
+import type { HeaderPair, PageType } from './page.ts'
+
+/** One configured rule; `tag` is a prefix, `path` a pattern of path and query, `header` is `name: pattern`; `*` stands for anything. */
+export interface TypeRule {
+  type: PageType
+  header?: string
+  tag?: string
+  path?: string
+}
+
+/** Shopware's tags and paths. A category page bears its listing's tag too, so the category stands first. */
+export const defaultTypeRules: readonly TypeRule[] = [
+  { type: 'buybox', path: '*/buybox/*' },
+  { type: 'listings', path: '*[?&]p=*' },
+  { type: 'listings', path: '*[?&]order=*' },
+  { type: 'listings', path: '*/search?*' },
+  { type: 'listings', path: '*/widgets/cms/*' },
+  { type: 'categories', tag: 'category-route-' },
+  { type: 'listings', tag: 'product-listing-' },
+  { type: 'products', tag: 'product-' },
+  { type: 'cms', tag: 'cms-page-' },
+  { type: 'cms', tag: 'landing-page-route-' },
+  { type: 'products', path: '*/detail/*' },
+  { type: 'categories', path: '*/navigation/*' },
+]
+
+type Matcher = (page: { headers: readonly HeaderPair[]; tags: readonly string[]; target: string }) => boolean
+
+/** Compiles rules into one function from a response to its type; the first match wins, no match is `cms`. */
+export function typeResolver(rules: readonly TypeRule[]): (page: Parameters<Matcher>[0]) => PageType {
+  const compiled = rules.map(rule => ({ type: rule.type, matches: matcher(rule) }))
+  return page => compiled.find(rule => rule.matches(page))?.type ?? 'cms'
+}
+
+function matcher(rule: TypeRule): Matcher {
+  if (rule.tag !== undefined) {
+    const prefix = rule.tag
+    return page => page.tags.some(tag => tag.startsWith(prefix))
+  }
+  if (rule.header !== undefined) {
+    const colon = rule.header.indexOf(':')
+    const name = (colon < 0 ? rule.header : rule.header.slice(0, colon)).trim().toLowerCase()
+    const pattern = toPattern(colon < 0 ? '*' : rule.header.slice(colon + 1).trim())
+    return page => page.headers.some(([key, value]) => key.toLowerCase() === name && pattern.test(value))
+  }
+  const pattern = toPattern(rule.path ?? '')
+  return page => pattern.test(page.target)
+}
+
+/** `*` is anything, `[…]` one of these characters; all else stands for itself. */
+function toPattern(glob: string): RegExp {
+  const source = glob
+    .split(/(\*|\[[^\]]+\])/)
+    .map(part => (part === '*' ? '.*' : /^\[[^\]]+\]$/.test(part) ? `[${part.slice(1, -1).replace(/[\\^\]]/g, '\\$&')}]` : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+    .join('')
+  return new RegExp(`^${source}$`)
+}

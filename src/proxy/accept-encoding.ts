@@ -1,0 +1,36 @@
+import type { Encoding } from '../pages/page.ts'
+
+const known: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity']
+const remembered = new Map<string, readonly Encoding[]>()
+const identityOnly: readonly Encoding[] = ['identity']
+
+/**
+ * The codings that a client takes (RFC 9110 §12.5.3), best first; among equals our own order. Identity is always
+ * the last resort, even where it was refused: the visitor gets a page rather than a 406.
+ */
+export function acceptedEncodings(header: string | null): readonly Encoding[] {
+  if (header === null) return identityOnly
+  let accepted = remembered.get(header)
+  if (accepted === undefined) {
+    accepted = parse(header)
+    // Browsers send a handful of different values; whoever sends thousands empties the memory, no more.
+    if (remembered.size > 500) remembered.clear()
+    remembered.set(header, accepted)
+  }
+  return accepted
+}
+
+function parse(header: string): readonly Encoding[] {
+  const weights = new Map<string, number>()
+  for (const element of header.toLowerCase().split(',')) {
+    const [coding, ...parameters] = element.split(';').map(part => part.trim())
+    const quality = parameters.find(parameter => parameter.startsWith('q='))
+    if (coding) weights.set(coding === 'x-gzip' ? 'gzip' : coding, quality === undefined ? 1 : Number(quality.slice(2)) || 0)
+  }
+  const weight = (coding: Encoding) => weights.get(coding) ?? weights.get('*') ?? 0
+  const coded = known.filter(coding => coding !== 'identity' && weight(coding) > 0)
+  const preferred = coded.toSorted((a, b) => weight(b) - weight(a))
+  const plain = weights.get('identity')
+  const better = plain === undefined ? preferred : preferred.filter(coding => weight(coding) >= plain)
+  return [...better, 'identity']
+}

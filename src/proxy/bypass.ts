@@ -1,0 +1,39 @@
+import { lenientPath } from './target.ts'
+
+export interface BypassRules {
+  /** Cookie names; `*` at the end stands for any ending. */
+  cookies: readonly string[]
+  /** Path prefixes, relative to the channel's URL. */
+  paths: readonly string[]
+}
+
+/** Shopware: this value of the variant cookie says that nothing of this visitor may be cached. */
+const uncacheableHash = 'not-cacheable'
+
+/** Whether a path (relative to its channel) is one that always goes to the shop. */
+export function pathBypass(paths: readonly string[]): (path: string) => boolean {
+  const prefixes = paths.map(path => path.replace(/\/+$/, '').toLowerCase())
+  return path => {
+    const lenient = lenientPath(path)
+    return prefixes.some(prefix => lenient === prefix || lenient.startsWith(`${prefix}/`))
+  }
+}
+
+/** The name of the cookie that sends this visitor past the cache; null where there is none. */
+export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<BypassRules, 'cookies'>): string | null {
+  if (cookies.get('sw-cache-hash') === uncacheableHash) return 'sw-cache-hash'
+  for (const pattern of rules.cookies) {
+    if (!pattern.endsWith('*')) {
+      if (cookies.has(pattern)) return pattern
+      continue
+    }
+    const prefix = pattern.slice(0, -1)
+    for (const name of cookies.keys()) if (name.startsWith(prefix)) return name
+  }
+  return null
+}
+
+/** Shopware's client states (`sw-states`): a visitor in one of them must not get a page that names it. */
+export function clientStates(cookies: ReadonlyMap<string, string>): string[] {
+  return (cookies.get('sw-states') ?? '').split(/[,\s]|%2C/i).filter(state => state !== '')
+}

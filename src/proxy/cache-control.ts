@@ -1,0 +1,130 @@
+import type { HeaderPair } from '../pages/page.ts'
+import { fieldValue } from './fields.ts'
+import { parseDictionary, type BareItem } from './structured-field.ts'
+
+/** What the response's directives mean for a shared cache (RFC 9111 §5.2.2, RFC 5861, RFC 9213). Spans in seconds. */
+export interface Directives {
+  /** Whether anything was said at all. */
+  present: boolean
+  public: boolean
+  private: boolean
+  noStore: boolean
+  noCache: boolean
+  /** Fields that `no-cache="…"` keeps from being stored. */
+  unstoredFields: string[]
+  mustRevalidate: boolean
+  proxyRevalidate: boolean
+  mustUnderstand: boolean
+  noTransform: boolean
+  maxAge: number | null
+  sMaxage: number | null
+  staleWhileRevalidate: number
+  staleIfError: number
+  /** Directives of a targeted field replace Cache-Control and Expires (RFC 9213 §2.1). */
+  targeted: boolean
+}
+
+/** RFC 9111 §1.2.2: what is greater is taken as this. */
+const longest = 2 ** 31
+
+/** The directives that hold for us: the targeted field where it is valid, else Cache-Control. */
+export function directivesOf(headers: readonly HeaderPair[]): Directives {
+  const targeted = fieldValue(headers, 'cdn-cache-control')
+  const dictionary = targeted === null ? null : parseDictionary(targeted)
+  if (dictionary !== null && dictionary.size > 0) {
+    const elements = [...dictionary].filter(([, value]) => value !== false).map(([name, value]) => ({ name, value: toArgument(value) }))
+    return { ...interpret(elements), targeted: true }
+  }
+  return interpret(parseDirectives(fieldValue(headers, 'cache-control')))
+}
+
+/** A span in a targeted field is an Integer (RFC 9213 §2.1): digits in a String stay quoted, so that they are no span. */
+function toArgument(value: BareItem): string | null {
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'boolean') return null
+  return /^\d+$/.test(value) ? `"${value}"` : value
+}
+
+interface Element {
+  name: string
+  value: string | null
+}
+
+const element = /^([!#$%&'*+\-.^_`|~0-9a-z]+)(?:=(?:([!#$%&'*+\-.^_`|~0-9a-z/:@]+)|"((?:[^"\\]|\\.)*)"))?$/i
+const forbidding = /no-store|private|no-cache/gi
+
+/** Splits a Cache-Control value; of a malformed element every forbidding word in it counts, for the most careful reading. */
+export function parseDirectives(value: string | null): Element[] {
+  if (value === null) return []
+  const elements: Element[] = []
+  for (const text of splitOutsideQuotes(value)) {
+    const match = element.exec(text)
+    if (match) {
+      elements.push({ name: match[1]!.toLowerCase(), value: match[2] ?? match[3]?.replace(/\\(.)/g, '$1') ?? null })
+      continue
+    }
+    const name = /^[^=\s]+/.exec(text)?.[0].toLowerCase()
+    if (name !== undefined) elements.push({ name, value: '' })
+    for (const word of text.match(forbidding) ?? []) elements.push({ name: word.toLowerCase(), value: null })
+  }
+  return elements
+}
+
+function splitOutsideQuotes(value: string): string[] {
+  const parts: string[] = []
+  let start = 0
+  let quoted = false
+  for (let index = 0; index < value.length; index++) {
+    const char = value[index]
+    if (quoted && char === '\\') index++
+    else if (char === '"') quoted = !quoted
+    else if (char === ',' && !quoted) {
+      parts.push(value.slice(start, index))
+      start = index + 1
+    }
+  }
+  parts.push(value.slice(start))
+  return parts.map(part => part.trim()).filter(part => part !== '')
+}
+
+/** A span in seconds; what is no number of seconds makes the response stale at once (RFC 9111 §4.2.1). */
+function toSpan(value: string | null): number {
+  if (value === null || !/^\d+$/.test(value)) return 0
+  return Math.min(Number(value), longest)
+}
+
+function interpret(elements: readonly Element[]): Directives {
+  const has = (name: string) => elements.some(each => each.name === name)
+  // Repeated directives that disagree: the shortest span, so that nothing is kept longer than any of them says.
+  const span = (name: string) => {
+    const spans = elements.filter(each => each.name === name).map(each => toSpan(each.value))
+    return spans.length === 0 ? null : Math.min(...spans)
+  }
+  const noCache = elements.filter(each => each.name === 'no-cache')
+  return {
+    present: elements.length > 0,
+    public: has('public'),
+    private: has('private'),
+    noStore: has('no-store'),
+    noCache: noCache.some(each => each.value === null || each.value.trim() === ''),
+    unstoredFields: noCache.flatMap(each => (each.value ?? '').split(',').map(name => name.trim().toLowerCase())).filter(name => name !== ''),
+    mustRevalidate: has('must-revalidate'),
+    proxyRevalidate: has('proxy-revalidate'),
+    mustUnderstand: has('must-understand'),
+    noTransform: has('no-transform'),
+    maxAge: span('max-age'),
+    sMaxage: span('s-maxage'),
+    staleWhileRevalidate: span('stale-while-revalidate') ?? 0,
+    staleIfError: span('stale-if-error') ?? 0,
+    targeted: false,
+  }
+}
+
+/**
+ * What a visitor's own directives may ask of us. The others (`no-cache`, `max-age`, …) are advisory (RFC 9111 §5.2.1)
+ * and are not followed: a reload in a browser must not reach the shop.
+ */
+export function requestDirectives(headers: readonly HeaderPair[]): { noStore: boolean; onlyIfCached: boolean } {
+  const elements = parseDirectives(fieldValue(headers, 'cache-control'))
+  return { noStore: elements.some(each => each.name === 'no-store'), onlyIfCached: elements.some(each => each.name === 'only-if-cached') }
+}

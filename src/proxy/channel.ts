@@ -1,0 +1,76 @@
+/** One storefront: its public URL and where the shop answers for it. */
+export interface Channel {
+  id: string
+  name: string
+  scheme: string
+  /** Lower case, with the port where it is not the scheme's own. */
+  host: string
+  /** Path prefix without a closing slash; empty for a channel at the root. */
+  path: string
+  /** Scheme, host and prefix. */
+  url: string
+  /** Scheme, host and port of the shop. */
+  origin: string
+}
+
+export interface ChannelOptions {
+  id: string
+  name: string
+  url: string
+  origin: string
+}
+
+const defaultPorts: Record<string, string> = { http: '80', https: '443' }
+
+/** Lower-cases a Host and drops the scheme's own port; null for what is no host (RFC 9110 §7.2). */
+export function normaliseHost(host: string, scheme: string): string | null {
+  if (host.length > 255 || !/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(host)) return null
+  const [, name, port] = /^(.*?)(?::(\d+))?$/.exec(host.toLowerCase())!
+  if (port !== undefined && (Number(port) > 65_535 || Number(port) === 0)) return null
+  const bare = name!.replace(/\.$/, '')
+  return port === undefined || port === defaultPorts[scheme] ? bare : `${bare}:${Number(port)}`
+}
+
+export function toChannel(options: ChannelOptions): Channel {
+  const url = new URL(options.url)
+  const scheme = url.protocol.slice(0, -1)
+  const path = url.pathname.replace(/\/+$/, '')
+  return { id: options.id, name: options.name, scheme, host: url.host, path, url: `${scheme}://${url.host}${path}`, origin: new URL(options.origin).origin }
+}
+
+/** Finds the channel of a request as the shop does: exact, else the longest prefix of the channels' URLs. */
+export class Channels {
+  readonly all: readonly Channel[]
+  readonly #bySite = new Map<string, Channel[]>()
+
+  /** `aliases`: further hosts by which the daemon's own address is called, each mapped to the host that it stands for. */
+  constructor(channels: readonly Channel[], aliases: ReadonlyMap<string, string> = new Map()) {
+    this.all = channels
+    for (const channel of channels.toSorted((a, b) => b.path.length - a.path.length)) {
+      const site = `${channel.scheme}://${channel.host}`
+      this.#bySite.set(site, [...(this.#bySite.get(site) ?? []), channel])
+    }
+    for (const [alias, host] of aliases) {
+      const own = this.#bySite.get(`http://${host}`)
+      if (own && !this.#bySite.has(`http://${alias}`)) this.#bySite.set(`http://${alias}`, own)
+    }
+  }
+
+  find(scheme: string, host: string, path: string): Channel | null {
+    const site = this.#bySite.get(`${scheme}://${host}`)
+    if (site === undefined) return null
+    for (const channel of site) {
+      if (channel.path === '' || path === channel.path || path.startsWith(`${channel.path}/`)) return channel
+    }
+    return null
+  }
+
+  /** The channel of an absolute URL, with the request target that it has there. */
+  locate(url: string): { channel: Channel; target: string } | null {
+    if (!URL.canParse(url)) return null
+    const parsed = new URL(url)
+    if (parsed.username !== '' || parsed.password !== '') return null
+    const channel = this.find(parsed.protocol.slice(0, -1), parsed.host, parsed.pathname)
+    return channel === null ? null : { channel, target: `${parsed.pathname}${parsed.search}` }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Fence } from '../pages/page-store.ts'
+
+/** One fetch that several visitors wait for. */
+export interface Flight<T> {
+  readonly fence: Fence
+  /** What they may share; null where each has to ask for itself. */
+  readonly outcome: Promise<T | null>
+}
+
+/**
+ * Requests under way, by key. A visitor who comes after an invalidation does not join a fetch that began before it: that
+ * fetch may bring the page that was just purged.
+ */
+export class Flights<T> {
+  readonly #flights = new Map<string, Flight<T>>()
+  readonly #holds: (fence: Fence) => boolean
+
+  constructor(holds: (fence: Fence) => boolean) {
+    this.#holds = holds
+  }
+
+  join(key: string): Flight<T> | null {
+    const flight = this.#flights.get(key)
+    return flight !== undefined && this.#holds(flight.fence) ? flight : null
+  }
+
+  /** Registers a fetch; `settle` releases those who wait and must be called in the end, whatever comes. */
+  start(key: string, fence: Fence): { settle(outcome: T | null): void } {
+    const { promise, resolve } = Promise.withResolvers<T | null>()
+    const flight: Flight<T> = { fence, outcome: promise }
+    this.#flights.set(key, flight)
+    return {
+      settle: outcome => {
+        if (this.#flights.get(key) === flight) this.#flights.delete(key)
+        resolve(outcome)
+      },
+    }
+  }
+
+  get size(): number {
+    return this.#flights.size
+  }
+}
+
+/** How long a key that turned out to be uncacheable is fetched without waiting for others, in milliseconds. */
+const remembered = 120_000
+const mostRemembered = 10_000
+
+/** Keys whose last answer could not be shared: their visitors do not queue behind each other. */
+export class Uncacheable {
+  readonly #until = new Map<string, { until: number; reason: string }>()
+
+  add(key: string, reason: string, now: number): void {
+    if (this.#until.size >= mostRemembered) this.#until.delete(this.#until.keys().next().value!)
+    this.#until.delete(key)
+    this.#until.set(key, { until: now + remembered, reason })
+  }
+
+  reason(key: string, now: number): string | null {
+    const entry = this.#until.get(key)
+    return entry !== undefined && entry.until > now ? entry.reason : null
+  }
+
+  delete(key: string): void {
+    this.#until.delete(key)
+  }
+}

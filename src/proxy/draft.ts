@@ -1,0 +1,72 @@
+import { formatHttpDate } from '../lib/http-date.ts'
+import type { Encoding, HeaderPair, Page, PageDraft, PageType } from '../pages/page.ts'
+import { directivesOf } from './cache-control.ts'
+import { fieldValue, hasField, listElements, withoutFields } from './fields.ts'
+import { tagsOf, visibleHeaders } from './forward.ts'
+import { dateOf, lifetimesOf, type Received } from './freshness.ts'
+import type { Question } from './question.ts'
+import { secondaryKey, varyNames } from './vary.ts'
+
+export interface DraftOptions {
+  /** Seconds. */
+  defaultTtl: number
+  typeOf(page: { headers: readonly HeaderPair[]; tags: readonly string[]; target: string }): PageType
+}
+
+export interface Content {
+  encoding: Encoding
+  originalSize: number
+  generationMs: number
+  range: PageDraft['range']
+}
+
+/** Never part of a page: made anew for each answer, or meant for one visitor (RFC 9111 §3.1; contract section 3). */
+const unstored = ['age', 'set-cookie', 'set-cookie2', 'content-length']
+
+/** A page from a response that may be stored. */
+export function toDraft(question: Question, response: Received, content: Content, options: DraftOptions): PageDraft {
+  const directives = directivesOf(response.headers)
+  const dropped = new Set([...unstored, ...directives.unstoredFields])
+  if (content.encoding !== 'identity') dropped.add('content-encoding')
+  const headers = withoutFields(visibleHeaders(response.headers), dropped)
+  if (!hasField(headers, 'date')) headers.push(['Date', formatHttpDate(dateOf(response))])
+  const tags = tagsOf(response.headers)
+  const names = varyNames(response.headers)
+  return {
+    key: question.key,
+    url: question.url,
+    channelId: question.channel.id,
+    type: options.typeOf({ headers: response.headers, tags, target: `${question.target.path}${question.target.query}` }),
+    tags,
+    status: response.status,
+    headers,
+    vary: secondaryKey(names === '*' ? [] : names, question),
+    states: listElements(fieldValue(response.headers, 'sw-invalidation-states')),
+    ...lifetimesOf(response, options.defaultTtl),
+    ...content,
+  }
+}
+
+/** What a 304 must not change: it describes the body, and that one stays (RFC 9111 §3.2). */
+const bodyFields = new Set(['content-length', 'content-encoding', 'content-range', 'age', 'set-cookie', 'set-cookie2'])
+
+/** The page after a 304: its fields replaced by those that came, its times anew (RFC 9111 §4.3.4). */
+export function freshenedDraft(page: Page, question: Question, response: Received, options: DraftOptions): PageDraft {
+  const update = withoutFields(visibleHeaders(response.headers), bodyFields)
+  const updated = new Set(update.map(([name]) => name.toLowerCase()))
+  const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
+  if (!updated.has('date')) {
+    headers.splice(0, headers.length, ...withoutFields(headers, new Set(['date'])), ['Date', formatHttpDate(dateOf(response))])
+  }
+  const tags = tagsOf(response.headers)
+  const age = response.headers.filter(([name]) => name.toLowerCase() === 'age')
+  const lifetimes = lifetimesOf({ ...response, status: page.status, headers: [...headers, ...age] }, options.defaultTtl)
+  const names = varyNames(headers)
+  return {
+    ...page,
+    headers,
+    tags: tags.length > 0 ? tags : page.tags,
+    vary: secondaryKey(names === '*' ? [] : names, question),
+    ...lifetimes,
+  }
+}

@@ -1,0 +1,176 @@
+import type { Readable } from 'node:stream'
+import type { Clock } from '../lib/clock.ts'
+import { decode, encode, isCompressible, toEncoding } from '../pages/codec.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
+import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
+import type { Fence, PageStore } from '../pages/page-store.ts'
+import { collect, discard } from './body.ts'
+import { directivesOf } from './cache-control.ts'
+import { isStrong } from './conditional.ts'
+import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
+import { fieldValue, hasField, withoutFields } from './fields.ts'
+import { storableHeaders, visibleHeaders } from './forward.ts'
+import type { Received } from './freshness.ts'
+import { storeObstacle } from './may-store.ts'
+import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
+import type { Question } from './question.ts'
+import { parseContentRange } from './range.ts'
+import { reflectedField } from './reflection.ts'
+import { varyNames } from './vary.ts'
+import { toHeld, type Held } from './view.ts'
+
+/** What a question for the origin brought. */
+export type Fetched =
+  /** In memory as a whole; `obstacle` says why it was not stored, null where it was. `live`: the fields for the visitor who asked. */
+  | { kind: 'held'; held: Held; status: number; obstacle: string | null; live: HeaderPair[] }
+  /** To be passed on to the one who asked. */
+  | { kind: 'stream'; status: number; headers: HeaderPair[]; body: Readable; obstacle: string }
+
+export interface FetchOptions extends DraftOptions {
+  store: PageStore
+  memory: MemoryTier
+  origin: OriginClient
+  now: Clock
+  compression: boolean
+  /** Bytes; larger bodies are passed on and not stored. */
+  maxPageSize: number
+}
+
+/** A coded body may grow to this many times the largest page; more is a bomb. */
+export const growth = 4
+
+/** Asks the origin and stores what may be stored: the one way by which a page comes into the cache. */
+export class Fetcher {
+  readonly #options: FetchOptions
+
+  constructor(options: FetchOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @param stale a stored page to be validated, null for none
+   * @throws OriginError when the origin gives no whole, sound response
+   */
+  async fetch(question: Question, stale: Held | null, fence: Fence): Promise<Fetched> {
+    const { origin, now } = this.#options
+    const { headers, sent } = storableHeaders(question.visit, question.channel)
+    const extra = stale === null ? rangeOf(question) : validatorsOf(stale.page)
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', true, null)), origin.totalTimeout)
+    const requestedAt = now()
+    const started = performance.now()
+    try {
+      const response = await origin.send({
+        origin: question.channel.origin,
+        method: 'GET',
+        target: `${question.target.path}${question.target.query}`,
+        headers: [...headers, ['accept-encoding', 'identity'], ...extra],
+        body: null,
+        signal: deadline.signal,
+        onInterim: question.visit.onInterim,
+      })
+      const received = { ...response, requestedAt, receivedAt: now() }
+      if (response.status !== 304 || stale === null) return await this.#store(question, received, sent, fence, started)
+      discard(response.body)
+      if (!confirms(stale.page, response)) return await this.fetch(question, null, fence)
+      return await this.#freshen(question, stale, received, fence)
+    } catch (error) {
+      throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #freshen(question: Question, stale: Held, response: Received, fence: Fence): Promise<Fetched> {
+    const { store } = this.#options
+    const draft = freshenedDraft(stale.page, question, response, this.#options)
+    const obstacle = storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl)
+    const page = obstacle === null ? await store.freshen(stale.page, draft, fence) : null
+    const held = toHeld(page ?? unstored(draft, stale.page.size), stale.bodies)
+    if (page !== null) this.#remember(page, held.bodies[page.encoding]!, fence)
+    return { kind: 'held', held, status: 304, obstacle: page === null ? (obstacle ?? 'an invalidation came meanwhile') : null, live: [...draft.headers] }
+  }
+
+  async #store(question: Question, response: Received & OriginResponse, sent: readonly HeaderPair[], fence: Fence, started: number): Promise<Fetched> {
+    const { maxPageSize, defaultTtl } = this.#options
+    const live = visibleHeaders(response.headers)
+    const stream = (body: Readable, obstacle: string): Fetched => ({ kind: 'stream', status: response.status, headers: live, body, obstacle })
+    const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
+    const obstacle = storeObstacle(question, response.status, response.headers, defaultTtl) ?? partialObstacle(response.status, range)
+    if (obstacle !== null) return stream(response.body, obstacle)
+    if (Number(fieldValue(response.headers, 'content-length') ?? 0) > maxPageSize) return stream(response.body, 'larger than cache.maxPageSize')
+    const collected = await collect(response.body, maxPageSize)
+    if (collected.kind === 'overflow') return stream(collected.stream, 'larger than cache.maxPageSize')
+
+    const generationMs = performance.now() - started
+    const coded = await this.#code(response, collected.body)
+    const reflected = reflectedField(sent.filter(([name]) => !varyNames(response.headers).includes(name.toLowerCase())), response.headers, coded.identity)
+    const content = { encoding: coded.encoding, originalSize: coded.identity.length, generationMs, range }
+    const draft = toDraft(question, response, content, this.#options)
+    const stored = coded.bodies[coded.encoding]!
+    const page = reflected === null ? await this.#options.store.put(draft, stored, fence) : null
+    if (page !== null) this.#remember(page, stored, fence)
+    return {
+      kind: 'held',
+      held: toHeld(page ?? unstored(draft, stored.length), coded.bodies),
+      status: response.status,
+      obstacle: page !== null ? null : reflected !== null ? `the response reflects the request's ${reflected}` : 'an invalidation came meanwhile, or the store took nothing',
+      live: withoutFields(live, new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
+    }
+  }
+
+  /** Takes a stored page into memory, unless an invalidation came between: it may have been of this page. */
+  #remember(page: Page, body: Buffer, fence: Fence): void {
+    if (this.#options.store.holds(fence)) this.#options.memory.set(page, page.encoding, body)
+  }
+
+  /** Checks the coding that the origin used and chooses the one to be stored. */
+  async #code(response: Received, body: Buffer): Promise<{ identity: Buffer; encoding: Encoding; known: boolean; bodies: Held['bodies'] }> {
+    const received = toEncoding(fieldValue(response.headers, 'content-encoding'))
+    if (received === null || body.length === 0) return { identity: body, encoding: 'identity', known: received !== null, bodies: { identity: body } }
+    const identity = await decode(body, received, this.#options.maxPageSize * growth).catch((error: unknown) => {
+      throw new OriginError(`the origin sent a broken ${received} body`, false, error)
+    })
+    if (received !== 'identity') return { identity, encoding: received, known: true, bodies: { identity, [received]: body } }
+    const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !directivesOf(response.headers).noTransform
+    if (!this.#options.compression || !worthIt || response.status === 206) return { identity, encoding: 'identity', known: true, bodies: { identity } }
+    return { identity, encoding: 'br', known: true, bodies: { identity, br: await encode(identity, 'br') } }
+  }
+}
+
+/** A page that is answered with, but not in the store. */
+function unstored(draft: PageDraft, size: number): Page {
+  return { ...draft, id: 0, size, hits: 0, hitMs: 0, usedAt: draft.cachedAt }
+}
+
+function partialObstacle(status: number, range: PageDraft['range']): string | null {
+  return status === 206 && range === null ? 'several ranges, or a range without its place' : null
+}
+
+/** A range that we do not hold is asked for as it is; the whole might be a film. */
+function rangeOf(question: Question): HeaderPair[] {
+  const range = question.field('range')
+  if (range === null) return []
+  const condition = question.field('if-range')
+  return condition === null ? [['range', range]] : [['range', range], ['if-range', condition]]
+}
+
+/** RFC 9111 §4.3.1. */
+function validatorsOf(page: Page): HeaderPair[] {
+  const etag = fieldValue(page.headers, 'etag')
+  const modified = fieldValue(page.headers, 'last-modified')
+  const validators: HeaderPair[] = []
+  if (etag !== null) validators.push(['if-none-match', etag])
+  if (modified !== null) validators.push(['if-modified-since', modified])
+  return validators
+}
+
+export function hasValidator(page: Page): boolean {
+  return page.range === null && (hasField(page.headers, 'etag') || hasField(page.headers, 'last-modified'))
+}
+
+/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a strong validator in it must be the page's. */
+function confirms(page: Page, response: OriginResponse): boolean {
+  const etag = fieldValue(response.headers, 'etag')
+  return etag === null || !isStrong(etag) || etag === fieldValue(page.headers, 'etag')
+}

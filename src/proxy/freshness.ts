@@ -1,0 +1,118 @@
+import { parseHttpDate } from '../lib/http-date.ts'
+import type { HeaderPair, PageDraft } from '../pages/page.ts'
+import { directivesOf, type Directives } from './cache-control.ts'
+import { fieldLines, fieldValue, hasField } from './fields.ts'
+
+export interface Received {
+  status: number
+  headers: readonly HeaderPair[]
+  /** When the request went out and when the response head came in, milliseconds since the epoch. */
+  requestedAt: number
+  receivedAt: number
+}
+
+/** What freshness makes of a response: the part of a page that RFC 9111 §4.2 and RFC 5861 decide. */
+export type Lifetimes = Pick<
+  PageDraft,
+  'cachedAt' | 'initialAge' | 'lifetime' | 'staleWhileRevalidate' | 'staleIfError' | 'staleAllowed' | 'noCache' | 'staleAt' | 'deleteAt'
+>
+
+/** Statuses that may be stored on a heuristic (RFC 9110 §15.1). */
+const heuristic = new Set([200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501])
+
+/** The usual tenth of the time since the last change, at most a day, so that an old page does not stay for months. */
+const heuristicShare = 0.1
+const longestHeuristic = 86_400
+
+/** How long past its freshness a page that can be validated or served while the origin is away is worth keeping, in seconds. */
+const usefulWhenStale = 7 * 86_400
+
+/** `defaultTtl`: seconds of freshness for responses that say nothing; 0 leaves them to the heuristic. */
+export function lifetimesOf(response: Received, defaultTtl: number): Lifetimes {
+  const directives = directivesOf(response.headers)
+  const initialAge = correctedAge(response)
+  const lifetime = freshnessLifetime(response, directives, defaultTtl)
+  const mustValidate = directives.mustRevalidate || directives.proxyRevalidate || directives.noCache
+  // s-maxage alone forbids stale answers too, yet not those that the origin grants in so many words beside it.
+  const staleAllowed = !mustValidate && directives.sMaxage === null
+  const staleAt = response.receivedAt + (lifetime - initialAge) * 1000
+  const validator = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
+  const staleWhileRevalidate = mustValidate ? 0 : directives.staleWhileRevalidate
+  const staleIfError = mustValidate ? 0 : directives.staleIfError
+  const kept = Math.max(staleWhileRevalidate, staleIfError, validator || staleAllowed ? usefulWhenStale : 0)
+  return {
+    cachedAt: response.receivedAt,
+    initialAge,
+    lifetime,
+    staleWhileRevalidate,
+    staleIfError,
+    staleAllowed,
+    noCache: directives.noCache,
+    staleAt,
+    deleteAt: Math.max(staleAt, response.receivedAt) + kept * 1000,
+  }
+}
+
+/** RFC 9111 §4.2.1, in its order of precedence. Seconds. */
+function freshnessLifetime(response: Received, directives: Directives, defaultTtl: number): number {
+  if (directives.sMaxage !== null) return directives.sMaxage
+  if (directives.maxAge !== null) return directives.maxAge
+  if (!directives.targeted && hasField(response.headers, 'expires')) {
+    const expires = parseHttpDate(fieldValue(response.headers, 'expires')!, response.receivedAt)
+    return expires === null ? 0 : Math.max(0, (expires - dateOf(response)) / 1000)
+  }
+  if (!heuristic.has(response.status) && !directives.public) return 0
+  const modified = parseHttpDate(fieldValue(response.headers, 'last-modified') ?? '', response.receivedAt)
+  if (modified !== null) {
+    const unchanged = Math.max(0, (dateOf(response) - modified) / 1000)
+    return Math.max(defaultTtl, Math.min(unchanged * heuristicShare, longestHeuristic))
+  }
+  return defaultTtl
+}
+
+/** Whether the response says itself, or the heuristics allow us to assume, that it may be stored (RFC 9111 §3). */
+export function mayBeAssumedStorable(status: number): boolean {
+  return heuristic.has(status)
+}
+
+/** The Date of a response; where it is missing or invalid, the moment it was received (RFC 9110 §6.6.1). */
+export function dateOf(response: Received): number {
+  return parseHttpDate(fieldValue(response.headers, 'date') ?? '', response.receivedAt) ?? response.receivedAt
+}
+
+/** The corrected initial age in seconds (RFC 9111 §4.2.3). */
+function correctedAge(response: Received): number {
+  const apparent = Math.max(0, (response.receivedAt - dateOf(response)) / 1000)
+  const delay = (response.receivedAt - response.requestedAt) / 1000
+  // Date has whole seconds: less than one of them is rounding, not age.
+  return Math.max(apparent < 1 ? 0 : apparent, ageOf(response.headers) + delay)
+}
+
+/** Of several values the first counts; what is no number of seconds is ignored (RFC 9111 §5.1). */
+function ageOf(headers: readonly HeaderPair[]): number {
+  const first = (fieldLines(headers, 'age')[0] ?? '').split(',')[0]!.trim()
+  return /^\d+$/.test(first) ? Math.min(Number(first), 2 ** 31) : 0
+}
+
+/** How old a page is now, in seconds. */
+export function ageAt(page: Pick<PageDraft, 'initialAge' | 'cachedAt'>, now: number): number {
+  return page.initialAge + Math.max(0, now - page.cachedAt) / 1000
+}
+
+export type Usability = 'fresh' | 'stale-while-revalidate' | 'stale'
+
+/** What may be done with a page without asking the origin. */
+export function usability(page: PageDraft, now: number): Usability {
+  if (page.noCache) return 'stale'
+  if (now < page.staleAt) return 'fresh'
+  return now < page.staleAt + page.staleWhileRevalidate * 1000 ? 'stale-while-revalidate' : 'stale'
+}
+
+export type OriginTrouble = 'unreachable' | 'error'
+
+/** Whether a stale page may stand in for an origin that cannot be reached or answers with an error (RFC 9111 §4.2.4, RFC 5861 §4). */
+export function mayServeStale(page: PageDraft, trouble: OriginTrouble, now: number): boolean {
+  if (page.noCache) return false
+  if (now < page.staleAt + page.staleIfError * 1000) return true
+  return trouble === 'unreachable' && page.staleAllowed && now < page.deleteAt
+}

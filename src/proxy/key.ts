@@ -1,0 +1,48 @@
+import type { Channel } from './channel.ts'
+import type { Target } from './target.ts'
+
+export interface VariantRules {
+  cookies: readonly string[]
+  headers: readonly string[]
+}
+
+/** Longer values are no variant that a shop hands out; such a request is not cached. */
+const longestVariant = 256
+
+/** The absolute URL by which a page is known to operators and purges. */
+export function canonicalUrl(channel: Channel, target: Target): string {
+  return `${channel.scheme}://${channel.host}${target.path}${target.query}`
+}
+
+/**
+ * The primary key: channel, URL and the variant cookies and headers that the request has. Null where a variant is too long to
+ * be one. HEAD has the key of GET.
+ */
+export function primaryKey(
+  channel: Channel,
+  url: string,
+  rules: VariantRules,
+  cookies: ReadonlyMap<string, string>,
+  field: (name: string) => string | null,
+): string | null {
+  let key = `${channel.id} ${url}`
+  for (const name of rules.cookies) {
+    const value = cookies.get(name)
+    if (value === undefined || value === '') continue
+    if (value.length > longestVariant) return null
+    key += `\ncookie ${name}=${value}`
+  }
+  for (const name of rules.headers) {
+    const value = field(name.toLowerCase())
+    if (value === null || value === '') continue
+    if (value.length > longestVariant) return null
+    key += `\nheader ${name.toLowerCase()}=${value}`
+  }
+  return key
+}
+
+/** What a visitor's cookies say beyond the key, sorted; null where they say nothing. */
+export function unkeyedCookies(cookies: ReadonlyMap<string, string>, keyed: readonly string[]): string | null {
+  const rest = [...cookies].filter(([name]) => !keyed.includes(name)).map(([name, value]) => `${name}=${value}`)
+  return rest.length === 0 ? null : rest.toSorted().join('; ')
+}

@@ -1,0 +1,129 @@
+import type { Readable } from 'node:stream'
+import type { Agent, Dispatcher } from 'undici'
+import type { HeaderPair } from '../pages/page.ts'
+import { toPairs } from './fields.ts'
+
+/** Milliseconds; `total` bounds what is fetched for the cache, a passed-through transfer may take as long as it moves. */
+export interface OriginTimeouts {
+  connect: number
+  headers: number
+  idle: number
+  total: number
+}
+
+export interface OriginRequest {
+  /** Scheme, host and port of the shop. */
+  origin: string
+  method: string
+  /** Path and query. */
+  target: string
+  headers: readonly HeaderPair[]
+  body: Readable | null
+  signal: AbortSignal
+  onInterim(status: number, headers: readonly HeaderPair[]): void
+}
+
+export interface OriginResponse {
+  status: number
+  headers: HeaderPair[]
+  body: Readable
+}
+
+/** The shop could not be reached, was too slow or broke off. */
+export class OriginError extends Error {
+  readonly timedOut: boolean
+
+  constructor(message: string, timedOut: boolean, cause: unknown) {
+    super(message, { cause })
+    this.name = 'OriginError'
+    this.timedOut = timedOut
+  }
+}
+
+/** The largest block of response fields: long tag lists need more than Node's 16 KiB. */
+const maxHeaderSize = 256 * 1024
+
+/** Speaks HTTP to the shops. One agent, connections kept alive per origin. */
+export class OriginClient {
+  readonly #agent: Agent
+  readonly #timeouts: OriginTimeouts
+
+  private constructor(agent: Agent, timeouts: OriginTimeouts) {
+    this.#agent = agent
+    this.#timeouts = timeouts
+  }
+
+  static async open(timeouts: OriginTimeouts): Promise<OriginClient> {
+    const { Agent } = await import('undici')
+    const agent = new Agent({
+      maxHeaderSize,
+      connect: { timeout: timeouts.connect },
+      headersTimeout: timeouts.headers,
+      bodyTimeout: timeouts.idle,
+      // Shops' web servers drop idle connections after five seconds or more; we let go first.
+      keepAliveTimeout: 4000,
+      allowH2: false,
+    })
+    return new OriginClient(agent, timeouts)
+  }
+
+  /**
+   * Sends a request and resolves with the response head.
+   *
+   * @throws OriginError when there is no valid response head
+   */
+  async send(request: OriginRequest): Promise<OriginResponse> {
+    try {
+      return await this.#dispatch(request)
+    } catch (error) {
+      if (!request.signal.aborted && isRepeatable(request) && isStaleConnection(error)) {
+        return await this.#dispatch(request).catch((again: unknown) => {
+          throw toOriginError(again)
+        })
+      }
+      throw toOriginError(error)
+    }
+  }
+
+  async #dispatch(request: OriginRequest): Promise<OriginResponse> {
+    const response = await this.#agent.request({
+      origin: request.origin,
+      path: request.target,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: request.headers.flat(),
+      body: request.body,
+      signal: request.signal,
+      responseHeaders: 'raw',
+      onInfo: info => {
+        if (info.statusCode !== 100) request.onInterim(info.statusCode, toPairs(info.headers as unknown as string[]))
+      },
+    })
+    return { status: response.statusCode, headers: toPairs(response.headers as unknown as string[]), body: response.body }
+  }
+
+  /** How long a fetch for the cache may take as a whole, in milliseconds. */
+  get totalTimeout(): number {
+    return this.#timeouts.total
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+}
+
+function isRepeatable(request: OriginRequest): boolean {
+  return request.body === null && (request.method === 'GET' || request.method === 'HEAD')
+}
+
+/** The shop closed a kept connection at the moment we used it: nothing of the request was worked on. */
+function isStaleConnection(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string }
+  return code === 'ECONNRESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
+}
+
+export function toOriginError(error: unknown): OriginError {
+  if (error instanceof OriginError) return error
+  const { code, name, message } = error as { code?: string; name?: string; message?: string }
+  const timedOut = /TIMEOUT|ETIMEDOUT/.test(code ?? '') || name === 'TimeoutError'
+  return new OriginError(message || code || String(error), timedOut, error)
+}

@@ -1,0 +1,242 @@
+import type { Clock } from '../lib/clock.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
+import type { Encoding, Page } from '../pages/page.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import { discard } from './body.ts'
+import { pathBypass, type BypassRules } from './bypass.ts'
+import { cacheStatus, type Outcome } from './cache-status.ts'
+import type { Channels } from './channel.ts'
+import { Flights, Uncacheable } from './coalesce.ts'
+import { Fetcher, growth, hasValidator, type Fetched, type FetchOptions } from './fetch.ts'
+import { mayServeStale, usability, type OriginTrouble } from './freshness.ts'
+import { isLoop } from './forward.ts'
+import { HotPath } from './hot.ts'
+import type { VariantRules } from './key.ts'
+import { OriginError, type OriginClient } from './origin.ts'
+import { Passage } from './pass.ts'
+import { classify, type ClassifyOptions, type Question } from './question.ts'
+import { plainAnswer, troubleAnswer } from './refusal.ts'
+import { canonicaliser } from './target.ts'
+import { selects } from './vary.ts'
+import { answerFrom, coversRange, presentationOf, toHeld, transcode, type BodySource, type Held } from './view.ts'
+import type { Answer, Visit } from './visit.ts'
+
+export interface ProxyOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
+  channels: Channels
+  store: PageStore
+  memory: MemoryTier
+  origin: OriginClient
+  now: Clock
+  variants: VariantRules
+  bypass: BypassRules
+  ignoreQuery: readonly string[]
+  /** Told of faults in the background that no visitor sees. */
+  onFault(message: string, error: unknown): void
+}
+
+/** Statuses for which a stale page may stand in (RFC 5861 §4). */
+const serverErrors = new Set([500, 502, 503, 504])
+
+/** How often a visitor waits for somebody else's fetch before asking for themselves. */
+const mostWaits = 2
+
+/** A visitor's request to an answer: from the cache where that is right, else from the shop. */
+export class Proxy {
+  readonly hot: HotPath
+  readonly classifying: ClassifyOptions
+  readonly #options: ProxyOptions
+  readonly #fetcher: Fetcher
+  readonly #passage: Passage
+  readonly #flights: Flights<Held>
+  readonly #uncacheable = new Uncacheable()
+  readonly #transcoding = new WeakMap<Held, Map<Encoding, Promise<Buffer>>>()
+
+  constructor(options: ProxyOptions) {
+    this.#options = options
+    this.classifying = {
+      channels: options.channels,
+      canonical: canonicaliser(options.ignoreQuery),
+      variants: options.variants,
+      bypassCookies: options.bypass.cookies,
+      bypassPath: pathBypass(options.bypass.paths),
+    }
+    this.#fetcher = new Fetcher(options)
+    this.#passage = new Passage(options, this.classifying)
+    this.#flights = new Flights(fence => options.store.holds(fence))
+    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
+  }
+
+  /** Answers a visit; never throws for what the shop does wrong. */
+  async answer(visit: Visit): Promise<Answer> {
+    const classified = classify(visit, this.classifying)
+    if (classified.kind === 'unknown-site') return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    if (isLoop(visit.headers)) return plainAnswer(508, 'This request has come through here before: the origin of its sales channel leads back to the cache.')
+    try {
+      if (classified.kind === 'pass') return await this.#passage.pass(visit, classified)
+      return await this.#ask(classified.question)
+    } catch (error) {
+      if (error instanceof OriginError) return troubleAnswer(error)
+      throw error
+    }
+  }
+
+  async #ask(question: Question): Promise<Answer> {
+    const { now } = this.#options
+    for (let waits = 0; ; waits++) {
+      const held = question.mayReuse ? await this.find(question) : null
+      if (held !== null && held.page.states.some(state => question.states.includes(state))) {
+        return this.#passage.pass(question.visit, { ...question, reason: 'a client state that the page must not be served to' })
+      }
+      const usable = held === null ? 'stale' : usability(held.page, now())
+      if (held !== null && usable !== 'stale') {
+        if (usable === 'stale-while-revalidate') this.#revalidate(question, held)
+        return this.#serve(question, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
+      }
+      if (question.onlyIfCached) return plainAnswer(504, 'The page is not in the cache, and the request allows nothing else.')
+      if (question.visit.method === 'HEAD') return this.#passage.pass(question.visit, { ...question, reason: 'HEAD of a page that is not in the cache' })
+      const flight = this.#mayShare(question) && waits < mostWaits ? this.#flights.join(flightKey(question)) : null
+      if (flight === null) return this.#lead(question, held)
+      const shared = await flight.outcome
+      if (shared !== null && this.#answers(shared.page, question)) {
+        return this.#serve(question, shared, { kind: 'forward', why: held === null ? 'miss' : 'stale', collapsed: true })
+      }
+      // What could not be shared is asked for by each visitor, at once and not one behind the other.
+      waits = mostWaits
+    }
+  }
+
+  /** The best page for a question, whatever its age; from memory, else from the store. */
+  async find(question: Question): Promise<Held | null> {
+    const { store, memory } = this.#options
+    store.poll()
+    const inMemory = newest(memory.get(question.key) ?? [], question, held => held.page)
+    const stored = newest(store.find(question.key), question, page => page)
+    if (stored === null) return inMemory
+    if (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt) return inMemory
+    const fence = store.fence()
+    const body = await store.readBody(stored)
+    if (body === null) return null
+    return store.holds(fence) ? memory.set(stored, stored.encoding, body) : toHeld(stored, { [stored.encoding]: body })
+  }
+
+  /** Each coding of a page is made once, however many ask for it at the same time, and kept as long as the page is in memory. */
+  readonly #bodyOf: BodySource = (held, encoding) => {
+    let codings = this.#transcoding.get(held)
+    if (codings === undefined) this.#transcoding.set(held, (codings = new Map()))
+    let body = codings.get(encoding)
+    if (body === undefined) {
+      body = transcode(held, encoding, this.#options.maxPageSize * growth).then(made => {
+        this.#options.memory.addBody(held, encoding, made)
+        return made
+      })
+      codings.set(encoding, body)
+    }
+    return body
+  }
+
+  #mayShare(question: Question): boolean {
+    return question.mayReuse && question.field('range') === null && this.#uncacheable.reason(question.key, this.#options.now()) === null
+  }
+
+  #answers(page: Page, question: Question): boolean {
+    return selects(page, question) && !page.states.some(state => question.states.includes(state)) && coversRange(page, question.field('range'))
+  }
+
+  /** Asks the origin on behalf of this visitor and of all who come to wait. */
+  async #lead(question: Question, stale: Held | null): Promise<Answer> {
+    const why = stale === null ? 'miss' : 'stale'
+    try {
+      const fetched = await this.#fly(question, stale)
+      if (serverErrors.has(fetched.status) && stale !== null && mayServeStale(stale.page, 'error', this.#options.now())) {
+        if (fetched.kind === 'stream') discard(fetched.body)
+        return this.#serve(question, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
+      }
+      const outcome: Outcome = { kind: 'forward', why, status: fetched.status, ...(fetched.obstacle === null ? { stored: true } : { detail: fetched.obstacle }) }
+      if (fetched.kind === 'stream') return { status: fetched.status, headers: [...fetched.headers, ['Cache-Status', cacheStatus(outcome)]], body: fetched.body }
+      return await answerFrom(fetched.held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodyOf, fetched.live)
+    } catch (error) {
+      if (!(error instanceof OriginError) || stale === null || !this.#standsIn(stale, 'unreachable')) throw error
+      return this.#serve(question, stale, this.#hit(stale, 'stale, origin unreachable'))
+    }
+  }
+
+  #standsIn(stale: Held, trouble: OriginTrouble): boolean {
+    return mayServeStale(stale.page, trouble, this.#options.now())
+  }
+
+  /** One fetch as a flight that others can join. */
+  async #fly(question: Question, stale: Held | null): Promise<Fetched> {
+    const { store, now } = this.#options
+    const fence = store.fence()
+    const validated = stale !== null && hasValidator(stale.page) ? stale : null
+    const flight = this.#mayShare(question) ? this.#flights.start(flightKey(question), fence) : null
+    let shared: Held | null = null
+    try {
+      const fetched = await this.#fetcher.fetch(question, validated, fence)
+      if (fetched.obstacle !== null && question.visit.method === 'GET') this.#uncacheable.add(question.key, fetched.obstacle, now())
+      else this.#uncacheable.delete(question.key)
+      if (fetched.kind === 'held' && fetched.obstacle === null && usability(fetched.held.page, now()) !== 'stale') shared = fetched.held
+      if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
+      return fetched
+    } catch (error) {
+      if (stale !== null && this.#standsIn(stale, 'unreachable')) shared = stale
+      throw error
+    } finally {
+      flight?.settle(shared)
+    }
+  }
+
+  /** Stale-while-revalidate: fetches in the background, once however many visitors get the stale page (RFC 5861 §3). */
+  #revalidate(question: Question, stale: Held): void {
+    if (this.#flights.join(flightKey(question)) !== null) return
+    const quiet: Question = { ...question, visit: { ...question.visit, onInterim: () => {} } }
+    this.#fly(quiet, stale).then(
+      fetched => {
+        if (fetched.kind === 'stream') discard(fetched.body)
+      },
+      (error: unknown) => {
+        if (!(error instanceof OriginError)) this.#options.onFault(`revalidation of ${question.url} failed`, error)
+      },
+    )
+  }
+
+  #hit(held: Held, detail?: string): Outcome {
+    return { kind: 'hit', ttl: (held.page.staleAt - this.#options.now()) / 1000, ...(detail === undefined ? {} : { detail }) }
+  }
+
+  async #serve(question: Question, held: Held, outcome: Outcome): Promise<Answer> {
+    const started = performance.now()
+    const answer = await answerFrom(held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodyOf)
+    if (outcome.kind === 'hit') this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
+    return answer
+  }
+
+  /** Why the last answer for a question could not be stored; null where nothing is known. */
+  obstacle(question: Question): string | null {
+    return this.#uncacheable.reason(question.key, this.#options.now())
+  }
+
+  /** Brings one page into the cache as a visitor's miss would; resolves when its body is there. */
+  async warm(question: Question): Promise<Fetched> {
+    const held = await this.find(question)
+    const flight = this.#flights.join(flightKey(question))
+    if (flight !== null) await flight.outcome
+    return this.#fly(question, held)
+  }
+}
+
+/** Visitors with other variants of a page wait for the same fetch: most pages have no variants, and the first answer tells. */
+function flightKey(question: Question): string {
+  return question.key
+}
+
+function newest<T>(candidates: readonly T[], question: Question, pageOf: (candidate: T) => Page): T | null {
+  const range = question.field('range')
+  let best: T | null = null
+  for (const candidate of candidates) {
+    const page = pageOf(candidate)
+    if (!selects(page, question) || !coversRange(page, range)) continue
+    if (best === null || page.cachedAt > pageOf(best).cachedAt) best = candidate
+  }
+  return best
+}

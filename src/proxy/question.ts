@@ -1,0 +1,93 @@
+import type { HeaderPair } from '../pages/page.ts'
+import { clientStates, cookieBypass } from './bypass.ts'
+import type { Channel, Channels } from './channel.ts'
+import { requestDirectives } from './cache-control.ts'
+import { fieldValue, hasField, parseCookies } from './fields.ts'
+import { methodOverrides } from './forward.ts'
+import { canonicalUrl, primaryKey, unkeyedCookies, type VariantRules } from './key.ts'
+import type { Asked } from './may-store.ts'
+import type { Canonicaliser, Target } from './target.ts'
+import type { Selecting } from './vary.ts'
+import type { Visit } from './visit.ts'
+
+/** A visit that the cache may answer: what is looked up, and by what a stored page is chosen. */
+export interface Question extends Selecting, Asked {
+  visit: Visit
+  channel: Channel
+  target: Target
+  url: string
+  key: string
+  states: readonly string[]
+  /** False where a stored page must not be the answer (Authorization), though the answer may be stored. */
+  mayReuse: boolean
+  onlyIfCached: boolean
+}
+
+export type Classified =
+  | { kind: 'unknown-site' }
+  | { kind: 'pass'; channel: Channel; target: Target; url: string; reason: string }
+  | { kind: 'question'; question: Question }
+
+export interface ClassifyOptions {
+  channels: Channels
+  canonical: Canonicaliser
+  variants: VariantRules
+  bypassCookies: readonly string[]
+  bypassPath(path: string): boolean
+}
+
+/** Decides what a visit is to the cache: nothing that we serve, something to pass through, or a question for the cache. */
+export function classify(visit: Visit, options: ClassifyOptions): Classified {
+  const target = options.canonical(visit.target)
+  const channel = options.channels.find(visit.scheme, visit.host, target.path)
+  if (channel === null) return { kind: 'unknown-site' }
+  const url = canonicalUrl(channel, target)
+  const cookies = parseCookies(fieldValue(visit.headers, 'cookie'))
+  const reason = passReason(visit, target.path.slice(channel.path.length) || '/', cookies, options)
+  if (reason !== null) return { kind: 'pass', channel, target, url, reason }
+  const field = fieldReader(visit.headers)
+  const key = primaryKey(channel, url, options.variants, cookies, field)
+  if (key === null) return { kind: 'pass', channel, target, url, reason: 'a variant cookie or header is too long' }
+  const directives = requestDirectives(visit.headers)
+  return {
+    kind: 'question',
+    question: {
+      visit,
+      channel,
+      target,
+      url,
+      key,
+      field,
+      headers: visit.headers,
+      unkeyedCookies: unkeyedCookies(cookies, options.variants.cookies),
+      states: clientStates(cookies),
+      odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),
+      mayReuse: !hasField(visit.headers, 'authorization'),
+      onlyIfCached: directives.onlyIfCached,
+    },
+  }
+}
+
+function passReason(visit: Visit, path: string, cookies: ReadonlyMap<string, string>, options: ClassifyOptions): string | null {
+  if (visit.method !== 'GET' && visit.method !== 'HEAD') return `method ${visit.method}`
+  if (options.bypassPath(path)) return 'a path that is never cached'
+  const cookie = cookieBypass(cookies, { cookies: options.bypassCookies })
+  if (cookie !== null) return `cookie ${cookie}`
+  return hasField(visit.headers, 'if-match') || hasField(visit.headers, 'if-unmodified-since') ? 'a precondition for the origin' : null
+}
+
+/** Request fields by lower-case name, lines combined; made when first asked. */
+function fieldReader(headers: readonly HeaderPair[]): (name: string) => string | null {
+  let fields: Map<string, string> | null = null
+  return name => {
+    if (fields === null) {
+      fields = new Map()
+      for (const [key, value] of headers) {
+        const lower = key.toLowerCase()
+        const before = fields.get(lower)
+        fields.set(lower, before === undefined ? value : `${before}, ${value}`)
+      }
+    }
+    return fields.get(name) ?? null
+  }
+}

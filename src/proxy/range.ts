@@ -1,0 +1,26 @@
+export type ByteRange = { start: number; end: number }
+
+/**
+ * The one byte range that a request asks for (RFC 9110 §14.1.2). Null where it asks for none that we serve (other
+ * units, several ranges, malformed): the whole is sent then. 'unsatisfiable' becomes a 416.
+ */
+export function parseRange(header: string | null, size: number): ByteRange | 'unsatisfiable' | null {
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(header?.replace(/\s/g, '') ?? '')
+  if (match === null || (match[1] === '' && match[2] === '')) return null
+  if (match[1] === '') {
+    const suffix = Number(match[2])
+    return suffix === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - suffix), end: size - 1 }
+  }
+  const start = Number(match[1])
+  const end = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1)
+  if (match[2] !== '' && Number(match[2]) < start) return null
+  return start >= size ? 'unsatisfiable' : { start, end }
+}
+
+/** Content-Range of a 206 with one range and a known total; null for anything else. */
+export function parseContentRange(header: string | null): { start: number; end: number; total: number } | null {
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(header?.trim() ?? '')
+  if (match === null) return null
+  const range = { start: Number(match[1]), end: Number(match[2]), total: Number(match[3]) }
+  return range.start <= range.end && range.end < range.total ? range : null
+}

@@ -1,0 +1,90 @@
+/** Marketing parameters that change nothing on a page; `*` at the end stands for any ending. */
+export const marketingParameters: readonly string[] = [
+  'utm_*', 'gclid', 'gclsrc', 'gbraid', 'wbraid', 'gad_*', 'dclid', 'fbclid', 'fb_*', 'msclkid', 'yclid', 'twclid', 'ttclid', 'li_fat_id', 'igshid', 'igsh',
+  'srsltid', 'epik', 'mc_cid', 'mc_eid', '_ga', '_gl', '_hsenc', '_hsmi', 'hsa_*', 'hsCtaTracking', 'pk_*', 'piwik_*', 'mtm_*', 'matomo_*', 's_kwcid', 'sscid',
+  'vero_id', 'vero_conv', 'wickedid', 'oly_anon_id', 'oly_enc_id', 'pixelId', 'kwid', 'campaignid', 'adgroupid', 'camid', 'adid', 'trk_*', 'rb_clickid', 'ml_subscriber*',
+]
+
+/** A request target in its canonical form: the same in the cache key and at the origin. */
+export interface Target {
+  path: string
+  /** With its question mark; empty where there is no query. */
+  query: string
+}
+
+export type Canonicaliser = (raw: string) => Target
+
+const plain = /^(?:\/[\w\-~!$&'()*+,;=:@][\w\-.~!$&'()*+,;=:@]*)*\/?$/
+
+/**
+ * Canonical form (docs/caching.md): dot segments removed, escapes of unreserved characters undone and the others in upper
+ * case, characters that a URL cannot hold escaped, parameters sorted by name (those of one name keep their order), the
+ * ignored ones and empty ones left out.
+ */
+export function canonicaliser(ignored: readonly string[]): Canonicaliser {
+  const names = new Set(ignored.filter(name => !name.endsWith('*')))
+  const prefixes = ignored.filter(name => name.endsWith('*')).map(name => name.slice(0, -1))
+  const isIgnored = (name: string) => names.has(name) || prefixes.some(prefix => name.startsWith(prefix))
+  return raw => {
+    if (plain.test(raw)) return { path: raw, query: '' }
+    const mark = raw.indexOf('?')
+    const path = removeDotSegments(normaliseEscapes(mark < 0 ? raw : raw.slice(0, mark)))
+    return { path, query: mark < 0 ? '' : canonicalQuery(raw.slice(mark + 1), isIgnored) }
+  }
+}
+
+function canonicalQuery(query: string, isIgnored: (name: string) => boolean): string {
+  const parameters: { name: string; text: string }[] = []
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const text = normaliseEscapes(part)
+    const equals = text.indexOf('=')
+    const name = equals < 0 ? text : text.slice(0, equals)
+    if (!isIgnored(unescapeName(name))) parameters.push({ name, text })
+  }
+  parameters.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return parameters.length === 0 ? '' : `?${parameters.map(parameter => parameter.text).join('&')}`
+}
+
+function unescapeName(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+/** RFC 3986 §6.2.2: what need not be escaped is not, what must be is, in upper case. Raw bytes come as Latin-1. */
+function normaliseEscapes(text: string): string {
+  return text.replace(/%([0-9a-f]{2})|["<>\\^`{|}\x80-\xff\x00-\x20]/gi, (escape, hex: string | undefined) => {
+    if (hex === undefined) return `%${escape.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+    const char = String.fromCharCode(Number.parseInt(hex, 16))
+    return /[\w\-.~]/.test(char) ? char : `%${hex.toUpperCase()}`
+  })
+}
+
+/** RFC 3986 §5.2.4. */
+export function removeDotSegments(path: string): string {
+  if (!/\/\.{1,2}(?:\/|$)/.test(path)) return path
+  const output: string[] = []
+  const segments = path.split('/').slice(1)
+  for (const [index, segment] of segments.entries()) {
+    const last = index === segments.length - 1
+    if (segment === '..') output.pop()
+    else if (segment !== '.') output.push(segment)
+    if (last && (segment === '.' || segment === '..')) output.push('')
+  }
+  return `/${output.join('/')}`
+}
+
+/**
+ * The path as the most lenient server could read it: every escape undone, backslashes as slashes, path parameters cut off, dot
+ * segments removed, lower case. Only to find out whether a path is one that must never be cached.
+ */
+export function lenientPath(path: string): string {
+  let text = path
+  for (let round = 0; round < 3 && /%[0-9a-f]{2}/i.test(text); round++) {
+    text = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  }
+  return removeDotSegments(text.replace(/\\/g, '/').replace(/;[^/]*/g, '').replace(/\/{2,}/g, '/')).toLowerCase()
+}

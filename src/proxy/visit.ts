@@ -1,0 +1,29 @@
+import type { Readable } from 'node:stream'
+import type { HeaderPair } from '../pages/page.ts'
+
+/** A visitor's request, as the front found it valid. */
+export interface Visit {
+  method: string
+  scheme: string
+  /** Normalised; it names a channel or the answer is a 421. */
+  host: string
+  /** Origin-form, as it was sent. */
+  target: string
+  headers: readonly HeaderPair[]
+  /** Address of the peer; null for our own warmup. */
+  remoteAddress: string | null
+  /** Addresses that trusted proxies have noted before, oldest first. */
+  forwardedFor: string | null
+  body: Readable | null
+  /** Aborts when the visitor is gone. */
+  signal: AbortSignal
+  /** Interim responses (1xx) on their way to the visitor. */
+  onInterim(status: number, headers: readonly HeaderPair[]): void
+}
+
+/** What goes back. A `Readable` fails when the origin breaks off: the connection is then cut visibly. */
+export interface Answer {
+  status: number
+  headers: HeaderPair[]
+  body: Buffer | Readable | null
+}
