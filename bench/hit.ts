@@ -23,7 +23,7 @@ interface Mode {
 interface Row extends Mode {
   /** Median requests per second by contender. */
   rate: Record<string, number>
-  /** Ours as a multiple of each rival. */
+  /** Ours as a multiple of each rival: the median of the rounds' ratios. */
   ratio: Record<string, number>
 }
 
@@ -84,9 +84,10 @@ async function measure(mode: Mode, contenders: readonly Contender[], origin: Ori
   }
   if (origin.hits() !== asked) throw new Error(`${title(mode)}: the origin was asked ${origin.hits() - asked} times while hits were measured`)
   const rate = Object.fromEntries(Object.entries(rates).map(([name, values]) => [name, median(values)]))
-  const { ours, ...rivals } = rate
-  const ratio = ours === undefined ? {} : Object.fromEntries(Object.entries(rivals).map(([name, value]) => [name, ours / value]))
-  return { ...mode, rate, ratio }
+  const { ours, ...rivals } = rates
+  // Round by round: what else happens on the machine then weighs on both sides of a ratio.
+  const ratio = Object.entries(ours === undefined ? {} : rivals).map(([name, theirs]) => [name, median(theirs.map((value, round) => (ours?.[round] ?? 0) / value))])
+  return { ...mode, rate, ratio: Object.fromEntries(ratio) }
 }
 
 function title({ coding, cookie }: Mode): string {

@@ -1,6 +1,8 @@
-/** The value in the middle; NaN of nothing. */
+/** The value in the middle, or the mean of the two there; NaN of nothing. */
 export function median(values: readonly number[]): number {
-  return percentile(values, 50)
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
 }
 
 /** The smallest value that at least `rank` per cent of the values do not exceed (nearest rank); NaN of nothing. */
