@@ -92,10 +92,15 @@ function tombstoneIn(moved: Places): void {
   }
 }
 
+/** In rounds, because a removal ends silently where it meets another one of the same directory. */
 const removal = `
   const fs = require('node:fs')
   try { require('node:os').setPriority(19) } catch {}
-  for (const path of process.argv.slice(1)) fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 })`
+  for (const path of process.argv.slice(1)) {
+    for (let round = 0; round < 100 && fs.existsSync(path); round += 1) {
+      try { fs.rmSync(path, { recursive: true, force: true }) } catch {}
+    }
+  }`
 
 /** Deletes what was moved aside, in a process of its own that nobody waits for. What fails is tried again by the next sweep. */
 export function removeTrash(directory: string): void {

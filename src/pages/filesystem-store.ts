@@ -174,22 +174,11 @@ class FilesystemStore implements PageStore {
     const { file, size, digest } = body
     const page = index.writes.insert(draft, { file, size, digest }, maxVariants ?? defaultMaxVariants, now())
     if (maxSize !== null && index.counters.totals().size > maxSize) {
-      this.#evict(index, maxSize)
+      index.evict(maxSize, evictionSlice)
       this.#housekeeper.evict()
     }
     this.#bodies.place(body)
     return page
-  }
-
-  #evict(index: PageIndex, maxSize: number): void {
-    let excess = index.counters.totals().size - maxSize
-    const going: number[] = []
-    for (const { id, size } of index.choices.leastUsed(evictionSlice)) {
-      if (excess <= 0) break
-      going.push(id)
-      excess -= size
-    }
-    index.writes.kill(going)
   }
 
   freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {

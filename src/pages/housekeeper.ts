@@ -69,11 +69,7 @@ export class Housekeeper {
     const { maxSize, shared } = this.#options
     if (maxSize === null || !this.#evicting) return false
     this.#evicting = await shared.write((index) =>
-      index.write(() => {
-        if (index.counters.totals().size <= maxSize * evictTo) return false
-        index.writes.kill(index.choices.leastUsed(slice).map((page) => page.id))
-        return true
-      }),
+      index.write(() => index.evict(maxSize * evictTo, slice)),
     )
     return this.#evicting
   }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Encoding, Page } from './page.ts'
+import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
 import type { HitCount, Selection } from './page-store.ts'
 
@@ -13,6 +13,9 @@ export interface MemoryEntry {
   usedAt: number
 }
 
+/** Keys by what an invalidation names their pages by. */
+type KeysBy<Label> = Map<Label, Set<string>>
+
 /** What an entry costs beside its bodies and texts: objects, look-up tables, prepared headers. Measured at about this. */
 const entryOverhead = 2_048
 /** A header, tag or variant: its strings' own heads and its places in the look-up tables. */
@@ -25,8 +28,9 @@ const itemOverhead = 96
  */
 export class MemoryTier {
   readonly #entries: LRUCache<string, MemoryEntry[]>
-  /** Keys by what an invalidation names them by: a tag, a URL or a type. */
-  readonly #keysByLabel = new Map<string, Set<string>>()
+  readonly #keysByTag: KeysBy<string> = new Map()
+  readonly #keysByUrl: KeysBy<string> = new Map()
+  readonly #keysByType: KeysBy<PageType> = new Map()
   #dirty: MemoryEntry[] = []
 
   /** @param maxBytes of bodies and what is held for them; 0 keeps nothing */
@@ -97,21 +101,20 @@ export class MemoryTier {
   drop(selection: Selection): void {
     switch (selection.kind) {
       case 'all':
-        this.#keysByLabel.clear()
+        for (const keys of [this.#keysByTag, this.#keysByUrl, this.#keysByType]) keys.clear()
         return this.#entries.clear()
       case 'type':
-        return this.#dropLabel(`type ${selection.type}`)
+        return this.#dropKeys(this.#keysByType.get(selection.type))
       case 'tags':
-        return selection.tags.forEach((tag) => this.#dropLabel(`tag ${tag}`))
+        return selection.tags.forEach((tag) => this.#dropKeys(this.#keysByTag.get(tag)))
       case 'urls':
-        return selection.urls.forEach((url) => this.#dropLabel(`url ${url}`))
+        return selection.urls.forEach((url) => this.#dropKeys(this.#keysByUrl.get(url)))
     }
   }
 
-  #dropLabel(label: string): void {
-    const keys = this.#keysByLabel.get(label)
-    if (keys === undefined) return
-    for (const key of [...keys]) this.#entries.delete(key)
+  /** A key leaves the set while we walk it, which a Set allows. */
+  #dropKeys(keys: ReadonlySet<string> | undefined): void {
+    if (keys !== undefined) for (const key of keys) this.#entries.delete(key)
   }
 
   get bytes(): number {
@@ -126,27 +129,31 @@ export class MemoryTier {
   }
 
   #label(entries: readonly MemoryEntry[], key: string): void {
-    for (const label of labelsOf(entries)) {
-      const keys = this.#keysByLabel.get(label)
-      if (keys === undefined) this.#keysByLabel.set(label, new Set([key]))
-      else keys.add(key)
+    for (const { page } of entries) {
+      addKey(this.#keysByType, page.type, key)
+      addKey(this.#keysByUrl, page.url, key)
+      for (const tag of page.tags) addKey(this.#keysByTag, tag, key)
     }
   }
 
   #unlabel(entries: readonly MemoryEntry[], key: string): void {
-    for (const label of labelsOf(entries)) {
-      const keys = this.#keysByLabel.get(label)
-      if (keys?.delete(key) && keys.size === 0) this.#keysByLabel.delete(label)
+    for (const { page } of entries) {
+      deleteKey(this.#keysByType, page.type, key)
+      deleteKey(this.#keysByUrl, page.url, key)
+      for (const tag of page.tags) deleteKey(this.#keysByTag, tag, key)
     }
   }
 }
 
-function* labelsOf(entries: readonly MemoryEntry[]): Generator<string> {
-  for (const { page } of entries) {
-    yield `type ${page.type}`
-    yield `url ${page.url}`
-    for (const tag of page.tags) yield `tag ${tag}`
-  }
+function addKey<Label>(keysBy: KeysBy<Label>, label: Label, key: string): void {
+  const keys = keysBy.get(label)
+  if (keys === undefined) keysBy.set(label, new Set([key]))
+  else keys.add(key)
+}
+
+function deleteKey<Label>(keysBy: KeysBy<Label>, label: Label, key: string): void {
+  const keys = keysBy.get(label)
+  if (keys?.delete(key) && keys.size === 0) keysBy.delete(label)
 }
 
 function sizeOf(entries: readonly MemoryEntry[], key: string): number {

@@ -6,6 +6,12 @@ export interface DeadPage {
   file: string
 }
 
+export interface LeastUsed extends DeadPage {
+  size: number
+  /** 0 where its type was cleared since. */
+  live: number
+}
+
 /**
  * Which pages go next, a slice at a time. What a slice takes leaves the index that the next one is read from,
  * so that taking n pages costs n steps and no list of them is ever held.
@@ -14,7 +20,7 @@ export class PageChoices {
   readonly #takeTaggedQuery: Statement<[string, number], { tag_id: number; page_id: number }>
   readonly #dropLinkQuery: Statement<[number, number]>
   readonly #getAtUrlsQuery: Statement<[string], number>
-  readonly #getLeastUsedQuery: Statement<[number], { id: number; size: number; file: string }>
+  readonly #getLeastUsedQuery: Statement<[number], LeastUsed>
   readonly #getExpiredQuery: Statement<[number, number], number>
   readonly #getDeadQuery: Statement<[PageType, PageType, number], DeadPage>
   readonly #dropLinksQuery: Statement<[string]>
@@ -33,7 +39,8 @@ export class PageChoices {
       )
       .pluck()
     this.#getLeastUsedQuery = database.prepare(
-      'SELECT id, size, file FROM page WHERE epoch >= 0 ORDER BY used_at, id LIMIT ?',
+      `SELECT p.id, p.size, p.file, p.epoch = s.epoch AS live FROM page p CROSS JOIN stat s ON s.type = p.type
+       WHERE p.epoch >= 0 ORDER BY p.used_at, p.id LIMIT ?`,
     )
     this.#getExpiredQuery = database
       .prepare<[number, number], number>('SELECT id FROM page WHERE epoch >= 0 AND delete_at <= ? LIMIT ?')
@@ -60,7 +67,7 @@ export class PageChoices {
     return this.#getAtUrlsQuery.all(JSON.stringify(urls))
   }
 
-  leastUsed(limit: number): { id: number; size: number; file: string }[] {
+  leastUsed(limit: number): LeastUsed[] {
     return this.#getLeastUsedQuery.all(limit)
   }
 

@@ -78,6 +78,23 @@ export class PageIndex {
     }
   }
 
+  /**
+   * Inside a write transaction: the least recently used pages go until the bodies take no more than `target` bytes,
+   * at most `most` of them. Returns whether that was not enough.
+   */
+  evict(target: number, most: number): boolean {
+    let excess = this.counters.totals().size - target
+    if (excess <= 0) return false
+    const going: number[] = []
+    for (const { id, size, live } of this.choices.leastUsed(most)) {
+      if (excess <= 0) break
+      going.push(id)
+      if (live !== 0) excess -= size
+    }
+    this.writes.kill(going)
+    return excess > 0
+  }
+
   isCleared(): boolean {
     return this.log.state().cleared !== 0
   }

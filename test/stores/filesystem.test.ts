@@ -1,0 +1,4 @@
+import { describePageStore } from './page-store.suite.ts'
+import { openPages } from './pages.ts'
+
+describePageStore('filesystem', async (options = {}) => (await openPages(options)).pages)
