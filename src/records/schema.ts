@@ -18,6 +18,8 @@ export interface WarmupRunRow {
   processed_urls: number
   skipped_urls: number
   failed_urls: number
+  /** As the worker that wrote last measured it over all workers. */
+  urls_per_second: number
   message: string | null
   /** What discovery found and left out, as JSON. */
   discovery: string

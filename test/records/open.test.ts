@@ -219,6 +219,7 @@ function run(id: string) {
     processed_urls: 0,
     skipped_urls: 0,
     failed_urls: 0,
+    urls_per_second: 0,
     message: null,
     discovery: '{}',
     created_at: 1,

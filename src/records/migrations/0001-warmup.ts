@@ -16,6 +16,7 @@ export const warmup: Migration = {
       .addColumn('processed_urls', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('skipped_urls', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('failed_urls', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('urls_per_second', 'real', (column) => column.notNull().defaultTo(0))
       .addColumn('message', 'text')
       .addColumn('discovery', 'text', (column) => column.notNull())
       .addColumn('created_at', 'bigint', (column) => column.notNull())

@@ -1,0 +1,87 @@
+import type { WarmupRunRow, WarmupStatus } from '../records/schema.ts'
+
+/** The progress record of a warmup (spec 1, section 2; contract section 4). Times ISO 8601 UTC. */
+export interface WarmupProgress {
+  id: string
+  status: WarmupStatus
+  sales_channel_id: string | null
+  batch_size: number
+  total_urls: number
+  checked_urls: number
+  processed_urls: number
+  skipped_urls: number
+  failed_urls: number
+  remaining_urls: number
+  percentage: number
+  urls_per_second: number
+  eta_seconds: number | null
+  message: string | null
+  created_at: string
+  updated_at: string
+  finished_at: string | null
+}
+
+/** @param inHand URLs that workers have taken up and not finished */
+export function toProgress(run: WarmupRunRow, inHand: number): WarmupProgress {
+  const done = run.processed_urls + run.failed_urls
+  const remaining = run.total_urls - done
+  return {
+    id: run.id,
+    status: run.status,
+    sales_channel_id: run.sales_channel_id,
+    batch_size: run.batch_size,
+    total_urls: run.total_urls,
+    checked_urls: Math.min(run.total_urls, done + inHand),
+    processed_urls: run.processed_urls,
+    skipped_urls: run.skipped_urls,
+    failed_urls: run.failed_urls,
+    remaining_urls: remaining,
+    percentage: percentage(done, run.total_urls, run.status),
+    urls_per_second: round(run.urls_per_second),
+    eta_seconds: etaSeconds(remaining, run),
+    message: run.message,
+    created_at: new Date(run.created_at).toISOString(),
+    updated_at: new Date(run.updated_at).toISOString(),
+    finished_at: run.finished_at === null ? null : new Date(run.finished_at).toISOString(),
+  }
+}
+
+/** Two decimals, rounded down, so that 100 is said only when all is done. A run without URLs has all of them when it is completed. */
+export function percentage(done: number, total: number, status: WarmupStatus): number {
+  if (total === 0) return status === 'completed' ? 100 : 0
+  return Math.floor((done * 10_000) / total) / 100
+}
+
+function etaSeconds(remaining: number, run: WarmupRunRow): number | null {
+  if (run.status !== 'running') return null
+  if (remaining === 0) return 0
+  return run.urls_per_second > 0 ? Math.ceil(remaining / run.urls_per_second) : null
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+/** A rate that follows the last half minute. Times are monotonic milliseconds. */
+export interface Rate {
+  perSecond: number
+  done: number
+  at: number
+  since: number
+}
+
+/** Weight of what is older than so many milliseconds is about a third. */
+const rateWindow = 30_000
+
+export function startRate(done: number, at: number): Rate {
+  return { perSecond: 0, done, at, since: at }
+}
+
+/** Takes in how many are done by now. In the first half minute it is the plain average. */
+export function updateRate(rate: Rate, done: number, at: number): Rate {
+  const span = at - rate.at
+  if (span <= 0) return rate
+  const current = ((done - rate.done) * 1000) / span
+  const weight = Math.max(1 - Math.exp(-span / rateWindow), span / (at - rate.since))
+  return { ...rate, perSecond: rate.perSecond + (current - rate.perSecond) * weight, done, at }
+}

@@ -1,0 +1,20 @@
+/** What became of one request for one page. Times in milliseconds. */
+export type WarmResult =
+  /** Found fresh in the cache: nothing was fetched. */
+  | { kind: 'fresh' }
+  | { kind: 'stored'; status: number; ms: number }
+  /** The shop answered with something that the cache may not or could not keep; `reason` says why, in words. */
+  | { kind: 'not-stored'; status: number; ms: number; reason: string }
+  /** No usable answer; `status` is null where none came, `retryAfter` (milliseconds from now) where the shop named a time. */
+  | { kind: 'failed'; status: number | null; error: string; retryAfter: number | null; ms: number }
+
+export interface FetchPageOptions {
+  /** Request fields of the variant, with its cookies in `cookie`; none for an anonymous visitor. */
+  headers: Readonly<Record<string, string>>
+  /** Fetch it even when the cache holds it fresh. */
+  force: boolean
+  signal: AbortSignal
+}
+
+/** Brings one page into the cache by the way that a visitor's miss takes. `url` is absolute and canonical. */
+export type FetchPage = (url: string, options: FetchPageOptions) => Promise<WarmResult>

@@ -1,0 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Timing } from '../../src/warmup/timing.ts'
+
+/** A clock that jumps to the next sleeper as soon as nothing else is to do: hours pass in milliseconds. */
+export class VirtualTiming implements Timing {
+  #now = 0
+  readonly #sleepers: { at: number; wake: () => void }[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const sleeper = { at: this.#now + milliseconds, wake: resolve }
+      const leave = () => {
+        const index = this.#sleepers.indexOf(sleeper)
+        if (index >= 0) this.#sleepers.splice(index, 1)
+        resolve()
+      }
+      if (signal?.aborted) return resolve()
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#sleepers.push(sleeper)
+    })
+  }
+
+  /** Lets time pass until the promise is settled. Throws where everybody waits for something that no time brings. */
+  async until<T>(promise: Promise<T>): Promise<T> {
+    let settled = false
+    const mark = () => void (settled = true)
+    promise.then(mark, mark)
+    for (let idle = 0; ; ) {
+      for (let turn = 0; turn < 3; turn++) await nextTurn()
+      if (settled) return promise
+      const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0]
+      if (!next) {
+        if (++idle > 1000) throw new Error(`Nothing happens any more, at ${this.#now} ms`)
+        continue
+      }
+      idle = 0
+      this.#sleepers.splice(this.#sleepers.indexOf(next), 1)
+      this.#now = Math.max(this.#now, next.at)
+      next.wake()
+    }
+  }
+}
