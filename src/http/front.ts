@@ -55,7 +55,7 @@ export function createFront(options: FrontOptions): { server: Server; closeIdle(
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => onClientError(error, socket))
-  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, silence: headTimeout + 500, idle: keptAlive })
+  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive })
   return { server, closeIdle }
 }
 
@@ -101,6 +101,7 @@ function answerHot(request: IncomingMessage, response: ServerResponse, accepted:
     cookie: headers.cookie ?? null,
     acceptEncoding: headers['accept-encoding'] ?? null,
     ifNoneMatch: headers['if-none-match'] ?? null,
+    unkeyedCookies: null,
     field: name => {
       const value = headers[name]
       return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value

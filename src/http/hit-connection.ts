@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HotPath, HotRequest, View } from '../proxy/hot.ts'
+import type { HotPath, View } from '../proxy/hot.ts'
 import { mostFields } from './guard.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
@@ -8,6 +8,7 @@ import { parseHitRequest } from './hit-request.ts'
 export interface HitOptions {
   hot: HotPath
   isTrusted(address: string | undefined): boolean
+  onError(message: string, error: unknown): void
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
   silence: number
   idle: number
@@ -46,10 +47,18 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   const trusted = options.isTrusted(socket.remoteAddress)
   let answered = false
 
+  const look = (chunk: Buffer): View | null => {
+    try {
+      const request = parseHitRequest(chunk, trusted, mostFields)
+      return request === null ? null : hot.find(request)
+    } catch (error) {
+      options.onError('the hot path failed', error)
+      return null
+    }
+  }
   const onData = (chunk: Buffer) => {
     const started = performance.now()
-    const request = parseHitRequest(chunk, trusted, mostFields)
-    const view = request === null ? null : hot.find(request satisfies HotRequest)
+    const view = look(chunk)
     if (view === null) return leave(chunk)
     if (!answered) {
       answered = true

@@ -40,6 +40,7 @@ function hostOf(text: string): string | null {
 /** A request read from the bytes of one chunk. Fields that are seldom asked for are found again in its text. */
 class HitRequest implements HotRequest {
   readonly scheme = 'http'
+  readonly unkeyedCookies = null
   host = ''
   cookie: string | null = null
   acceptEncoding: string | null = null

@@ -49,9 +49,10 @@ export class Fetcher {
 
   /**
    * @param stale a stored page to be validated, null for none
+   * @param signal gives the fetch up; a visitor who leaves does not: others may wait for the same page
    * @throws OriginError when the origin gives no whole, sound response
    */
-  async fetch(question: Question, stale: Held | null, fence: Fence): Promise<Fetched> {
+  async fetch(question: Question, stale: Held | null, fence: Fence, signal?: AbortSignal): Promise<Fetched> {
     const { origin, now } = this.#options
     const { headers, sent } = storableHeaders(question.visit, question.channel)
     const extra = stale === null ? rangeOf(question) : validatorsOf(stale.page)
@@ -66,19 +67,35 @@ export class Fetcher {
         target: `${question.target.path}${question.target.query}`,
         headers: [...headers, ['accept-encoding', 'identity'], ...extra],
         body: null,
-        signal: deadline.signal,
+        signal: signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]),
         onInterim: question.visit.onInterim,
       })
       const received = { ...response, requestedAt, receivedAt: now() }
       if (response.status !== 304 || stale === null) return await this.#store(question, received, sent, fence, started)
       discard(response.body)
-      if (!confirms(stale.page, response)) return await this.fetch(question, null, fence)
+      if (!confirms(stale.page, response)) return await this.fetch(question, null, fence, signal)
       return await this.#freshen(question, stale, received, fence)
     } catch (error) {
       throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error)
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Asks the origin as for a page, and only says whether its answer could be stored. @throws OriginError */
+  async probe(question: Question): Promise<{ status: number; obstacle: string | null }> {
+    const { headers } = storableHeaders(question.visit, question.channel)
+    const { status, headers: received, body } = await this.#options.origin.send({
+      origin: question.channel.origin,
+      method: 'GET',
+      target: `${question.target.path}${question.target.query}`,
+      headers: [...headers, ['accept-encoding', 'identity']],
+      body: null,
+      signal: AbortSignal.timeout(this.#options.origin.totalTimeout),
+      onInterim: () => {},
+    })
+    discard(body)
+    return { status, obstacle: storeObstacle(question, status, received, this.#options.defaultTtl) }
   }
 
   async #freshen(question: Question, stale: Held, response: Received, fence: Fence): Promise<Fetched> {

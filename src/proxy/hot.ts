@@ -8,18 +8,19 @@ import { fieldValue, parseCookies } from './fields.ts'
 import { ageAt } from './freshness.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
 import type { ClassifyOptions } from './question.ts'
-import { selects } from './vary.ts'
+import { selects, type Selecting } from './vary.ts'
 import { encodingFor, viewHeaders } from './view.ts'
 
 /** What a hit is looked up by. `field` reads any further request field by its lower-case name, lines combined. */
-export interface HotRequest {
+export interface HotRequest extends Selecting {
   scheme: string
   host: string
   target: string
   cookie: string | null
   acceptEncoding: string | null
   ifNoneMatch: string | null
-  field(name: string): string | null
+  /** Pages that vary by further cookies are none for the hot path. */
+  unkeyedCookies: null
 }
 
 /** A page as one coding of it is sent during one second. */
@@ -114,7 +115,7 @@ export class HotPath {
     const cookies = parseCookies(telling ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0) return null
     const channel = this.#options.channels.all.find(each => each.id === place.channelId)!
-    return primaryKey(channel, place.url, variants, cookies, request.field)
+    return primaryKey(channel, place.url, variants, cookies, name => request.field(name))
   }
 
   #mayServe(page: Page, request: HotRequest): boolean {
@@ -123,7 +124,7 @@ export class HotPath {
       // Cookies beyond the key are sorted and compared by the long way.
       if (name === 'cookie') return false
     }
-    return selects(page, { field: request.field, unkeyedCookies: null })
+    return selects(page, request)
   }
 
   #view(entry: MemoryEntry, encoding: Encoding, now: number): View | null {

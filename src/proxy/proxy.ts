@@ -165,14 +165,14 @@ export class Proxy {
   }
 
   /** One fetch as a flight that others can join. */
-  async #fly(question: Question, stale: Held | null): Promise<Fetched> {
+  async #fly(question: Question, stale: Held | null, signal?: AbortSignal): Promise<Fetched> {
     const { store, now } = this.#options
     const fence = store.fence()
     const validated = stale !== null && hasValidator(stale.page) ? stale : null
     const flight = this.#mayShare(question) ? this.#flights.start(flightKey(question), fence) : null
     let shared: Held | null = null
     try {
-      const fetched = await this.#fetcher.fetch(question, validated, fence)
+      const fetched = await this.#fetcher.fetch(question, validated, fence, signal)
       if (fetched.obstacle !== null && question.visit.method === 'GET') this.#uncacheable.add(question.key, fetched.obstacle, now())
       else this.#uncacheable.delete(question.key)
       if (fetched.kind === 'held' && fetched.obstacle === null && usability(fetched.held.page, now()) !== 'stale') shared = fetched.held
@@ -216,12 +216,17 @@ export class Proxy {
     return this.#uncacheable.reason(question.key, this.#options.now())
   }
 
-  /** Brings one page into the cache as a visitor's miss would; resolves when its body is there. */
-  async warm(question: Question): Promise<Fetched> {
-    const held = await this.find(question)
+  /** Brings one page into the cache as a visitor's miss would. Resolves to null where somebody else just did. @throws OriginError */
+  async warm(question: Question, signal: AbortSignal): Promise<Fetched | null> {
     const flight = this.#flights.join(flightKey(question))
-    if (flight !== null) await flight.outcome
-    return this.#fly(question, held)
+    const shared = flight === null ? null : await flight.outcome
+    if (shared !== null && this.#answers(shared.page, question)) return null
+    return this.#fly(question, await this.find(question), signal)
+  }
+
+  /** What the origin would say now, without storing it. @throws OriginError */
+  probe(question: Question): Promise<{ status: number; obstacle: string | null }> {
+    return this.#fetcher.probe(question)
   }
 }
 

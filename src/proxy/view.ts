@@ -78,7 +78,7 @@ const bodiless = new Set([204, 205, 304])
 export async function answerFrom(held: Held, asked: Presentation, now: number, outcome: Outcome, bodyOf: BodySource, live?: readonly HeaderPair[]): Promise<Answer> {
   const { page } = held
   if (page.status === 200 && isNotModified(asked, page.headers, now)) return notModified(page, asked, now, outcome, live)
-  if (page.range !== null) return fromPartial(held, asked, now, outcome)
+  if (page.range !== null && live === undefined) return fromPartial(held, asked, now, outcome)
   if (asked.method === 'GET' && page.status === 200 && asked.range !== null && rangeStillHolds(asked.ifRange, page.headers, now)) {
     const body = await bodyOf(held, 'identity')
     const range = parseRange(asked.range, body.length)
