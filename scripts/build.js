@@ -24,6 +24,8 @@ async function bundle() {
     cwd: root,
     input: entries(),
     platform: 'node',
+    plugins: [lighterOclif()],
+    resolve: { alias: { 'wsl-utils': join(root, 'src/cli/no-wsl.ts') } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog(level, log, defaultHandler) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message)
@@ -35,8 +37,33 @@ async function bundle() {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
+    // Half the bytes to read and to check against the compile cache; names stay, for stacks that can be read.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
+}
+
+/**
+ * What oclif does at every start and hardly ever needs, a fifth of a short command: modules of Node are looked up
+ * where they are used instead, and command ids are compared by their letters instead of by a language's rules,
+ * which have to be loaded first.
+ */
+function lighterOclif() {
+  const declaration = /^const (\w+) = require\("(node:(?:child_process|perf_hooks|readline))"\);$/gm
+  return {
+    name: 'lighter-oclif',
+    transform: {
+      filter: { id: /@oclif\/core\/lib\// },
+      handler: (code) =>
+        [...code.matchAll(declaration)]
+          .reduce(
+            (text, [line, name, builtin]) =>
+              text.replace(line, '').replaceAll(new RegExp(`\\b${name}\\.`, 'g'), `require("${builtin}").`),
+            code,
+          )
+          .replaceAll(/\b(a(?:\.\w+)*)\.localeCompare\((b(?:\.\w+)*)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)'),
+    },
+  }
 }
 
 /** @returns {Record<string, string>} output name in dist/, without extension → source file */

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { maskUrls, namesSecret } from '../lib/mask.ts'
@@ -15,7 +15,7 @@ export interface Fault {
 }
 
 /** The faults of a validation, each with the value and what would be right. */
-export function toFaults(error: z.ZodError, tree: unknown, sourceOf: (path: KeyPath) => Source): Fault[] {
+export function toFaults(error: z.core.$ZodError, tree: unknown, sourceOf: (path: KeyPath) => Source): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol')
     if (issue.code === 'unrecognized_keys') {

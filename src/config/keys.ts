@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type * as z from 'zod/mini'
 import { closest } from '../lib/closest.ts'
 import type { Variables } from './environment.ts'
 import { isGroup, type KeyPath } from './raw.ts'
@@ -8,12 +8,12 @@ import { valueKinds, type ValueKind } from './values.ts'
 /** Which names may stand at a path of the configuration; empty where anything or nothing may. */
 export function knownKeys(path: KeyPath): string[] {
   const schema = schemaAt(path)
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  return isSection(schema) ? Object.keys(schema._zod.def.shape) : []
 }
 
 /** What a value at a path is measured in, so that it can be written as it would be in the file. */
 export function kindAt(path: KeyPath): ValueKind {
-  let schema: z.core.$ZodType | undefined = configSchema
+  let schema: Schema | undefined = configSchema
   for (const part of path) schema = step(schema, part)
   while (schema) {
     const kind = valueKinds.get(schema)?.kind
@@ -26,7 +26,7 @@ export function kindAt(path: KeyPath): ValueKind {
 /** `PAGECACHE_CACHE_MAX_SIZE` → `['cache', 'maxSize']` for every value of a section that is no list and no group. */
 export function variablePaths(): Map<string, [string, string]> {
   const paths = new Map<string, [string, string]>()
-  for (const section of Object.keys(configSchema.shape)) {
+  for (const section of knownKeys([])) {
     for (const key of knownKeys([section])) {
       if (isScalar(schemaAt([section, key]))) paths.set(variableName(section, key), [section, key])
     }
@@ -60,28 +60,49 @@ export function leaves(value: unknown, path: KeyPath = []): { path: KeyPath; val
   return [{ path, value }]
 }
 
-function schemaAt(path: KeyPath): z.core.$ZodType | undefined {
-  let schema: z.core.$ZodType | undefined = configSchema
+/** Without the sections and lists that are written down with nothing in them, all of it commented out: YAML reads them as null. */
+export function withoutEmptySections(tree: Record<string, unknown>, path: KeyPath = []): Record<string, unknown> {
+  const entries = Object.entries(tree).flatMap(([key, value]): [string, unknown][] => {
+    const schema = schemaAt([...path, key])
+    if (value === null && (isSection(schema) || isList(schema))) return []
+    return [[key, isGroup(value) ? withoutEmptySections(value, [...path, key]) : value]]
+  })
+  return Object.fromEntries(entries)
+}
+
+type Schema = z.core.$ZodType
+
+function schemaAt(path: KeyPath): Schema | undefined {
+  let schema: Schema | undefined = configSchema
   for (const part of path) schema = step(schema, part)
   return unwrap(schema)
 }
 
-function step(schema: z.core.$ZodType | undefined, part: string | number): z.core.$ZodType | undefined {
+function step(schema: Schema | undefined, part: string | number): Schema | undefined {
   const bare = unwrap(schema)
-  if (bare instanceof z.ZodArray) return bare.element
-  return bare instanceof z.ZodObject && Object.hasOwn(bare.shape, part) ? bare.shape[part] : undefined
+  if (isList(bare)) return bare._zod.def.element
+  return isSection(bare) && Object.hasOwn(bare._zod.def.shape, part) ? bare._zod.def.shape[part] : undefined
 }
 
-function isScalar(schema: z.core.$ZodType | undefined): boolean {
-  return schema !== undefined && !(schema instanceof z.ZodArray) && !(schema instanceof z.ZodObject)
+function isList(schema: Schema | undefined): schema is z.core.$ZodArray {
+  return schema?._zod.def.type === 'array'
 }
 
-function unwrap(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+function isSection(schema: Schema | undefined): schema is z.core.$ZodObject {
+  return schema?._zod.def.type === 'object'
+}
+
+function isScalar(schema: Schema | undefined): boolean {
+  return schema !== undefined && !isList(schema) && !isSection(schema)
+}
+
+function unwrap(schema: Schema | undefined): Schema | undefined {
   let bare = schema
-  while (bare && inner(bare)) bare = inner(bare)
+  for (let next = bare && inner(bare); next; next = inner(next)) bare = next
   return bare
 }
 
-function inner(schema: z.core.$ZodType): z.core.$ZodType | undefined {
-  return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? schema.def.innerType : undefined
+function inner(schema: Schema): Schema | undefined {
+  const { type } = schema._zod.def
+  return type === 'prefault' || type === 'optional' ? (schema as z.core.$ZodOptional | z.core.$ZodPrefault)._zod.def.innerType : undefined
 }

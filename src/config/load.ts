@@ -1,13 +1,17 @@
 import { access } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
+import { config as configureZod, parse, safeParse } from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { printable } from '../lib/printable.ts'
 import { processVariables, type Variables } from './environment.ts'
 import { findDuplicates, toConfigError, toFaults, type Fault } from './faults.ts'
 import { readConfigFile, type ConfigFile } from './file.ts'
-import { variablePaths } from './keys.ts'
+import { variablePaths, withoutEmptySections } from './keys.ts'
 import { writeKeyPath, withValue, type KeyPath, type Source } from './raw.ts'
 import { configSchema, type Config } from './schema.ts'
+
+// Compiling a validator that runs once takes longer than running it.
+configureZod({ jitless: true })
 
 /** What the command line says; only what was really given there, never a default. */
 export interface ConfigFlags {
@@ -69,7 +73,7 @@ export async function loadConfig(flags: ConfigFlags, surroundings: Surroundings 
   } catch (error) {
     if (!surroundings.tolerateFaults || !(error instanceof PagecacheError)) throw error
     const sourceOf = (): Source => ({ kind: 'default' })
-    return { environment, places, file: places.configFile, config: configSchema.parse({}), fault: error, sourceOf }
+    return { environment, places, file: places.configFile, config: parse(configSchema, {}), fault: error, sourceOf }
   }
 }
 
@@ -108,7 +112,7 @@ interface Layers {
 
 function applyLayers(file: ConfigFile | null, flags: ConfigFlags, variables: Variables, label: string): Layers {
   const overrides = new Map<string, Source>()
-  let values = file?.values ?? {}
+  let values = withoutEmptySections(file?.values ?? {})
   for (const [name, path] of variablePaths()) {
     const text = nonEmpty(variables[name])
     if (text === undefined) continue
@@ -131,7 +135,7 @@ function findSource(path: KeyPath, overrides: Map<string, Source>, file: ConfigF
 }
 
 function validate(layers: Layers, file: ConfigFile | null): Config {
-  const parsed = configSchema.safeParse(layers.values)
+  const parsed = safeParse(configSchema, layers.values)
   const faults: Fault[] = [
     ...(file?.faults ?? []),
     ...(parsed.success ? [] : toFaults(parsed.error, layers.values, layers.sourceOf)),

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod/mini'
+import { ipFamily } from '../lib/ip-family.ts'
 import { parseDuration, parseSize } from '../lib/quantity.ts'
 
 /**
@@ -11,12 +11,15 @@ export type ValueKind = 'plain' | 'duration' | 'size'
 export const valueKinds = z.registry<{ kind: ValueKind }>()
 
 function value<T>(expected: string, parse: (input: unknown) => T | undefined) {
-  return z.unknown().transform((input, context): T => {
-    const parsed = parse(input)
-    if (parsed !== undefined) return parsed
-    context.issues.push({ code: 'custom', message: expected, input })
-    return z.NEVER
-  })
+  return z.pipe(
+    z.unknown(),
+    z.transform((input, context): T => {
+      const parsed = parse(input)
+      if (parsed !== undefined) return parsed
+      context.issues.push({ code: 'custom', message: expected, input })
+      return z.NEVER
+    }),
+  )
 }
 
 export function wholeNumber(minimum: number, maximum: number) {
@@ -46,12 +49,15 @@ export function duration(minimum = 0) {
     const parsed = parseDuration(input)
     return parsed === undefined || parsed < minimum ? undefined : parsed
   })
-  return schema.register(valueKinds, { kind: 'duration' })
+  valueKinds.add(schema, { kind: 'duration' })
+  return schema
 }
 
 /** Bytes. */
 export function size() {
-  return value('a size such as 128MB, or a number of bytes', parseSize).register(valueKinds, { kind: 'size' })
+  const schema = value('a size such as 128MB, or a number of bytes', parseSize)
+  valueKinds.add(schema, { kind: 'size' })
+  return schema
 }
 
 /** Bytes, or null for no limit. */
@@ -59,7 +65,8 @@ export function sizeOrNull() {
   const schema = value('a size such as 10GB, a number of bytes, or null for no limit', (input) =>
     input === null ? null : parseSize(input) || undefined,
   )
-  return schema.register(valueKinds, { kind: 'size' })
+  valueKinds.add(schema, { kind: 'size' })
+  return schema
 }
 
 export function text(expected: string, matches: RegExp) {
@@ -94,7 +101,7 @@ export function path() {
 export function network() {
   return value('an IP address or a network such as 10.0.0.0/8', (input) => {
     const match = typeof input === 'string' ? /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(input) : null
-    const family = isIP(match?.[1] ?? '')
+    const family = ipFamily(match?.[1] ?? '')
     if (!match || family === 0) return undefined
     const bits = match[2] === undefined ? 0 : Number(match[2])
     return bits <= (family === 4 ? 32 : 128) ? match[0] : undefined

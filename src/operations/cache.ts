@@ -1,23 +1,25 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { countFiles } from '../lib/count-files.ts'
 import { toPageView } from '../pages/page-view.ts'
 import type { Selection } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
-import { count, dryRun, limit, offset, pageType, success, succeeded } from './fields.ts'
+import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
+
+const seconds = described(z.number(), 'seconds')
 
 const typeDetail = z.object({
   count,
   spaceSaved: count,
-  avgGenerationTime: z.number().describe('seconds'),
-  avgCacheHitTime: z.number().describe('seconds'),
+  avgGenerationTime: seconds,
+  avgCacheHitTime: seconds,
 })
 
 /** The statistics resource of spec 1, section 2. */
 export const statistics = z.object({
   totalFiles: count,
-  totalSize: count.describe('bytes'),
+  totalSize: described(count, 'bytes'),
   totalSizeFormatted: z.string(),
   byType: z.record(z.string(), count),
   aggregated: z.object({
@@ -25,8 +27,8 @@ export const statistics = z.object({
     totalOriginalSize: count,
     totalCachedSize: count,
     totalSpaceSaved: count,
-    avgGenerationTime: z.number().describe('seconds'),
-    avgCacheHitTime: z.number().describe('seconds'),
+    avgGenerationTime: seconds,
+    avgCacheHitTime: seconds,
     compressionEnabled: z.boolean(),
   }),
   byTypeDetailed: z.record(z.string(), typeDetail),
@@ -41,9 +43,9 @@ const pageView = z.object({
   type: pageType,
   tags: z.array(z.string()),
   status: z.int(),
-  vary: z.record(z.string(), z.string().nullable()),
+  vary: z.record(z.string(), z.nullable(z.string())),
   age: z.number(),
-  freshnessLeft: z.number().describe('negative: stale for so long'),
+  freshnessLeft: described(z.number(), 'seconds; negative: stale for so long'),
   state: z.enum(['fresh', 'stale']),
   hits: count,
   size: count,
@@ -56,10 +58,10 @@ const pageView = z.object({
 export const cleared = z.object({
   success,
   filesDeleted: count,
-  type: pageType.optional(),
-  dryRun: z.literal(true).optional(),
-  wouldDelete: count.optional(),
-  pages: z.array(pageView).optional().describe('with dryRun: the first of what would go'),
+  type: z.optional(pageType),
+  dryRun: z.optional(z.literal(true)),
+  wouldDelete: z.optional(count),
+  pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
 })
 
 export type Cleared = z.output<typeof cleared>
@@ -67,7 +69,7 @@ export type Cleared = z.output<typeof cleared>
 export const clearPages = defineOperation({
   name: 'cache.clear',
   summary: 'Clears every cached page',
-  input: z.object({ dryRun }),
+  input: z.object({ dryRun: flag }),
   output: cleared,
   http: { method: 'POST', path: '/clear' },
   async run({ app }, input) {
@@ -78,7 +80,7 @@ export const clearPages = defineOperation({
 export const clearPagesByType = defineOperation({
   name: 'cache.clearByType',
   summary: 'Clears every cached page of a type',
-  input: z.object({ type: pageType, dryRun }),
+  input: z.object({ type: pageType, dryRun: flag }),
   output: cleared,
   http: { method: 'POST', path: '/clear-by-type' },
   async run({ app }, { type, dryRun }) {
@@ -89,13 +91,13 @@ export const clearPagesByType = defineOperation({
 export const clearApplicationCache = defineOperation({
   name: 'cache.clearApplication',
   summary: 'Clears the application cache directory of the environment, and with it every page',
-  input: z.object({ dryRun }),
+  input: z.object({ dryRun: flag }),
   output: z.object({
     success,
     filesDeleted: count,
     directory: z.string(),
-    dryRun: z.literal(true).optional(),
-    wouldDelete: count.optional(),
+    dryRun: z.optional(z.literal(true)),
+    wouldDelete: z.optional(count),
   }),
   async run({ app }, input) {
     const directory = app.loaded.places.cacheDir
@@ -123,9 +125,9 @@ export const listPages = defineOperation({
   name: 'cache.list',
   summary: 'Cached pages by type, tag or URL prefix',
   input: z.object({
-    type: pageType.optional(),
-    tag: z.string().min(1).optional(),
-    prefix: z.string().min(1).optional(),
+    type: z.optional(pageType),
+    tag: z.optional(text()),
+    prefix: z.optional(text()),
     limit,
     offset,
   }),

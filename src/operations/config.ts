@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { describeConfig } from '../config/describe.ts'
 import { success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
@@ -13,7 +13,7 @@ export const showConfig = defineOperation({
     projectDir: z.string(),
     cacheDir: z.string(),
     dataDir: z.string(),
-    file: z.string().nullable(),
+    file: z.nullable(z.string()),
     values: z.array(z.object({ key: z.string(), value: z.unknown(), source: z.string() })),
   }),
   async run({ app }) {

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
+import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
 import { checkChannels, checkPort, checkReverseProxies } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
@@ -26,13 +27,13 @@ export const doctor = defineOperation({
   summary: 'Checks everything that can be wrong, and says what to do about it',
   input: z.object({}),
   output: z.object({
-    success: z.boolean().describe('false where one check failed'),
+    success: described(z.boolean(), 'false where one check failed'),
     checks: z.array(
       z.object({
         name: z.string(),
         status: z.enum(['passed', 'warned', 'failed']),
         message: z.string(),
-        remedy: z.string().nullable(),
+        remedy: z.nullable(z.string()),
       }),
     ),
   }),

@@ -1,25 +1,40 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { pageTypes } from '../pages/page.ts'
 
 /** Fields that more than one operation has, so that they mean and refuse the same everywhere. */
 
-/** An integer of a query string, where everything is text; a number from the command line. */
-function queryInteger(minimum: number, maximum: number) {
+/** A whole number in a JSON body or from the command line. */
+export function integer(minimum: number, maximum: number) {
   const error = `expected a whole number from ${minimum} to ${maximum}`
-  const fromText = z.string().regex(/^-?\d{1,15}$/, { error }).transform(Number)
-  return z.union([z.number(), fromText], { error }).pipe(z.int({ error }).min(minimum, { error }).max(maximum, { error }))
+  return z.int({ error }).check(z.minimum(minimum, { error }), z.maximum(maximum, { error }))
 }
 
-export const limit = queryInteger(1, 1000).default(50)
-export const offset = queryInteger(0, Number.MAX_SAFE_INTEGER).default(0)
+/** The same in a query string, where everything is text. */
+export function queryInteger(minimum: number, maximum: number) {
+  const error = `expected a whole number from ${minimum} to ${maximum}`
+  const fromText = z.pipe(z.string().check(z.regex(/^-?\d{1,15}$/, { error })), z.transform(Number))
+  return z.pipe(z.union([z.number(), fromText], { error }), integer(minimum, maximum))
+}
+
+export function text(expected = 'expected a text that is not empty') {
+  return z.string({ error: expected }).check(z.minLength(1, { error: expected }))
+}
+
+export const limit = z._default(queryInteger(1, 1000), 50)
+export const offset = z._default(queryInteger(0, Number.MAX_SAFE_INTEGER), 0)
 
 export const pageType = z.enum(pageTypes, { error: `expected one of ${pageTypes.join(', ')}` })
 
-export const dryRun = z.boolean({ error: 'expected true or false' }).default(false)
+export const flag = z._default(z.boolean({ error: 'expected true or false' }), false)
 
 export const success = z.literal(true)
 
 /** The beginning of every value; `as const`, because a bare `true` would be read as any boolean. */
 export const succeeded = { success: true } as const
 
-export const count = z.int().min(0)
+export const count = z.int().check(z.minimum(0))
+
+/** What the unit is, or what a field means, for the OpenAPI document. */
+export function described<Field extends z.ZodMiniType>(field: Field, description: string): Field {
+  return field.check(z.describe(description)) as Field
+}

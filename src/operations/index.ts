@@ -3,6 +3,7 @@ import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
 import type { Operation } from './operation.ts'
+import { startWarmup } from './warmup.ts'
 
 /** Every operation there is: what the HTTP API, the remote client and the OpenAPI document are made from. */
 export const operations: readonly Operation[] = [
@@ -14,4 +15,5 @@ export const operations: readonly Operation[] = [
   config.showConfig,
   doctor,
   initProject,
+  startWarmup,
 ]

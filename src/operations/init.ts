@@ -1,20 +1,20 @@
 import { writeFile } from 'node:fs/promises'
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { configSchema } from '../config/schema.ts'
 import { configTemplate } from '../config/template.ts'
 import { PagecacheError } from '../errors.ts'
-import { success, succeeded } from './fields.ts'
+import { flag, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
 export const initProject = defineOperation({
   name: 'init',
   summary: 'Writes a commented configuration',
   input: z.object({
-    origin: z.string().optional(),
-    url: z.string().optional(),
-    force: z.boolean().default(false),
+    origin: z.optional(z.string()),
+    url: z.optional(z.string()),
+    force: flag,
   }),
-  output: z.object({ success, file: z.string(), salesChannel: z.object({ url: z.string(), origin: z.string() }).nullable() }),
+  output: z.object({ success, file: z.string(), salesChannel: z.nullable(z.object({ url: z.string(), origin: z.string() })) }),
   async run({ app }, input) {
     const file = app.loaded.places.configFile
     const salesChannel = toChannel(input.origin, input.url)
@@ -36,7 +36,7 @@ function toChannel(origin: string | undefined, url: string | undefined) {
     })
   }
   const id = '00000000-0000-0000-0000-000000000000'
-  const parsed = configSchema.shape.salesChannels.safeParse([{ id, url, origin }])
+  const parsed = z.safeParse(configSchema.shape.salesChannels, [{ id, url, origin }])
   const [channel] = parsed.data ?? []
   if (channel) return { url: channel.url, origin: channel.origin }
   const faults = parsed.error?.issues.map((issue) => `--${String(issue.path.at(-1))}: expected ${issue.message}`) ?? []

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
 
@@ -20,26 +20,27 @@ export interface OperationContext {
   report(event: OperationEvent): void
 }
 
+/** A zod schema; ours are of `zod/mini`, which take ten milliseconds less at the start of every command. */
+export type Schema = z.core.$ZodType
+
 /**
  * One thing that an operator can do. The command line, the HTTP API, the remote client and the OpenAPI document
  * are made from this; none of them knows more about it.
  */
-export interface Operation<Input extends z.ZodType = z.ZodType, Value = unknown> {
+export interface Operation<Input extends Schema = Schema, Value = unknown> {
   /** `cache.stats`: topic and verb. */
   name: string
   summary: string
   input: Input
-  output: z.ZodType<Value>
+  output: z.core.$ZodType<Value>
   /** Its place in the HTTP API, below `/api/_action/vendor-cache`; without one it is for the command line alone. */
   http?: { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string }
   run(context: OperationContext, input: z.output<Input>): Promise<NoInfer<Value>>
 }
 
-export function defineOperation<Input extends z.ZodType, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
+export function defineOperation<Input extends Schema, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
   return operation
 }
-
-export type Schema = z.ZodType
 
 /** What may be given to an operation with this input: what has a default can be left out. */
 export type Given<Input extends Schema> = z.input<Input>
@@ -50,7 +51,7 @@ export async function performOperation<Input extends Schema, Value>(
   context: OperationContext,
   input: unknown,
 ): Promise<Value> {
-  const parsed = await operation.input.safeParseAsync(input)
+  const parsed = z.safeParse(operation.input, input)
   if (parsed.success) return operation.run(context, parsed.data)
   const faults = parsed.error.issues.map((issue) => {
     const field = issue.path.map(String).join('.')

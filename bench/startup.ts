@@ -1,0 +1,52 @@
+/**
+ * How long the command line takes to start, as a multiple of `node -e 0`. Rounds are interleaved, so that a busy
+ * moment of the machine meets every candidate; the medians are compared.
+ *
+ *     npm run build && npx node bench/startup.ts
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const rounds = 15
+const bin = fileURLToPath(new URL('../bin/run.js', import.meta.url))
+const projectDir = mkdtempSync(join(tmpdir(), 'pagecache-bench-'))
+
+const candidates = [
+  { name: 'node -e 0', args: ['-e', '0'], target: 1 },
+  { name: 'pagecache --version', args: [bin, '--version'], target: 1.5 },
+  { name: 'pagecache cache:stats --json', args: [bin, 'cache:stats', '--json', '--project-dir', projectDir], target: 3.5 },
+]
+
+/** Milliseconds from the start of the process to its end. */
+function measure(args: readonly string[]): number {
+  const started = performance.now()
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
+  return performance.now() - started
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+try {
+  const times = candidates.map((): number[] => [])
+  // The first round fills the compile cache and the page cache of the system: it is thrown away.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [index, { args }] of candidates.entries()) {
+      const time = measure(args)
+      if (round > 0) times[index]?.push(time)
+    }
+  }
+  const medians = times.map(median)
+  const bare = medians[0] ?? Number.NaN
+  for (const [index, { name, target }] of candidates.entries()) {
+    const time = medians[index] ?? Number.NaN
+    console.log(`${name.padEnd(30)} ${time.toFixed(0).padStart(5)} ms   ${(time / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`)
+  }
+} finally {
+  rmSync(projectDir, { recursive: true, force: true })
+}
