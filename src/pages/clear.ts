@@ -3,7 +3,7 @@ import { readdirSync, renameSync } from 'node:fs'
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { codeOf, faultOf } from './faults.ts'
+import { busy, codeOf, faultOf, unwritable } from './faults.ts'
 import { createPages, UnusableIndex } from './index-file.ts'
 import { PageIndex } from './page-index.ts'
 import {
@@ -141,10 +141,20 @@ function ageOf(path: string): number {
  * Clears the whole application cache directory of an environment: the pages and whatever else lies there. Everything
  * is moved aside at once and deleted in the background; other processes notice at their next request.
  * @returns the exact number of page files removed
- * @throws the system's error where an entry cannot be moved
+ * @throws PagecacheError STORE_BUSY, STORE_FULL where an entry cannot be moved
  */
 export async function clearApplicationCache(directory: string): Promise<number> {
-  const places = placesIn(directory)
+  try {
+    return await clearEverything(placesIn(directory))
+  } catch (error) {
+    const fault = faultOf(error)
+    if (fault === null) throw error
+    throw fault === 'busy' ? busy(error) : unwritable(error)
+  }
+}
+
+async function clearEverything(places: Places): Promise<number> {
+  const { directory } = places
   await mkdir(directory, { recursive: true, mode: directoryMode })
   const removed = await clearPages(places)
   const trash = newTrash(directory)

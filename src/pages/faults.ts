@@ -1,3 +1,5 @@
+import { PagecacheError } from '../errors.ts'
+
 /**
  * What a failed storage call means for the store: `busy`, another process is writing, try again;
  * `unwritable`, no room, no right or no handles now, go on without and recover later;
@@ -56,4 +58,19 @@ export function isStatementFault(error: unknown): boolean {
 export function isFull(error: unknown): boolean {
   const code = codeOf(error)
   return code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+/** The code and not the message, which names other files each time. */
+export function nameOf(error: unknown): string {
+  return codeOf(error) ?? 'it cannot be opened'
+}
+
+export function busy(cause: unknown): PagecacheError {
+  const hint = 'Another process holds the page index; try again in a moment.'
+  return new PagecacheError('STORE_BUSY', 'The page store is busy', { hint, cause })
+}
+
+export function unwritable(cause: unknown): PagecacheError {
+  const hint = 'Make room or restore the right to write in the application cache directory; nothing else is needed.'
+  return new PagecacheError('STORE_FULL', `The page store cannot be written (${nameOf(cause)})`, { hint, cause })
 }

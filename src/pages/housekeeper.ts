@@ -26,6 +26,7 @@ export interface HousekeeperOptions {
 export class Housekeeper {
   readonly #options: HousekeeperOptions
   #timer: NodeJS.Timeout | null = null
+  #due = 0
   #working: Promise<void> | null = null
   #again = false
   #stopped = false
@@ -39,18 +40,24 @@ export class Housekeeper {
     this.#startup.unref()
   }
 
-  /** There may be dead pages; looked after in `delay` milliseconds. */
+  /** There may be dead pages; looked after in `delay` milliseconds, or sooner where that was asked for. */
   wake(delay = 20): void {
     this.#again = true
-    if (this.#timer !== null || this.#working !== null || this.#stopped) return
-    this.#timer = setTimeout(() => {
-      this.#timer = null
-      this.#working = this.#quietly(this.#work()).finally(() => {
-        this.#working = null
-        if (this.#again) this.wake()
-      })
-    }, delay)
+    if (this.#working !== null || this.#stopped) return
+    const due = performance.now() + delay
+    if (this.#timer !== null && this.#due <= due) return
+    clearTimeout(this.#timer ?? undefined)
+    this.#due = due
+    this.#timer = setTimeout(() => this.#begin(), delay)
     this.#timer.unref()
+  }
+
+  #begin(): void {
+    this.#timer = null
+    this.#working = this.#quietly(this.#work()).finally(() => {
+      this.#working = null
+      if (this.#again) this.wake()
+    })
   }
 
   evict(): void {

@@ -9,8 +9,8 @@ import type { SharedIndex } from './shared-index.ts'
 
 /** Pages taken, and names looked up, in one transaction of a long removal: some milliseconds. */
 const slice = 500
-/** Bodies that make room on a full disk. */
-const roomMakers = 64
+/** So many bodies make room on a full disk, more where fewer were not enough. */
+const roomMakers = [4, 16, 64]
 
 export interface RemoverOptions {
   shared: SharedIndex
@@ -36,16 +36,36 @@ export class Remover {
    * @throws PagecacheError STORE_BUSY, STORE_FULL
    */
   async remove(selection: Selection): Promise<number> {
+    let failure: unknown = null
+    for (const bodies of [0, ...roomMakers]) {
+      const sacrificed = bodies === 0 ? [] : await this.#makeRoom(bodies)
+      try {
+        const removed = await this.#take(selection)
+        await this.#forget(sacrificed)
+        return removed
+      } catch (error) {
+        if (!(error instanceof PagecacheError) || !isFull(error.cause)) throw error
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  async #makeRoom(count: number): Promise<number[]> {
     const { shared, bodies } = this.#options
+    const going = shared.read([], (index) => index.choices.leastUsed(count))
+    await Promise.all(going.map((page) => bodies.remove(page.file)))
+    return going.map((page) => page.id)
+  }
+
+  /** Where this finds no room either, each of them is found missing when it is asked for. */
+  async #forget(ids: readonly number[]): Promise<void> {
+    const { shared } = this.#options
+    if (ids.length === 0 || shared.current === null) return
     try {
-      return await this.#take(selection)
+      await shared.write((index) => index.write(() => index.writes.kill(ids)))
     } catch (error) {
-      if (!(error instanceof PagecacheError) || !isFull(error.cause)) throw error
-      const going = shared.read([], (index) => index.choices.leastUsed(roomMakers))
-      await Promise.all(going.map((page) => bodies.remove(page.file)))
-      const removed = await this.#take(selection)
-      await shared.write((index) => index.write(() => index.writes.kill(going.map((page) => page.id))))
-      return removed
+      if (!(error instanceof PagecacheError)) throw error
     }
   }
 

@@ -1,8 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { PagecacheError } from '../errors.ts'
 import { discard, openPages, removeTrash } from './clear.ts'
-import { codeOf, faultOf, isStatementFault, type Fault } from './faults.ts'
+import { busy, codeOf, faultOf, isStatementFault, nameOf, unwritable, type Fault } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityOf, vitalParts, type Places } from './places.ts'
@@ -25,6 +24,8 @@ export interface SharedIndexOptions {
  */
 export class SharedIndex {
   #index: PageIndex | null = null
+  /** The one before; closed. */
+  #left: PageIndex | null = null
   /** `data_version` and the last removal that the listeners were told of. */
   #version = 0
   #seen = 0
@@ -220,6 +221,7 @@ export class SharedIndex {
 
   #suspend(): void {
     const index = this.#index
+    this.#left = index
     this.#index = null
     index?.close()
     this.#tell({ kind: 'all' })
@@ -228,7 +230,7 @@ export class SharedIndex {
   #open(): void {
     if (this.#closed || this.#index !== null) return
     try {
-      const index = openPages(this.#options.places, this.#options.onWarning)
+      const index = this.#openOriginal()
       this.#seen = index.log.last()
       this.#version = index.dataVersion()
       this.#index = index
@@ -240,6 +242,17 @@ export class SharedIndex {
       if (this.#obstacle === null) throw error
       this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
     }
+  }
+
+  /** A copy of what we had open (a backup put back, say) knows nothing of the removals since and is not used. */
+  #openOriginal(): PageIndex {
+    const { places, onWarning } = this.#options
+    const index = openPages(places, onWarning)
+    const isCopy = index.generation === this.#left?.generation && index.identities[0] !== this.#left.identities[0]
+    if (!isCopy) return index
+    index.close()
+    discard(places, index.identities[0] ?? null, onWarning, 'it is a copy of an earlier one')
+    return openPages(places, onWarning)
   }
 
   /** Once for each fault, not for each request that meets it. */
@@ -269,19 +282,4 @@ async function identityLater(path: string): Promise<string | null> {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
   }
-}
-
-/** The code and not the message, which names other files each time. */
-function nameOf(error: unknown): string {
-  return codeOf(error) ?? 'it cannot be opened'
-}
-
-function busy(cause: unknown): PagecacheError {
-  const hint = 'Another process holds the page index; try again in a moment.'
-  return new PagecacheError('STORE_BUSY', 'The page store is busy', { hint, cause })
-}
-
-function unwritable(cause: unknown): PagecacheError {
-  const hint = 'Make room or restore the right to write in the application cache directory; nothing else is needed.'
-  return new PagecacheError('STORE_FULL', `The page store cannot be written (${nameOf(cause)})`, { hint, cause })
 }

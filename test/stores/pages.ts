@@ -3,43 +3,9 @@ import type { PageDraft } from '../../src/pages/page.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { openFilesystemStore, type FilesystemStoreOptions } from '../../src/pages/filesystem-store.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { aMoment, bodyOf, draft } from '../pages/draft.ts'
 
-export const origin = 'http://shop.example'
-export const aMoment = Date.UTC(2026, 0, 1)
-const hour = 3_600_000
-
-/** A page at `/<name>`, fresh for an hour. */
-export function draft(name: string, changes: Partial<PageDraft> = {}): PageDraft {
-  return {
-    key: `GET ${origin}/${name}`,
-    url: `${origin}/${name}`,
-    channelId: 'c1',
-    type: 'products',
-    tags: [`product-${name}`, 'all-products'],
-    status: 200,
-    headers: [['content-type', 'text/html; charset=utf-8']],
-    vary: {},
-    states: [],
-    cachedAt: aMoment,
-    initialAge: 0,
-    lifetime: 3_600,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
-    staleAllowed: true,
-    noCache: false,
-    staleAt: aMoment + hour,
-    deleteAt: aMoment + 24 * hour,
-    range: null,
-    encoding: 'identity',
-    originalSize: 1_000,
-    generationMs: 12.5,
-    ...changes,
-  }
-}
-
-export function bodyOf(name: string): Buffer {
-  return Buffer.from(`<h1>${name}</h1>`)
-}
+export { aMoment, bodyOf, draft, origin } from '../pages/draft.ts'
 
 /** Stores a page whose fetch begins now. */
 export function store(pages: PageStore, name: string, changes: Partial<PageDraft> = {}) {

@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { placesIn } from '../../src/pages/places.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
+
+async function bodiesIn(directory: string): Promise<string[]> {
+  const names = await readdir(placesIn(directory).bodies, { recursive: true, withFileTypes: true })
+  return names.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+async function withOneBody() {
+  const opened = await openPages()
+  const page = (await store(opened.pages, 'a'))!
+  const [body] = await bodiesIn(opened.directory)
+  return { ...opened, page, body: body! }
+}
+
+describe('an altered body is a miss, counted, never served, and goes', () => {
+  const damages: [string, (path: string, elsewhere: string) => Promise<unknown>][] = [
+    ['bit flip', async (path) => {
+      const bytes = await readFile(path)
+      bytes[3]! ^= 1
+      await writeFile(path, bytes)
+    }],
+    ['truncated', (path) => truncate(path, 5)],
+    ['longer', (path) => writeFile(path, 'more', { flag: 'a' })],
+    ['empty', (path) => truncate(path, 0)],
+    ['missing', (path) => rm(path)],
+    ['its directory missing', (path) => rm(join(path, '..'), { recursive: true })],
+    ['a directory in its place', async (path) => {
+      await rm(path)
+      await mkdir(path)
+    }],
+    ['a link to a file with the same content', async (path, elsewhere) => {
+      await rename(path, elsewhere)
+      await symlink(elsewhere, path)
+    }],
+  ]
+  test.each(damages)('%s', async (_, damage) => {
+    const { pages, page, body, directory } = await withOneBody()
+    await damage(body, join(directory, 'elsewhere'))
+    expect(await pages.readBody(page)).toBeNull()
+    expect(pages.damaged()).toBe(1)
+    expect(pages.find(page.key)).toEqual([])
+    expect(pages.counters().products.count).toBe(0)
+    const again = await store(pages, 'a')
+    expect(await pages.readBody(again!)).toEqual(bodyOf('a'))
+  })
+
+  test('two bodies swapped', async () => {
+    const { pages, directory, page, body } = await withOneBody()
+    const other = (await store(pages, 'b'))!
+    const path = (await bodiesIn(directory)).find((found) => found !== body)!
+    await rename(body, `${directory}/swap`)
+    await rename(path, body)
+    await rename(`${directory}/swap`, path)
+    expect(await pages.readBody(page)).toBeNull()
+    expect(await pages.readBody(other)).toBeNull()
+    expect(pages.damaged()).toBe(2)
+  })
+})
+
+describe('files', () => {
+  test('a link in the place of a shard directory is not written through', async () => {
+    const { pages, page, body } = await withOneBody()
+    const outside = await tempDir()
+    await rm(join(body, '..'), { recursive: true })
+    await symlink(outside, join(body, '..'))
+    expect(await pages.readBody(page)).toBeNull()
+    const again = await store(pages, 'a')
+    expect(await pages.readBody(again!)).toEqual(bodyOf('a'))
+    expect(await readdir(outside)).toEqual([])
+  })
+
+  test('a page that was replaced leaves no body, and no temporary file stays', async () => {
+    const { pages, directory, body } = await withOneBody()
+    await store(pages, 'a')
+    await expect.poll(() => existsSync(body)).toBe(false)
+    expect(await bodiesIn(directory)).toHaveLength(1)
+    expect(await readdir(placesIn(directory).temporary)).toEqual([])
+  })
+
+  test('a page refused by its fence leaves no file', async () => {
+    const { pages, directory } = await openPages()
+    const fence = pages.fence()
+    await pages.remove({ kind: 'type', type: 'products' })
+    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    expect(await bodiesIn(directory)).toEqual([])
+    expect(await readdir(placesIn(directory).temporary)).toEqual([])
+  })
+
+  test('removed pages give back their files', async () => {
+    const { pages, directory } = await openPages()
+    for (let n = 0; n < 200; n += 1) await store(pages, `p${n}`, { tags: n % 2 === 0 ? ['even'] : [] })
+    await pages.remove({ kind: 'tags', tags: ['even'] })
+    await expect.poll(async () => (await bodiesIn(directory)).length).toBe(100)
+    await pages.remove({ kind: 'type', type: 'products' })
+    await expect.poll(async () => (await bodiesIn(directory)).length).toBe(0)
+  })
+
+  test('a sweep removes bodies without a row once no writer can be behind them', async () => {
+    const { pages, directory, body, page } = await withOneBody()
+    const shard = join(body, '..')
+    const old = join(shard, `${'0'.repeat(32)}.00000000`)
+    const odd = join(shard, 'notes.txt')
+    const young = join(shard, `${'1'.repeat(32)}.00000000`)
+    const unfinished = join(placesIn(directory).temporary, 'abc')
+    const longAgo = new Date(Date.now() - 120_000)
+    for (const path of [old, odd, young, unfinished]) await writeFile(path, 'x')
+    for (const path of [old, odd, unfinished, body]) await utimes(path, longAgo, longAgo)
+    expect(await pages.sweep()).toEqual({ expired: 0, orphans: 2 })
+    expect([old, odd, young, unfinished, body].map((path) => existsSync(path))).toEqual([false, false, true, false, true])
+    expect(await pages.readBody(page)).toEqual(bodyOf('a'))
+  })
+})
+
+test('directories are 0700 and files 0600, whatever the umask', async () => {
+  const before = process.umask(0)
+  try {
+    const { pages, directory } = await openPages()
+    await store(pages, 'a')
+    const { stat } = await import('node:fs/promises')
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+    expect(entries.length).toBeGreaterThan(6)
+    for (const entry of entries) {
+      const { mode } = await stat(join(entry.parentPath, entry.name))
+      expect([entry.name, (mode & 0o777).toString(8)]).toEqual([entry.name, entry.isDirectory() ? '700' : '600'])
+    }
+  } finally {
+    process.umask(before)
+  }
+})

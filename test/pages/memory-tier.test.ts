@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { MemoryTier } from '../../src/pages/memory-tier.ts'
+import { pageTypes, type Page, type PageDraft } from '../../src/pages/page.ts'
+import type { Selection } from '../../src/pages/page-store.ts'
+import { bodyOf, draft, origin } from './draft.ts'
+
+const megabyte = 2 ** 20
+let nextId = 1
+
+function page(name: string, changes: Partial<PageDraft> = {}): Page {
+  return { ...draft(name, changes), id: nextId++, size: 1_000, hits: 0, hitMs: 0, usedAt: 0 }
+}
+
+test('a page and its codings come back under its key', () => {
+  const memory = new MemoryTier(megabyte)
+  const stored = page('a')
+  const entry = memory.set(stored, 'br', bodyOf('br'))
+  memory.addBody(entry, 'identity', bodyOf('identity'))
+  expect(memory.get(stored.key)).toEqual([entry])
+  expect(entry.bodies).toEqual({ br: bodyOf('br'), identity: bodyOf('identity') })
+  expect(memory.get('another')).toBeUndefined()
+})
+
+test('variants stand side by side, the same variant is renewed', () => {
+  const memory = new MemoryTier(megabyte)
+  memory.set(page('a', { vary: { lang: 'de' } }), 'gzip', bodyOf('1'))
+  memory.set(page('a', { vary: { lang: 'en' } }), 'gzip', bodyOf('2'))
+  memory.set(page('a', { vary: { lang: 'de' } }), 'br', bodyOf('3'))
+  const bodies = memory.get(draft('a').key)!.map((entry) => entry.bodies)
+  expect(bodies).toEqual([{ gzip: bodyOf('2') }, { br: bodyOf('3') }])
+  expect(memory.count).toBe(2)
+})
+
+test('a page that was confirmed by a 304 keeps the codings of its body', () => {
+  const memory = new MemoryTier(megabyte)
+  const stored = page('a')
+  memory.addBody(memory.set(stored, 'br', bodyOf('1')), 'gzip', bodyOf('2'))
+  const renewed = memory.set({ ...stored, cachedAt: stored.cachedAt + 1 }, 'br', bodyOf('1'))
+  expect(memory.get(stored.key)).toEqual([renewed])
+  expect(renewed.bodies).toEqual({ br: bodyOf('1'), gzip: bodyOf('2') })
+})
+
+test('the bytes are bounded, the least recently used go first', () => {
+  const memory = new MemoryTier(megabyte)
+  memory.set(page('first'), 'identity', Buffer.alloc(100_000))
+  for (let n = 0; n < 30; n += 1) {
+    memory.set(page(`p${n}`), 'identity', Buffer.alloc(100_000))
+    expect(memory.get(draft('first').key)).toHaveLength(1)
+    expect(memory.bytes).toBeLessThanOrEqual(megabyte)
+  }
+  expect(memory.get(draft('p0').key)).toBeUndefined()
+  expect(memory.get(draft('p29').key)).toHaveLength(1)
+})
+
+test('another coding counts, and what no longer fits goes', () => {
+  const memory = new MemoryTier(megabyte)
+  memory.set(page('a'), 'br', Buffer.alloc(400_000))
+  const entry = memory.set(page('b'), 'br', Buffer.alloc(400_000))
+  memory.addBody(entry, 'identity', Buffer.alloc(400_000))
+  expect(memory.get(draft('a').key)).toBeUndefined()
+  expect(memory.get(draft('b').key)).toEqual([entry])
+})
+
+test('what is larger than the memory is handed back and not kept, nor is what it renewed', () => {
+  const memory = new MemoryTier(10_000)
+  memory.set(page('a'), 'br', Buffer.alloc(10))
+  const entry = memory.set(page('a'), 'br', Buffer.alloc(20_000))
+  expect(entry.bodies.br).toHaveLength(20_000)
+  expect([memory.get(draft('a').key), memory.bytes, memory.count]).toEqual([undefined, 0, 0])
+  memory.drop({ kind: 'type', type: 'products' })
+  expect(new MemoryTier(0).set(page('a'), 'br', Buffer.alloc(1)).bodies.br).toHaveLength(1)
+})
+
+test('a coding that comes after its page has gone is left out', () => {
+  const memory = new MemoryTier(megabyte)
+  const entry = memory.set(page('a'), 'br', bodyOf('1'))
+  memory.drop({ kind: 'all' })
+  memory.addBody(entry, 'gzip', bodyOf('2'))
+  expect([memory.count, memory.bytes]).toEqual([0, 0])
+})
+
+describe('an invalidation drops what it selects', () => {
+  const cases: [string, Selection, string[]][] = [
+    ['all', { kind: 'all' }, []],
+    ['a type', { kind: 'type', type: 'cms' }, ['a', 'c']],
+    ['tags', { kind: 'tags', tags: ['blue', 'green'] }, ['b', 'd']],
+    ['URLs', { kind: 'urls', urls: [`${origin}/a`, `${origin}/x`] }, ['b', 'c', 'd']],
+    ['unknown tags', { kind: 'tags', tags: ['x', ''] }, ['a', 'b', 'c', 'd']],
+  ]
+  test.each(cases)('%s', (_, selection, left) => {
+    const memory = new MemoryTier(megabyte)
+    memory.set(page('a', { tags: ['red', 'blue'] }), 'br', bodyOf('a'))
+    memory.set(page('b', { tags: ['red'], type: 'cms' }), 'br', bodyOf('b'))
+    memory.set(page('c', { tags: ['green', 'blue'] }), 'br', bodyOf('c'))
+    memory.set(page('d', { tags: [], type: 'cms' }), 'br', bodyOf('d'))
+    memory.drop(selection)
+    expect(['a', 'b', 'c', 'd'].filter((name) => memory.get(draft(name).key) !== undefined)).toEqual(left)
+    for (const type of pageTypes) memory.drop({ kind: 'type', type })
+    expect([memory.count, memory.bytes]).toEqual([0, 0])
+  })
+
+  test('a page that lost a tag is not dropped by it, one that got a tag is', () => {
+    const memory = new MemoryTier(megabyte)
+    const stored = page('a', { tags: ['old'] })
+    memory.set(stored, 'br', bodyOf('a'))
+    memory.set({ ...stored, tags: ['new'] }, 'br', bodyOf('a'))
+    memory.drop({ kind: 'tags', tags: ['old'] })
+    expect(memory.count).toBe(1)
+    memory.drop({ kind: 'tags', tags: ['new'] })
+    expect(memory.count).toBe(0)
+  })
+})
+
+test('hits are gathered and handed over once, also those of pages that have gone', () => {
+  const memory = new MemoryTier(megabyte)
+  const [a, b] = [memory.set(page('a'), 'br', bodyOf('a')), memory.set(page('b'), 'br', bodyOf('b'))]
+  memory.countHit(a, 0.5, 10)
+  memory.countHit(a, 0.25, 20)
+  memory.countHit(b, 1, 15)
+  memory.drop({ kind: 'all' })
+  expect(memory.takeHits()).toEqual([
+    { page: a.page, hits: 2, ms: 0.75, usedAt: 20 },
+    { page: b.page, hits: 1, ms: 1, usedAt: 15 },
+  ])
+  expect(memory.takeHits()).toEqual([])
+  memory.countHit(a, 1, 30)
+  expect(memory.takeHits()).toEqual([{ page: a.page, hits: 1, ms: 1, usedAt: 30 }])
+})

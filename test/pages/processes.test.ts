@@ -1,0 +1,185 @@
+import { readdir } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { Selection } from '../../src/pages/page-store.ts'
+import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
+import { PageIndex } from '../../src/pages/page-index.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
+import { startOther } from './fork.ts'
+
+const selections: [string, Selection][] = [
+  ['all', { kind: 'all' }],
+  ['a type', { kind: 'type', type: 'products' }],
+  ['a tag', { kind: 'tags', tags: ['product-a'] }],
+  ['a URL', { kind: 'urls', urls: [`${origin}/a`] }],
+]
+
+describe('two stores of one process on one directory', () => {
+  test.each(selections)('a removal of %s by one holds for the other at once', async (_, selection) => {
+    const { pages: one, directory } = await openPages()
+    const { pages: two } = await openPages({ directory })
+    const told: Selection[] = []
+    two.onRemoved((removed) => told.push(removed))
+    await store(one, 'a')
+    expect(two.find(draft('a').key)).toHaveLength(1)
+    const fence = two.fence()
+    expect(await one.remove(selection)).toBe(1)
+    two.poll()
+    expect(told).toEqual([selection])
+    expect(two.holds(fence)).toBe(false)
+    expect(two.find(draft('a').key)).toEqual([])
+    expect(await two.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+  })
+
+  test('who slept through removals that are forgotten by now is told of everything', async () => {
+    let time = 0
+    const now = () => time
+    const { pages: one, directory } = await openPages({ now })
+    const { pages: two } = await openPages({ directory, now })
+    const told: Selection[] = []
+    two.onRemoved((removed) => told.push(removed))
+    await one.remove({ kind: 'tags', tags: ['x'] })
+    time += 4_000_000
+    await one.sweep()
+    two.poll()
+    expect(told).toEqual([{ kind: 'all' }])
+  })
+})
+
+describe('a second process', () => {
+  test.each(selections)('its removal of %s holds for us at the next request', async (_, selection) => {
+    const { pages, directory } = await openPages()
+    const other = await startOther(directory)
+    await store(pages, 'a')
+    expect(await other.ask({ ask: 'find', name: 'a' })).toBe(0)
+    await store(pages, 'a', { deleteAt: Number.POSITIVE_INFINITY })
+    expect(await other.ask({ ask: 'find', name: 'a' })).toBe(1)
+    const told: Selection[] = []
+    pages.onRemoved((removed) => told.push(removed))
+    const fence = pages.fence()
+    expect(await other.ask({ ask: 'remove', selection })).toBe(1)
+    pages.poll()
+    expect(told).toEqual([selection])
+    expect(pages.find(draft('a').key)).toEqual([])
+    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    await store(pages, 'a', { deleteAt: Number.POSITIVE_INFINITY })
+    expect(await other.ask({ ask: 'find', name: 'a' })).toBe(1)
+  })
+
+  test('clears while we store: no error, and no page from before is served', async () => {
+    const { pages, directory, warnings } = await openPages()
+    const other = await startOther(directory)
+    let ended = false
+    const storing = (async () => {
+      for (let n = 0; !ended; n += 1) await store(pages, `p${n % 50}`)
+    })()
+    for (let round = 0; round < 10; round += 1) {
+      await store(pages, 'before', { deleteAt: Number.POSITIVE_INFINITY })
+      expect(await other.ask({ ask: 'remove', selection: { kind: 'all' } })).toBeGreaterThan(0)
+      expect(pages.find(draft('before').key)).toEqual([])
+    }
+    ended = true
+    await storing
+    expect(warnings).toEqual([])
+    const listed = pages.list({ limit: 1_000, offset: 0 })
+    expect(listed.total).toBe(pages.counters().products.count)
+    for (const page of listed.items) expect(await pages.readBody(page)).not.toBeNull()
+  })
+
+  test('killed while it stores: what is left is whole', async () => {
+    const { pages, directory } = await openPages()
+    for (let round = 0; round < 3; round += 1) {
+      const other = await startOther(directory)
+      const before = pages.counters().products.count
+      await other.ask({ ask: 'putForEver' })
+      await expect.poll(() => pages.counters().products.count, { timeout: 20_000 }).toBeGreaterThan(before + 20)
+      await other.kill()
+    }
+    const { total, items } = pages.list({ limit: 1_000, offset: 0 })
+    expect(items).toHaveLength(total)
+    expect(pages.counters().products.count).toBe(total)
+    for (const page of items) expect(await pages.readBody(page)).not.toBeNull()
+    expect(pages.damaged()).toBe(0)
+  })
+})
+
+describe('clearing', () => {
+  test('two at once: the counts add up, and nobody fails', async () => {
+    const { pages: one, directory } = await openPages()
+    const { pages: two } = await openPages({ directory })
+    for (let n = 0; n < 20; n += 1) await store(one, `p${n}`)
+    const counts = await Promise.all([one.remove({ kind: 'all' }), two.remove({ kind: 'all' }), clearApplicationCache(directory)])
+    expect(counts.reduce((sum, count) => sum + count)).toBe(20)
+    expect(one.counters().products.count + two.counters().products.count).toBe(0)
+    await store(one, 'new')
+    expect(two.find(draft('new').key)).toHaveLength(1)
+  })
+
+  test('what was moved aside goes in the background', async () => {
+    const { pages, directory } = await openPages()
+    for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
+    expect(await pages.remove({ kind: 'all' })).toBe(20)
+    await expect.poll(() => readdir(directory), { timeout: 20_000 }).toEqual(['pages'])
+  })
+
+  test('a process that died between the mark and the move: nothing from before is served, the move is made up for', async () => {
+    const { pages, directory } = await openPages()
+    await store(pages, 'a')
+    const index = new PageIndex(placesIn(directory))
+    index.tombstone()
+    index.close()
+    expect(pages.find(draft('a').key)).toEqual([])
+    expect(await store(pages, 'b')).not.toBeNull()
+  })
+
+  test('the same with nobody running: whoever opens next makes up for it', async () => {
+    const directory = await tempDir()
+    const { pages } = await openPages({ directory })
+    await store(pages, 'a')
+    await pages.close()
+    const index = new PageIndex(placesIn(directory))
+    index.tombstone()
+    index.close()
+    const { pages: next, warnings } = await openPages({ directory })
+    expect(next.find(draft('a').key)).toEqual([])
+    expect(next.counters().products.count).toBe(0)
+    expect(warnings).toEqual([])
+  })
+
+  test('the application cache: everything in it goes, the pages are counted, the daemon goes on', async () => {
+    const { pages, directory } = await openPages()
+    const { mkdir, writeFile } = await import('node:fs/promises')
+    await mkdir(`${directory}/twig/a`, { recursive: true })
+    await writeFile(`${directory}/twig/a/b.php`, '')
+    for (let n = 0; n < 7; n += 1) await store(pages, `p${n}`)
+    const other = await startOther(directory)
+    expect(await other.ask({ ask: 'clearApplicationCache' })).toBe(7)
+    expect(pages.find(draft('p1').key)).toEqual([])
+    expect(await store(pages, 'p1')).not.toBeNull()
+    await expect.poll(() => readdir(directory), { timeout: 20_000 }).toEqual(['pages'])
+    expect(pages.find(draft('p1').key)).toHaveLength(1)
+  })
+
+  test('an application cache that is not there', async () => {
+    expect(await clearApplicationCache(`${await tempDir()}/var/cache/prod`)).toBe(0)
+  })
+})
+
+test('a store held by another process for a while: reads go on, a removal waits, then says so', async () => {
+  const { pages, directory } = await openPages({ patience: 300 })
+  await store(pages, 'a')
+  const { default: Database } = await import('better-sqlite3')
+  const holder = new Database(placesIn(directory).index)
+  holder.exec('BEGIN IMMEDIATE')
+  expect(pages.find(draft('a').key)).toHaveLength(1)
+  expect(await store(pages, 'b')).toBeNull()
+  await expect(pages.remove({ kind: 'urls', urls: [draft('a').url] })).rejects.toMatchObject({ code: 'STORE_BUSY', status: 503 })
+  pages.recordHits([{ page: pages.find(draft('a').key)[0]!, hits: 1, ms: 1, usedAt: 0 }])
+  const waiting = pages.remove({ kind: 'type', type: 'products' })
+  await pause(20)
+  holder.exec('COMMIT')
+  holder.close()
+  expect(await waiting).toBe(1)
+})

@@ -1,0 +1,179 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, renameSync } from 'node:fs'
+import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import type { Selection } from '../../src/pages/page-store.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
+
+/** As an operator's shell does it. */
+function remove(path: string): void {
+  execFileSync('rm', ['-rf', path])
+}
+
+async function withOnePage() {
+  const opened = await openPages()
+  const told: Selection[] = []
+  opened.pages.onRemoved((selection) => told.push(selection))
+  const page = (await store(opened.pages, 'a'))!
+  return { ...opened, page, told, places: placesIn(opened.directory) }
+}
+
+describe('what vanishes under a running store is noticed, and the store begins anew', () => {
+  type Places = ReturnType<typeof placesIn>
+  const losses: [string, (places: Places) => unknown][] = [
+    ['the application cache directory', (places) => remove(places.directory)],
+    ['the page directory', (places) => remove(places.pages)],
+    ['the page directory, moved away', (places) => renameSync(places.pages, `${places.pages}-old`)],
+    ['all bodies', (places) => remove(places.bodies)],
+    ['the directory of temporary files', (places) => remove(places.temporary)],
+    ['the index', (places) => remove(places.index)],
+    ['the log beside the index', (places) => remove(`${places.index}-wal`)],
+    ['the shared memory beside the index', (places) => remove(`${places.index}-shm`)],
+    ['the index, replaced by nothing', async (places) => {
+      remove(places.index)
+      await writeFile(places.index, '')
+    }],
+    ['the index, replaced by a copy of itself', async (places) => {
+      await copyFile(places.index, `${places.index}-copy`)
+      await rename(`${places.index}-copy`, places.index)
+    }],
+  ]
+  test.each(losses)('%s', async (_, lose) => {
+    const { pages, told, places } = await withOnePage()
+    const fence = pages.fence()
+    await lose(places)
+    await expect.poll(() => told, { timeout: 10_000 }).toContainEqual({ kind: 'all' })
+    expect(pages.find(draft('a').key)).toEqual([])
+    expect(pages.counters().products.count).toBe(0)
+    expect(pages.holds(fence)).toBe(false)
+    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    const again = await store(pages, 'a')
+    expect(await pages.readBody(again!)).toEqual(bodyOf('a'))
+    expect((await readdir(places.pages)).includes('index.sqlite')).toBe(true)
+  })
+
+  test('again and again while pages are stored, read, counted and removed', async () => {
+    const { pages, places, directory } = await withOnePage()
+    let ended = false
+    const busy = async (offset: number) => {
+      for (let n = 0; !ended; n += 1) {
+        const name = `p${(n + offset) % 40}`
+        const page = await store(pages, name)
+        if (page !== null) await pages.readBody(page)
+        pages.find(draft(name).key)
+        pages.recordHits(page === null ? [] : [{ page, hits: 1, ms: 1, usedAt: 1 }])
+        pages.counters()
+        pages.list({ limit: 3, offset: 0 })
+        if (n % 20 === 0) await pages.remove({ kind: 'tags', tags: ['all-products'] })
+        if (n % 50 === 0) await pages.sweep()
+      }
+    }
+    const work = [busy(0), busy(13), busy(27)]
+    for (const path of [directory, places.pages, places.index, places.bodies, directory, places.pages]) {
+      remove(path)
+      await expect.poll(() => existsSync(places.index) && existsSync(places.bodies), { timeout: 10_000 }).toBe(true)
+      await expect.poll(async () => (await store(pages, 'sign')) !== null, { timeout: 10_000 }).toBe(true)
+    }
+    ended = true
+    await Promise.all(work)
+    await expect.poll(async () => pages.readBody((await store(pages, 'last'))!), { timeout: 10_000 }).toEqual(bodyOf('last'))
+  })
+})
+
+describe('an index that cannot be used is moved aside, with a warning, and the store begins anew', () => {
+  const faults: [string, (path: string) => unknown][] = [
+    ['empty', (path) => truncate(path, 0)],
+    ['no database', (path) => writeFile(path, 'not a database, but long enough to be looked at as one. '.repeat(100))],
+    ['truncated', (path) => truncate(path, 5_000)],
+    ['missing', (path) => rm(path)],
+    ['a directory', async (path) => {
+      await rm(path)
+      await mkdir(path)
+    }],
+    ['a link', async (path) => {
+      await rename(path, `${path}-elsewhere`)
+      await symlink(`${path}-elsewhere`, path)
+    }],
+    ["another program's", (path) => change(path, 'PRAGMA application_id = 1')],
+    ['newer', (path) => change(path, 'PRAGMA user_version = 99')],
+    ['without one of its tables', (path) => change(path, 'DROP TABLE removal')],
+    ['without its generation', (path) => change(path, 'DELETE FROM meta')],
+  ]
+  test.each(faults)('%s', async (fault, damage) => {
+    const { pages, places, directory } = await withOnePage()
+    await pages.close()
+    await damage(places.index)
+    const { pages: next, warnings } = await openPages({ directory })
+    expect(next.find(draft('a').key)).toEqual([])
+    expect(next.counters().products.count).toBe(0)
+    expect(await next.readBody((await store(next, 'b'))!)).toEqual(bodyOf('b'))
+    expect(warnings).toHaveLength(fault === 'without its generation' ? 0 : 1)
+  })
+
+  test.each(['pages', 'pages/bodies', 'pages/tmp'])('%s is a link to elsewhere', async (path) => {
+    const { pages, directory } = await withOnePage()
+    await pages.close()
+    const outside = await tempDir()
+    await rm(join(directory, path), { recursive: true })
+    await symlink(outside, join(directory, path))
+    const { pages: next } = await openPages({ directory })
+    expect(await store(next, 'b')).not.toBeNull()
+    expect(await readdir(outside)).toEqual([])
+  })
+
+  test('bytes altered at run time: no wrong page, no error', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      const { pages, places, directory } = await withOnePage()
+      for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
+      await pages.close()
+      await flipBytes(places.index, round)
+      const { pages: next } = await openPages({ directory })
+      for (let n = 0; n < 20; n += 1) {
+        for (const page of next.find(draft(`p${n}`).key)) {
+          expect(page).toMatchObject({ ...draft(`p${n}`) })
+          expect([null, bodyOf(`p${n}`).toString()]).toContain((await next.readBody(page))?.toString() ?? null)
+        }
+      }
+      await next.remove({ kind: 'tags', tags: ['all-products'] })
+      expect(await store(next, 'after')).not.toBeNull()
+      await next.close()
+    }
+  })
+})
+
+function change(path: string, statement: string): void {
+  const database = new Database(path)
+  database.exec(statement)
+  database.close()
+}
+
+/** One bit in each of ten places, other ones each round. */
+async function flipBytes(path: string, round: number): Promise<void> {
+  const bytes = await readFile(path)
+  for (let n = 0; n < 10; n += 1) {
+    const at = 100 + ((round * 7_919 + n * 104_729) % (bytes.length - 100))
+    bytes[at]! ^= 1 << (n % 8)
+  }
+  await writeFile(path, bytes)
+}
+
+describe('a store that cannot be written', () => {
+  test('no permission to make it: pages pass by, and it recovers when the obstacle is gone', async () => {
+    const parent = await tempDir()
+    // A file where the directory should be stops root too.
+    await writeFile(join(parent, 'var'), '')
+    const { pages, warnings } = await openPages({ directory: join(parent, 'var', 'cache') })
+    expect(await store(pages, 'a')).toBeNull()
+    expect(pages.find(draft('a').key)).toEqual([])
+    expect(await pages.remove({ kind: 'all' })).toBe(0)
+    expect(pages.counters().products.count).toBe(0)
+    expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
+    expect(warnings).toHaveLength(1)
+    await rm(join(parent, 'var'))
+    await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
+  })
+})
