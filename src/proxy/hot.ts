@@ -54,6 +54,7 @@ export class HotPath {
   readonly #now: Clock
   readonly #places = new Map<string, Place | null>()
   readonly #views = new WeakMap<MemoryEntry, Map<Encoding, { second: number; view: View }>>()
+  #polled = false
   readonly #tellingCookies: readonly string[]
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock) {
@@ -70,7 +71,7 @@ export class HotPath {
     if (place === null) return null
     const key = this.#key(place, request)
     if (key === null) return null
-    this.#store.poll()
+    this.#poll()
     const entries = this.#memory.get(key)
     if (entries === undefined) return null
     const now = this.#now()
@@ -87,6 +88,21 @@ export class HotPath {
   /** Counts a hit and the time that it took, in milliseconds. */
   count(view: View, ms: number): void {
     this.#memory.countHit(view.entry, ms, this.#now())
+  }
+
+  /**
+   * Asks the store once for all requests of one turn of the event loop: what is answered in a turn had arrived when it began, so that
+   * no invalidation can have been answered before any of them was sent that the poll does not see.
+   */
+  #poll(): void {
+    if (this.#polled) return
+    this.#polled = true
+    setImmediate(this.#forgetPoll)
+    this.#store.poll()
+  }
+
+  readonly #forgetPoll = () => {
+    this.#polled = false
   }
 
   #place(request: HotRequest): Place | null {
