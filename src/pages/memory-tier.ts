@@ -68,7 +68,8 @@ export class MemoryTier {
     const entries = this.#entries.peek(entry.page.key)
     if (entries === undefined || !entries.includes(entry)) return
     entry.bodies[encoding] = body
-    this.#hold(entry.page.key, entries)
+    // A new list: the one that is held already would not be measured again.
+    this.#hold(entry.page.key, [...entries])
   }
 
   #hold(key: string, entries: MemoryEntry[]): void {

@@ -82,5 +82,10 @@ function withoutSmallDisks(): void {
   })
 }
 
-if (canMount) describe('a disk without room', onSmallDisks)
-else describe('a disk without room: NOT TESTED HERE, this user may not mount a small file system', withoutSmallDisks)
+const [title, tests] = canMount
+  ? ['a disk without room', onSmallDisks]
+  : ['a disk without room: NOT TESTED HERE, this user may not mount a small file system', withoutSmallDisks]
+
+describe(title, () => {
+  tests()
+})
