@@ -12,6 +12,7 @@ export const operations: readonly Operation[] = [
   cache.clearPagesByType,
   cache.clearApplicationCache,
   cache.listPages,
+  cache.inspectPage,
   config.showConfig,
   doctor,
   initProject,

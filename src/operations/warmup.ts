@@ -102,7 +102,7 @@ async function makePlan({ app, signal, report }: OperationContext, input: StartI
       limits: defaultLimits,
       signal,
       urls: input.urls ?? null,
-      types: input.types ?? null,
+      types: input.types?.length ? input.types : null,
       typeOf: (url) => pages.findByUrl(url)[0]?.type ?? null,
       onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),
     })
@@ -141,18 +141,21 @@ export interface WarmupReport {
   discovery: z.output<typeof discovery>
   /** Why URLs failed, the commonest first. */
   reasons: { error: string; count: number }[]
+  /** The first URLs that failed. */
+  failures: { url: string; error: string }[]
 }
 
 /** The longest that a `Retry-After` or a `Crawl-delay` is obeyed (milliseconds): a typing error in a shop must not stop a run for a day. */
 const longestWait = 60_000
 const reasonsTold = 5
+const failuresTold = 10
 
 /**
  * Works a run in this process until it is done or the context's signal is aborted; what is under way is finished then,
  * and the run is paused. Progress is reported about four times a second.
  */
 export async function workWarmup({ app, signal, report }: OperationContext, id: string): Promise<WarmupReport> {
-  const [{ workRun }, { readRun }, { setStatus, topFailures }, { toFetchPage }, { toPasses }, { realTiming }] = await Promise.all([
+  const [{ workRun }, { readRun }, { listFailures, setStatus, topFailures }, { toFetchPage }, { toPasses }, { realTiming }] = await Promise.all([
     import('../warmup/work-run.ts'),
     import('../warmup/runs.ts'),
     import('../warmup/save-progress.ts'),
@@ -182,7 +185,8 @@ export async function workWarmup({ app, signal, report }: OperationContext, id: 
   })
   if (signal.aborted) await setStatus(records, id, 'paused', 'Interrupted')
   const { progress } = await readRun(records, id)
-  return { progress, discovery, reasons: await topFailures(records, id, reasonsTold) }
+  const { items } = await listFailures(records, id, { limit: failuresTold, offset: 0 })
+  return { progress, discovery, reasons: await topFailures(records, id, reasonsTold), failures: items }
 }
 
 /** Channels of one origin share its limits; the longest delay that a robots.txt of theirs asks for counts. */

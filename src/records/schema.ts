@@ -1,9 +1,15 @@
+import type { Kysely, Transaction } from 'kysely'
+
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
 export interface RecordsSchema {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow
 }
+
+/** The records, or a transaction in them. */
+export type RecordsDatabase = Kysely<RecordsSchema>
+export type RecordsTransaction = Transaction<RecordsSchema>
 
 export type WarmupStatus = 'running' | 'paused' | 'completed' | 'cancelled' | 'failed'
 

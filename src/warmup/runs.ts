@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Insertable, Kysely, Transaction } from 'kysely'
 import { uuidv7 } from '../lib/uuid.ts'
 import type { Records } from '../records/open.ts'
-import type { RecordsSchema, WarmupBatchRow, WarmupRunRow } from '../records/schema.ts'
-import type { DiscoveryCounts } from './discover.ts'
+import type { RecordsDatabase, RecordsTransaction, WarmupBatchRow, WarmupRunRow } from '../records/schema.ts'
+import type { RunDiscovery } from './plan.ts'
 import { toProgress, type WarmupProgress } from './progress.ts'
 
 export interface NewRun {
@@ -12,7 +11,7 @@ export interface NewRun {
   force: boolean
   /** Discovery broke: the run is failed from the start, and this says why. */
   failure: string | null
-  discovery: DiscoveryCounts
+  discovery: RunDiscovery
   /** The URLs of each channel, in the order in which they are warmed. */
   lists: readonly { channelId: string; urls: Iterable<string> }[]
 }
@@ -52,8 +51,8 @@ export async function createRun(records: Records, run: NewRun): Promise<WarmupPr
   return toProgress(row, 0)
 }
 
-async function insertBatches(transaction: Transaction<RecordsSchema>, run: WarmupRunRow, lists: NewRun['lists']): Promise<void> {
-  let rows: Insertable<RecordsSchema['warmup_batches']>[] = []
+async function insertBatches(transaction: RecordsTransaction, run: WarmupRunRow, lists: NewRun['lists']): Promise<void> {
+  let rows: WarmupBatchRow[] = []
   let number = 0
   const write = async () => {
     if (rows.length > 0) await transaction.insertInto('warmup_batches').values(rows).execute()
@@ -99,7 +98,7 @@ export async function readProgress(records: Records, id?: string): Promise<Warmu
   return progressOf(records.db, id)
 }
 
-export async function progressOf(db: Kysely<RecordsSchema>, id?: string): Promise<WarmupProgress | null> {
+export async function progressOf(db: RecordsDatabase, id?: string): Promise<WarmupProgress | null> {
   const runs = db.selectFrom('warmup_runs').selectAll()
   const run = await (id === undefined ? runs.orderBy('id', 'desc').limit(1) : runs.where('id', '=', id)).executeTakeFirst()
   if (!run) return null
@@ -111,6 +110,13 @@ export async function progressOf(db: Kysely<RecordsSchema>, id?: string): Promis
     .where('lease', 'is not', null)
     .executeTakeFirstOrThrow()
   return toProgress(run, Number(inHand ?? 0))
+}
+
+/** A run with what it has to be worked with. Throws where there is none with the id. */
+export async function readRun(records: Records, id: string): Promise<{ progress: WarmupProgress; force: boolean; discovery: RunDiscovery }> {
+  const progress = await progressOf(records.db, id)
+  const run = await records.db.selectFrom('warmup_runs').select(['force', 'discovery']).where('id', '=', id).executeTakeFirstOrThrow()
+  return { progress: progress!, force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery }
 }
 
 export interface ClaimedBatch {

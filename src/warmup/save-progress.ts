@@ -1,7 +1,6 @@
 import { uuidv7 } from '../lib/uuid.ts'
-import type { Transaction } from 'kysely'
 import type { Records } from '../records/open.ts'
-import type { RecordsSchema } from '../records/schema.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
 import type { UrlFailure } from './attempt.ts'
 import { progressOf } from './runs.ts'
 import type { WarmupProgress } from './progress.ts'
@@ -51,7 +50,7 @@ export async function saveProgress(
 }
 
 async function updateBatch(
-  transaction: Transaction<RecordsSchema>,
+  transaction: RecordsTransaction,
   { runId, lease, leaseFor }: { runId: string; lease: string; leaseFor: number },
   change: BatchChange,
   now: number,
@@ -73,7 +72,7 @@ async function updateBatch(
   return numUpdatedRows === 1n
 }
 
-async function insertFailures(transaction: Transaction<RecordsSchema>, runId: string, changes: readonly BatchChange[], now: number): Promise<void> {
+async function insertFailures(transaction: RecordsTransaction, runId: string, changes: readonly BatchChange[], now: number): Promise<void> {
   const rows = changes
     .flatMap((change) => change.failures)
     .map(({ url, variant, status, error, attempts }) => ({ id: uuidv7(now), run_id: runId, url, variant, status, error, attempts, at: now }))
@@ -84,7 +83,7 @@ async function insertFailures(transaction: Transaction<RecordsSchema>, runId: st
 }
 
 async function addCounts(
-  transaction: Transaction<RecordsSchema>,
+  transaction: RecordsTransaction,
   { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number },
   changes: readonly BatchChange[],
   now: number,

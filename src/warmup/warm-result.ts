@@ -3,8 +3,8 @@ export type WarmResult =
   /** Found fresh in the cache: nothing was fetched. */
   | { kind: 'fresh' }
   | { kind: 'stored'; status: number; ms: number }
-  /** The shop answered with something that the cache may not or could not keep; `reason` says why, in words. */
-  | { kind: 'not-stored'; status: number; ms: number; reason: string }
+  /** The cache may not or could not keep the answer; `reason` says why, in words. `status` is null where the shop was not even asked. */
+  | { kind: 'not-stored'; status: number | null; ms: number; reason: string }
   /** No usable answer; `status` is null where none came, `retryAfter` (milliseconds from now) where the shop named a time. */
   | { kind: 'failed'; status: number | null; error: string; retryAfter: number | null; ms: number }
 

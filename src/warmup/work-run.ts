@@ -42,7 +42,8 @@ class RunWorker {
   /** Ends the taking of URLs from inside: the run was paused, or something broke. */
   readonly #drain = new AbortController()
   readonly #stop: AbortSignal
-  #rate: Rate | null = null
+  #done = 0
+  #rate: Rate = startRate(0, 0)
 
   constructor(options: WorkRunOptions) {
     this.#options = options
@@ -51,6 +52,8 @@ class RunWorker {
   }
 
   async work(): Promise<WarmupProgress> {
+    this.#learn(await this.#patiently(() => this.#read()))
+    this.#rate = startRate(this.#done, this.#timing.now())
     const finished = new AbortController()
     const saving = this.#keepSaving(finished.signal)
     const warming = await Promise.allSettled(this.#options.origins.map((origin) => this.#warmOrigin(origin)))
@@ -121,13 +124,15 @@ class RunWorker {
     const parts = batches.map((batch) => batch.change(release))
     const changes = parts.map((part) => part.change)
     try {
-      const urlsPerSecond = this.#rate?.perSecond ?? 0
+      const justDone = changes.reduce((sum, { processed, failed }) => sum + processed + failed, 0)
+      this.#rate = updateRate(this.#rate, this.#done + justDone, now)
+      const urlsPerSecond = this.#rate.perSecond
       const { progress, lost } =
         changes.length > 0
           ? await saveProgress(records, { runId, lease: this.#lease, leaseFor, urlsPerSecond, changes })
-          : { progress: (await readProgress(records, runId))!, lost: [] }
+          : { progress: await this.#read(), lost: [] }
       for (const [index, batch] of batches.entries()) this.#saved(batch, changes[index]!.complete, lost.includes(batch.number), now)
-      this.#measure(progress)
+      this.#learn(progress)
       if (progress.status !== 'running') this.#drain.abort()
       onProgress(progress)
       return progress
@@ -143,10 +148,13 @@ class RunWorker {
     if (lost || complete) this.#open.delete(batch)
   }
 
-  #measure(progress: WarmupProgress): void {
-    const done = progress.processed_urls + progress.failed_urls
-    const now = this.#timing.now()
-    this.#rate = this.#rate ? updateRate(this.#rate, done, now) : startRate(done, now)
+  async #read(): Promise<WarmupProgress> {
+    return (await readProgress(this.#options.records, this.#options.runId))!
+  }
+
+  /** What all workers have done, this one included. */
+  #learn(progress: WarmupProgress): void {
+    this.#done = progress.processed_urls + progress.failed_urls
   }
 
   /** Another process may hold the records' lock for longer than one call waits; a warmup has time. */

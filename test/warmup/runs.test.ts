@@ -29,7 +29,7 @@ afterEach(async () => {
 const a = 'channel-a'
 const b = 'channel-b'
 const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
-const noErrors = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [] }
+const noErrors = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
 
 function newRun(lists: NewRun['lists'], options: Partial<NewRun> = {}): Promise<WarmupProgress> {
   const total = lists.reduce((sum, list) => sum + [...list.urls].length, 0)

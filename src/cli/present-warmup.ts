@@ -1,0 +1,56 @@
+import { countOf, formatCount } from '../lib/format-count.ts'
+import { formatDuration } from '../lib/format-duration.ts'
+import type { Started, WarmupReport } from '../operations/warmup.ts'
+import type { Cell, Output } from './output.ts'
+
+/** How a run went, when it has ended. */
+export function presentWarmup({ progress, discovery, reasons, failures }: WarmupReport, output: Output): void {
+  const { total_urls, processed_urls, skipped_urls, failed_urls, remaining_urls, status } = progress
+  const seconds = (Date.parse(progress.finished_at ?? progress.updated_at) - Date.parse(progress.created_at)) / 1000
+  const rate = seconds > 0 ? ` (${((processed_urls + failed_urls) / seconds).toFixed(1)} pages/s)` : ''
+  const pairs: (readonly [string, Cell])[] = [
+    ['Warmup', `${status}, ${progress.id}`],
+    ['URLs', formatCount(total_urls)],
+    ['Warmed', formatCount(processed_urls - skipped_urls)],
+    ['Already fresh', formatCount(skipped_urls)],
+    ['Failed', formatCount(failed_urls)],
+  ]
+  if (remaining_urls > 0) pairs.push(['Not done', formatCount(remaining_urls)])
+  pairs.push(['Time', formatDuration(seconds) + rate])
+  const out = leftOut(discovery)
+  if (out !== '') pairs.push(['Left out', out])
+  output.pairs(pairs)
+  presentErrors(discovery.errors, output)
+  if (reasons.length > 0) output.line('Why pages failed:')
+  for (const { error, count } of reasons) output.line(`  ${formatCount(count)} × ${error}`)
+  for (const { url, error } of failures) output.line(`  ${url} ${error}`)
+  if (failures.length > 0 && failures.length < failed_urls) output.line(`  ... and ${formatCount(failed_urls - failures.length)} more.`)
+}
+
+/** What a run would fetch. */
+export function presentPlan({ totalUrls, urls = [], discovery }: Started, output: Output): void {
+  output.line(`${countOf(totalUrls, 'URL')} would be fetched.`)
+  for (const url of urls) output.line(`  ${url}`)
+  if (urls.length < totalUrls) output.line(`  ... and ${formatCount(totalUrls - urls.length)} more.`)
+  if (!discovery) return
+  const out = leftOut(discovery)
+  if (out !== '') output.line(`Left out: ${out}.`)
+  presentErrors(discovery.errors, output)
+}
+
+function presentErrors(errors: WarmupReport['discovery']['errors'], output: Output): void {
+  if (errors.length > 0) output.line('Sitemaps that could not be read to their end:')
+  for (const { url, message } of errors.slice(0, 10)) output.line(`  ${url} ${message}`)
+  if (errors.length > 10) output.line(`  ... and ${formatCount(errors.length - 10)} more.`)
+}
+
+function leftOut({ foreign, refused, disallowed, duplicates, otherTypes }: WarmupReport['discovery']): string {
+  const parts: [number, string][] = [
+    [foreign, 'of other hosts or channels'],
+    [disallowed, 'forbidden by robots.txt'],
+    [refused, 'unreadable or with side effects'],
+    [otherTypes, 'of other types'],
+    [duplicates, 'listed twice'],
+  ]
+  return parts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`).join(', ')
+}

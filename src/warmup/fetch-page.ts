@@ -1,0 +1,73 @@
+import type { Clock } from '../lib/clock.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { discard } from '../proxy/body.ts'
+import type { Fetched } from '../proxy/fetch.ts'
+import { fieldValue } from '../proxy/fields.ts'
+import { usability } from '../proxy/freshness.ts'
+import { OriginError } from '../proxy/origin.ts'
+import type { Proxy } from '../proxy/proxy.ts'
+import { classify } from '../proxy/question.ts'
+import type { Visit } from '../proxy/visit.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import type { FetchPage, FetchPageOptions, WarmResult } from './warm-result.ts'
+
+/** As a browser asks for a page, so that a shop that varies on it answers what visitors get. No cookie. */
+const usualHeaders: Readonly<Record<string, string>> = {
+  'user-agent': 'pagecache-warmup',
+  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+}
+
+/**
+ * Fetches pages through the proxy: the same bypass rules, key, store and coalescing as for a visitor
+ * (ARCHITECTURE.md: a warmed page and a visited page come out of the same code).
+ *
+ * @param timeout milliseconds that one page may take
+ */
+export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPage {
+  return async (url, options) => {
+    const started = performance.now()
+    const classified = classify(toVisit(url, options), proxy.classifying)
+    if (classified.kind === 'unknown-site') return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
+    if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
+    if (!options.force) {
+      const held = await proxy.find(classified.question)
+      if (held && usability(held.page, now()) === 'fresh') {
+        return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
+      }
+    }
+    const late = AbortSignal.timeout(timeout)
+    try {
+      const fetched = await proxy.warm(classified.question, AbortSignal.any([options.signal, late]))
+      return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
+    } catch (error) {
+      if (!(error instanceof OriginError)) throw error
+      const message = late.aborted ? `no whole answer within ${timeout / 1000} s` : error.message
+      return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
+    }
+  }
+}
+
+function toVisit(url: string, { headers, signal }: FetchPageOptions): Visit {
+  const { protocol, host, pathname, search } = new URL(url)
+  return {
+    method: 'GET',
+    scheme: protocol.slice(0, -1),
+    host,
+    target: pathname + search,
+    headers: Object.entries({ ...usualHeaders, ...headers }),
+    remoteAddress: null,
+    forwardedFor: null,
+    body: null,
+    signal,
+    onInterim: () => {},
+  }
+}
+
+function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
+  const { status, obstacle } = fetched
+  const headers: readonly HeaderPair[] = fetched.kind === 'stream' ? fetched.headers : fetched.live
+  if (fetched.kind === 'stream') discard(fetched.body)
+  // A confirmed page is told by its 304.
+  if (status >= 400) return { kind: 'failed', status, error: `answered ${status}`, retryAfter: parseRetryAfter(fieldValue(headers, 'retry-after'), now), ms }
+  return obstacle === null ? { kind: 'stored', status, ms } : { kind: 'not-stored', status, ms, reason: obstacle }
+}

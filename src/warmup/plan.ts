@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { PageType } from '../pages/page.ts'
+import type { Channel, Channels } from '../proxy/channel.ts'
+import { discoverChannel, type DiscoverOptions, type DiscoveryCounts } from './discover.ts'
+import { judgePageUrl } from './page-url.ts'
+import { UrlList } from './url-list.ts'
+
+export interface PlannedChannel {
+  channel: Channel
+  sitemaps: readonly string[]
+}
+
+/** What discovery found over all channels of a run; it is kept with the run. */
+export interface RunDiscovery extends DiscoveryCounts {
+  /** Known to the cache with another type than was asked for. */
+  otherTypes: number
+  /** Milliseconds between two requests, by the id of the channel whose robots.txt asks for them. */
+  crawlDelays: Record<string, number>
+}
+
+export interface Plan {
+  discovery: RunDiscovery
+  lists: { channelId: string; urls: string[] }[]
+  /** Why nothing could be found; null where something could, or there was nothing to find. */
+  failure: string | null
+}
+
+export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isBypassed' | 'fetch' | 'limits' | 'signal'> {
+  channels: Channels
+  /** The channels that are to be warmed. */
+  chosen: readonly PlannedChannel[]
+  /** Instead of the sitemaps. Relative ones are meant below each chosen channel. */
+  urls: readonly string[] | null
+  /** Only pages of these types, as far as the cache knows; a page that it does not know stays in. Null for all. */
+  types: readonly PageType[] | null
+  typeOf: (url: string) => PageType | null
+  onProgress: (counts: { files: number; urls: number }) => void
+}
+
+/** Finds what a run has to warm. */
+export async function planRun(options: PlanOptions): Promise<Plan> {
+  const discovery: RunDiscovery = { total: 0, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 0, errors: [], otherTypes: 0, crawlDelays: {} }
+  const lists: Plan['lists'] = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery)
+  for (const list of lists) {
+    if (options.types) await keepTypes(list, options.types, options.typeOf, discovery)
+    discovery.total += list.urls.length
+  }
+  return { discovery, lists, failure: failureOf(discovery) }
+}
+
+async function discoverAll(options: PlanOptions, discovery: RunDiscovery): Promise<Plan['lists']> {
+  const lists: Plan['lists'] = []
+  let found = 0
+  for (const { channel, sitemaps } of options.chosen) {
+    const before = { files: discovery.files, urls: found }
+    const onProgress = ({ files, urls }: { files: number; urls: number }) => options.onProgress({ files: before.files + files, urls: before.urls + urls })
+    const { urls, crawlDelay, total, ...counts } = await discoverChannel({ ...options, channel, sitemaps, onProgress })
+    for (const key of ['foreign', 'refused', 'disallowed', 'duplicates', 'files'] as const) discovery[key] += counts[key]
+    discovery.errors.push(...counts.errors)
+    if (crawlDelay !== null) discovery.crawlDelays[channel.id] = crawlDelay
+    found += total
+    lists.push({ channelId: channel.id, urls: [...urls] })
+  }
+  return lists
+}
+
+/** URLs that somebody named: as strictly judged as those of a sitemap, but robots.txt is not asked. */
+function judgeGiven(options: PlanOptions, given: readonly string[], discovery: RunDiscovery): Plan['lists'] {
+  const found = new Map(options.chosen.map(({ channel }) => [channel, new UrlList()]))
+  for (const location of given) {
+    const judged = options.chosen.map(({ channel }) => ({
+      channel,
+      ...judgePageUrl(isPath(location) ? channel.url + location : location, channel, { ...options, locLength: options.limits.locLength }),
+    }))
+    const pages = judged.filter((one) => one.kind === 'page')
+    if (pages.length === 0) discovery[judged.some((one) => one.kind === 'refused') ? 'refused' : 'foreign']++
+    // All of one priority and depth: they stay in the order in which they were given.
+    for (const { channel, url } of pages) if (!found.get(channel)!.add(url, 1, 0)) discovery.duplicates++
+  }
+  return [...found].map(([channel, urls]) => ({ channelId: channel.id, urls: [...urls] }))
+}
+
+function isPath(location: string): boolean {
+  return location.startsWith('/') && !/^\/[/\\]/.test(location)
+}
+
+async function keepTypes(list: Plan['lists'][number], types: readonly PageType[], typeOf: PlanOptions['typeOf'], discovery: RunDiscovery): Promise<void> {
+  const kept: string[] = []
+  for (const [index, url] of list.urls.entries()) {
+    // Each look-up is a read of the index: others get their turn between them.
+    if (index % 500 === 499) await nextTurn()
+    const type = typeOf(url)
+    if (type === null || types.includes(type)) kept.push(url)
+    else discovery.otherTypes++
+  }
+  list.urls = kept
+}
+
+/** Discovery broke when no file could be read and something went wrong; an empty sitemap is no fault. */
+function failureOf({ files, total, errors }: RunDiscovery): string | null {
+  const [first] = errors
+  if (!first || files > 0 || total > 0) return null
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return `No sitemap could be read: ${first.url} ${first.message}${more}`
+}
