@@ -2,21 +2,51 @@ import { Readable } from 'node:stream'
 
 export type Collected = { kind: 'whole'; body: Buffer } | { kind: 'overflow'; stream: Readable }
 
+/** Bytes that all bodies may take together while they are read. */
+export class Budget {
+  #left: number
+
+  constructor(bytes: number) {
+    this.#left = bytes
+  }
+
+  take(bytes: number): boolean {
+    this.#left -= bytes
+    return this.#left >= 0
+  }
+
+  giveBack(bytes: number): void {
+    this.#left += bytes
+  }
+}
+
 /**
- * Reads a body into memory. One that grows over `limit` bytes comes back as a stream of all of it, to be passed on.
+ * Reads a body into memory. One that grows over `limit` bytes, or over what the budget has left, comes back as a stream of all of it,
+ * to be passed on.
  *
  * @throws what the stream fails with, when it breaks off
  */
-export async function collect(stream: Readable, limit: number): Promise<Collected> {
+export async function collect(stream: Readable, limit: number, budget: Budget): Promise<Collected> {
+  let taken = 0
+  const fits = (bytes: number) => {
+    taken += bytes
+    return budget.take(bytes) && taken <= limit
+  }
+  try {
+    return await readWhile(stream, fits)
+  } finally {
+    budget.giveBack(taken)
+  }
+}
+
+async function readWhile(stream: Readable, fits: (bytes: number) => boolean): Promise<Collected> {
   const chunks: Buffer[] = []
-  let size = 0
   const iterator = stream.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   for (;;) {
     const { value, done } = await iterator.next()
-    if (done === true) return { kind: 'whole', body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size) }
+    if (done === true) return { kind: 'whole', body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) }
     chunks.push(value)
-    size += value.length
-    if (size > limit) return { kind: 'overflow', stream: resumed(chunks, iterator, stream) }
+    if (!fits(value.length)) return { kind: 'overflow', stream: resumed(chunks, iterator, stream) }
   }
 }
 

@@ -4,7 +4,7 @@ import { decode, encode, isCompressible, toEncoding } from '../pages/codec.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Fence, PageStore } from '../pages/page-store.ts'
-import { collect, discard } from './body.ts'
+import { Budget, collect, discard } from './body.ts'
 import { directivesOf } from './cache-control.ts'
 import { isStrong } from './conditional.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
@@ -39,12 +39,18 @@ export interface FetchOptions extends DraftOptions {
 /** A coded body may grow to this many times the largest page; more is a bomb. */
 export const growth = 4
 
+/** So many of the largest pages may be read at once; the next ones are passed on unstored rather than kept in memory. */
+const atOnce = 16
+
 /** Asks the origin and stores what may be stored: the one way by which a page comes into the cache. */
 export class Fetcher {
   readonly #options: FetchOptions
 
+  readonly #budget: Budget
+
   constructor(options: FetchOptions) {
     this.#options = options
+    this.#budget = new Budget(options.maxPageSize * atOnce)
   }
 
   /**
@@ -116,7 +122,7 @@ export class Fetcher {
     const obstacle = storeObstacle(question, response.status, response.headers, defaultTtl) ?? partialObstacle(response.status, range)
     if (obstacle !== null) return stream(response.body, obstacle)
     if (Number(fieldValue(response.headers, 'content-length') ?? 0) > maxPageSize) return stream(response.body, 'larger than cache.maxPageSize')
-    const collected = await collect(response.body, maxPageSize)
+    const collected = await collect(response.body, maxPageSize, this.#budget)
     if (collected.kind === 'overflow') return stream(collected.stream, 'larger than cache.maxPageSize')
 
     const generationMs = performance.now() - started
