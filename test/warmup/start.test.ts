@@ -1,0 +1,181 @@
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openRecords } from '../../src/records/open.ts'
+import { readProgress } from '../../src/warmup/runs.ts'
+import { start, run } from '../helpers/cli.ts'
+import { startDaemon } from '../helpers/daemon.ts'
+import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const id = '0190c0de-0000-7000-8000-000000000001'
+const page = (title: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' }, body: `<h1>${title}</h1>` })
+let origin: Origin
+
+beforeEach(async () => {
+  origin = await startOrigin()
+})
+
+afterEach(() => origin.stop())
+
+/** The shop as it is known at a URL: an index, one gzip child, some pages. */
+function openShop(url: string, paths: readonly string[]): void {
+  origin.on('/sitemap.xml', { body: `<sitemapindex><sitemap><loc>${url}/1.xml.gz</loc></sitemap></sitemapindex>` })
+  origin.on('/1.xml.gz', { body: gzipSync(`<urlset>${paths.map((path) => `<url><loc>${path.startsWith('/') ? url + path : path}</loc></url>`).join('')}</urlset>`) })
+  for (const path of paths) if (path.startsWith('/')) origin.on(path, page(path))
+}
+
+const channels = (url: string) => [{ id, name: 'Shop', url, origin: origin.url, sitemaps: ['/sitemap.xml'] }]
+
+/** A project directory without a daemon. */
+async function project(warmup: object = { retries: 0 }): Promise<string> {
+  const directory = await tempDir()
+  await writeFile(join(directory, 'pagecache.yaml'), JSON.stringify({ salesChannels: channels('http://shop.example'), warmup }))
+  return directory
+}
+
+async function progressIn(directory: string) {
+  const data = join(directory, 'var/data/prod')
+  await mkdir(data, { recursive: true })
+  const records = await openRecords({ directory: data, now: Date.now })
+  try {
+    return await readProgress(records)
+  } finally {
+    await records.close()
+  }
+}
+
+test('what is warmed is what visitors of the daemon hit', async () => {
+  const paths = ['/a', '/a?p=2', '/b/c']
+  const daemon = await startDaemon({ config: (url) => ({ salesChannels: channels(url) }) })
+  try {
+    openShop(daemon.url, paths)
+    for (const path of paths) origin.on(path.split('?')[0]!, (request) => page(request.url))
+    const warmed = await daemon.run('warmup:start', '--wait', '--json')
+    expect(warmed.code).toBe(0)
+    const value = JSON.parse(warmed.stdout)
+    expect(value).toMatchObject({ success: true, totalUrls: 3, progressId: value.progress.id, progress: { status: 'completed', total_urls: 3, checked_urls: 3, processed_urls: 3, percentage: 100 } })
+    origin.forget()
+    for (const path of paths) {
+      const response = await fetch(daemon.url + path)
+      expect(response.headers.get('cache-status')).toContain('hit')
+      expect(await response.text()).toBe(`<h1>${path}</h1>`)
+    }
+    expect(origin.requests).toEqual([])
+    const again = JSON.parse((await daemon.run('warmup:start', '--wait', '--json')).stdout)
+    expect(again.progress).toMatchObject({ processed_urls: 3, skipped_urls: 3 })
+    const forced = JSON.parse((await daemon.run('warmup:start', '--wait', '--force', '--json')).stdout)
+    expect(forced.progress).toMatchObject({ processed_urls: 3, skipped_urls: 0 })
+  } finally {
+    await daemon.stop()
+  }
+})
+
+test('without --json: lines on stderr, a summary on stdout', async () => {
+  openShop('http://shop.example', ['/a', '/b', 'http://evil.example/', '/checkout/x'])
+  const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
+  expect(stderr).not.toContain('\u001b')
+  expect(stdout).toMatch(/URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 unreadable or with side effects\n/)
+})
+
+describe('failures', () => {
+  const paths = ['/fine', '/gone', '/private']
+
+  beforeEach(() => {
+    openShop('http://shop.example', paths)
+    origin.on('/gone', { status: 404 })
+    origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
+  })
+
+  test('are exit 1 with --wait, and each is named', async () => {
+    const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
+    expect(code).toBe(1)
+    expect(stderr).toContain('2 of 3 URLs could not be warmed')
+    expect(stdout).toContain('1 × answered 404')
+    expect(stdout).toContain('http://shop.example/private ')
+  })
+
+  test('are exit 0 with --allow-failures, and without --wait', async () => {
+    const cwd = await project()
+    const allowed = await run(['warmup:start', '--wait', '--allow-failures', '--json'], { cwd })
+    expect(allowed.code).toBe(0)
+    expect(JSON.parse(allowed.stdout).progress).toMatchObject({ processed_urls: 1, failed_urls: 2, checked_urls: 3, remaining_urls: 0, percentage: 100 })
+    const plain = await run(['warmup:start', '--json'], { cwd })
+    expect(plain.code).toBe(0)
+    expect(Object.keys(JSON.parse(plain.stdout))).toEqual(['success', 'progressId', 'totalUrls'])
+    expect(plain.stderr).toContain('works the warmup itself')
+  })
+
+  test('are exit 1 with --json too, with the value on stdout', async () => {
+    const { code, stdout } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, progress: { failed_urls: 2 } })
+  })
+})
+
+test('a discovery that breaks is a failed run: exit 1 with the reason, with or without --wait', async () => {
+  const cwd = await project()
+  for (const flags of [['--wait'], []]) {
+    const { code, stderr } = await run(['warmup:start', ...flags], { cwd })
+    expect(code).toBe(1)
+    expect(stderr).toContain('No sitemap could be read: http://shop.example/sitemap.xml answered 404')
+    expect(await progressIn(cwd)).toMatchObject({ status: 'failed', total_urls: 0, message: expect.stringContaining('answered 404') })
+  }
+})
+
+test('what the network says is escaped before it is printed', async () => {
+  openShop('http://shop.example', ['/fine'])
+  origin.on('/robots.txt', { body: 'Sitemap: http://shop.example/\u001b[31m.xml\n' })
+  const cwd = await tempDir()
+  await writeFile(join(cwd, 'pagecache.yaml'), JSON.stringify({ salesChannels: [{ ...channels('http://shop.example')[0], sitemaps: [] }] }))
+  const { stdout, stderr } = await run(['warmup:start', '--wait'], { cwd })
+  expect(stdout + stderr).not.toContain('\u001b')
+})
+
+test('--dry-run says what would be fetched, fetches no page and leaves no run', async () => {
+  openShop('http://shop.example', ['/a', '/b', 'http://evil.example/'])
+  const cwd = await project()
+  const { code, stdout } = await run(['warmup:start', '--dry-run'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toBe('2 URLs would be fetched.\n  http://shop.example/a\n  http://shop.example/b\nLeft out: 1 of other hosts or channels.\n')
+  const json = JSON.parse((await run(['warmup:start', '--dry-run', '--json'], { cwd })).stdout)
+  expect(json).toMatchObject({ success: true, progressId: null, totalUrls: 2, dryRun: true, urls: ['http://shop.example/a', 'http://shop.example/b'], discovery: { foreign: 1 } })
+  expect(origin.hits('/a')).toBe(0)
+  expect(existsSync(join(cwd, 'var/data/prod/records.sqlite')) ? await progressIn(cwd) : null).toBeNull()
+})
+
+test('an unknown sales channel is exit 3, a batch size out of range exit 2, and no channel at all nothing to do', async () => {
+  const cwd = await project()
+  expect(await run(['warmup:start', '--sales-channel', 'nope'], { cwd })).toMatchObject({ code: 3, stderr: expect.stringContaining(id) })
+  expect(await run(['warmup:start', '--batch-size', '1001'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('1 to 1000') })
+  const empty = await run(['warmup:start', '--wait', '--json'], { cwd: await tempDir() })
+  expect(empty.code).toBe(0)
+  expect(JSON.parse(empty.stdout)).toMatchObject({ totalUrls: 0, progress: { status: 'completed', percentage: 100 } })
+})
+
+test('an interrupted run finishes what is under way, is paused, and exits with 130', async () => {
+  const paths = Array.from({ length: 40 }, (_, number) => `/${number}`)
+  openShop('http://shop.example', paths)
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  for (const path of paths.slice(8)) origin.on(path, async () => (await held, page(path)))
+  const cwd = await project({ concurrency: 4 })
+  const child = start(['warmup:start', '--wait'], { cwd })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    if (stderr.includes('Finishing what is under way')) release()
+  })
+  child.stdout.resume()
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  await expect.poll(() => origin.requests.filter(({ path }) => paths.slice(8).includes(path)).length).toBe(4)
+  child.kill('SIGINT')
+  expect(await ended).toBe(130)
+  const progress = await progressIn(cwd)
+  expect(progress).toMatchObject({ status: 'paused', total_urls: 40, processed_urls: 12, checked_urls: 12, remaining_urls: 28 })
+  expect(origin.requests.filter(({ path }) => paths.includes(path))).toHaveLength(12)
+})
