@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { scratch } from '../../test/helpers/scratch.ts'
 import { onLoadCore } from './cores.ts'
 
 export interface Load {
@@ -40,10 +40,10 @@ end
 
 /** Puts wrk with one thread on a URL from the load's core. Throws when any request failed: a failure is cheap and would count as fast. */
 export async function load({ url, headers, connections, seconds }: Load): Promise<LoadResult> {
-  const directory = mkdtempSync(join(tmpdir(), 'wrk-'))
+  const directory = await scratch('wrk')
   try {
-    const file = join(directory, 'done.lua')
-    writeFileSync(file, script)
+    const file = join(directory.path, 'done.lua')
+    await writeFile(file, script)
     const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const [taskset, ...pinned] = onLoadCore
     const argv = [...pinned, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', file, ...lines, url]
@@ -57,6 +57,6 @@ export async function load({ url, headers, connections, seconds }: Load): Promis
       p99: summary.p99 / 1000,
     }
   } finally {
-    rmSync(directory, { recursive: true, force: true })
+    await directory.discard()
   }
 }

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { answers, startChild } from './child.ts'
+import { scratch } from './scratch.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
@@ -48,7 +48,8 @@ export interface Daemon {
 
 /** Starts the built `bin/run.js serve` on 127.0.0.1 and waits until `/readyz` answers 200; throws with its log where it ends before that. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
-  const projectDir = options.projectDir ?? (await mkdtemp(join(tmpdir(), 'pagecache-')))
+  const own = options.projectDir === undefined ? await scratch('pagecache') : null
+  const projectDir = options.projectDir ?? own?.path ?? ''
   const port = options.port ?? (await freePort())
   const url = `http://127.0.0.1:${port}`
   const config = typeof options.config === 'function' ? options.config(url) : (options.config ?? {})
@@ -56,15 +57,12 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ ...config, server }))
 
   const argv = [...(options.prefix ?? []), process.execPath, program, 'serve', ...(options.args ?? [])] as [string]
-  const discard = async () => {
-    if (options.projectDir === undefined) await rm(projectDir, { recursive: true, force: true, maxRetries: 5 })
-  }
   const child = await startChild(argv, {
     env: environment(projectDir, options.env),
     cwd: projectDir,
     ready: () => answers(`${url}/readyz`),
   }).catch(async (error: unknown) => {
-    await discard()
+    await own?.discard()
     throw error
   })
   return {
@@ -79,7 +77,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
     ended: child.ended,
     async stop() {
       const code = await child.stop()
-      await discard()
+      await own?.discard()
       return code
     },
   }

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { spawnSync } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { answers, startChild, type Child } from './child.ts'
 import { freePort } from './daemon.ts'
+import { scratch } from './scratch.ts'
 
 /** Another cache before the same origin, on 127.0.0.1 and with all its files in a temporary directory. */
 export interface Rival {
@@ -107,8 +107,7 @@ async function startRival(
   options: RivalOptions,
   prepare: (directory: string, port: number) => Promise<readonly string[]>,
 ): Promise<Rival> {
-  const directory = await mkdtemp(join(tmpdir(), `${name}-`))
-  const discard = () => rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  const { path: directory, discard } = await scratch(name)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   let child: Child

@@ -1,12 +1,13 @@
 import { execFile, spawnSync, type ExecFileException } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { answers, startChild, type Child } from './child.ts'
 import { freePort } from './daemon.ts'
 import { installed } from './rivals.ts'
+import { scratch } from './scratch.ts'
 import { configuration, installation, router } from './wordpress-php.ts'
 
 /** Debian's packages of WordPress keep the program here; the theme is a package of its own. */
@@ -46,12 +47,12 @@ export function missingPackages(): string[] {
  * temporary directory is written, nothing outside the machine is asked.
  */
 export async function startWordPress(publicUrl: string): Promise<WordPress> {
-  const directory = await mkdtemp(join(tmpdir(), 'wordpress-'))
+  const { path: directory, discard } = await scratch('wordpress')
   const children: Child[] = []
   const stop = async () => {
     // PHP before its database.
     for (const child of children.toReversed()) await child.stop()
-    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+    await discard()
   }
   try {
     const [socket] = await Promise.all([startDatabase(directory, children), layOut(directory, publicUrl)])
