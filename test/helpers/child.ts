@@ -70,17 +70,22 @@ export async function startChild(
     exited.abort()
     return code
   }
+  const started: Child = { pid: child.pid ?? 0, logs: () => text, gone: () => gone, ended, kill: (signal) => void child.kill(signal), stop }
+  await untilReady(started, argv.join(' '), ready, within)
+  return started
+}
+
+async function untilReady(child: Child, name: string, ready: (logs: string) => boolean | Promise<boolean>, within: number): Promise<void> {
   const deadline = performance.now() + within
-  while (!(await ready(text))) {
+  while (!(await ready(child.logs()))) {
     const late = performance.now() > deadline
-    if (!gone && !late) {
+    if (!child.gone() && !late) {
       await sleep(25)
       continue
     }
-    const code = await stop()
-    throw new Error(`${argv.join(' ')} ${late ? `was not ready within ${within / 1000} s` : `ended (${code}) before it was ready`}:\n${text}`)
+    const code = await child.stop()
+    throw new Error(`${name} ${late ? `was not ready within ${within / 1000} s` : `ended (${code}) before it was ready`}:\n${child.logs()}`)
   }
-  return { pid: child.pid ?? 0, logs: () => text, gone: () => gone, ended, kill: (signal) => void child.kill(signal), stop }
 }
 
 /** Whether an HTTP server answers this URL with the status. */
