@@ -47,6 +47,7 @@ export class App {
       return openFilesystemStore({
         directory: this.loaded.places.cacheDir,
         maxSize: this.config.cache.maxSize,
+        maxVariants: this.config.cache.maxVariants,
         now: this.now,
         onWarning: this.#onWarning,
       })

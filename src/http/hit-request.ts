@@ -24,23 +24,25 @@ const decisive = new Map<number, readonly string[]>([
   [19, ['if-unmodified-since']],
 ])
 
-const hosts = new Map<string, string | null>()
+/** Hosts as the channels know them, by scheme; remembered, since there are few. */
+const hosts = { http: new Map<string, string | null>(), https: new Map<string, string | null>() }
 
-/** A Host as the channels know it; remembered, since there are few. */
-function hostOf(text: string): string | null {
-  let host = hosts.get(text)
+function hostOf(text: string, scheme: 'http' | 'https'): string | null {
+  const known = hosts[scheme]
+  let host = known.get(text)
   if (host === undefined) {
-    host = normaliseHost(text, 'http')
-    if (hosts.size > 1000) hosts.clear()
-    hosts.set(text, host)
+    host = normaliseHost(text, scheme)
+    if (known.size > 1000) known.clear()
+    known.set(text, host)
   }
   return host
 }
 
 /** A request read from the bytes of one chunk. Fields that are seldom asked for are found again in its text. */
 class HitRequest implements HotRequest {
-  readonly scheme = 'http'
   readonly unkeyedCookies = null
+  scheme = 'http'
+  forwardedHost = ''
   host = ''
   cookie: string | null = null
   acceptEncoding: string | null = null
@@ -54,17 +56,26 @@ class HitRequest implements HotRequest {
   }
 
   field(name: string): string | null {
+    const text = this.#text
     let value: string | null = null
-    for (const line of this.#text.split('\r\n').slice(1)) {
-      const colon = line.indexOf(':')
-      if (colon !== name.length || line.slice(0, colon).toLowerCase() !== name) continue
-      value = value === null ? line.slice(colon + 1).trim() : `${value}, ${line.slice(colon + 1).trim()}`
+    for (let position = text.indexOf('\r\n') + 2; position < text.length - 2; ) {
+      const colon = text.indexOf(':', position)
+      const close = text.indexOf('\r\n', colon)
+      if (colon - position === name.length && is(text, position, colon, name)) {
+        const line = text.slice(colon + 1, close).trim()
+        value = value === null ? line : `${value}, ${line}`
+      }
+      position = close + 2
     }
     return value
   }
 }
 
-/** Null for everything that is not a plain GET by the book; `trusted`: the peer may speak for others, if it does the long way decides. */
+/**
+ * Null for everything that is not a plain GET by the book.
+ *
+ * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host are believed (as in `examine`)
+ */
 export function parseHitRequest(chunk: Buffer, trusted: boolean, mostFields: number): HotRequest | null {
   if (chunk.length > largest) return null
   const text = chunk.toString('latin1')
@@ -80,16 +91,25 @@ export function parseHitRequest(chunk: Buffer, trusted: boolean, mostFields: num
     if (!take(request, text, position, colon, close, trusted)) return null
     position = close + 2
   }
-  return request.host === '' ? null : request
+  return locate(request) ? request : null
+}
+
+/** Makes scheme and Host of a request what the channels know; false where they are none. */
+function locate(request: HitRequest): boolean {
+  if (request.scheme !== 'http' && request.scheme !== 'https') return false
+  const own = hostOf(request.host, request.scheme)
+  const host = own === null || request.forwardedHost === '' ? own : hostOf(request.forwardedHost, request.scheme)
+  if (host === null) return false
+  request.host = host
+  return true
 }
 
 /** Takes one field into the request; false where it makes the request one for the long way. */
 function take(request: HitRequest, text: string, start: number, colon: number, close: number, trusted: boolean): boolean {
   const length = colon - start
   if (length === 4 && is(text, start, colon, 'host')) {
-    const host = request.host === '' ? hostOf(text.slice(colon + 1, close).trim()) : null
-    if (host === null) return false
-    request.host = host
+    if (request.host !== '') return false
+    request.host = text.slice(colon + 1, close).trim()
     return true
   }
   if (length === 6 && is(text, start, colon, 'cookie')) {
@@ -113,7 +133,17 @@ function take(request: HitRequest, text: string, start: number, colon: number, c
     const name = text.slice(start, colon).toLowerCase()
     if (names.includes(name)) return false
   }
-  return !(trusted && length > 11 && is(text, start, start + 12, 'x-forwarded-'))
+  if (!trusted) return true
+  if (length === 17 && is(text, start, colon, 'x-forwarded-proto')) {
+    request.scheme = lastOf(text.slice(colon + 1, close)).toLowerCase()
+  }
+  if (length === 16 && is(text, start, colon, 'x-forwarded-host')) request.forwardedHost = lastOf(text.slice(colon + 1, close))
+  return true
+}
+
+/** The element that the nearest proxy has added. */
+function lastOf(list: string): string {
+  return list.slice(list.lastIndexOf(',') + 1).trim()
 }
 
 function is(text: string, start: number, end: number, name: string): boolean {

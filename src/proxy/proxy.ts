@@ -173,8 +173,9 @@ export class Proxy {
     let shared: Held | null = null
     try {
       const fetched = await this.#fetcher.fetch(question, validated, fence, signal)
-      if (fetched.obstacle !== null && question.visit.method === 'GET') this.#uncacheable.add(question.key, fetched.obstacle, now())
-      else this.#uncacheable.delete(question.key)
+      if (fetched.obstacle === null) this.#uncacheable.delete(question.key)
+      // Only what a visitor without anything of their own gets says something about the page itself.
+      else if (fetched.kind === 'stream' && isPlain(question)) this.#uncacheable.add(question.key, fetched.obstacle, now())
       if (fetched.kind === 'held' && fetched.obstacle === null && usability(fetched.held.page, now()) !== 'stale') shared = fetched.held
       if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
       return fetched
@@ -228,6 +229,10 @@ export class Proxy {
   probe(question: Question): Promise<{ status: number; obstacle: string | null }> {
     return this.#fetcher.probe(question)
   }
+}
+
+function isPlain(question: Question): boolean {
+  return question.unkeyedCookies === null && question.mayReuse && !question.odd && question.field('range') === null
 }
 
 /** Visitors with other variants of a page wait for the same fetch: most pages have no variants, and the first answer tells. */
