@@ -11,8 +11,8 @@ export interface StoredBody {
   digest: Buffer
 }
 
-/** `CROSS JOIN` holds SQLite to this order: the page first, then the one row of its type. */
-const live = 'CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch'
+/** A subquery, and rows sorted by us: a join with `stat` takes twice the time of the look-up, ORDER BY four times. */
+export const live = 'p.epoch = (SELECT s.epoch FROM stat s WHERE s.type = p.type)'
 
 /** `text` and everything that begins with it lies between `text` and this. */
 function endOfPrefix(text: string): string {
@@ -33,36 +33,34 @@ export class PageReads {
     this.#database = database
     this.#counters = counters
     this.#findQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p ${live}
-      WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? ORDER BY p.cached_at DESC, p.id DESC`)
+      SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
     this.#findByUrlQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p ${live}
-      WHERE p.url = ? AND p.epoch >= 0 ORDER BY p.cached_at DESC, p.id DESC`)
+      SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.epoch >= 0 AND ${live}`)
     this.#getBodyQuery = database.prepare(`
-      SELECT p.file, p.size, p.digest FROM page p ${live} WHERE p.id = ? AND p.key = ?`)
+      SELECT p.file, p.size, p.digest FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
     this.#hasFileQuery = database
       .prepare<[number, string], number>('SELECT 1 FROM page WHERE key_hash = ? AND file = ?')
       .pluck()
     this.#countTagsQuery = database
       .prepare<[string], number>(
         `SELECT count(DISTINCT p.id) FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
-         CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id ${live}`,
+         CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live}`,
       )
       .pluck()
     this.#countUrlsQuery = database
       .prepare<[string], number>(
         `SELECT count(DISTINCT p.id) FROM json_each(?) j
-         CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0 ${live}`,
+         CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0 AND ${live}`,
       )
       .pluck()
   }
 
   find(key: string, now: number): Page[] {
-    return this.#findQuery.all(hashKey(key).number, key, now).map(toPage)
+    return this.#findQuery.all(hashKey(key).number, key, now).map(toPage).sort(newestFirst)
   }
 
   findByUrl(url: string): Page[] {
-    return this.#findByUrlQuery.all(url).map(toPage)
+    return this.#findByUrlQuery.all(url).map(toPage).sort(newestFirst)
   }
 
   body(page: Pick<Page, 'id' | 'key'>): StoredBody | null {
@@ -106,13 +104,17 @@ export class PageReads {
   }
 }
 
+function newestFirst(one: Page, other: Page): number {
+  return other.cachedAt - one.cachedAt || other.id - one.id
+}
+
 function toQuery(filter: PageFilter): { from: string; parameters: string[]; order: string } {
   const { type, tag, urlPrefix } = filter
   const parameters: string[] = []
-  let from = `FROM page p ${live} WHERE p.epoch >= 0`
+  let from = `FROM page p WHERE p.epoch >= 0 AND ${live}`
   let order = 'p.id DESC'
   if (tag !== undefined) {
-    from = `FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id ${live} WHERE t.name = ?`
+    from = `FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id WHERE t.name = ? AND ${live}`
     order = 'l.page_id DESC'
     parameters.push(tag)
   }

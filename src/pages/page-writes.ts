@@ -1,9 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type { HitCount } from './page-store.ts'
-import { hashKey, sealOf, toMicroseconds, toPage, toRecord, variantOf, type PageRow } from './page-row.ts'
+import { hashKey, pageColumns, sealOf, toMicroseconds, toPage, toRecord, variantOf, type PageRow } from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
-import type { StoredBody } from './page-reads.ts'
+import { live, type StoredBody } from './page-reads.ts'
 
 interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us'> {
   key_hash: number
@@ -42,10 +42,9 @@ export class PageWrites {
       )
       .pluck()
     this.#getQuery = database.prepare(`
-      SELECT p.* FROM page p CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch WHERE p.id = ? AND p.key = ?`)
+      SELECT p.* FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
     this.#getVariantsQuery = database.prepare(`
-      SELECT p.* FROM page p CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch
-      WHERE p.key_hash = ? AND p.key = ? ORDER BY p.used_at, p.id`)
+      SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal
@@ -57,14 +56,13 @@ export class PageWrites {
     this.#sumQuery = database.prepare(`
       SELECT p.type, count(*) AS count, sum(p.original_size) AS originalSize, sum(p.size) AS size,
         sum(p.generation_us) AS generationUs, sum(p.hits) AS hits, sum(p.hit_us) AS hitUs
-      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value
-      CROSS JOIN stat s ON s.type = p.type AND s.epoch = p.epoch GROUP BY p.type`)
+      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${live} GROUP BY p.type`)
     this.#killQuery = database.prepare(
       'UPDATE page SET epoch = -1 WHERE epoch >= 0 AND id IN (SELECT value FROM json_each(?))',
     )
     this.#hitQuery = database.prepare(`
       UPDATE page SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
-      WHERE id = ? AND epoch = (SELECT epoch FROM stat s WHERE s.type = page.type) RETURNING type`)
+      WHERE id = ? AND epoch = (SELECT s.epoch FROM stat s WHERE s.type = page.type) RETURNING type`)
   }
 
   /**
@@ -100,7 +98,9 @@ export class PageWrites {
     const variant = variantOf(draft)
     const others: number[] = []
     const doomed: number[] = []
-    for (const row of this.#getVariantsQuery.all(keyHash, draft.key)) {
+    const rows = this.#getVariantsQuery.all(keyHash, draft.key)
+    rows.sort((one, another) => one.used_at - another.used_at || one.id - another.id)
+    for (const row of rows) {
       if (variantOf(toPage(row)) === variant) doomed.push(row.id)
       else others.push(row.id)
     }

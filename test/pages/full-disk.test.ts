@@ -82,10 +82,8 @@ function withoutSmallDisks(): void {
   })
 }
 
-const [title, tests] = canMount
-  ? ['a disk without room', onSmallDisks]
-  : ['a disk without room: NOT TESTED HERE, this user may not mount a small file system', withoutSmallDisks]
+const tests = canMount ? onSmallDisks : withoutSmallDisks
 
-describe(title, () => {
+describe(`a disk without room${canMount ? '' : ': NOT TESTED HERE, this user may not mount a small file system'}`, () => {
   tests()
 })

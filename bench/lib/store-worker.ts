@@ -1,0 +1,125 @@
+/** Run by `bench/store.ts`: fills a page store, or measures one that was filled. */
+import { hash } from 'node:crypto'
+import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
+import { openPages } from '../../src/pages/clear.ts'
+import { pageTypes, type PageDraft } from '../../src/pages/page.ts'
+import { hashKey } from '../../src/pages/page-row.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import { median } from './statistics.ts'
+
+export interface Measured {
+  pages: number
+  fillSeconds: number
+  rssMegabytes: number
+  openMilliseconds: number
+  findMicroseconds: number
+  pollMicroseconds: number
+  countersMicroseconds: number
+  putMicroseconds: number
+  purgeMilliseconds: number
+  clearTypeMilliseconds: number
+  clearMilliseconds: number
+}
+
+const body = Buffer.from('<!doctype html><title>A page of the bench</title>'.repeat(4))
+const [part, directory, count] = process.argv.slice(2) as [string, string, string]
+const pages = Number(count)
+
+process.send!(part === 'fill' ? fill() : await measure())
+process.disconnect()
+
+function draft(n: number): PageDraft {
+  const now = Date.now()
+  const url = `http://shop.example/detail/${hash('sha1', String(n), 'hex')}`
+  return {
+    ...{ key: `c1 GET ${url} sw-currency=EUR`, url, channelId: 'c1', type: pageTypes[n % 5]!, status: 200 },
+    tags: [`product-${n}`, `category-${n % 1_000}`, `percent-${n % 100}`],
+    headers: [['content-type', 'text/html; charset=UTF-8'], ['etag', `"${n}"`], ['cache-control', 'public, s-maxage=7200']],
+    ...{ vary: {}, states: ['logged-in', 'cart-filled'], cachedAt: now, initialAge: 0, lifetime: 7_200 },
+    ...{ staleWhileRevalidate: 0, staleIfError: 0, staleAllowed: true, noCache: false, range: null, encoding: 'identity' },
+    ...{ staleAt: now + 7_200_000, deleteAt: now + 86_400_000, originalSize: body.length, generationMs: 80 },
+  }
+}
+
+/** File systems bound the names that one file may have; ext4 at 65,000. */
+const namesPerFile = 50_000
+
+/** Through the store's own statements, many pages to a transaction; the bodies are names of a few files, which saves minutes. */
+function fill(): Partial<Measured> {
+  const started = performance.now()
+  const places = placesIn(directory)
+  const index = openPages(places, console.warn)
+  const digest = hash('sha256', body, 'buffer')
+  for (let shard = 0; shard < 256; shard += 1) {
+    mkdirSync(join(places.bodies, shard.toString(16).padStart(2, '0')), { mode: 0o700 })
+  }
+  let source = ''
+  for (let first = 0; first < pages; first += 5_000) {
+    index.write(() => {
+      for (let n = first; n < Math.min(pages, first + 5_000); n += 1) {
+        const page = draft(n)
+        const { name } = hashKey(page.key)
+        const file = `${name.slice(0, 2)}/${name}.00000000`
+        const path = join(places.bodies, file)
+        if (n % namesPerFile === 0) writeFileSync((source = path), body, { mode: 0o600 })
+        else linkSync(source, path)
+        index.writes.insert(page, { file, size: body.length, digest }, 64, page.cachedAt)
+      }
+    })
+  }
+  index.close()
+  return { pages, fillSeconds: (performance.now() - started) / 1_000 }
+}
+
+async function measure(): Promise<Partial<Measured>> {
+  const opened = performance.now()
+  const store = await openFilesystemStore({ directory, maxSize: null, now: Date.now, onWarning: console.warn })
+  const openMilliseconds = performance.now() - opened
+  const keys = Array.from({ length: 20_000 }, (_, n) => draft((n * 7_919) % pages).key)
+  const findMicroseconds = each(keys, (key) => store.find(key))
+  const countersMicroseconds = each(keys, () => store.counters())
+  const pollMicroseconds = each(keys, () => store.poll())
+  globalThis.gc!()
+  const rssMegabytes = process.memoryUsage.rss() / 2 ** 20
+  const putMicroseconds = await storeSome(store)
+  const purgeMilliseconds = await timed(() => store.remove({ kind: 'tags', tags: ['percent-7'] }))
+  const clearTypeMilliseconds = await timed(() => store.remove({ kind: 'type', type: 'cms' }))
+  const clearMilliseconds = await timed(() => store.remove({ kind: 'all' }))
+  await store.close()
+  return {
+    ...{ openMilliseconds, findMicroseconds, countersMicroseconds, pollMicroseconds, rssMegabytes },
+    ...{ putMicroseconds, purgeMilliseconds, clearTypeMilliseconds, clearMilliseconds },
+  }
+}
+
+/** The median of rounds of a thousand, per call. */
+function each(keys: readonly string[], work: (key: string) => unknown): number {
+  const rounds: number[] = []
+  for (let first = 0; first < keys.length; first += 1_000) {
+    const started = performance.now()
+    for (const key of keys.slice(first, first + 1_000)) work(key)
+    rounds.push(performance.now() - started)
+  }
+  return median(rounds)
+}
+
+/** Sixteen at a time, as a warmup would. */
+async function storeSome(store: Awaited<ReturnType<typeof openFilesystemStore>>): Promise<number> {
+  const many = 2_000
+  const milliseconds = await timed(async () => {
+    let next = pages
+    const work = async () => {
+      while (next < pages + many) await store.put(draft((next += 1)), body, store.fence())
+    }
+    await Promise.all(Array.from({ length: 16 }, work))
+  })
+  return (milliseconds * 1_000) / many
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return performance.now() - started
+}

@@ -1,0 +1,80 @@
+/**
+ * The claim: a million pages cost hardly more than ten thousand.
+ *
+ *   npx node bench/store.ts [--small 10000] [--big 1000000] [--json]
+ *
+ * For each size a store is filled in a process of its own (small bodies, three tags a page), reopened and measured:
+ * memory of a process that has it open, look-up, statistics, a purge of 1 % by tag, clear-by-type, clear. Medians
+ * where a thing can be done more than once. Growth is the big store's number over the small one's.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Measured } from './lib/store-worker.ts'
+
+const { values } = parseArgs({
+  options: {
+    small: { type: 'string', default: '10000' },
+    big: { type: 'string', default: '1000000' },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+const lines: readonly (readonly [name: keyof Measured, title: string])[] = [
+  ['fillSeconds', 'filling, s'],
+  ['rssMegabytes', 'memory of the process, MB'],
+  ['openMilliseconds', 'opening, ms'],
+  ['findMicroseconds', 'look-up, µs'],
+  ['pollMicroseconds', 'poll, µs'],
+  ['countersMicroseconds', 'statistics, µs'],
+  ['putMicroseconds', 'storing a page, µs'],
+  ['purgeMilliseconds', 'purge of 1 % by tag, ms'],
+  ['clearTypeMilliseconds', 'clear by type (a fifth), ms'],
+  ['clearMilliseconds', 'clear, ms'],
+]
+
+const small = await measure(Number(values.small))
+const big = await measure(Number(values.big))
+if (values.json) console.log(JSON.stringify({ small, big, growth: growthOf(small, big) }))
+else print()
+
+async function measure(pages: number): Promise<Measured> {
+  const directory = await mkdtemp(join(tmpdir(), 'pagecache-bench-'))
+  try {
+    const filled = await run('fill', directory, pages)
+    const looked = await run('measure', directory, pages)
+    return { ...looked, ...filled } as Measured
+  } finally {
+    // What the store deletes in the background may still be at work in here.
+    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 })
+  }
+}
+
+/** In a process of its own, so that what filling leaves behind in memory is not measured. */
+async function run(part: 'fill' | 'measure', directory: string, pages: number): Promise<Partial<Measured>> {
+  const script = new URL('lib/store-worker.ts', import.meta.url)
+  const child = fork(script, [part, directory, String(pages)], { execArgv: ['--expose-gc'] })
+  const answered = once(child, 'message')
+  const failed = once(child, 'exit').then(([code]) => {
+    if (code !== 0) throw new Error(`${part} of ${pages} pages failed`)
+  })
+  const [value] = (await Promise.race([answered, failed.then(() => answered)])) as [Partial<Measured>]
+  await failed
+  return value
+}
+
+function growthOf(from: Measured, to: Measured): Record<string, number> {
+  return Object.fromEntries(lines.map(([name]) => [name, to[name] / from[name]]))
+}
+
+function print(): void {
+  const growth = growthOf(small, big)
+  const columns = (cells: readonly string[]) => cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(12))).join('')
+  console.log(columns(['', `${small.pages}`, `${big.pages}`, 'growth']))
+  for (const [name, title] of lines) {
+    console.log(columns([title, small[name].toFixed(1), big[name].toFixed(1), growth[name]!.toFixed(1)]))
+  }
+}
