@@ -20,8 +20,8 @@ export default class Serve extends BaseCommand {
   async run() {
     const { flags } = await this.parse(Serve)
     this.configValues = [
-      ...(flags.host === undefined ? [] : [{ path: ['server', 'host'] as const, value: flags.host, flag: '--host' }]),
-      ...(flags.port === undefined ? [] : [{ path: ['server', 'port'] as const, value: flags.port, flag: '--port' }]),
+      ...(flags.host === undefined ? [] : [{ path: ['server', 'host'] as const, value: flags.host, flag: 'host' }]),
+      ...(flags.port === undefined ? [] : [{ path: ['server', 'port'] as const, value: flags.port, flag: 'port' }]),
     ]
     return this.withApp(async (app) => {
       const { startDaemon } = await import('#src/http/daemon.ts')

@@ -1,5 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { dryRunFlag } from '#src/cli/flags.ts'
+import { plural } from '#src/lib/plural.ts'
 import { clearApplicationCache } from '#src/operations/cache.ts'
 
 export default class CacheClear extends BaseCommand {
@@ -14,8 +15,8 @@ export default class CacheClear extends BaseCommand {
   async run() {
     const { flags } = await this.parse(CacheClear)
     return this.perform(clearApplicationCache, { dryRun: flags['dry-run'] }, (value, output) => {
-      if (value.dryRun) output.line(`${value.wouldDelete} files would be removed from ${value.directory}.`)
-      else output.line(`${value.filesDeleted} files removed.`)
+      if (value.dryRun) output.line(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
+      else output.line(`${plural(value.filesDeleted, 'file')} removed.`)
     })
   }
 }

@@ -34,15 +34,24 @@ function isParserError(error: unknown): error is ParserError {
 }
 
 function toUsageFailure(error: ParserError): Failure {
+  // What was given to a flag that there is not may be a secret meant for another program.
+  const message = error.flags ? `There is no flag ${error.flags.map(withoutValue).join(', ')}.` : parserMessage(error)
+  return { message, code: 'USAGE', hint: suggestion(error) ?? 'See --help.', exit: error.oclif?.exit ?? 2, stack: null }
+}
+
+function withoutValue(flag: string): string {
+  return flag.split('=')[0] ?? flag
+}
+
+function parserMessage(error: ParserError): string {
   const [text = '', ...rest] = error.message.replaceAll('\t', '').split('\n').map((line) => line.trim())
   const details = rest.filter((line) => line !== '' && line !== 'See more help with --help')
-  const message = [text.replace(/:$/, details.length > 0 ? ':' : ''), ...details].join('\n  ')
-  return { message, code: 'USAGE', hint: suggestion(error) ?? 'See --help.', exit: error.oclif?.exit ?? 2, stack: null }
+  return [text.replace(/:$/, details.length > 0 ? ':' : ''), ...details].join('\n  ')
 }
 
 function suggestion(error: ParserError): string | null {
   const known = Object.keys(error.parse?.input?.flags ?? {}).map((name) => `--${name}`)
-  const flag = error.flags?.map((name) => closest(name.split('=')[0] ?? name, known)).find((guess) => guess !== null)
+  const flag = error.flags?.map((name) => closest(withoutValue(name), known)).find((guess) => guess !== null)
   if (flag) return `Did you mean ${flag}?`
   const choice = /^Expected (?:--[^=\s]+=)?(.*) to be one of: (.*)$/m.exec(error.message)
   const value = choice && closest(choice[1] ?? '', (choice[2] ?? '').split(', '))

@@ -1,3 +1,4 @@
+import { plural } from '../lib/plural.ts'
 import type { Cleared } from '../operations/cache.ts'
 import type { Output } from './output.ts'
 
@@ -5,10 +6,10 @@ import type { Output } from './output.ts'
 export async function presentCleared(value: Cleared, output: Output): Promise<void> {
   const { wouldDelete, pages = [] } = value
   if (wouldDelete === undefined) {
-    output.line(`${value.filesDeleted} files removed.`)
+    output.line(`${plural(value.filesDeleted, 'file')} removed.`)
     return
   }
-  output.line(`${wouldDelete} files would be removed.`)
+  output.line(`${plural(wouldDelete, 'file')} would be removed.`)
   if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
   if (pages.length < wouldDelete) output.line(`... and ${wouldDelete - pages.length} more.`)
 }

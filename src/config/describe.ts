@@ -12,7 +12,7 @@ export interface DescribedValue {
 }
 
 /** Every value of a loaded configuration, in the order of the schema, with secrets masked. */
-export function describeConfig(loaded: LoadedConfig): DescribedValue[] {
+export function describeConfig(loaded: Pick<LoadedConfig, 'config' | 'sourceOf'>): DescribedValue[] {
   return leaves(loaded.config).map(({ path, value }) => ({
     key: writeKeyPath(path),
     value: mask(path, writeValue(path, value)),

@@ -37,8 +37,8 @@ cache:
   # maxPageSize: 16MB
   # Variants of one URL that are kept.
   # maxVariants: 64
-  # Lifetime of responses that say nothing about it (0: the heuristics of RFC 9111).
-  # defaultTtl: 0
+  # Lifetime of responses that say nothing about it (0s: the heuristics of RFC 9111).
+  # defaultTtl: 0s
   # Which pages are products, categories, cms, listings, buybox, before the built-in rules:
   # types:
   #   - { type: products, path: "/p/*" }
@@ -54,8 +54,8 @@ cache:
 # How long the shop may take before a visitor gets an error or a stale page.
 origin:
   # connectTimeout: 5s
-  # headersTimeout: 60s
-  # idleTimeout: 60s
+  # headersTimeout: 1m
+  # idleTimeout: 1m
   # totalTimeout: 5m
 
 warmup:

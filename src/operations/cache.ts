@@ -146,6 +146,27 @@ export const listPages = defineOperation({
   },
 })
 
+export const inspectPage = defineOperation({
+  name: 'cache.inspect',
+  summary: 'What the cache holds for one URL, or why it holds nothing',
+  input: z.object({ url: text('expected a URL') }),
+  output: z.object({
+    success,
+    url: described(z.string(), 'in its canonical form'),
+    cached: z.boolean(),
+    reason: z.string(),
+    pages: z.array(pageView),
+    explanation: described(z.array(z.string()), 'what led to the reason, a sentence each'),
+  }),
+  http: { method: 'GET', path: '/pages/inspect' },
+  async run({ app, signal }, { url }) {
+    const { inspectUrl } = await import('../proxy/inspect.ts')
+    const { proxy } = await app.proxy()
+    const inspection = await inspectUrl(proxy, await app.pages(), url, app.now(), signal)
+    return { ...succeeded, ...inspection, pages: inspection.pages.map((page) => toPageView(page, app.now())) }
+  },
+})
+
 /** How many pages a dry run names; the number of all of them stands beside it. */
 const dryRunSample = 50
 

@@ -1,5 +1,6 @@
 import { processVariables } from '../../config/environment.ts'
 import { unknownVariables } from '../../config/keys.ts'
+import { plural } from '../../lib/plural.ts'
 import { failed, passed, warned, type Check } from './finding.ts'
 
 /** Each visitor in flight holds a socket to him, often one to the origin, and a file. */
@@ -10,7 +11,7 @@ export const checkNode: Check = async () => [passed('node', `Node ${process.vers
 export const checkConfiguration: Check = async (app) => {
   const { fault, file, config } = app.loaded
   if (fault) return [failed('configuration', fault.message, fault.hint ?? 'Correct the configuration.')]
-  if (config.salesChannels.length > 0) return [passed('configuration', `${file ?? 'environment variables'}: ${config.salesChannels.length} sales channels`)]
+  if (config.salesChannels.length > 0) return [passed('configuration', `${file ?? 'environment variables'}: ${plural(config.salesChannels.length, 'sales channel')}`)]
   const remedy = 'Write one with pagecache init, or start with pagecache serve --origin URL.'
   return [warned('configuration', file ? 'No sales channel is configured.' : 'There is no configuration file.', remedy)]
 }

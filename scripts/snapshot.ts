@@ -1,0 +1,20 @@
+/**
+ * Writes down the stable surface: what test/contract compares with, and docs/commands.md. A difference in review is
+ * a change that users notice.
+ *
+ *     npm run snapshot
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { commandReference } from './command-reference.ts'
+import { commandSurface, configurationSurface, type Manifest } from './surface.ts'
+
+const root = new URL('../', import.meta.url)
+const manifest = JSON.parse(readFileSync(new URL('oclif.manifest.json', root), 'utf8')) as Manifest
+
+function write(file: string, text: string): void {
+  writeFileSync(new URL(file, root), text)
+}
+
+write('test/contract/commands.json', `${JSON.stringify(commandSurface(manifest), null, 2)}\n`)
+write('test/contract/configuration.json', `${JSON.stringify(configurationSurface(), null, 2)}\n`)
+write('docs/commands.md', commandReference(manifest))

@@ -1,0 +1,74 @@
+import { parse } from 'zod/mini'
+import { describeConfig } from '../src/config/describe.ts'
+import { variablePaths } from '../src/config/keys.ts'
+import { configSchema } from '../src/config/schema.ts'
+
+interface ManifestFlag {
+  type: 'boolean' | 'option'
+  summary?: string
+  description?: string
+  default?: unknown
+  options?: string[]
+  required?: boolean
+  multiple?: boolean
+  char?: string
+  env?: string
+  helpValue?: string
+  helpGroup?: string
+}
+
+interface ManifestArgument {
+  description?: string
+  default?: unknown
+  options?: string[]
+  required?: boolean
+}
+
+/** What is used of oclif.manifest.json. */
+export interface Manifest {
+  commands: Record<
+    string,
+    {
+      summary?: string
+      description?: string
+      examples?: { description: string; command: string }[]
+      exitCodes?: number[]
+      flags: Record<string, ManifestFlag>
+      args: Record<string, ManifestArgument>
+    }
+  >
+}
+
+/** What scripts can rely on of each command. Texts are not in it: prose may change. */
+export function commandSurface(manifest: Manifest): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(manifest.commands).map(([id, { flags, args, exitCodes }]) => [
+      id,
+      { args: pick(args, ['required', 'options', 'default']), flags: pick(flags, flagProperties), exitCodes },
+    ]),
+  )
+}
+
+const flagProperties = ['type', 'char', 'env', 'required', 'multiple', 'options', 'default'] as const
+
+/** Every key of the configuration with its default, and the environment variable that sets it. */
+export function configurationSurface(): Record<string, { default: unknown; variable: string | null }> {
+  const config = parse(configSchema, {})
+  const loaded = { config, sourceOf: () => ({ kind: 'default' as const }) }
+  const variables = new Map([...variablePaths()].map(([name, path]) => [path.join('.'), name]))
+  return Object.fromEntries(
+    describeConfig(loaded).map(({ key, value }) => [key, { default: value, variable: variables.get(key) ?? null }]),
+  )
+}
+
+/** The named properties of each entry, in one order whatever the order of the source; what is not set is left out. */
+function pick<T extends object>(entries: Record<string, T>, names: readonly (keyof T)[]): Record<string, Partial<T>> {
+  return Object.fromEntries(
+    Object.entries(entries)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, entry]) => {
+        const set = names.filter((name) => entry[name] !== undefined && entry[name] !== false)
+        return [key, Object.fromEntries(set.map((name) => [name, entry[name]])) as Partial<T>]
+      }),
+  )
+}

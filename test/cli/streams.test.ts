@@ -1,0 +1,100 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { Script } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { run, start } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+
+describe('standard output', () => {
+  it('holds exactly the value with --json', async () => {
+    const cwd = await tempDir()
+    for (const command of ['cache:stats', 'cache:list', 'vendor:cache:clear', 'cache:clear', 'config:show', 'doctor']) {
+      const { code, stdout } = await run([command, '--json'], { cwd })
+      expect(JSON.parse(stdout), command).toBeTypeOf('object')
+      expect(code, command).toBe(0)
+    }
+  })
+
+  it('has rows with tabs and no borders in a pipe', async () => {
+    const { stdout } = await run(['cache:stats'], { cwd: await tempDir() })
+    expect(stdout).toContain('pages: 0\n')
+    expect(stdout).toContain('type\tpages\tsaved\tgeneration time\thit time\nproducts\t0\t0 B\t0 s\t0 s\n')
+    expect(stdout).not.toMatch(/[│┌]/)
+  })
+
+  it('may be closed by a reader that has enough', async () => {
+    const child = start(['--help'])
+    child.stdout.once('data', () => child.stdout.destroy())
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    const [code] = (await once(child, 'close')) as [number]
+    expect(stderr).toBe('')
+    expect(code).toBe(0)
+  })
+
+  it('may be closed before anything is written', async () => {
+    const shell = `set -o pipefail; '${process.execPath}' '${bin}' config:show | true`
+    const { status, stderr } = spawnSync('bash', ['-c', shell], { cwd: await tempDir(), encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(status).toBe(0)
+  })
+})
+
+describe('colour', () => {
+  const red = '\u001b[31m'
+
+  /** Runs under a terminal that `script` makes; its output is what the terminal got. */
+  async function onTerminal(args: string, env: Record<string, string> = {}): Promise<string> {
+    const { PATH = '' } = process.env
+    const child = spawn('script', ['-qec', `'${process.execPath}' '${bin}' ${args}`, '/dev/null'], {
+      cwd: await tempDir(),
+      env: { PATH, TERM: 'xterm-256color', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await once(child, 'close')
+    return output
+  }
+
+  it('marks an error at a terminal', async () => {
+    expect(await onTerminal('cache:stat')).toContain(`${red}Error:`)
+  })
+
+  it.each([
+    ['--no-color', 'cache:stat --no-color', {}],
+    ['NO_COLOR', 'cache:stat', { NO_COLOR: '1' }],
+    ['TERM=dumb', 'cache:stat', { TERM: 'dumb' }],
+  ])('is left out with %s', async (_, args, env: Record<string, string>) => {
+    const output = await onTerminal(args, env)
+    expect(output).toContain('Error: There is no command')
+    expect(output).not.toContain('\u001b')
+  })
+
+  it('is left out in a pipe', async () => {
+    const { stderr } = await run(['cache:stat'])
+    expect(stderr).not.toContain('\u001b')
+  })
+
+  it('comes with tables that have borders at a terminal', async () => {
+    expect(await onTerminal('cache:stats')).toContain('│ products')
+  })
+})
+
+describe('bin/run.js', () => {
+  it('can be read by an old Node, which it refuses in one sentence', async () => {
+    const source = (await readFile(bin, 'utf8')).replace(/^#!.*/, '')
+    // `import.meta` and dynamic import are the newest syntax in it, of Node 12 or earlier as expressions in a module.
+    const newer = /\?\?|\?\.|\|\|=|&&=|#\w+ =|^await /m
+    expect(source.replaceAll(/\/\/.*|'[^']*'/g, '')).not.toMatch(newer)
+    const asOld = source.replace('process.versions.node', "'20.19.0'").replace('process.version}', "'v20.19.0'}").replaceAll('import.meta', '({})')
+    const child = spawnSync(process.execPath, ['--input-type=module', '--eval', asOld], { encoding: 'utf8' })
+    expect(() => new Script(`(async () => {${asOld}})`)).not.toThrow()
+    expect(child.stderr).toBe('pagecache needs Node 22.19 or later; this is v20.19.0.\n')
+    expect(child.status).toBe(2)
+  })
+})

@@ -1,0 +1,219 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { configurationSurface } from '../../scripts/surface.ts'
+import { describeConfig } from '../../src/config/describe.ts'
+import { loadConfig, type ConfigFlags } from '../../src/config/load.ts'
+import { configTemplate } from '../../src/config/template.ts'
+import { PagecacheError } from '../../src/errors.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+/** Loads the configuration of a project directory whose pagecache.yaml has this text. */
+async function load(yaml: string | null, options: { flags?: ConfigFlags; variables?: Record<string, string> } = {}) {
+  const cwd = await tempDir()
+  if (yaml !== null) await writeFile(join(cwd, 'pagecache.yaml'), yaml)
+  return loadConfig(options.flags ?? {}, { cwd, variables: options.variables ?? {} })
+}
+
+/** The message of the fault that loading ends with. */
+async function fault(...given: Parameters<typeof load>): Promise<string> {
+  const error: unknown = await load(...given).catch((thrown: unknown) => thrown)
+  if (!(error instanceof PagecacheError)) throw new Error(`no fault was found: ${String(error)}`)
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID', exit: 2 })
+  return error.message
+}
+
+const channel = '{ id: 0190c0de-0000-7000-8000-000000000001, name: Shop, url: http://shop.example, origin: "http://127.0.0.1:8000" }'
+
+describe('defaults', () => {
+  it('are there without a file, in milliseconds and bytes', async () => {
+    const { config, environment, file } = await load(null)
+    expect(environment).toBe('prod')
+    expect(file).toBeNull()
+    expect(config).toMatchObject({
+      server: { host: '127.0.0.1', port: 8080, processes: 1 },
+      salesChannels: [],
+      purgers: ['127.0.0.0/8', '::1'],
+      cache: { memory: 128 * 1024 ** 2, maxSize: null, maxPageSize: 16 * 1024 ** 2, maxVariants: 64, defaultTtl: 0 },
+      origin: { connectTimeout: 5000, headersTimeout: 60_000, idleTimeout: 60_000, totalTimeout: 300_000 },
+      warmup: { concurrency: 4, requestsPerSecond: null, timeout: 30_000, retries: 3 },
+    })
+  })
+
+  it.each(['', '# nothing\n', 'server:\n  # port: 1\nsalesChannels:\n  # none\n'])('are there with a file that says nothing: %j', async (yaml) => {
+    expect((await load(yaml)).config).toEqual((await load(null)).config)
+  })
+
+  it('are all shown in the file that init writes', () => {
+    const template = configTemplate(null)
+    for (const [key, { default: initial, variable }] of Object.entries(configurationSurface())) {
+      const name = key.split('.').at(-1) ?? key
+      expect(template).toContain(variable === null ? `${name}:` : `# ${name}: ${String(initial)}\n`)
+    }
+  })
+})
+
+describe('precedence', () => {
+  const yaml = 'server:\n  host: 127.0.0.2\n  port: 1001\n  processes: 3\n'
+  const variables = { PAGECACHE_SERVER_PORT: '1002', PAGECACHE_SERVER_PROCESSES: '4' }
+
+  it('is flag, variable, file, default, and each value says which', async () => {
+    const values = [{ path: ['server', 'port'] as const, value: 1003, flag: 'port' }]
+    const loaded = await load(yaml, { variables, flags: { values } })
+    const described = Object.fromEntries(describeConfig(loaded).map(({ key, value, source }) => [key, `${String(value)} ${source}`]))
+    expect(described).toMatchObject({
+      'server.port': '1003 --port',
+      'server.processes': '4 PAGECACHE_SERVER_PROCESSES',
+      'server.host': '127.0.0.2 pagecache.yaml:2',
+      'cache.compression': 'true default',
+    })
+  })
+
+  it('reads numbers, booleans, null, sizes and durations from variables', async () => {
+    const { config } = await load('cache: { maxSize: 1GB }', {
+      variables: { PAGECACHE_CACHE_MEMORY: '1MB', PAGECACHE_CACHE_COMPRESSION: 'false', PAGECACHE_CACHE_MAX_SIZE: 'null', PAGECACHE_ORIGIN_TOTAL_TIMEOUT: '90', PAGECACHE_CACHE_DEFAULT_TTL: '5m' },
+    })
+    expect(config.cache).toMatchObject({ memory: 1024 ** 2, compression: false, maxSize: null, defaultTtl: 300_000 })
+    expect(config.origin.totalTimeout).toBe(90_000)
+  })
+
+  it('ignores variables that are empty, and those of others', async () => {
+    const { config } = await load(null, { variables: { PAGECACHE_SERVER_PORT: '', PAGECACHE_PORT_80_TCP: 'tcp://10.0.0.1' } })
+    expect(config.server.port).toBe(8080)
+  })
+})
+
+describe('environment and places', () => {
+  it.each([
+    [{ flags: { env: 'dev' }, variables: { PAGECACHE_ENV: 'b', APP_ENV: 'c' } }, 'dev'],
+    [{ variables: { PAGECACHE_ENV: 'staging', APP_ENV: 'c' } }, 'staging'],
+    [{ variables: { APP_ENV: 'test' } }, 'test'],
+  ])('%j is the environment %s', async (given, environment) => {
+    const loaded = await load(null, given)
+    expect(loaded.environment).toBe(environment)
+    expect(loaded.places.cacheDir).toBe(join(loaded.places.projectDir, 'var/cache', environment))
+    expect(loaded.places.dataDir).toBe(join(loaded.places.projectDir, 'var/data', environment))
+  })
+
+  it.each(['../../etc', '..', '.', 'a/b', 'a\u0000b', '', ' ', '-x', 'a'.repeat(65)])('%j is no name of an environment', async (env) => {
+    expect(await fault(null, { flags: { env } })).toContain('is no name of an environment')
+  })
+
+  it('takes the project directory and the file from variables', async () => {
+    const projectDir = await tempDir()
+    await mkdir(join(projectDir, 'etc'))
+    await writeFile(join(projectDir, 'etc/other.yaml'), 'server: { port: 9 }')
+    const variables = { PAGECACHE_PROJECT_DIR: projectDir, PAGECACHE_CONFIG: join(projectDir, 'etc/other.yaml') }
+    const loaded = await load(null, { variables })
+    expect(loaded.places.projectDir).toBe(projectDir)
+    expect(loaded.config.server.port).toBe(9)
+    expect(loaded.sourceOf(['server', 'port'])).toEqual({ kind: 'file', file: 'etc/other.yaml', line: 1 })
+  })
+
+  it('refuses a file or a directory that was named and is not there', async () => {
+    expect(await fault(null, { flags: { config: 'nowhere.yaml' } })).toContain('There is no configuration file')
+    expect(await fault(null, { flags: { projectDir: 'nowhere' } })).toContain('There is no project directory')
+  })
+})
+
+describe('faults', () => {
+  it('are all listed, with key, place, value and what would be right', async () => {
+    const message = await fault(
+      'server:\n  port: 99999\n  hosst: a\ncache: { memory: much }\nsalesChannels:\n  - { id: 1, url: "ftp://x", origin: "http://a/b" }\nwarmup: 5\n',
+      { variables: { PAGECACHE_SERVER_PROCESSES: 'many' } },
+    )
+    expect(message.split('\n')).toEqual([
+      'The configuration has 8 faults:',
+      '  server.port (pagecache.yaml:2): 99999 is not valid; expected a whole number from 0 to 65535',
+      '  server.processes (PAGECACHE_SERVER_PROCESSES): "many" is not valid; expected a whole number from 1 to 64',
+      '  server.hosst (pagecache.yaml:3): unknown key; did you mean host?',
+      expect.stringContaining('  salesChannels[0].id (pagecache.yaml:6): 1 is not valid; expected a UUID'),
+      expect.stringContaining('  salesChannels[0].url (pagecache.yaml:6): "ftp://x" is not valid; expected a URL'),
+      expect.stringContaining('  salesChannels[0].origin (pagecache.yaml:6): "http://a/b" is not valid; expected a URL'),
+      '  cache.memory (pagecache.yaml:4): "much" is not valid; expected a size such as 128MB, or a number of bytes',
+      '  warmup (pagecache.yaml:7): 5 is not valid; expected a group of keys and values',
+    ])
+  })
+
+  it('name the channel in which a key is missing', async () => {
+    const message = await fault('salesChannels:\n  - id: 0190c0de-0000-7000-8000-000000000001\n    url: http://a\n')
+    expect(message).toContain('salesChannels[0].origin (pagecache.yaml:2): is missing; expected a URL')
+  })
+
+  it.each([
+    ['two channels with one id', `salesChannels: [${channel}, ${channel.replace('shop.example', 'b.example')}]`, 'salesChannels[1].id'],
+    ['two channels with one URL', `salesChannels: [${channel}, ${channel.replace('000001', '000002').replace('shop.example', 'SHOP.example/')}]`, 'salesChannels[1].url'],
+    ['two reverse proxies with one name', 'reverseProxies: [{ name: a, type: varnish, url: "http://a" }, { name: a, type: varnish, url: "http://b" }]', 'reverseProxies[1].name'],
+  ])('%s', async (_, yaml, key) => {
+    expect(await fault(yaml)).toMatch(new RegExp(`${RegExp.escape(key)} \\(pagecache.yaml:1\\): .* is already .*each needs its own`))
+  })
+
+  it.each([
+    ['trustedProxies: [10.0.0.0/33]', 'trustedProxies[0]'],
+    ['purgers: [localhost]', 'purgers[0]'],
+    ['cache: { types: [{ type: products, tag: a, path: /b }] }', 'cache.types[0]'],
+    ['cache: { types: [{ type: prodct, tag: a }] }', 'cache.types[0].type'],
+    ['cache: { bypass: { paths: [checkout] } }', 'cache.bypass.paths[0]'],
+    ['cache: { memory: -1 }', 'cache.memory'],
+    ['cache: { memory: 1e400 }', 'cache.memory'],
+    ['cache: { maxSize: 0 }', 'cache.maxSize'],
+    ['origin: { connectTimeout: 0 }', 'origin.connectTimeout'],
+    ['origin: { connectTimeout: 5 minutes }', 'origin.connectTimeout'],
+    ['server: { port: "8080" }', 'server.port'],
+    ['server: { port: 80.5 }', 'server.port'],
+    ['warmup: { variants: [{ cookies: { "a b": c } }] }', 'warmup.variants[0].cookies."a b"'],
+    ['stages: { customerHeader: "X Y" }', 'stages.customerHeader'],
+    [`salesChannels: [${channel.replace('http://shop', 'http://user:pw@shop')}]`, 'salesChannels[0].url'],
+    [`salesChannels: [${channel.replace('shop.example', 'shop.example/?a=b')}]`, 'salesChannels[0].url'],
+  ])('%s', async (yaml, key) => {
+    expect(await fault(yaml)).toContain(`\n  ${key} (pagecache.yaml:1): `)
+  })
+
+  it.each([
+    ['no YAML', 'server: {\n'],
+    ['a key twice', 'server: {}\nserver: {}\n'],
+    ['a list', '- a\n'],
+    ['a text', 'hello\n'],
+    ['a tag that would build something', 'server: !!js/function "x"\n'],
+    ['two documents', 'server: {}\n---\ncache: {}\n'],
+    ['aliases that multiply', `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefgh'].map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`).join('\n')}\n`],
+  ])('%s is refused', async (_, yaml) => {
+    expect(await fault(yaml)).toContain('(pagecache.yaml:')
+  })
+
+  it('are found in keys that would reach a prototype, and nothing is polluted', async () => {
+    expect(await fault('__proto__: { polluted: true }\n')).toContain('__proto__ (pagecache.yaml:1): unknown key')
+    expect(await fault('server: { constructor: { prototype: { polluted: true } } }\n')).toContain('server.constructor')
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
+  })
+
+  it('never show a secret', async () => {
+    const message = await fault('reverseProxies: [{ name: a, type: varnish, url: "http://root:canary@a/b?token=canary" }]\nauth: canary\n')
+    expect(message).toContain('http://***@a/b?token=***')
+    expect(message).not.toContain('canary')
+  })
+
+  it('can be tolerated by what helps with them', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')
+    const loaded = await loadConfig({}, { cwd, variables: {}, tolerateFaults: true })
+    expect(loaded.fault?.message).toContain('server.port')
+    expect(loaded.config.server.port).toBe(8080)
+  })
+})
+
+describe('what is accepted', () => {
+  it('normalises URLs and reads every form of a value', async () => {
+    const { config } = await load(
+      `salesChannels: [${channel.replace('http://shop.example', 'HTTP://Shop.Example:80/de/')}]\ncache: { memory: 0, maxSize: 1.5 GB, types: [{ type: cms, header: "X-Page: cms" }] }\ntrustedProxies: ["fe80::/10", 10.1.2.3]\n`,
+    )
+    expect(config.salesChannels[0]).toMatchObject({ url: 'http://shop.example/de', origin: 'http://127.0.0.1:8000', sitemaps: [] })
+    expect(config.cache).toMatchObject({ memory: 0, maxSize: 1.5 * 1024 ** 3, types: [{ type: 'cms', header: 'X-Page: cms' }] })
+    expect(config.trustedProxies).toEqual(['fe80::/10', '10.1.2.3'])
+  })
+
+  it('includes the file that init writes for a shop', async () => {
+    const { config } = await load(configTemplate({ url: 'https://shop.example/de', origin: 'http://10.0.0.1' }))
+    expect(config.salesChannels).toMatchObject([{ url: 'https://shop.example/de', origin: 'http://10.0.0.1' }])
+  })
+})

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { commandReference } from '../../scripts/command-reference.ts'
+import { commandSurface, configurationSurface, type Manifest } from '../../scripts/surface.ts'
+
+const regenerate = 'if the change is meant: npm run snapshot'
+
+function read(file: string): string {
+  return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+}
+
+const manifest = JSON.parse(read('oclif.manifest.json')) as Manifest
+
+describe('the stable surface', () => {
+  it('has the commands, arguments, flags and exit codes that were written down', () => {
+    expect(commandSurface(manifest), regenerate).toEqual(JSON.parse(read('test/contract/commands.json')))
+  })
+
+  it('has the configuration keys, defaults and environment variables that were written down', () => {
+    expect(configurationSurface(), regenerate).toEqual(JSON.parse(read('test/contract/configuration.json')))
+  })
+
+  it('has a reference of the commands that is true', () => {
+    expect(read('docs/commands.md'), regenerate).toBe(commandReference(manifest))
+  })
+})
+
+describe.each(Object.entries(manifest.commands))('%s', (_, command) => {
+  it('has a summary and at least two examples', () => {
+    expect(command.summary).toMatch(/\.$/)
+    expect(command.examples?.length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('has --json and a line for every flag and argument', () => {
+    expect(command.flags).toHaveProperty('json')
+    for (const flag of Object.values(command.flags)) expect(flag.summary ?? flag.description).toBeTruthy()
+    for (const argument of Object.values(command.args)) expect(argument.description).toBeTruthy()
+  })
+})

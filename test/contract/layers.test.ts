@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Lints a tree of one file and answers the rules that it breaks. */
+async function brokenRules(file: string, code: string): Promise<string[]> {
+  const directory = await tempDir()
+  await copyFile(join(root, '.oxlintrc.json'), join(directory, '.oxlintrc.json'))
+  await mkdir(join(directory, dirname(file)), { recursive: true })
+  await writeFile(join(directory, file), code)
+  const { stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format', 'json', '.'], { cwd: directory, encoding: 'utf8' })
+  if (!stdout.startsWith('{')) throw new Error(`oxlint failed: ${stdout}${stderr}`)
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string }[] }
+  return diagnostics.map(({ code }) => code)
+}
+
+function importing(specifier: string): string {
+  return `import { thing } from '${specifier}'\n\nexport const use = thing\n`
+}
+
+const refused = [
+  ['src/pages/page.ts', '../proxy/key.ts'],
+  ['src/pages/page.ts', '../records/open.ts'],
+  ['src/records/open.ts', '../pages/page.ts'],
+  ['src/records/open.ts', '../warmup/runs.ts'],
+  ['src/proxy/key.ts', '../warmup/warm.ts'],
+  ['src/proxy/key.ts', '../operations/cache.ts'],
+  ['src/proxy/key.ts', '../app.ts'],
+  ['src/warmup/warm.ts', '../http/daemon.ts'],
+  ['src/warmup/warm.ts', '../stages/stage.ts'],
+  ['src/purge/invalidate.ts', '../proxy/key.ts'],
+  ['src/operations/cache.ts', '../http/daemon.ts'],
+  ['src/operations/doctor/finding.ts', '../../cli/output.ts'],
+  ['src/http/daemon.ts', '../cli/output.ts'],
+  ['src/cli/output.ts', '../http/daemon.ts'],
+  ['src/cli/output.ts', '../../commands/serve.ts'],
+  ['src/config/load.ts', '../pages/codec.ts'],
+  ['src/lib/clock.ts', '../errors.ts'],
+  ['src/lib/clock.ts', '../config/load.ts'],
+  ['src/app.ts', './operations/cache.ts'],
+  ['commands/serve.ts', './demo.ts'],
+  ['src/pages/page.ts', 'zod'],
+  ['src/proxy/key.ts', 'zod/mini'],
+  ['src/proxy/key.ts', 'undici'],
+  ['src/warmup/warm.ts', 'undici'],
+  ['src/warmup/warm.ts', 'kysely'],
+  ['src/operations/cache.ts', 'better-sqlite3'],
+  ['src/operations/cache.ts', '@oclif/core/command'],
+  ['src/proxy/key.ts', 'h3'],
+  ['src/http/daemon.ts', 'ink'],
+  ['commands/serve.ts', 'h3'],
+] as const
+
+const allowed = [
+  ['src/warmup/warm.ts', '../proxy/key.ts'],
+  ['src/proxy/key.ts', '../pages/page.ts'],
+  ['src/proxy/origin.ts', 'undici'],
+  ['src/warmup/discover.ts', 'undici'],
+  ['src/records/open.ts', 'kysely'],
+  ['src/pages/page-index.ts', 'better-sqlite3'],
+  ['src/operations/cache.ts', '../app.ts'],
+  ['src/operations/cache.ts', 'zod/mini'],
+  ['src/config/schema.ts', '../pages/page.ts'],
+  ['src/cli/output.ts', '@oclif/core/flags'],
+  ['commands/serve.ts', '#src/http/daemon.ts'],
+] as const
+
+describe('imports point down, and every library has its home', () => {
+  it.each(refused)('%s may not import %s', async (file, specifier) => {
+    expect(await brokenRules(file, importing(specifier))).toEqual(['eslint(no-restricted-imports)'])
+  })
+
+  it.each(allowed)('%s may import %s', async (file, specifier) => {
+    expect(await brokenRules(file, importing(specifier))).toEqual([])
+  })
+
+  it('reads the environment in one place', async () => {
+    const code = 'export const name = process.env.PAGECACHE_ENV\n'
+    expect(await brokenRules('src/proxy/key.ts', code)).toEqual(['node(no-process-env)'])
+    expect(await brokenRules('src/config/environment.ts', code)).toEqual([])
+  })
+})
