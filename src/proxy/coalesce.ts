@@ -45,12 +45,14 @@ export class Flights<T> {
 /** How long a key that turned out to be uncacheable is fetched without waiting for others, in milliseconds. */
 const remembered = 120_000
 const mostRemembered = 10_000
+const longestKey = 1024
 
 /** Keys whose last answer could not be shared: their visitors do not queue behind each other. */
 export class Uncacheable {
   readonly #until = new Map<string, { until: number; reason: string }>()
 
   add(key: string, reason: string, now: number): void {
+    if (key.length > longestKey) return
     if (this.#until.size >= mostRemembered) this.#until.delete(this.#until.keys().next().value!)
     this.#until.delete(key)
     this.#until.set(key, { until: now + remembered, reason })

@@ -40,8 +40,9 @@ interface Place {
   key: string
 }
 
-/** Targets whose canonical form is remembered. */
+/** Targets whose canonical form is remembered; longer ones are worked out each time, so that nobody can fill the memory with them. */
 const mostPlaces = 20_000
+const longestPlace = 256
 
 /**
  * The hot path: a fresh page in memory, found without waiting, allocating or asking the disk. Whatever is out of the ordinary
@@ -110,6 +111,7 @@ export class HotPath {
     const known = this.#places.get(site)
     if (known !== undefined) return known
     const place = this.#locate(request)
+    if (site.length > longestPlace) return place
     if (this.#places.size >= mostPlaces) this.#places.clear()
     this.#places.set(site, place)
     return place
