@@ -19,10 +19,13 @@ export default class Demo extends BaseCommand {
   async run() {
     const { flags } = await this.parse(Demo)
     const json = this.jsonEnabled()
+    const variables = processVariables()
     const { runDemo } = await import('#src/demo/run.ts')
     return this.withApp((app) =>
       runDemo({
         root: this.config.root,
+        // Started by `npm run demo` there is a checkout, and no pagecache on the path.
+        program: variables['npm_lifecycle_event'] === 'demo' ? 'npx pagecache' : 'pagecache',
         temporary: tmpdir(),
         port: flags.port ?? null,
         keep: flags.keep,
@@ -31,7 +34,7 @@ export default class Demo extends BaseCommand {
         output: json ? 2 : 1,
         write: (text) => void (json ? process.stderr : process.stdout).write(text),
         signal: app.signal,
-        variables: processVariables(),
+        variables,
       }),
     )
   }

@@ -8,6 +8,8 @@ import { Workspace } from './workspace.ts'
 export interface DemoOptions {
   /** The installed package: its `bin/run.js` and `dist/` are what is shown. */
   root: string
+  /** How the product is called here, for the text of what to do next. */
+  program: string
   /** Where the demo's own directory is made. */
   temporary: string
   /** Of the cache; null takes a free one. */
@@ -34,6 +36,11 @@ export interface DemoResult {
 interface ShopReady {
   url: string
   channels: { id: string; name: string; url: string; pages: number }[]
+}
+
+/** What is read of `cache:stats --json`; seconds. */
+interface Statistics {
+  aggregated: { avgCacheHitTime: number }
 }
 
 interface Setup extends DemoOptions {
@@ -73,6 +80,7 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
   const cacheMs = await browser.median(setup.url + path, 51)
   setup.write(`\nThe same page takes ${formatMs(cacheMs)} from the cache (median of 51): ${Math.round(shopMs / cacheMs)} times as fast.\n`)
 
+  await awaitCountedHits(setup)
   await show(setup, ['cache:stats'])
   await show(setup, ['cache:inspect', setup.url + path])
   await showVisitors(setup)
@@ -82,9 +90,10 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
   } else {
     await show(setup, ['vendor:cache:clear'])
     mustBe(await browser.get(setup.url + path), false, 'a page after the clear')
-    setup.write(`\nThe next visit of that page went to the shop again, and put it back into the cache.\n${nextSteps}`)
+    mustBe(await browser.get(setup.url + path), true, 'a page that was visited after the clear')
+    setup.write(`\nThe next visit of that page went to the shop again, and put it back into the cache.\n${nextSteps(setup.program)}`)
   }
-  return { pages, shopMs, cacheMs }
+  return { pages, shopMs: toHundredths(shopMs), cacheMs: toHundredths(cacheMs) }
 }
 
 /** Starts the shop and the cache before it, each knowing the other's address. */
@@ -123,6 +132,18 @@ function drawConfig(url: string, shop: ShopReady): string {
 async function show(setup: Setup, argv: readonly string[]): Promise<void> {
   setup.write(`\n$ pagecache ${argv.join(' ')}\n`)
   await setup.workspace.run([join(setup.root, 'bin/run.js'), ...argv], setup.signal, setup.output)
+}
+
+/** The daemon counts hits in memory and tells the store every few seconds: waits until the statistics know of them. */
+async function awaitCountedHits({ workspace, root, signal }: Setup): Promise<void> {
+  const deadline = performance.now() + 15_000
+  for (;;) {
+    signal.throwIfAborted()
+    const statistics = JSON.parse(await workspace.read([join(root, 'bin/run.js'), 'cache:stats', '--json'])) as Statistics
+    if (statistics.aggregated.avgCacheHitTime > 0) return
+    if (performance.now() > deadline) throw new PagecacheError('CHECK_FAILED', 'The statistics know of no hit 15 s after it.')
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
 }
 
 /** Path of the first product that the home page links to. */
@@ -174,26 +195,29 @@ function mustBe(seen: Seen, hit: boolean, what: string): void {
 }
 
 async function keepOpen(setup: Setup): Promise<void> {
+  const { program, url, directory, signal } = setup
   setup.write(`
 Everything keeps running until Ctrl-C. To play:
-  open ${setup.url}/ or ${setup.url}/de/ in a browser
+  open ${url}/ or ${url}/de/ in a browser
   log in with any e-mail address and the password "demo"
-  cd ${setup.directory}
-    and use any command there: pagecache cache:list --type products
-    pagecache vendor:cache:clear --type listings
+  ask and steer the cache, with any command, from another terminal:
+    ${program} cache:list --type listings --project-dir ${directory}
+    ${program} vendor:cache:clear --type products --project-dir ${directory}
 `)
-  if (setup.signal.aborted) return
-  await new Promise<void>((resolve) => setup.signal.addEventListener('abort', () => resolve(), { once: true }))
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-const nextSteps = `
-That was the whole round: shop, cache, warmup, statistics, clear. What to do next:
-  pagecache init                           write a commented pagecache.yaml for your own shop
-  pagecache serve --origin <URL>           or put the cache before it without any configuration
-  pagecache warmup:start --wait            fill it from the shop's sitemap
-  pagecache demo --keep                    leave this demo running to play with
-  docs/guide.md                            has all of it in order
-`
+function nextSteps(program: string): string {
+  const steps = [
+    ['init', 'write a commented pagecache.yaml for your own shop'],
+    ['serve --origin <URL>', 'or put the cache before it without any configuration'],
+    ['warmup:start --wait', "fill it from the shop's sitemap"],
+    ['demo --keep', 'leave this demo running to play with'],
+    ['--help', 'list every command'],
+  ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(24)}${purpose}\n`)
+  return `\nThat was the whole round: shop, cache, warmup, statistics, clear. What to do next:\n${steps.join('')}README.md has all of it in order.\n`
+}
 
 async function isReady(url: string): Promise<boolean> {
   return await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
@@ -209,6 +233,10 @@ async function findFreePort(): Promise<number> {
   const { port } = probe.address() as AddressInfo
   await new Promise((resolve) => probe.close(resolve))
   return port
+}
+
+function toHundredths(ms: number): number {
+  return Math.round(ms * 100) / 100
 }
 
 function formatMs(ms: number): string {

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { PagecacheError } from '../errors.ts'
 
 /** A temporary directory and the processes that work in it; both are gone after `close`, whatever happens. */
@@ -64,6 +65,15 @@ export class Workspace {
     }
   }
 
+  /** Runs a Node program to its end and hands back what it printed on standard output, whatever its exit code. */
+  async read(argv: readonly string[]): Promise<string> {
+    const child = this.#spawn(argv, ['ignore', 'pipe', 'ignore'])
+    let printed = ''
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => void (printed += text))
+    await new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()))
+    return printed
+  }
+
   /** Stops what still runs, the last started first, and removes the directory. */
   async close(): Promise<void> {
     for (const child of [...this.#children].toReversed()) {
@@ -72,7 +82,8 @@ export class Workspace {
       await ended(child)
       clearTimeout(impatience)
     }
-    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 })
+    // Not rmSync: it stops without a word where something else (a clear's background removal) deletes in there too.
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 5 })
     process.off('exit', this.#lastResort)
   }
 

@@ -12,7 +12,7 @@ async function options(changed: Partial<DemoOptions>): Promise<DemoOptions & { t
   let text = ''
   const write = (part: string) => void (text += part)
   const signal = new AbortController().signal
-  return { root, temporary, port: null, keep: false, latency: 'off', output: 2, variables: process.env, signal, write, text: () => text, ...changed }
+  return { root, program: 'pagecache', temporary, port: null, keep: false, latency: 'off', output: 2, variables: process.env, signal, write, text: () => text, ...changed }
 }
 
 /** A package whose shop is the real one and whose program is the given text. */
