@@ -10,6 +10,8 @@ export interface Load {
   headers: Readonly<Record<string, string>>
   connections: number
   seconds: number
+  /** Asked for one after the other, in place of the path of `url`. */
+  paths?: readonly string[]
 }
 
 export interface LoadResult {
@@ -38,12 +40,18 @@ const script = `done = function(summary, latency)
 end
 `
 
+/** Lua that takes the paths in turn. */
+function turns(paths: readonly string[]): string {
+  const list = paths.map((path) => JSON.stringify(path)).join(',')
+  return `local paths, turn = {${list}}, 0\nrequest = function()\n  turn = turn % #paths + 1\n  return wrk.format(nil, paths[turn])\nend\n`
+}
+
 /** Puts wrk with one thread on a URL from the load's core. Throws when any request failed: a failure is cheap and would count as fast. */
-export async function load({ url, headers, connections, seconds }: Load): Promise<LoadResult> {
+export async function load({ url, headers, connections, seconds, paths }: Load): Promise<LoadResult> {
   const directory = await scratch('wrk')
   try {
     const file = join(directory.path, 'done.lua')
-    await writeFile(file, script)
+    await writeFile(file, script + (paths ? turns(paths) : ''))
     const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const [taskset, ...pinned] = onLoadCore
     const argv = [...pinned, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', file, ...lines, url]
