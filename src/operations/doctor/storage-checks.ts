@@ -1,4 +1,4 @@
-import { access, mkdtemp, rmdir, stat, statfs } from 'node:fs/promises'
+import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PagecacheError } from '../../errors.ts'
 import { formatBytes } from '../../lib/format-bytes.ts'
@@ -73,8 +73,7 @@ async function attempt(name: string, check: () => Promise<Finding>): Promise<Fin
 }
 
 async function nearestExisting(path: string): Promise<string> {
-  const found = await stat(path).catch(() => null)
-  return found?.isDirectory() || dirname(path) === path ? path : nearestExisting(dirname(path))
+  return (await exists(path)) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,0 +1,67 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+describe('init', () => {
+  it('writes a configuration that every command accepts', async () => {
+    const cwd = await tempDir()
+    const written = await run(['init', '--url', 'http://shop.example', '--origin', 'http://127.0.0.1:8000'], { cwd })
+    expect(written).toMatchObject({ code: 0, stderr: '' })
+    const { code, stdout } = await run(['config:show', '--json'], { cwd })
+    expect(code).toBe(0)
+    const { values } = JSON.parse(stdout) as { values: { key: string; value: unknown; source: string }[] }
+    expect(values).toContainEqual({ key: 'salesChannels[0].origin', value: 'http://127.0.0.1:8000', source: expect.stringMatching(/^pagecache.yaml:\d+$/) as string })
+  })
+
+  it('replaces a file only with --force, even one that is broken', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), 'broken: [')
+    const refused = await run(['init', '--json'], { cwd })
+    expect(refused.code).toBe(3)
+    expect(JSON.parse(refused.stdout)).toMatchObject({ success: false, code: 'WRONG_STATE', hint: 'Replace it with --force.' })
+    expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toBe('broken: [')
+    expect((await run(['init', '--force'], { cwd })).code).toBe(0)
+    expect((await run(['cache:stats'], { cwd })).code).toBe(0)
+  })
+
+  it('writes where --config says', async () => {
+    const cwd = await tempDir()
+    expect((await run(['init', '--config', 'other.yaml'], { cwd })).code).toBe(0)
+    expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('# port: 8080')
+  })
+
+  it.each([
+    [['--url', 'http://shop.example'], 'origin'],
+    [['--url', 'ftp://a', '--origin', 'http://b'], '--url: expected a URL'],
+    [['--url', 'http://a', '--origin', 'http://b/path'], '--origin: expected a URL'],
+  ])('%j is refused', async (args, message) => {
+    const { code, stderr } = await run(['init', ...args], { cwd: await tempDir() })
+    expect(stderr).toContain(message)
+    expect(code).toBe(2)
+  })
+})
+
+describe('a broken configuration', () => {
+  it('ends every command with 2 and the faults', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: 0 }\ncahce: {}\n')
+    const { code, stdout, stderr } = await run(['cache:stats'], { cwd })
+    expect(stderr).toContain('cahce (pagecache.yaml:2): unknown key; did you mean cache?')
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+})
+
+describe('config:show', () => {
+  it('names flag-free sources and masks secrets', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), 'reverseProxies:\n  - { name: a, type: varnish, url: "http://user:canary@127.0.0.1:1" }\n')
+    const { stdout } = await run(['config:show'], { cwd, env: { PAGECACHE_SERVER_PORT: '81', APP_ENV: 'dev' } })
+    expect(stdout).toContain('environment: dev\n')
+    expect(stdout).toContain('server.port\t81\tPAGECACHE_SERVER_PORT\n')
+    expect(stdout).toContain('reverseProxies[0].url\t"http://***@127.0.0.1:1"\tpagecache.yaml:2\n')
+    expect(stdout).not.toContain('canary')
+  })
+})

@@ -1,0 +1,161 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import * as z from 'zod/mini'
+import { App } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { cacheStatistics, clearApplicationCache, clearPages, clearPagesByType, inspectPage, listPages } from '../../src/operations/cache.ts'
+import { performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
+import type { PageDraft, PageType } from '../../src/pages/page.ts'
+import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+async function openApp(projectDir: string): Promise<App> {
+  const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: () => {} })
+  onTestFinished(() => app.close())
+  return app
+}
+
+/** Performs an operation, and holds its value against its own description. */
+async function perform<Input extends Schema, Value>(app: App, operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> {
+  const context = { app, source: 'cli' as const, actor: null, signal: app.signal, report: () => {} }
+  const value = await performOperation(operation, context, input)
+  expect(z.safeParse(operation.output, value).error).toBeUndefined()
+  return value
+}
+
+async function store(app: App, type: PageType, path: string, more: Partial<PageDraft> = {}): Promise<void> {
+  const pages = await app.pages()
+  const now = app.now()
+  const url = `http://shop.example${path}`
+  const draft: PageDraft = {
+    key: url, url, channelId: 'a', type, tags: [`tag-${type}`], status: 200, headers: [['Content-Type', 'text/html']],
+    vary: {}, states: [], cachedAt: now, initialAge: 0, lifetime: 60, staleWhileRevalidate: 0, staleIfError: 0, staleAllowed: true,
+    noCache: false, staleAt: now + 60_000, deleteAt: now + 120_000, range: null, encoding: 'identity', originalSize: 1000, generationMs: 250, ...more,
+  }
+  expect(await pages.put(draft, Buffer.alloc(400, 'x'), pages.fence())).not.toBeNull()
+}
+
+async function projectWithPages(): Promise<{ app: App; projectDir: string }> {
+  const projectDir = await tempDir()
+  const app = await openApp(projectDir)
+  await store(app, 'products', '/p/1')
+  await store(app, 'products', '/p/2')
+  await store(app, 'cms', '/', { staleAt: app.now() - 1000, cachedAt: app.now() - 61_000 })
+  return { app, projectDir }
+}
+
+describe('statistics', () => {
+  it('have every field, and zeros when the cache is empty', async () => {
+    const zero = { count: 0, spaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0 }
+    expect(await perform(await openApp(await tempDir()), cacheStatistics, {})).toEqual({
+      totalFiles: 0,
+      totalSize: 0,
+      totalSizeFormatted: '0 B',
+      byType: { products: 0, categories: 0, cms: 0, listings: 0, buybox: 0 },
+      aggregated: { totalPages: 0, totalOriginalSize: 0, totalCachedSize: 0, totalSpaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0, compressionEnabled: true },
+      byTypeDetailed: { product: zero, category: zero, cms: zero, listing: zero, buybox: zero },
+    })
+  })
+
+  it('count pages, bytes, and seconds', async () => {
+    const { app } = await projectWithPages()
+    const pages = await app.pages()
+    const [page] = pages.findByUrl('http://shop.example/p/1')
+    pages.recordHits([{ page: page!, hits: 4, ms: 2, usedAt: app.now() }])
+    expect(await perform(app, cacheStatistics, {})).toMatchObject({
+      totalFiles: 3,
+      totalSize: 1200,
+      totalSizeFormatted: '1.17 KB',
+      byType: { products: 2, cms: 1, categories: 0 },
+      aggregated: { totalPages: 3, totalOriginalSize: 3000, totalCachedSize: 1200, totalSpaceSaved: 1800, avgGenerationTime: 0.25, avgCacheHitTime: 0.0005 },
+      byTypeDetailed: { product: { count: 2, spaceSaved: 1200, avgGenerationTime: 0.25, avgCacheHitTime: 0.0005 }, cms: { count: 1, avgCacheHitTime: 0 } },
+    })
+  })
+})
+
+describe('list', () => {
+  it('filters by type, tag and prefix, and pages through', async () => {
+    const { app } = await projectWithPages()
+    const urls = async (input: Given<typeof listPages.input>) => (await perform(app, listPages, input)).items.map((page) => page.url).sort()
+    expect(await urls({})).toHaveLength(3)
+    expect(await urls({ type: 'cms' })).toEqual(['http://shop.example/'])
+    expect(await urls({ tag: 'tag-products' })).toEqual(['http://shop.example/p/1', 'http://shop.example/p/2'])
+    expect(await urls({ prefix: 'http://shop.example/p/2' })).toEqual(['http://shop.example/p/2'])
+    expect(await perform(app, listPages, { limit: '1', offset: '1' })).toMatchObject({ total: 3, limit: 1, offset: 1, items: [{}] })
+  })
+
+  it('tells fresh pages from stale ones', async () => {
+    const { app } = await projectWithPages()
+    const { items } = await perform(app, listPages, { type: 'cms' })
+    expect(items).toMatchObject([{ state: 'stale', age: 61, freshnessLeft: expect.any(Number) as number }])
+    expect(items[0]?.freshnessLeft).toBeLessThan(0)
+  })
+
+  it.each([{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { limit: '1e2' }, { limit: null }, { offset: -1 }, { type: 'product' }, { tag: '' }])('refuses %j and names the field', async (input) => {
+    const app = await openApp(await tempDir())
+    const context = { app, source: 'api' as const, actor: null, signal: app.signal, report: () => {} }
+    await expect(performOperation(listPages, context, input)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      status: 400,
+      message: expect.stringMatching(new RegExp(`^${Object.keys(input)[0] ?? ''}: expected `)) as string,
+    })
+  })
+
+  it('ignores fields that it does not know', async () => {
+    const unknown = { anything: 1 } as Given<typeof listPages.input>
+    expect(await perform(await openApp(await tempDir()), listPages, unknown)).toMatchObject({ total: 0 })
+  })
+})
+
+describe('clear', () => {
+  it('removes everything, or a type, and counts exactly', async () => {
+    const { app } = await projectWithPages()
+    expect(await perform(app, clearPagesByType, { type: 'products' })).toEqual({ success: true, filesDeleted: 2, type: 'products' })
+    expect(await perform(app, clearPages, {})).toEqual({ success: true, filesDeleted: 1 })
+    expect(await perform(app, clearPages, {})).toEqual({ success: true, filesDeleted: 0 })
+  })
+
+  it('says with dryRun what would go, and changes nothing', async () => {
+    const { app } = await projectWithPages()
+    const value = await perform(app, clearPagesByType, { type: 'products', dryRun: true })
+    expect(value).toMatchObject({ success: true, filesDeleted: 0, dryRun: true, wouldDelete: 2, type: 'products' })
+    expect(value.pages?.map((page) => page.url).sort()).toEqual(['http://shop.example/p/1', 'http://shop.example/p/2'])
+    expect((await perform(app, clearApplicationCache, { dryRun: true })).wouldDelete).toBeGreaterThan(0)
+    expect((await perform(app, listPages, {})).total).toBe(3)
+  })
+
+  it('of the application cache takes the pages with it, and leaves the state', async () => {
+    const { app, projectDir } = await projectWithPages()
+    await app.close()
+    await mkdir(join(projectDir, 'var/data/prod'), { recursive: true })
+    await writeFile(join(projectDir, 'var/data/prod/state'), 'keep')
+    await writeFile(join(projectDir, 'var/cache/prod/other'), 'of somebody else')
+    const { code, stdout } = await run(['cache:clear', '--json'], { cwd: projectDir })
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, filesDeleted: expect.any(Number) as number })
+    expect(await readdir(join(projectDir, 'var/data/prod'))).toEqual(['state'])
+    const after = await run(['cache:stats', '--json'], { cwd: projectDir })
+    expect(JSON.parse(after.stdout)).toMatchObject({ totalFiles: 0 })
+  })
+
+  it('keeps to its environment', async () => {
+    const { app, projectDir } = await projectWithPages()
+    await app.close()
+    const other = await run(['vendor:cache:clear', '--env', 'staging'], { cwd: projectDir })
+    expect(other).toMatchObject({ code: 0, stdout: '0 files removed.\n' })
+    const prod = await run(['vendor:cache:clear', '--env', 'prod'], { cwd: projectDir })
+    expect(prod).toMatchObject({ code: 0, stdout: '3 files removed.\n' })
+  })
+})
+
+describe('inspect', () => {
+  it('says so when the URL belongs to no sales channel', async () => {
+    expect(await perform(await openApp(await tempDir()), inspectPage, { url: 'http://shop.example/' })).toMatchObject({
+      success: true,
+      cached: false,
+      reason: expect.stringContaining('no sales channel') as string,
+      pages: [],
+    })
+  })
+})

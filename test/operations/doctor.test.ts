@@ -1,0 +1,191 @@
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { App } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { doctor } from '../../src/operations/doctor.ts'
+import { performOperation } from '../../src/operations/operation.ts'
+import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+/** Examines a project with this configuration; the findings by name. */
+async function examine(config: object | string | null, prepare: (projectDir: string) => Promise<void> = async () => {}) {
+  const projectDir = await tempDir()
+  if (config !== null) await writeFile(join(projectDir, 'pagecache.yaml'), typeof config === 'string' ? config : stringify(config))
+  await prepare(projectDir)
+  const loaded = await loadConfig({}, { cwd: projectDir, variables: {}, tolerateFaults: true })
+  const app = new App({ loaded, onWarning: () => {} })
+  try {
+    const context = { app, source: 'cli' as const, actor: null, signal: app.signal, report: () => {} }
+    const { success, checks } = await performOperation(doctor, context, {})
+    return { success, checks: Object.fromEntries(checks.map((check) => [check.name, check])) }
+  } finally {
+    await app.close()
+  }
+}
+
+async function listen(server: ReturnType<typeof createTcpServer>): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  return (server.address() as AddressInfo).port
+}
+
+function shop(listener: RequestListener): Promise<number> {
+  return listen(createServer((request, response) => {
+    response.setHeader('connection', 'close')
+    listener(request, response)
+  }))
+}
+
+/** A port that nobody listens on. */
+async function closedPort(): Promise<number> {
+  const server = createTcpServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  return port
+}
+
+function channel(port: number, more: object = {}): object {
+  return { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example/de', origin: `http://127.0.0.1:${port}`, ...more }
+}
+
+const server = { port: 0 }
+
+describe('a project', () => {
+  it('without anything in it passes, with a word about the configuration', async () => {
+    const { success, checks } = await examine(null)
+    expect(success).toBe(true)
+    expect(checks['configuration']).toMatchObject({ status: 'warned', remedy: expect.stringContaining('pagecache init') as string })
+    for (const name of ['node', 'project directory', 'cache directory', 'data directory', 'records', 'page index']) {
+      expect(checks[name], name).toMatchObject({ status: 'passed', remedy: null })
+    }
+  })
+
+  it('with a broken configuration fails with its faults, and everything else is still examined', async () => {
+    const { success, checks } = await examine('server: { port: x }')
+    expect(success).toBe(false)
+    expect(checks['configuration']).toMatchObject({ status: 'failed', message: expect.stringContaining('server.port') as string })
+    expect(checks['node']?.status).toBe('passed')
+  })
+
+  it('whose var is a file fails', async () => {
+    const { checks } = await examine({ server }, (directory) => writeFile(join(directory, 'var'), ''))
+    expect(checks['data directory']?.status).toBe('failed')
+    expect(checks['cache directory']?.status).toBe('failed')
+  })
+
+  it('with a foreign database fails, and leaves it alone', async () => {
+    const { checks } = await examine({ server }, async (directory) => {
+      await mkdir(join(directory, 'var/data/prod'), { recursive: true })
+      await writeFile(join(directory, 'var/data/prod/records.sqlite'), 'this is no database, and it is long enough to be looked at')
+    })
+    expect(checks['records']).toMatchObject({ status: 'failed', remedy: expect.any(String) as string })
+  })
+})
+
+describe('a sales channel', () => {
+  it('passes when the shop answers by its public name and has a sitemap', async () => {
+    const asked: string[] = []
+    const port = await shop((request, response) => {
+      asked.push(`${request.headers.host} ${request.url}`)
+      response.statusCode = request.url === '/robots.txt' ? 404 : 200
+      response.end('hello')
+    })
+    const { success, checks } = await examine({ server, salesChannels: [channel(port)] })
+    expect(checks['origin of http://shop.example/de']).toMatchObject({ status: 'passed', message: `http://127.0.0.1:${port} answers 200` })
+    expect(checks['sitemap of http://shop.example/de']?.status).toBe('passed')
+    expect(asked).toEqual(['shop.example /de/', 'shop.example /robots.txt', 'shop.example /de/sitemap.xml'])
+    expect(success).toBe(true)
+  })
+
+  it('finds the sitemaps that robots.txt names', async () => {
+    const asked: string[] = []
+    const port = await shop((request, response) => {
+      asked.push(request.url ?? '')
+      response.end(request.url === '/robots.txt' ? 'User-agent: *\nSitemap: http://shop.example/maps/a.xml\nsitemap:http://elsewhere.example/b.xml\n' : 'x')
+    })
+    const { checks } = await examine({ server, salesChannels: [channel(port)] })
+    expect(checks['sitemap of http://shop.example/de']?.status).toBe('passed')
+    expect(asked).toEqual(['/de/', '/robots.txt', '/maps/a.xml'])
+  })
+
+  it('is warned about without a sitemap, or with a shop that has an error', async () => {
+    const port = await shop((_, response) => response.writeHead(503).end())
+    const { success, checks } = await examine({ server, salesChannels: [channel(port, { sitemaps: ['/map.xml'] })] })
+    expect(checks['origin of http://shop.example/de']).toMatchObject({ status: 'warned', remedy: expect.any(String) as string })
+    expect(checks['sitemap of http://shop.example/de']).toMatchObject({ status: 'warned', message: '/map.xml answers 503.' })
+    expect(success).toBe(true)
+  })
+
+  it('fails when nobody answers, without the credentials of the origin', async () => {
+    const port = await closedPort()
+    const { success, checks } = await examine({ server, salesChannels: [channel(port, { origin: `http://user:canary@127.0.0.1:${port}` })] })
+    expect(checks['origin of http://shop.example/de']).toMatchObject({ status: 'failed', message: `http://***@127.0.0.1:${port}: nobody listens there` })
+    expect(success).toBe(false)
+  })
+
+  it('on https is warned about when no TLS terminator is trusted', async () => {
+    const port = await shop((_, response) => response.end())
+    const salesChannels = [channel(port, { url: 'https://shop.example/de' })]
+    expect((await examine({ server, salesChannels })).checks['tls']).toMatchObject({ status: 'warned', remedy: expect.stringContaining('trustedProxies') as string })
+    expect((await examine({ server, salesChannels, trustedProxies: ['10.0.0.1'] })).checks).not.toHaveProperty('tls')
+  })
+})
+
+describe('the port', () => {
+  it('passes when it is free', async () => {
+    expect((await examine({ server: { port: await closedPort() } })).checks['port']).toMatchObject({ status: 'passed', message: expect.stringContaining('is free') as string })
+  })
+
+  it('passes when a daemon answers there', async () => {
+    const port = await shop((request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end())
+    expect((await examine({ server: { port } })).checks['port']).toMatchObject({ status: 'passed', message: expect.stringContaining('a daemon answers') as string })
+  })
+
+  it('fails when something else listens there', async () => {
+    const port = await shop((_, response) => response.writeHead(404).end())
+    expect((await examine({ server: { port } })).checks['port']).toMatchObject({ status: 'failed' })
+  })
+})
+
+it('a reverse proxy passes when it can be reached, and fails when it cannot', async () => {
+  const open = await listen(createTcpServer((socket) => socket.end()))
+  const closed = await closedPort()
+  const { checks } = await examine({
+    server,
+    reverseProxies: [
+      { name: 'up', type: 'varnish', url: `http://127.0.0.1:${open}` },
+      { name: 'down', type: 'varnish', url: `http://127.0.0.1:${closed}` },
+    ],
+  })
+  expect(checks['reverse proxy up']?.status).toBe('passed')
+  expect(checks['reverse proxy down']).toMatchObject({ status: 'failed', remedy: expect.any(String) as string })
+})
+
+describe('the command', () => {
+  it('exits with 1 and names the failed check with its remedy', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')
+    const { code, stdout, stderr } = await run(['doctor'], { cwd })
+    expect(stdout).toMatch(/^FAIL {2}configuration: The configuration has a fault:/m)
+    expect(stderr).toBe('')
+    expect(code).toBe(1)
+  })
+
+  it('prints the same list with --json', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')
+    const { code, stdout } = await run(['doctor', '--json'], { cwd })
+    expect(JSON.parse(stdout)).toMatchObject({ success: false, checks: expect.arrayContaining([expect.objectContaining({ name: 'configuration', status: 'failed' })]) as unknown })
+    expect(code).toBe(1)
+  })
+
+  it('warns of a variable that is none of ours', async () => {
+    const { stdout } = await run(['doctor'], { cwd: await tempDir(), env: { PAGECACHE_SERVER_PROT: '1', PAGECACHE_SERVER_PORT: '0' } })
+    expect(stdout).toContain('PAGECACHE_SERVER_PROT is no setting and is ignored.\n      Did you mean PAGECACHE_SERVER_PORT?')
+  })
+})
