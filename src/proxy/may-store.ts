@@ -28,7 +28,7 @@ const plainField = 512
  */
 export function storeObstacle(asked: Asked, status: number, headers: readonly HeaderPair[], defaultTtl: number): string | null {
   const directives = directivesOf(headers)
-  return requestObstacle(asked, directives) ?? responseObstacle(status, headers, directives, defaultTtl) ?? mismatch(asked, status, headers)
+  return responseObstacle(status, headers, directives, defaultTtl) ?? requestObstacle(asked, directives) ?? mismatch(asked, status, headers)
 }
 
 function requestObstacle(asked: Asked, directives: Directives): string | null {
