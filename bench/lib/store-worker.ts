@@ -23,6 +23,8 @@ export interface Measured {
   clearMilliseconds: number
 }
 
+/** File systems bound the names that one file may have; ext4 at 65,000. */
+const namesPerFile = 50_000
 const body = Buffer.from('<!doctype html><title>A page of the bench</title>'.repeat(4))
 const [part, directory, count] = process.argv.slice(2) as [string, string, string]
 const pages = Number(count)
@@ -42,9 +44,6 @@ function draft(n: number): PageDraft {
     ...{ staleAt: now + 7_200_000, deleteAt: now + 86_400_000, originalSize: body.length, generationMs: 80 },
   }
 }
-
-/** File systems bound the names that one file may have; ext4 at 65,000. */
-const namesPerFile = 50_000
 
 /** Through the store's own statements, many pages to a transaction; the bodies are names of a few files, which saves minutes. */
 function fill(): Partial<Measured> {

@@ -29,7 +29,7 @@ export class Housekeeper {
   #due = 0
   #working: Promise<void> | null = null
   #again = false
-  #stopped = false
+  readonly #stopping = new AbortController()
   #evicting = false
   readonly #startup: NodeJS.Timeout
 
@@ -65,10 +65,23 @@ export class Housekeeper {
     this.wake()
   }
 
+  get #stopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
   async #work(): Promise<void> {
     this.#again = false
     while (!this.#stopped && ((await this.#evictSlice()) || (await this.#reapSlice()))) {
-      await pause(restBetweenSlices, undefined, { ref: false })
+      await this.#rest()
+    }
+  }
+
+  /** Holds up neither the end of the process nor `stop`. */
+  async #rest(): Promise<void> {
+    try {
+      await pause(restBetweenSlices, undefined, { ref: false, signal: this.#stopping.signal })
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) throw error
     }
   }
 
@@ -160,7 +173,7 @@ export class Housekeeper {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
+    this.#stopping.abort()
     clearTimeout(this.#startup)
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#working

@@ -29,7 +29,7 @@ const schema = `
   );
   CREATE INDEX page_key ON page (key_hash);
   CREATE INDEX page_type ON page (type, epoch);
-  CREATE INDEX page_url ON page (url) WHERE epoch >= 0;
+  CREATE INDEX page_url ON page (url);
   CREATE INDEX page_used ON page (used_at) WHERE epoch >= 0;
   CREATE INDEX page_delete ON page (delete_at) WHERE epoch >= 0;
   CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

@@ -18,7 +18,7 @@ export interface LeastUsed extends DeadPage {
  */
 export class PageChoices {
   readonly #takeTaggedQuery: Statement<[string, number], { tag_id: number; page_id: number }>
-  readonly #dropLinkQuery: Statement<[number, number]>
+  readonly #dropTaggedQuery: Statement<[number, string]>
   readonly #getAtUrlsQuery: Statement<[string], number>
   readonly #getLeastUsedQuery: Statement<[number], LeastUsed>
   readonly #getExpiredQuery: Statement<[number, number], number>
@@ -32,7 +32,9 @@ export class PageChoices {
     this.#takeTaggedQuery = database.prepare(`
       SELECT l.tag_id, l.page_id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
       CROSS JOIN page_tag l ON l.tag_id = t.id LIMIT ?`)
-    this.#dropLinkQuery = database.prepare('DELETE FROM page_tag WHERE tag_id = ? AND page_id = ?')
+    this.#dropTaggedQuery = database.prepare(
+      'DELETE FROM page_tag WHERE tag_id = ? AND page_id IN (SELECT value FROM json_each(?))',
+    )
     this.#getAtUrlsQuery = database
       .prepare<[string], number>(
         'SELECT p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0',
@@ -59,7 +61,8 @@ export class PageChoices {
   /** Takes up to `limit` pages off their tags; `more` says that others may bear them still. */
   takeTagged(tags: readonly string[], limit: number): { ids: number[]; more: boolean } {
     const links = this.#takeTaggedQuery.all(JSON.stringify(tags), limit)
-    for (const { tag_id, page_id } of links) this.#dropLinkQuery.run(tag_id, page_id)
+    const byTag = Map.groupBy(links, (link) => link.tag_id)
+    for (const [tag, own] of byTag) this.#dropTaggedQuery.run(tag, JSON.stringify(own.map((link) => link.page_id)))
     return { ids: [...new Set(links.map((link) => link.page_id))], more: links.length === limit }
   }
 

@@ -8,7 +8,7 @@ import { lookAt, type Places } from './places.ts'
 import type { SharedIndex } from './shared-index.ts'
 
 /** Pages taken, and names looked up, in one transaction of a long removal: some milliseconds. */
-const slice = 500
+const slice = 1_000
 /** So many bodies make room on a full disk, more where fewer were not enough. */
 const roomMakers = [4, 16, 64]
 

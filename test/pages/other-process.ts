@@ -28,9 +28,10 @@ async function answer(question: Question): Promise<unknown> {
       void putForEver()
       return true
     case 'close':
+      // Nothing but the closing itself keeps the process alive, as in a command that is done.
+      process.channel?.unref()
       await pages.close()
-      process.disconnect()
-      return null
+      return 'closed'
   }
 }
 

@@ -88,6 +88,19 @@ describe('a second process', () => {
     for (const page of listed.items) expect(await pages.readBody(page)).not.toBeNull()
   })
 
+  test('closes while pages are still to be deleted, and leaves the rest to us', async () => {
+    const { pages, directory } = await openPages()
+    const other = await startOther(directory)
+    for (let n = 0; n < 400; n += 1) await store(pages, `p${n}`)
+    expect(await other.ask({ ask: 'remove', selection: { kind: 'type', type: 'products' } })).toBe(400)
+    await pause(40)
+    expect(await other.ask({ ask: 'close' })).toBe('closed')
+    await other.kill()
+    pages.poll()
+    const shards = async () => (await readdir(placesIn(directory).bodies, { recursive: true })).filter((name) => name.includes('.'))
+    await expect.poll(shards, { timeout: 20_000 }).toEqual([])
+  })
+
   test('killed while it stores: what is left is whole', async () => {
     const { pages, directory } = await openPages()
     for (let round = 0; round < 3; round += 1) {
