@@ -1,0 +1,51 @@
+import { isIP } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { closest } from '../../src/lib/closest.ts'
+import { ipFamily } from '../../src/lib/ip-family.ts'
+import { maskUrls, namesSecret } from '../../src/lib/mask.ts'
+import { printable } from '../../src/lib/printable.ts'
+
+describe('closest', () => {
+  it.each([
+    ['prot', ['host', 'port'], 'port'],
+    ['cache:stat', ['cache:clear', 'cache:stats'], 'cache:stats'],
+    ['TYPE', ['type'], 'type'],
+    ['xyz', ['type', 'limit'], null],
+    ['anything', [], null],
+  ])('%s among %j is %s', (word, candidates, guess) => {
+    expect(closest(word, candidates)).toBe(guess)
+  })
+})
+
+describe('an IP address', () => {
+  it.each([
+    '127.0.0.1', '0.0.0.0', '255.255.255.255', '256.0.0.1', '1.2.3', '1.2.3.4.5', '01.2.3.4', '0x7f.0.0.1', '2130706433', '1.2.3.4 ',
+    '::', '::1', 'fe80::1', '1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7', '1::2::3', '::ffff:127.0.0.1', '::ffff:256.0.0.1', '12345::', 'g::', '[::1]', '', 'localhost', ':', '1:2:3:4:5:6:7:8:9',
+  ])('%j is judged as node:net judges it', (text) => {
+    expect(ipFamily(text)).toBe(isIP(text))
+  })
+})
+
+describe('mask', () => {
+  it.each([
+    ['http://user:pw@host/path', 'http://***@host/path'],
+    ['redis://:pw@host', 'redis://***@host'],
+    ['http://a@b@host', 'http://***@host'],
+    ['from http://u:p@a to https://u:p@b', 'from http://***@a to https://***@b'],
+    ['http://host/?token=abc&page=2', 'http://host/?token=***&page=2'],
+    ['http://host/mail@example', 'http://host/mail@example'],
+    ['nothing secret', 'nothing secret'],
+  ])('%s', (text, masked) => {
+    expect(maskUrls(text)).toBe(masked)
+  })
+
+  it('knows the names of secrets', () => {
+    expect(['Authorization', 'sessionId', 'X-Api-Key', 'client_secret', 'password'].every(namesSecret)).toBe(true)
+    expect(['currency', 'accept-language'].some(namesSecret)).toBe(false)
+  })
+})
+
+it('what could steer a terminal is written as an escape, everything else stays', () => {
+  expect(printable('a\u001b[31m\u0000\u007f\u009b\u202e\ufeff')).toBe('a\\u{1b}[31m\\u{0}\\u{7f}\\u{9b}\\u{202e}\\u{feff}')
+  expect(printable('Grüße, 世界 👍🏽 /path?a=b')).toBe('Grüße, 世界 👍🏽 /path?a=b')
+})
