@@ -1,5 +1,6 @@
-import { countOf, formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
+import { plural } from '../lib/plural.ts'
 import type { Started, WarmupReport } from '../operations/warmup.ts'
 import type { Cell, Output } from './output.ts'
 
@@ -29,7 +30,7 @@ export function presentWarmup({ progress, discovery, reasons, failures }: Warmup
 
 /** What a run would fetch. */
 export function presentPlan({ totalUrls, urls = [], discovery }: Started, output: Output): void {
-  output.line(`${countOf(totalUrls, 'URL')} would be fetched.`)
+  output.line(`${plural(totalUrls, 'URL')} would be fetched.`)
   for (const url of urls) output.line(`  ${url}`)
   if (urls.length < totalUrls) output.line(`  ... and ${formatCount(totalUrls - urls.length)} more.`)
   if (!discovery) return

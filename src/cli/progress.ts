@@ -1,6 +1,7 @@
 import { allowsColor, isContinuousIntegration } from '../config/environment.ts'
-import { countOf, formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
+import { plural } from '../lib/plural.ts'
 import { printable } from '../lib/printable.ts'
 
 /** How far a long operation has come, of something that is counted. */
@@ -126,5 +127,5 @@ function isAnimated(stream: ProgressStream): boolean {
 
 /** What is said while sitemaps are read. */
 export function discoveryText({ files, urls }: { files: number; urls: number }): string {
-  return `Reading sitemaps: ${countOf(files, 'file')}, ${countOf(urls, 'URL')}`
+  return `Reading sitemaps: ${plural(files, 'file')}, ${plural(urls, 'URL')}`
 }
