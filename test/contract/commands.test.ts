@@ -20,6 +20,15 @@ describe('the stable surface', () => {
     expect(configurationSurface(), regenerate).toEqual(JSON.parse(read('test/contract/configuration.json')))
   })
 
+  it('has every key, default and variable in docs/configuration.md', () => {
+    const guide = read('docs/configuration.md')
+    for (const [key, { default: initial, variable }] of Object.entries(configurationSurface())) {
+      const name = key.split('.').slice(1).join('.') || key
+      if (variable === null) expect(guide).toMatch(new RegExp(`(## |\\| \`)${name.replaceAll('.', '\\.')}\\b`))
+      else expect(guide).toMatch(new RegExp(`\\| \`${name}\` \\| \`${String(initial)}\` \\|.*\\(\`${variable}\`\\)`))
+    }
+  })
+
   it('has a reference of the commands that is true', () => {
     expect(read('docs/commands.md'), regenerate).toBe(commandReference(manifest))
   })
