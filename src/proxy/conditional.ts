@@ -18,8 +18,8 @@ export function isNotModified(preconditions: Preconditions, headers: readonly He
 
 /** Weak comparison against a list of entity tags (RFC 9110 §8.8.3.2); tags whose quotes were forgotten are taken too. */
 export function matchesEntityTag(condition: string, etag: string | null): boolean {
-  if (etag === null) return false
   if (condition.trim() === '*') return true
+  if (etag === null) return false
   const wanted = opaqueTag(etag)
   return (condition.match(/(?:W\/)?"[^"]*"|[^\s,]+/gi) ?? []).some(tag => opaqueTag(tag) === wanted)
 }
@@ -42,6 +42,8 @@ export function rangeStillHolds(condition: string | null, headers: readonly Head
   if (condition === null) return true
   const etag = fieldValue(headers, 'etag')
   if (/^(W\/)?"/.test(condition)) return etag !== null && isStrong(condition) && condition === etag
-  const modified = fieldValue(headers, 'last-modified')
-  return modified !== null && parseHttpDate(condition, now) !== null && parseHttpDate(condition, now) === parseHttpDate(modified, now)
+  const modified = parseHttpDate(fieldValue(headers, 'last-modified') ?? '', now)
+  const date = parseHttpDate(fieldValue(headers, 'date') ?? '', now)
+  // What was changed in the second of its answer may have been changed again in it (RFC 9110 §8.8.2.2).
+  return modified !== null && date !== null && date - modified >= 1000 && parseHttpDate(condition, now) === modified
 }

@@ -16,7 +16,6 @@ import { OriginError, toOriginError, type OriginClient, type OriginResponse } fr
 import type { Question } from './question.ts'
 import { parseContentRange } from './range.ts'
 import { reflectedField } from './reflection.ts'
-import { varyNames } from './vary.ts'
 import { toHeld, type Held } from './view.ts'
 
 /** What a question for the origin brought. */
@@ -61,7 +60,9 @@ export class Fetcher {
   async fetch(question: Question, stale: Held | null, fence: Fence, signal?: AbortSignal): Promise<Fetched> {
     const { origin, now } = this.#options
     const { headers, sent } = storableHeaders(question.visit, question.channel)
-    const extra = stale === null ? rangeOf(question) : validatorsOf(stale.page)
+    // A HEAD of a page that we hold can tell that it is the same as ever; one of anything else is not for us.
+    const head = question.visit.method === 'HEAD' && stale !== null
+    const extra = head ? [] : stale === null ? rangeOf(question) : validatorsOf(stale.page)
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', true, null)), origin.totalTimeout)
     const requestedAt = now()
@@ -69,7 +70,7 @@ export class Fetcher {
     try {
       const response = await origin.send({
         origin: question.channel.origin,
-        method: 'GET',
+        method: head ? 'HEAD' : 'GET',
         target: `${question.target.path}${question.target.query}`,
         headers: [...headers, ['accept-encoding', 'identity'], ...extra],
         body: null,
@@ -77,10 +78,11 @@ export class Fetcher {
         onInterim: question.visit.onInterim,
       })
       const received = { ...response, requestedAt, receivedAt: now() }
-      if (response.status !== 304 || stale === null) return await this.#store(question, received, sent, fence, started)
+      if (head && !describes(stale.page, response)) return passedOn(received, 'the answer to a HEAD is no page')
+      if (!head && (response.status !== 304 || stale === null)) return await this.#store(question, received, sent, fence, started)
       discard(response.body)
-      if (!confirms(stale.page, response)) return await this.fetch(question, null, fence, signal)
-      return await this.#freshen(question, stale, received, fence)
+      if (!head && !confirms(stale!.page, response)) return await this.fetch(question, null, fence, signal)
+      return await this.#freshen(question, stale!, received, sent, fence)
     } catch (error) {
       throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error)
     } finally {
@@ -104,30 +106,31 @@ export class Fetcher {
     return { status, obstacle: storeObstacle(question, status, received, this.#options.defaultTtl) }
   }
 
-  async #freshen(question: Question, stale: Held, response: Received, fence: Fence): Promise<Fetched> {
+  async #freshen(question: Question, stale: Held, response: Received, sent: readonly HeaderPair[], fence: Fence): Promise<Fetched> {
     const { store } = this.#options
     const draft = freshenedDraft(stale.page, question, response, this.#options)
-    const obstacle = storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl)
+    const obstacle = storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
     const page = obstacle === null ? await store.freshen(stale.page, draft, fence) : null
     const held = toHeld(page ?? unstored(draft, stale.page.size), stale.bodies)
     if (page !== null) this.#remember(page, held.bodies[page.encoding]!, fence)
-    return { kind: 'held', held, status: 304, obstacle: page === null ? (obstacle ?? 'an invalidation came meanwhile') : null, live: [...draft.headers] }
+    const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
+    return { kind: 'held', held, status: response.status, obstacle: page === null ? (obstacle ?? 'an invalidation came meanwhile') : null, live: [...draft.headers, ...cookies] }
   }
 
   async #store(question: Question, response: Received & OriginResponse, sent: readonly HeaderPair[], fence: Fence, started: number): Promise<Fetched> {
     const { maxPageSize, defaultTtl } = this.#options
+    if (response.status === 304) throw new OriginError('the origin answered 304 to a request without a condition', false, null)
     const live = visibleHeaders(response.headers)
-    const stream = (body: Readable, obstacle: string): Fetched => ({ kind: 'stream', status: response.status, headers: live, body, obstacle })
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
     const obstacle = storeObstacle(question, response.status, response.headers, defaultTtl) ?? partialObstacle(response.status, range)
-    if (obstacle !== null) return stream(response.body, obstacle)
-    if (Number(fieldValue(response.headers, 'content-length') ?? 0) > maxPageSize) return stream(response.body, 'larger than cache.maxPageSize')
+    if (obstacle !== null) return passedOn(response, obstacle)
+    if (Number(fieldValue(response.headers, 'content-length') ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
     const collected = await collect(response.body, maxPageSize, this.#budget)
-    if (collected.kind === 'overflow') return stream(collected.stream, 'larger than cache.maxPageSize')
+    if (collected.kind === 'overflow') return passedOn({ ...response, body: collected.stream }, 'larger than cache.maxPageSize')
 
     const generationMs = performance.now() - started
     const coded = await this.#code(response, collected.body)
-    const reflected = reflectedField(sent.filter(([name]) => !varyNames(response.headers).includes(name.toLowerCase())), response.headers, coded.identity)
+    const reflected = reflectionObstacle(question, sent, response, coded.identity)
     const content = { encoding: coded.encoding, originalSize: coded.identity.length, generationMs, range }
     const draft = toDraft(question, response, content, this.#options)
     const stored = coded.bodies[coded.encoding]!
@@ -137,7 +140,7 @@ export class Fetcher {
       kind: 'held',
       held: toHeld(page ?? unstored(draft, stored.length), coded.bodies),
       status: response.status,
-      obstacle: page !== null ? null : reflected !== null ? `the response reflects the request's ${reflected}` : 'an invalidation came meanwhile, or the store took nothing',
+      obstacle: page === null ? (reflected ?? 'an invalidation came meanwhile, or the store took nothing') : null,
       live: withoutFields(live, new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
     }
   }
@@ -161,12 +164,24 @@ export class Fetcher {
   }
 }
 
+const noBody = Buffer.alloc(0)
+
+function passedOn(response: OriginResponse, obstacle: string): Fetched {
+  return { kind: 'stream', status: response.status, headers: visibleHeaders(response.headers), body: response.body, obstacle }
+}
+
+function reflectionObstacle(question: Question, sent: readonly HeaderPair[], response: Received, body: Buffer): string | null {
+  const reflected = reflectedField(question, sent, response.headers, body)
+  return reflected === null ? null : `the response reflects the request's ${reflected}`
+}
+
 /** A page that is answered with, but not in the store. */
 function unstored(draft: PageDraft, size: number): Page {
   return { ...draft, id: 0, size, hits: 0, hitMs: 0, usedAt: draft.cachedAt }
 }
 
 function partialObstacle(status: number, range: PageDraft['range']): string | null {
+  if (status === 416) return 'an answer to a range that the page does not have'
   return status === 206 && range === null ? 'several ranges, or a range without its place' : null
 }
 
@@ -196,4 +211,12 @@ export function hasValidator(page: Page): boolean {
 function confirms(page: Page, response: OriginResponse): boolean {
   const etag = fieldValue(response.headers, 'etag')
   return etag === null || !isStrong(etag) || etag === fieldValue(page.headers, 'etag')
+}
+
+/** Whether the answer to a HEAD is about the page that we hold (RFC 9111 §4.3.5); one without any validator says too little for us. */
+function describes(page: Page, response: OriginResponse): boolean {
+  const same = (name: string) => !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)
+  const length = fieldValue(response.headers, 'content-length')
+  const validated = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
+  return response.status === page.status && validated && same('etag') && same('last-modified') && (length === null || Number(length) === page.originalSize)
 }

@@ -93,7 +93,7 @@ export class Proxy {
         return this.#serve(question, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
       }
       if (question.onlyIfCached) return plainAnswer(504, 'The page is not in the cache, and the request allows nothing else.')
-      if (question.visit.method === 'HEAD') return this.#passage.pass(question.visit, { ...question, reason: 'HEAD of a page that is not in the cache' })
+      if (question.visit.method === 'HEAD' && (held === null || !hasValidator(held.page))) return this.#passage.pass(question.visit, { ...question, reason: 'HEAD of a page that is not in the cache' })
       const flight = this.#mayShare(question) && waits < mostWaits ? this.#flights.join(flightKey(question)) : null
       if (flight === null) return this.#lead(question, held)
       const shared = await flight.outcome
@@ -190,7 +190,7 @@ export class Proxy {
   /** Stale-while-revalidate: fetches in the background, once however many visitors get the stale page (RFC 5861 §3). */
   #revalidate(question: Question, stale: Held): void {
     if (this.#flights.join(flightKey(question)) !== null) return
-    const quiet: Question = { ...question, visit: { ...question.visit, onInterim: () => {} } }
+    const quiet: Question = { ...question, visit: { ...question.visit, method: 'GET', onInterim: () => {} } }
     this.#fly(quiet, stale).then(
       fetched => {
         if (fetched.kind === 'stream') discard(fetched.body)
@@ -241,7 +241,7 @@ function flightKey(question: Question): string {
 }
 
 function newest<T>(candidates: readonly T[], question: Question, pageOf: (candidate: T) => Page): T | null {
-  const range = question.field('range')
+  const range = question.visit.method === 'GET' ? question.field('range') : null
   let best: T | null = null
   for (const candidate of candidates) {
     const page = pageOf(candidate)

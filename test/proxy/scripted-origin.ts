@@ -1,5 +1,4 @@
-import { createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { formatHttpDate } from '../../src/lib/http-date.ts'
 
 /** Fields by name; a list is one line for each. */
