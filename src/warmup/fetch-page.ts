@@ -1,15 +1,14 @@
 import type { Clock } from '../lib/clock.ts'
 import type { HeaderPair } from '../pages/page.ts'
+import { askFor } from '../proxy/ask.ts'
 import { discard } from '../proxy/body.ts'
 import type { Fetched } from '../proxy/fetch.ts'
 import { fieldValue } from '../proxy/fields.ts'
 import { usability } from '../proxy/freshness.ts'
 import { OriginError } from '../proxy/origin.ts'
 import type { Proxy } from '../proxy/proxy.ts'
-import { classify } from '../proxy/question.ts'
-import type { Visit } from '../proxy/visit.ts'
 import { parseRetryAfter } from './retry-after.ts'
-import type { FetchPage, FetchPageOptions, WarmResult } from './warm-result.ts'
+import type { FetchPage, WarmResult } from './warm-result.ts'
 
 /** As a browser asks for a page, so that a shop that varies on it answers what visitors get. No cookie. */
 const usualHeaders: Readonly<Record<string, string>> = {
@@ -26,8 +25,8 @@ const usualHeaders: Readonly<Record<string, string>> = {
 export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPage {
   return async (url, options) => {
     const started = performance.now()
-    const classified = classify(toVisit(url, options), proxy.classifying)
-    if (classified.kind === 'unknown-site') return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
+    const classified = askFor(url, { ...usualHeaders, ...options.headers }, options.signal, proxy.classifying)
+    if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
     if (!options.force) {
       const held = await proxy.find(classified.question)
@@ -44,22 +43,6 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
       const message = late.aborted ? `no whole answer within ${timeout / 1000} s` : error.message
       return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
     }
-  }
-}
-
-function toVisit(url: string, { headers, signal }: FetchPageOptions): Visit {
-  const { protocol, host, pathname, search } = new URL(url)
-  return {
-    method: 'GET',
-    scheme: protocol.slice(0, -1),
-    host,
-    target: pathname + search,
-    headers: Object.entries({ ...usualHeaders, ...headers }),
-    remoteAddress: null,
-    forwardedFor: null,
-    body: null,
-    signal,
-    onInterim: () => {},
   }
 }
 
