@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { readChannelUrls } from '#src/config/channel-urls.ts'
 
 /** How long requests in hand may take after SIGTERM, in milliseconds. */
 const grace = 10_000
@@ -11,10 +12,10 @@ export default class Serve extends BaseCommand {
     { description: 'The sales channels of pagecache.yaml, on port 80 of all addresses', command: '<%= config.bin %> <%= command.id %> --host 0.0.0.0 --port 80' },
   ]
   static override flags = {
-    origin: Flags.string({ description: 'Where the shop answers; instead of the configured sales channels', helpValue: 'URL' }),
-    url: Flags.string({ description: 'The public URL of that shop, where it is not the address of the daemon', helpValue: 'URL', dependsOn: ['origin'] }),
-    host: Flags.string({ description: 'The address to listen on', helpValue: 'ADDRESS' }),
-    port: Flags.integer({ description: 'The port to listen on; 0 for any free one', min: 0, max: 65_535 }),
+    origin: Flags.string({ summary: 'Where the shop answers; instead of the configured sales channels.', helpValue: '<url>' }),
+    url: Flags.string({ summary: 'The public URL of that shop, where it is not the address of the daemon.', helpValue: '<url>', dependsOn: ['origin'] }),
+    host: Flags.string({ summary: 'The address to listen on.', helpValue: '<address>' }),
+    port: Flags.integer({ summary: 'The port to listen on; 0 for any free one.', min: 0, max: 65_535, helpValue: '<port>' }),
   }
 
   async run() {
@@ -23,11 +24,12 @@ export default class Serve extends BaseCommand {
       ...(flags.host === undefined ? [] : [{ path: ['server', 'host'] as const, value: flags.host, flag: 'host' }]),
       ...(flags.port === undefined ? [] : [{ path: ['server', 'port'] as const, value: flags.port, flag: 'port' }]),
     ]
+    const single = flags.origin === undefined ? null : readChannelUrls({ origin: flags.origin, url: flags.url ?? null })
     return this.withApp(async (app) => {
       const { startDaemon } = await import('#src/http/daemon.ts')
       const daemon = await startDaemon(app, {
         ...app.config.server,
-        single: flags.origin === undefined ? null : { origin: flags.origin, url: flags.url ?? null },
+        single,
         onError: (message, error) => this.tell(`${message}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
       })
       if (daemon.channels.length === 0) this.tell('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')

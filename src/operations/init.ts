@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import * as z from 'zod/mini'
-import { configSchema } from '../config/schema.ts'
+import { readChannelUrls } from '../config/channel-urls.ts'
 import { configTemplate } from '../config/template.ts'
 import { PagecacheError } from '../errors.ts'
 import { flag, success, succeeded } from './fields.ts'
@@ -35,12 +35,7 @@ function toChannel(origin: string | undefined, url: string | undefined) {
       hint: 'Give --url (what visitors type) and --origin (where the shop answers), or neither.',
     })
   }
-  const id = '00000000-0000-0000-0000-000000000000'
-  const parsed = z.safeParse(configSchema.shape.salesChannels, [{ id, url, origin }])
-  const [channel] = parsed.data ?? []
-  if (channel) return { url: channel.url, origin: channel.origin }
-  const faults = parsed.error?.issues.map((issue) => `--${String(issue.path.at(-1))}: expected ${issue.message}`) ?? []
-  throw new PagecacheError('INVALID_INPUT', faults.join('; '))
+  return readChannelUrls({ origin, url })
 }
 
 function toWriteError(error: unknown, file: string): unknown {
