@@ -181,7 +181,6 @@ function unstored(draft: PageDraft, size: number): Page {
 }
 
 function partialObstacle(status: number, range: PageDraft['range']): string | null {
-  if (status === 416) return 'an answer to a range that the page does not have'
   return status === 206 && range === null ? 'several ranges, or a range without its place' : null
 }
 

@@ -1,12 +1,16 @@
 import { ages } from './ages.ts'
+import { cacheStatuses } from './cache-status.ts'
 import type { Case } from './case.ts'
 import { conditional } from './conditional.ts'
 import { freshness } from './freshness.ts'
 import { invalidation } from './invalidation.ts'
 import { ranges } from './ranges.ts'
+import { requests } from './requests.ts'
+import { staleness } from './stale.ts'
 import { storing } from './storing.ts'
+import { targeted } from './targeted.ts'
 import { validation } from './validation.ts'
 import { vary } from './vary.ts'
 
 /** The whole table. */
-export const allCases: readonly Case[] = [storing, freshness, ages, vary, validation, conditional, ranges, invalidation].flat()
+export const allCases: readonly Case[] = [storing, freshness, ages, vary, validation, conditional, ranges, invalidation, requests, staleness, targeted, cacheStatuses].flat()
