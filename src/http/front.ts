@@ -1,16 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { toPairs } from '../proxy/fields.ts'
+import { connectionFields, toPairs, withoutFields } from '../proxy/fields.ts'
 import type { HotRequest } from '../proxy/hot.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
 import type { Visit } from '../proxy/visit.ts'
-import { examine, largestHead, type Accepted } from './guard.ts'
+import { examine, largestHead, type Accepted, type Refusal } from './guard.ts'
 import { serveHitsFirst } from './hit-connection.ts'
+import { Pipelines } from './pipelines.ts'
+import { refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
-import { respond } from './respond.ts'
+import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
-import { tunnel } from './tunnel.ts'
+import { mayTunnel, tunnel } from './tunnel.ts'
 
 export interface FrontOptions {
   proxy: Proxy
@@ -35,60 +37,81 @@ export function createFront(options: FrontOptions): { server: Server; closeIdle(
     keepAliveTimeout: keptAlive,
     insecureHTTPParser: false,
     noDelay: true,
+    shouldUpgradeCallback: mayTunnel,
   })
+  const pipelines = new Pipelines()
   // More fields than this are refused, not dropped: a dropped one could be the one that matters.
   server.maxHeadersCount = 0
   server.timeout = writeStall
   server.on('timeout', (socket: Socket) => {
-    if (socket.writableLength > 0) socket.destroy()
+    // A visitor who waits for the shop is left alone; one who does not read, or says nothing more, is not.
+    if (socket.writableLength > 0 || pipelines.isIdle(socket)) socket.destroy()
   })
-  server.on('request', (request, response) => {
-    handle(request, response, options).catch((error: unknown) => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    if (!pipelines.enter(request, response)) return
+    handle(request, response, options, pipelines).catch((error: unknown) => {
       options.onError('a request failed', error)
       respond(response, plainAnswer(500, 'Something went wrong here.'))
     })
-  })
+  }
+  server.on('request', onRequest)
+  // Without a listener Node asks for the body before anybody has looked at the head.
+  server.on('checkContinue', onRequest)
   server.on('upgrade', (request, socket, head) => {
+    pipelines.refuse(socket)
     const accepted = examineRequest(request, options)
-    if ('status' in accepted) return refuse(socket as Socket, accepted.status, accepted.text)
+    if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
     tunnel(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => onClientError(error, socket))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => onClientError(error, socket, pipelines))
   const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive })
   return { server, closeIdle }
 }
 
 function examineRequest(request: IncomingMessage, options: FrontOptions) {
-  return examine(request.method!, request.url!, toPairs(request.rawHeaders), options.isTrusted(request.socket.remoteAddress))
+  const head = { method: request.method!, target: request.url!, version: request.httpVersion, headers: toPairs(request.rawHeaders) }
+  return examine(head, options.isTrusted(request.socket.remoteAddress))
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions): Promise<void> {
+async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines): Promise<void> {
   const started = performance.now()
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
-    const refusal = plainAnswer(accepted.status, accepted.text)
-    return respond(response, { ...refusal, headers: [...refusal.headers, ...(accepted.headers ?? []), ['Connection', 'close']] })
+    pipelines.refuse(request.socket)
+    return refuseRequest(request, response, accepted)
   }
   if (options.own(request, response)) return
   if (request.method === 'GET' && answerHot(request, response, accepted, options.proxy, started)) return
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   if (hasBody(request)) {
+    if (awaitsContinue(request)) response.writeContinue()
     watchBody(request, () => {
       gone.abort()
-      respond(response, { ...plainAnswer(408, 'The request came too slowly.'), body: null })
-      request.socket.destroySoon()
+      pipelines.refuse(request.socket)
+      refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' })
     })
   }
   const answer = await options.proxy.answer(
     visitOf(request, accepted, options, gone.signal, (status, headers) => {
-      if (!response.headersSent && !response.destroyed) request.socket.write(renderHead(status, headers))
+      // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
+      if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
     }),
   )
   // A body that nobody reads must not be taken for the next request.
   if (hasBody(request) && !request.complete) answer.headers.push(['Connection', 'close'])
   respond(response, answer)
+}
+
+/** Answers a request that is not taken up, and closes its connection. */
+function refuseRequest(request: IncomingMessage, response: ServerResponse, { status, text, headers = [] }: Refusal): void {
+  if (!request.complete && response.socket !== null && !response.headersSent) {
+    request.resume()
+    return refuse(response.socket, status, text, headers)
+  }
+  const refusal = plainAnswer(status, text)
+  respond(response, { ...refusal, headers: [...refusal.headers, ...headers, ['Connection', 'close']] })
 }
 
 /** Hits on connections that are Node's already: the same look into memory as on the socket. */
@@ -121,10 +144,12 @@ function hasBody(request: IncomingMessage): boolean {
 function visitOf(request: IncomingMessage, accepted: Accepted, options: FrontOptions, signal: AbortSignal, onInterim: Visit['onInterim']): Visit {
   const address = request.socket.remoteAddress ?? null
   const forwarded = request.headers['x-forwarded-for']
+  const headers = toPairs(request.rawHeaders)
   return {
     method: request.method!,
     ...accepted,
-    headers: toPairs(request.rawHeaders),
+    // What `Connection` names never reaches the shop, so that it must not be part of a key either.
+    headers: withoutFields(headers, connectionFields(headers)),
     remoteAddress: address,
     forwardedFor: options.isTrusted(address ?? undefined) && typeof forwarded === 'string' ? forwarded : null,
     body: hasBody(request) ? request : null,
@@ -134,18 +159,16 @@ function visitOf(request: IncomingMessage, accepted: Accepted, options: FrontOpt
 }
 
 /** What Node's parser refuses: the connection is told why and closed. */
-function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+function onClientError(error: NodeJS.ErrnoException, socket: Socket, pipelines: Pipelines): void {
+  if (error.code === 'ECONNRESET') {
     socket.destroy()
     return
   }
-  if (error.code === 'HPE_HEADER_OVERFLOW') refuse(socket, 431, 'The header fields are too large.')
-  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, 408, 'The request came too slowly.')
-  else refuse(socket, 400, 'The request is not valid HTTP.')
+  const [status, text] = clientFaults[error.code ?? ''] ?? [400, 'The request is not valid HTTP.']
+  pipelines.refuseBroken(socket, () => refuse(socket, status, text))
 }
 
-function refuse(socket: Socket, status: number, text: string): void {
-  const { headers, body } = plainAnswer(status, text)
-  socket.write(Buffer.concat([renderHead(status, [...headers, ['Connection', 'close']]), body as Buffer]))
-  socket.destroySoon()
+const clientFaults: Record<string, [status: number, text: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'The header fields are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request came too slowly.'],
 }

@@ -1,11 +1,12 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { discard } from '../proxy/body.ts'
 import type { Answer } from '../proxy/visit.ts'
 
 /** Sends an answer. A body that breaks off cuts the connection, so that the visitor sees that the page is not whole. */
 export function respond(response: ServerResponse, answer: Answer): void {
-  if (response.destroyed || response.headersSent) {
+  // A connection that was refused meanwhile has had its answer.
+  if (response.destroyed || response.headersSent || response.socket?.writableEnded === true) {
     if (answer.body !== null && !Buffer.isBuffer(answer.body)) discard(answer.body)
     return
   }
@@ -19,4 +20,9 @@ export function respond(response: ServerResponse, answer: Answer): void {
   pipeline(answer.body, response, error => {
     if (error) response.destroy()
   })
+}
+
+/** Whether a client holds its body back until it is asked for it (RFC 9110 §10.1.1); Node refuses every other expectation with 417. */
+export function awaitsContinue(request: IncomingMessage): boolean {
+  return request.headers.expect !== undefined && request.httpVersion === '1.1'
 }

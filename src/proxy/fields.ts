@@ -22,12 +22,17 @@ export function withoutFields(headers: readonly HeaderPair[], names: ReadonlySet
   return headers.filter(([key]) => !names.has(key.toLowerCase()))
 }
 
+/** Without blanks and tabs around it. `trim` takes more for blank than HTTP does: a shop would see another value than we. */
+export function trimBlanks(text: string): string {
+  return text.replace(/^[\t ]+|[\t ]+$/g, '')
+}
+
 /** Elements of a comma-separated list (RFC 9110 §5.6.1), lower-cased, empty ones left out. */
 export function listElements(value: string | null): string[] {
   if (value === null) return []
   return value
     .split(',')
-    .map(element => element.trim().toLowerCase())
+    .map(element => trimBlanks(element).toLowerCase())
     .filter(element => element !== '')
 }
 
@@ -56,14 +61,20 @@ export function connectionFields(headers: readonly HeaderPair[]): Set<string> {
   return new Set([...hopByHop, ...listElements(fieldValue(headers, 'connection'))])
 }
 
+/** The Cookie field of a request; several lines are one list (RFC 9113 §8.2.3). Null where there is none. */
+export function cookieHeader(headers: readonly HeaderPair[]): string | null {
+  const lines = fieldLines(headers, 'cookie')
+  return lines.length === 0 ? null : lines.join('; ')
+}
+
 /** Cookies of a request, in order; the first of a name counts. */
 export function parseCookies(header: string | null): Map<string, string> {
   const cookies = new Map<string, string>()
   if (header === null) return cookies
-  for (const part of header.split(/[;,]/)) {
+  for (const part of header.split(';')) {
     const equals = part.indexOf('=')
-    const name = (equals < 0 ? part : part.slice(0, equals)).trim()
-    if (name !== '' && !cookies.has(name)) cookies.set(name, equals < 0 ? '' : part.slice(equals + 1).trim())
+    const name = trimBlanks(equals < 0 ? part : part.slice(0, equals))
+    if (name !== '' && !cookies.has(name)) cookies.set(name, equals < 0 ? '' : trimBlanks(part.slice(equals + 1)))
   }
   return cookies
 }

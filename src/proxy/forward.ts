@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
-import { connectionFields, fieldValue, withoutFields } from './fields.ts'
+import { connectionFields, cookieHeader, fieldValue, parseCookies, withoutFields } from './fields.ts'
 import type { Visit } from './visit.ts'
 
 /** By this name we are known in Via and Cache-Status. */
@@ -24,38 +24,56 @@ const personal = new Set([
   'content-encoding', 'expect', ...methodOverrides,
 ])
 
+/** Numbers by which infrastructure tells requests apart: other ones each time, and none of a page's business. */
+const tracing = /^(?:x-(?:request-id|correlation-id|trace-id|amzn-.*|amz-cf-.*|b3-.*|cloud-trace-context|datadog-.*|request-start|queue-start|varnish|azure-.*|arr-.*|akamai-.*|edge-.*|client-data|moz|purpose)|traceparent|tracestate|cf-ray)$/
+
+/** How a shop may read a name: gateways to scripts (CGI, FastCGI, WSGI) do not tell an underscore from a dash. */
+function asRead(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-')
+}
+
 function isSpoken(name: string): boolean {
   return spoken.has(name) || name.startsWith('x-forwarded-')
 }
 
+/** Whether a field never goes along with a request whose answer may be stored; a field with an underscore is nobody's name for anything. */
+export function isWithheld(name: string): boolean {
+  const lower = name.toLowerCase()
+  return isSpoken(lower) || personal.has(lower) || tracing.test(lower) || lower.includes('_')
+}
+
 /** Request fields for a passed-through request: unchanged but for the connection's own and what a client must not say. */
-export function passHeaders(visit: Visit, channel: Channel): HeaderPair[] {
+export function passHeaders(visit: Visit): HeaderPair[] {
   const dropped = connectionFields(visit.headers)
   dropped.add('expect')
   dropped.add('host')
-  if (visit.method === 'GET' || visit.method === 'HEAD') for (const name of methodOverrides) dropped.add(name)
-  const kept = withoutFields(visit.headers, dropped).filter(([name]) => !isSpoken(name.toLowerCase()))
-  return [...kept, ...ownHeaders(visit, channel)]
+  // These have no body, and do nothing but read.
+  if (visit.method === 'GET' || visit.method === 'HEAD') for (const name of ['content-length', ...methodOverrides]) dropped.add(name)
+  dropped.add('cookie')
+  const kept = visit.headers.filter(([name]) => !dropped.has(name.toLowerCase()) && !(name.includes('_') && dropped.has(asRead(name))) && !isSpoken(asRead(name)))
+  const cookie = cookieHeader(visit.headers)
+  return [...kept, ...(cookie === null ? [] : ([['cookie', cookie]] satisfies HeaderPair[])), ...ownHeaders(visit, { scheme: visit.scheme, host: visit.host })]
 }
 
 /** Request fields for a request whose answer may be stored. What of them came from the visitor is `sent`. */
 export function storableHeaders(visit: Visit, channel: Channel): { headers: HeaderPair[]; sent: HeaderPair[] } {
   const dropped = connectionFields(visit.headers)
   dropped.add('host')
-  const sent = withoutFields(visit.headers, dropped).filter(([name]) => {
-    const lower = name.toLowerCase()
-    return !isSpoken(lower) && !personal.has(lower)
-  })
-  return { headers: [...sent, ...ownHeaders(visit, channel)], sent: sent.filter(([name]) => name.toLowerCase() !== 'via') }
+  dropped.add('cookie')
+  const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
+  const cookies = parseCookies(cookieHeader(visit.headers))
+  // The cookies as the key has understood them, so that the shop does not understand them in another way.
+  if (cookies.size > 0) sent.push(['cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')])
+  return { headers: [...sent, ...ownHeaders(visit, channel)], sent }
 }
 
-function ownHeaders(visit: Visit, channel: Channel): HeaderPair[] {
-  const port = /:(\d+)$/.exec(visit.host)?.[1] ?? (channel.scheme === 'https' ? '443' : '80')
+function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
+  const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
   const address = [visit.forwardedFor, visit.remoteAddress].filter(part => part !== null && part !== '').join(', ')
   return [
-    ['host', visit.host],
-    ['x-forwarded-proto', visit.scheme],
-    ['x-forwarded-host', visit.host],
+    ['host', host],
+    ['x-forwarded-proto', scheme],
+    ['x-forwarded-host', host],
     ['x-forwarded-port', port],
     ...(address === '' ? [] : ([['x-forwarded-for', address]] satisfies HeaderPair[])),
     ['via', `1.1 ${proxyName}`],

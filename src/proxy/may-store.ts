@@ -1,12 +1,15 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
 import { fieldValue, hasField } from './fields.ts'
+import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
 import { varyNames } from './vary.ts'
 
 /** What of the request the decision looks at. */
 export interface Asked {
   headers: readonly HeaderPair[]
+  /** Fields that the primary key holds, in lower case. */
+  keyedFields: readonly string[]
   unkeyedCookies: string | null
   /** A GET that had a body or tried to override its method. */
   odd: boolean
@@ -15,8 +18,17 @@ export interface Asked {
 /** Statuses whose meaning we know, as `must-understand` asks (RFC 9111 §5.2.2.3). */
 const understood = new Set([200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504])
 
-/** Fields by which a client asks for a part of a page: without Vary such an answer must not stand for the page. */
-const fragmentFields = ['x-requested-with', 'x-pjax', 'x-inertia', 'hx-request', 'turbo-frame', 'rsc', 'next-router-state-tree']
+/**
+ * Fields that no browser sends by itself: extensions, and those by which a script asks for a part of a page. A shop may answer them
+ * with something else than its page, so that outside the key they keep the answer from being stored.
+ */
+const steering = /^(?:(?:x|sw|hx|turbo|next)-.*|rsc)$/i
+
+/** Statuses that are about what this client sent or did (RFC 9110 §15.5, RFC 6585). */
+const personalStatuses = new Set([406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431, 511])
+
+/** What programs ask for by name where browsers get a page. */
+const dataType = /^(?:application|text)\/(?:\S*\+)?(?:json|xml|x-component|vnd\.turbo-stream\.html)$/
 
 /** The largest block of request fields, and single field, under which an error is taken for the page's own. */
 const plainBlock = 4096
@@ -59,8 +71,13 @@ function responseObstacle(status: number, headers: readonly HeaderPair[], direct
 function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
   if (vary.includes('cookie') && asked.unkeyedCookies !== null) return 'Vary: Cookie, and the request had cookies outside the key'
-  const fragment = fragmentFields.find(name => hasField(asked.headers, name) && !vary.includes(name))
-  if (fragment !== undefined) return `the request had ${fragment}, which Vary does not name`
+  const unkeyed = (name: string) => !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
+  const steered = asked.headers.find(([name]) => steering.test(name) && !isWithheld(name) && unkeyed(name))
+  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
+  const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
+  const accepted = fieldValue(asked.headers, 'accept')?.toLowerCase() ?? ''
+  if (unkeyed('accept') && dataType.test(type) && accepted.includes(type) && !accepted.includes('text/html')) return `${type} was asked for, and Vary does not name Accept`
+  if (personalStatuses.has(status)) return `status ${status}, which is about the request`
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
 }
 

@@ -37,7 +37,7 @@ export class Passage {
       origin: route.channel.origin,
       method: visit.method,
       target: visit.target,
-      headers: bodiless ? passHeaders({ ...visit, headers: visit.headers.filter(([name]) => name.toLowerCase() !== 'content-length') }, route.channel) : passHeaders(visit, route.channel),
+      headers: passHeaders(visit),
       body: bodiless ? null : visit.body,
       signal: visit.signal,
       onInterim: visit.onInterim,

@@ -2,7 +2,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import { clientStates, cookieBypass } from './bypass.ts'
 import type { Channel, Channels } from './channel.ts'
 import { requestDirectives } from './cache-control.ts'
-import { fieldValue, hasField, parseCookies } from './fields.ts'
+import { cookieHeader, hasField, parseCookies } from './fields.ts'
 import { methodOverrides } from './forward.ts'
 import { canonicalUrl, primaryKey, unkeyedCookies, type VariantRules } from './key.ts'
 import type { Asked } from './may-store.ts'
@@ -42,7 +42,7 @@ export function classify(visit: Visit, options: ClassifyOptions): Classified {
   const channel = options.channels.find(visit.scheme, visit.host, target.path)
   if (channel === null) return { kind: 'unknown-site' }
   const url = canonicalUrl(channel, target)
-  const cookies = parseCookies(fieldValue(visit.headers, 'cookie'))
+  const cookies = parseCookies(cookieHeader(visit.headers))
   const reason = passReason(visit, target.path.slice(channel.path.length) || '/', cookies, options)
   if (reason !== null) return { kind: 'pass', channel, target, url, reason }
   const field = fieldReader(visit.headers)
@@ -59,6 +59,7 @@ export function classify(visit: Visit, options: ClassifyOptions): Classified {
       key,
       field,
       headers: visit.headers,
+      keyedFields: options.variants.headers.map(name => name.toLowerCase()),
       unkeyedCookies: unkeyedCookies(cookies, options.variants.cookies),
       states: clientStates(cookies),
       odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),

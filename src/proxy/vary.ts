@@ -1,5 +1,5 @@
 import type { HeaderPair, PageDraft } from '../pages/page.ts'
-import { fieldValue, listElements } from './fields.ts'
+import { fieldValue, listElements, trimBlanks } from './fields.ts'
 
 /** Names that `Vary` gives, lower-case; '*' where it has one (RFC 9110 §12.5.5). */
 export function varyNames(headers: readonly HeaderPair[]): string[] | '*' {
@@ -37,7 +37,7 @@ function selectingValue(name: string, request: Selecting): string | null {
   if (name === 'cookie') return request.unkeyedCookies
   const value = request.field(name)
   if (value === null) return null
-  return name === 'accept-language' ? normaliseLanguages(value) : value.split(',').map(part => part.trim()).join(',')
+  return name === 'accept-language' ? normaliseLanguages(value) : value.split(',').map(trimBlanks).join(',')
 }
 
 interface Language {

@@ -1,0 +1,29 @@
+import type { Duplex } from 'node:stream'
+import type { HeaderPair } from '../pages/page.ts'
+import { plainAnswer } from '../proxy/refusal.ts'
+import { renderHead } from './render.ts'
+
+/** How long a refused client may go on sending before the connection is cut, in milliseconds. */
+const linger = 2000
+
+/**
+ * Tells a connection why nothing comes of it, past Node's own answering, and closes it. Its input is read on for a moment and
+ * thrown away: a connection that is closed with unread input is reset, and the client may never see the answer (RFC 9112 §9.6).
+ */
+export function refuse(socket: Duplex, status: number, text: string, headers: readonly HeaderPair[] = []): void {
+  const answer = plainAnswer(status, text)
+  refuseWith(socket, status, [...answer.headers, ...headers], answer.body as Buffer)
+}
+
+/** The same with an answer of one's own. */
+export function refuseWith(socket: Duplex, status: number, headers: readonly HeaderPair[], body: Buffer): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const timer = setTimeout(() => socket.destroy(), linger)
+  socket.once('close', () => clearTimeout(timer))
+  socket.on('error', () => socket.destroy())
+  socket.end(Buffer.concat([renderHead(status, [...headers, ['Connection', 'close']]), body]))
+  socket.resume()
+}
