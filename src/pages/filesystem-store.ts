@@ -18,7 +18,7 @@ export interface FilesystemStoreOptions {
   directory: string
   /** Bytes of bodies on disk; null for no limit. */
   maxSize: number | null
-  /** Variants kept under one key. */
+  /** Variants kept of one URL. */
   maxVariants?: number
   /** Milliseconds since the epoch. */
   now: () => number

@@ -22,6 +22,7 @@ export class PageWrites {
   readonly #insertQuery: Statement<[InsertedRow], number>
   readonly #getQuery: Statement<[number, string], StoredRow>
   readonly #getVariantsQuery: Statement<[number, string], PageRow>
+  readonly #getIdsOfUrlQuery: Statement<[string], number>
   readonly #freshenQuery: Statement<[Record<string, unknown>]>
   readonly #addTagQuery: Statement<[string]>
   readonly #linkTagQuery: Statement<[number, string]>
@@ -45,6 +46,8 @@ export class PageWrites {
       SELECT p.* FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
     this.#getVariantsQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
+    this.#getIdsOfUrlQuery = database.prepare<[string], number>(`
+      SELECT p.id FROM page p WHERE p.url = ? AND ${live} ORDER BY p.used_at, p.id`).pluck()
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal
@@ -66,8 +69,8 @@ export class PageWrites {
   }
 
   /**
-   * Takes a page in, in place of the variant that it renews and, beyond `maxVariants` under its key, of the
-   * least recently used ones.
+   * Takes a page in, in place of the variant that it renews and, beyond `maxVariants` of its URL, of the least
+   * recently used ones: of the URL and not the key, since visitors choose the cookies that are in a key.
    */
   insert(draft: PageDraft, body: StoredBody, maxVariants: number, now: number): Page {
     const hashed = hashKey(draft.key)
@@ -96,14 +99,9 @@ export class PageWrites {
 
   #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): void {
     const variant = variantOf(draft)
-    const others: number[] = []
-    const doomed: number[] = []
     const rows = this.#getVariantsQuery.all(keyHash, draft.key)
-    rows.sort((one, another) => one.used_at - another.used_at || one.id - another.id)
-    for (const row of rows) {
-      if (variantOf(toPage(row)) === variant) doomed.push(row.id)
-      else others.push(row.id)
-    }
+    const doomed = rows.filter((row) => variantOf(toPage(row)) === variant).map((row) => row.id)
+    const others = this.#getIdsOfUrlQuery.all(draft.url).filter((id) => !doomed.includes(id))
     doomed.push(...others.slice(0, Math.max(0, others.length - maxVariants + 1)))
     if (doomed.length > 0) this.kill(doomed)
   }

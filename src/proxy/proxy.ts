@@ -108,12 +108,12 @@ export class Proxy {
   /** The best page for a question, whatever its age; from memory, else from the store. */
   async find(question: Question): Promise<Held | null> {
     const { store, memory } = this.#options
-    store.poll()
+    // Before the look-up: what is removed from here on does not come into memory again.
+    const fence = store.fence()
     const inMemory = newest(memory.get(question.key) ?? [], question, held => held.page)
     const stored = newest(store.find(question.key), question, page => page)
     if (stored === null) return inMemory
     if (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt) return inMemory
-    const fence = store.fence()
     const body = await store.readBody(stored)
     if (body === null) return null
     return store.holds(fence) ? memory.set(stored, stored.encoding, body) : toHeld(stored, { [stored.encoding]: body })

@@ -77,6 +77,13 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.find(draft('a').key)).toHaveLength(2)
     })
 
+    test('variants of a URL are bounded whatever cookies make their keys', async () => {
+      const pages = await open({ maxVariants: 3 })
+      for (let visitor = 0; visitor < 9; visitor++) await store(pages, 'a', { key: `${draft('a').key}\ncookie hash=${visitor}` })
+      expect(pages.findByUrl(draft('a').url)).toHaveLength(3)
+      expect(pages.counters().products.count).toBe(3)
+    })
+
     test('variants under a key are bounded, the least recently used go', async () => {
       const time = clock()
       const pages = await open({ maxVariants: 3, now: time.now })
