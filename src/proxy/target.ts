@@ -54,9 +54,12 @@ function unescapeName(name: string): string {
   }
 }
 
-/** RFC 3986 §6.2.2: what need not be escaped is not, what must be is, in upper case. Raw bytes come as Latin-1. */
+/**
+ * RFC 3986 §6.2.2: what need not be escaped is not, what must be is, in upper case. Raw bytes come as Latin-1. A % that begins no escape
+ * is escaped itself: else undoing the escape behind it could make it begin another.
+ */
 function normaliseEscapes(text: string): string {
-  return text.replace(/%([0-9a-f]{2})|["<>\\^`{|}\x80-\xff\x00-\x20]/gi, (escape, hex: string | undefined) => {
+  return text.replace(/%([0-9a-f]{2})|[%"<>\\^`{|}\x7f-\xff\x00-\x20]/gi, (escape, hex: string | undefined) => {
     if (hex === undefined) return `%${escape.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
     const char = String.fromCharCode(Number.parseInt(hex, 16))
     return /[\w\-.~]/.test(char) ? char : `%${hex.toUpperCase()}`
