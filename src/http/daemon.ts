@@ -55,7 +55,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       const closed = new Promise<void>(resolve => front.server.close(() => resolve()))
       front.closeIdle()
       front.server.closeIdleConnections()
-      const timer = setTimeout(() => front.server.closeAllConnections(), grace)
+      const timer = setTimeout(() => front.cut(), grace)
       await closed
       clearTimeout(timer)
     },

@@ -22,13 +22,21 @@ export interface FrontOptions {
   onError(message: string, error: unknown): void
 }
 
+export interface Front {
+  server: Server
+  /** Ends the connections on which nothing is going on. */
+  closeIdle(): void
+  /** Ends all of them, tunnels too. */
+  cut(): void
+}
+
 /** Milliseconds: a head has to be there within ten seconds (checked each second), a reader has to take something within thirty. */
 const headTimeout = 8500
 const writeStall = 30_000
 const keptAlive = 65_000
 
 /** The server in front of the shop: hits from the socket, everything else through Node's HTTP and the proxy. */
-export function createFront(options: FrontOptions): { server: Server; closeIdle(): void } {
+export function createFront(options: FrontOptions): Front {
   const server = createServer({
     maxHeaderSize: largestHead + 8192,
     headersTimeout: headTimeout,
@@ -38,6 +46,8 @@ export function createFront(options: FrontOptions): { server: Server; closeIdle(
     insecureHTTPParser: false,
     noDelay: true,
     shouldUpgradeCallback: mayTunnel,
+    // The guard looks at it: Node would refuse the request and read on behind it.
+    requireHostHeader: false,
   })
   const pipelines = new Pipelines()
   // More fields than this are refused, not dropped: a dropped one could be the one that matters.
@@ -57,6 +67,11 @@ export function createFront(options: FrontOptions): { server: Server; closeIdle(
   server.on('request', onRequest)
   // Without a listener Node asks for the body before anybody has looked at the head.
   server.on('checkContinue', onRequest)
+  server.on('checkExpectation', (request, response) => {
+    if (!pipelines.enter(request, response)) return
+    pipelines.refuse(request.socket)
+    refuseRequest(request, response, { status: 417, text: 'This expectation is not met here.' })
+  })
   server.on('upgrade', (request, socket, head) => {
     pipelines.refuse(socket)
     const accepted = examineRequest(request, options)
@@ -66,7 +81,12 @@ export function createFront(options: FrontOptions): { server: Server; closeIdle(
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => onClientError(error, socket, pipelines))
   const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive })
-  return { server, closeIdle }
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return { server, closeIdle, cut: () => open.forEach(socket => socket.destroy()) }
 }
 
 function examineRequest(request: IncomingMessage, options: FrontOptions) {
