@@ -2,7 +2,7 @@ import { at, each, hit, miss, notStored, rule, stored, type Case } from './case.
 
 const fresh = { 'Cache-Control': 'max-age=3600' }
 const basic = { Authorization: 'Basic dmlzaXRvcjpzZWNyZXQ=' }
-const final = [200, 203, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 418, 451, 500, 501, 502, 503, 504, 599]
+const final = [200, 203, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 418, 429, 451, 500, 501, 502, 503, 504, 599]
 const heuristic = [200, 203, 300, 301, 308, 404, 405, 410, 414, 501]
 const notHeuristic = [302, 303, 307, 400, 403, 451, 500, 502, 503, 504]
 
@@ -39,7 +39,7 @@ const statuses = [
     'status-s-maxage-500': stored({ 'Cache-Control': 's-maxage=60' }, { reply: { status: 500 } }),
   }),
   rule('9111 §3', 'ours', 'a status that is about this one request is not stored, whatever the response says', {
-    ...each([401, 416, 429], status => `status-personal-${status}`, status => notStored(fresh, { reply: { status } })),
+    ...each([406, 408, 412, 413, 416, 417, 421, 426, 431], status => `status-personal-${status}`, status => notStored(fresh, { reply: { status } })),
   }),
   rule('9111 §4.2.2', 'optimal', 'a heuristically cacheable status may be stored without explicit freshness', {
     ...each(heuristic, status => `status-heuristic-${status}`, status => stored({ 'Last-Modified': at(-864_000) }, { reply: { status } })),

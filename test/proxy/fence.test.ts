@@ -1,0 +1,109 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Selection } from '../../src/pages/page-store.ts'
+import type { Reply } from './scripted-origin.ts'
+import { openSite, shopUrl } from './site.ts'
+
+const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', xkey: 'product-1 theme' }
+
+const selections: [string, Selection, boolean][] = [
+  ['everything', { kind: 'all' }, true],
+  ['its type', { kind: 'type', type: 'products' }, true],
+  ['its tag', { kind: 'tags', tags: ['other', 'theme'] }, true],
+  ['its URL', { kind: 'urls', urls: [`${shopUrl}/b`, `${shopUrl}/a`] }, true],
+  ['another type', { kind: 'type', type: 'categories' }, false],
+  ['another tag', { kind: 'tags', tags: ['product-2'] }, false],
+  ['another URL', { kind: 'urls', urls: [`${shopUrl}/b`] }, false],
+]
+
+async function open(memory: number) {
+  const site = await openSite({ memory })
+  onTestFinished(() => site.close())
+  let answer: ((reply: Reply) => void) | null = null
+  return {
+    site,
+    /** The next request to the origin waits; gives what lets it go on. */
+    hold: () => site.answers(() => new Promise<Reply>(resolve => (answer = resolve))),
+    release: async (reply: Reply) => {
+      await vi.waitFor(() => expect(answer).not.toBeNull())
+      answer!(reply)
+    },
+  }
+}
+
+describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,', (_, memory) => {
+  test.each(selections)('of %s fences what is being fetched', async (_name, selection, covers) => {
+    const { site, hold, release } = await open(memory)
+    hold()
+    const visit = site.visit('/a')
+    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
+    await site.store.remove(selection)
+    await release({ fields, body: 'old' })
+    const answer = await visit
+    expect(answer.text).toBe('old')
+    expect(answer.field('cache-status')).toMatch(covers ? /detail="an invalidation came meanwhile/ : /stored/)
+    site.answers({ fields, body: 'new' })
+    expect((await site.visit('/a')).text).toBe(covers ? 'new' : 'old')
+    expect(site.store.counters().products.count).toBe(1)
+  })
+
+  test.each(selections)('of %s fences what is being validated', async (_name, selection, covers) => {
+    const { site, hold, release } = await open(memory)
+    site.answers({ fields, body: 'old' })
+    await site.visit('/a')
+    site.wait(70)
+    hold()
+    const visit = site.visit('/a')
+    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+    await site.store.remove(selection)
+    await release({ status: 304, fields })
+    await visit
+    site.answers({ fields, body: 'new' })
+    const after = await site.visit('/a')
+    expect(after.text).toBe(covers ? 'new' : 'old')
+    if (covers) expect(site.origin.requests[2]!.fields.has('if-none-match')).toBe(false)
+  })
+
+  test.each(selections.filter(([, , covers]) => covers))('of %s fences what is fetched in the background', async (_name, selection) => {
+    const { site, hold, release } = await open(memory)
+    const swr = { ...fields, 'Cache-Control': 'max-age=10, stale-while-revalidate=600' }
+    site.answers({ fields: swr, body: 'old' })
+    await site.visit('/a')
+    site.wait(20)
+    hold()
+    expect((await site.visit('/a')).text).toBe('old')
+    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+    await site.store.remove(selection)
+    await release({ fields: swr, body: 'old again' })
+    site.answers({ fields: swr, body: 'new' })
+    expect((await site.visit('/a')).text).toBe('new')
+    expect((await site.visit('/a')).text).toBe('new')
+    expect(site.origin.requests).toHaveLength(3)
+  })
+
+  test('is answered, and no stale page stands in after it', async () => {
+    const { site } = await open(memory)
+    site.answers({ fields: { ...fields, 'Cache-Control': 'max-age=10, stale-if-error=600' }, body: 'old' })
+    await site.visit('/a')
+    site.wait(20)
+    await site.store.remove({ kind: 'tags', tags: ['theme'] })
+    site.answers({ status: 503, body: 'sorry' })
+    expect(await site.visit('/a')).toMatchObject({ status: 503, text: 'sorry' })
+  })
+})
+
+test('an unsafe request has invalidated before its answer comes back', async () => {
+  const { site } = await open(16 << 20)
+  site.answers({ fields, body: 'old' })
+  await site.visit('/a')
+  site.answers(request => (request.method === 'POST' ? { status: 303, fields: { Location: '/a' } } : { fields, body: 'new' }))
+  expect((await site.visit('/b', { method: 'POST', body: 'rating=5' })).status).toBe(303)
+  expect((await site.visit('/a')).text).toBe('new')
+})
+
+test('a click in the basket is no invalidation of what is never cached', async () => {
+  const { site } = await open(16 << 20)
+  const fence = site.store.fence()
+  site.answers({ status: 302, fields: { Location: '/checkout/cart' } })
+  await site.visit('/checkout/line-item/add', { method: 'POST', body: 'id=1' })
+  expect(site.store.holds(fence)).toBe(true)
+})
