@@ -1,3 +1,5 @@
+import type { HeaderPair } from '../pages/page.ts'
+import { fieldValue, listElements } from './fields.ts'
 import { lenientPath } from './target.ts'
 
 export interface BypassRules {
@@ -35,5 +37,10 @@ export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<B
 
 /** Shopware's client states (`sw-states`): a visitor in one of them must not get a page that names it. */
 export function clientStates(cookies: ReadonlyMap<string, string>): string[] {
-  return (cookies.get('sw-states') ?? '').split(/[,\s]|%2C/i).filter(state => state !== '')
+  return (cookies.get('sw-states') ?? '').toLowerCase().split(/[,\s]|%2c/).filter(state => state !== '')
+}
+
+/** The client states in which nobody must get this page. */
+export function excludedStates(headers: readonly HeaderPair[]): string[] {
+  return listElements(fieldValue(headers, 'sw-invalidation-states'))
 }

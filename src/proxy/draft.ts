@@ -1,7 +1,8 @@
 import { formatHttpDate } from '../lib/http-date.ts'
 import type { Encoding, HeaderPair, Page, PageDraft, PageType } from '../pages/page.ts'
+import { excludedStates } from './bypass.ts'
 import { directivesOf } from './cache-control.ts'
-import { fieldValue, hasField, listElements, withoutFields } from './fields.ts'
+import { hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import { dateOf, lifetimesOf, type Received } from './freshness.ts'
 import type { Question } from './question.ts'
@@ -41,7 +42,7 @@ export function toDraft(question: Question, response: Received, content: Content
     status: response.status,
     headers,
     vary: secondaryKey(names === '*' ? [] : names, question),
-    states: listElements(fieldValue(response.headers, 'sw-invalidation-states')),
+    states: excludedStates(response.headers),
     ...lifetimesOf(response, options.defaultTtl),
     ...content,
   }
@@ -66,6 +67,7 @@ export function freshenedDraft(page: Page, question: Question, response: Receive
     ...page,
     headers,
     tags: tags.length > 0 ? tags : page.tags,
+    states: hasField(response.headers, 'sw-invalidation-states') ? excludedStates(response.headers) : page.states,
     vary: secondaryKey(names === '*' ? [] : names, question),
     ...lifetimes,
   }

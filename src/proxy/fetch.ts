@@ -16,7 +16,7 @@ import { OriginError, toOriginError, type OriginClient, type OriginResponse } fr
 import type { Question } from './question.ts'
 import { parseContentRange } from './range.ts'
 import { reflectedField } from './reflection.ts'
-import { toHeld, type Held } from './view.ts'
+import { encodingFor, toHeld, type Held } from './view.ts'
 
 /** What a question for the origin brought. */
 export type Fetched =
@@ -111,15 +111,17 @@ export class Fetcher {
     const draft = freshenedDraft(stale.page, question, response, this.#options)
     const obstacle = storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
     const page = obstacle === null ? await store.freshen(stale.page, draft, fence) : null
-    const held = toHeld(page ?? unstored(draft, stale.page.size), stale.bodies)
-    if (page !== null) this.#remember(page, held.bodies[page.encoding]!, fence)
+    const held = page === null ? toHeld(unstored(draft, stale.page.size), stale.bodies) : this.#remember(page, stale.bodies, question, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
     return { kind: 'held', held, status: response.status, obstacle: page === null ? (obstacle ?? 'an invalidation came meanwhile') : null, live: [...draft.headers, ...cookies] }
   }
 
   async #store(question: Question, response: Received & OriginResponse, sent: readonly HeaderPair[], fence: Fence, started: number): Promise<Fetched> {
     const { maxPageSize, defaultTtl } = this.#options
-    if (response.status === 304) throw new OriginError('the origin answered 304 to a request without a condition', false, null)
+    if (response.status === 304) {
+      discard(response.body)
+      throw new OriginError('the origin answered 304 to a request without a condition', false, null)
+    }
     const live = visibleHeaders(response.headers)
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
     const obstacle = storeObstacle(question, response.status, response.headers, defaultTtl) ?? partialObstacle(response.status, range)
@@ -135,19 +137,28 @@ export class Fetcher {
     const draft = toDraft(question, response, content, this.#options)
     const stored = coded.bodies[coded.encoding]!
     const page = reflected === null ? await this.#options.store.put(draft, stored, fence) : null
-    if (page !== null) this.#remember(page, stored, fence)
     return {
       kind: 'held',
-      held: toHeld(page ?? unstored(draft, stored.length), coded.bodies),
+      held: page === null ? toHeld(unstored(draft, stored.length), coded.bodies) : this.#remember(page, coded.bodies, question, fence),
       status: response.status,
       obstacle: page === null ? (reflected ?? 'an invalidation came meanwhile, or the store took nothing') : null,
       live: withoutFields(live, new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
     }
   }
 
-  /** Takes a stored page into memory, unless an invalidation came between: it may have been of this page. */
-  #remember(page: Page, body: Buffer, fence: Fence): void {
-    if (this.#options.store.holds(fence)) this.#options.memory.set(page, page.encoding, body)
+  /**
+   * Takes a stored page into memory, unless an invalidation came between: it may have been of this page. Beside the stored coding
+   * the one that this visitor gets, so that nobody has to make it again.
+   */
+  #remember(page: Page, bodies: Held['bodies'], question: Question, fence: Fence): Held {
+    const { store, memory } = this.#options
+    if (!store.holds(fence)) return toHeld(page, bodies)
+    const entry = memory.set(page, page.encoding, bodies[page.encoding]!)
+    const wanted = encodingFor(page, question.field('accept-encoding'))
+    const body = bodies[wanted]
+    if (body === undefined || entry.bodies[wanted] !== undefined) return entry
+    memory.addBody(entry, wanted, body)
+    return entry.bodies[wanted] === undefined ? toHeld(page, bodies) : entry
   }
 
   /** Checks the coding that the origin used and chooses the one to be stored. */

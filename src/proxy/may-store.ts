@@ -1,4 +1,5 @@
 import type { HeaderPair } from '../pages/page.ts'
+import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
 import { fieldValue, hasField } from './fields.ts'
 import { isWithheld } from './forward.ts'
@@ -11,6 +12,8 @@ export interface Asked {
   /** Fields that the primary key holds, in lower case. */
   keyedFields: readonly string[]
   unkeyedCookies: string | null
+  /** Client states (`sw-states`) of the visitor. */
+  states: readonly string[]
   /** A GET that had a body or tried to override its method. */
   odd: boolean
 }
@@ -71,6 +74,8 @@ function responseObstacle(status: number, headers: readonly HeaderPair[], direct
 function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
   if (vary.includes('cookie') && asked.unkeyedCookies !== null) return 'Vary: Cookie, and the request had cookies outside the key'
+  const state = excludedStates(headers).find(each => asked.states.includes(each))
+  if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
   const unkeyed = (name: string) => !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
   const steered = asked.headers.find(([name]) => steering.test(name) && !isWithheld(name) && unkeyed(name))
   if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`

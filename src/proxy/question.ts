@@ -17,7 +17,6 @@ export interface Question extends Selecting, Asked {
   target: Target
   url: string
   key: string
-  states: readonly string[]
   /** False where a stored page must not be the answer (Authorization), though the answer may be stored. */
   mayReuse: boolean
   onlyIfCached: boolean

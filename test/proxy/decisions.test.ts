@@ -12,7 +12,7 @@ import { draft } from '../pages/draft.ts'
 const now = Date.UTC(2026, 0, 15, 12)
 const at = (seconds: number) => formatHttpDate(now + seconds * 1000)
 const received = (headers: HeaderPair[], more: Partial<Received> = {}): Received => ({ status: 200, headers, requestedAt: now, receivedAt: now, ...more })
-const nobody: Asked = { headers: [], unkeyedCookies: null, odd: false, keyedFields: [] }
+const nobody: Asked = { headers: [], unkeyedCookies: null, odd: false, keyedFields: [], states: [] }
 
 describe('lifetimes', () => {
   const of = (control: string, more: HeaderPair[] = []) => lifetimesOf(received([['Cache-Control', control], ...more]), 0)

@@ -50,6 +50,8 @@ export interface Site {
   answers(reply: Reply | ((request: OriginRequest) => Reply | Promise<Reply>)): void
   /** A visit as the daemon handles it: the hot path first, then the long way. */
   visit(target: string, options?: VisitOptions): Promise<Seen>
+  /** Ends the proxy and hands its counted hits to the store. */
+  stopProxy(): Promise<void>
   close(): Promise<void>
 }
 
@@ -92,6 +94,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     setTime: moment => void (time = moment),
     answers: reply => void (script = typeof reply === 'function' ? reply : () => reply),
     visit: (target, options = {}) => visit(proxy, target, options),
+    stopProxy: close,
     close: async () => {
       await close()
       await store.close()
