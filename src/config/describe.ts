@@ -1,8 +1,8 @@
-import { maskUrls, namesSecret } from '../lib/mask.ts'
+import { maskUrls } from '../lib/mask.ts'
 import { writeDuration, writeSize } from '../lib/quantity.ts'
 import { kindAt, leaves } from './keys.ts'
 import type { LoadedConfig } from './load.ts'
-import { writeKeyPath, writeSource, type KeyPath } from './raw.ts'
+import { isSecret, writeKeyPath, writeSource, type KeyPath } from './raw.ts'
 
 /** One value of the effective configuration: as it would be written in the file, and where it comes from. */
 export interface DescribedValue {
@@ -27,11 +27,9 @@ function writeValue(path: KeyPath, value: unknown): unknown {
   return kind === 'size' ? writeSize(value) : value
 }
 
-/** A cookie or header of a warmup variant may be a login; credentials may stand in any URL. */
+/** Credentials may stand in any URL. */
 function mask(path: KeyPath, value: unknown): unknown {
-  const owner = path.at(-2)
-  const isRequestValue = owner === 'cookies' || owner === 'headers'
-  if (isRequestValue && typeof path.at(-1) === 'string' && namesSecret(String(path.at(-1)))) return '***'
+  if (isSecret(path)) return '***'
   if (typeof value === 'string') return maskUrls(value)
   return Array.isArray(value) ? value.map((item: unknown) => mask([...path, 0], item)) : value
 }

@@ -1,10 +1,10 @@
 import type * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
-import { maskUrls, namesSecret } from '../lib/mask.ts'
+import { maskUrls } from '../lib/mask.ts'
 import { printable } from '../lib/printable.ts'
 import { knownKeys } from './keys.ts'
-import { isGroup, valueAt, writeKeyPath, writeSource, type KeyPath, type Source } from './raw.ts'
+import { isGroup, isSecret, valueAt, writeKeyPath, writeSource, type KeyPath, type Source } from './raw.ts'
 
 /** One thing that is wrong with the configuration. */
 export interface Fault {
@@ -37,7 +37,7 @@ export function findDuplicates(tree: unknown, sourceOf: (path: KeyPath) => Sourc
   ] as const
   return unique.flatMap(([list, key]) => {
     const items = valueAt(tree, [list])
-    const values = Array.isArray(items) ? items.map((item) => comparable(valueAt(item, [key]))) : []
+    const values = Array.isArray(items) ? items.map((item) => comparable(key, valueAt(item, [key]))) : []
     return values.flatMap((value, index) => {
       const first = values.indexOf(value)
       if (value === undefined || first === index) return []
@@ -79,12 +79,14 @@ function expectation(issue: z.core.$ZodIssue): string {
 
 /** A value as it was written, shortened, with nothing in it that is secret or that could steer a terminal. */
 function show(path: KeyPath, value: unknown): string {
-  if (path.some((part) => typeof part === 'string' && namesSecret(part))) return '***'
+  if (isSecret(path)) return '***'
   if (isGroup(value)) return 'a group of keys'
   const text = Array.isArray(value) ? 'a list' : printable(maskUrls(JSON.stringify(value)))
   return text.length > 100 ? `${text.slice(0, 97)}...` : text
 }
 
-function comparable(value: unknown): string | undefined {
-  return typeof value === 'string' ? value.toLowerCase().replace(/\/+$/, '') : undefined
+/** An id may be written with dashes or without, a URL with a slash at its end or without. */
+function comparable(key: string, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  return key === 'id' ? value.toLowerCase().replaceAll('-', '') : value.toLowerCase().replace(/\/+$/, '')
 }

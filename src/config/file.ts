@@ -27,7 +27,7 @@ export async function readConfigFile(file: string, label: string): Promise<Confi
   const faults = [...document.errors, ...document.warnings].map((problem) => ({
     key: '',
     source: { kind: 'file' as const, file: label, line: lines.linePos(problem.pos[0]).line },
-    message: problem.message,
+    message: problem.code === 'MULTIPLE_DOCS' ? 'the file has several YAML documents; one is read' : problem.message,
   }))
   const values = faults.length > 0 ? {} : toValues(document, label, faults)
   return {
@@ -45,8 +45,10 @@ async function readText(file: string, label: string): Promise<string | null> {
     return await readFile(file, 'utf8')
   } catch (error) {
     if (error instanceof PagecacheError) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new PagecacheError('CONFIG_INVALID', `${label} cannot be read: ${(error as Error).message}`, { cause: error })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    const why = code === 'ENOTDIR' ? 'its directory is a file' : (error as Error).message
+    throw new PagecacheError('CONFIG_INVALID', `${label} cannot be read: ${why}.`, { cause: error })
   }
 }
 

@@ -1,3 +1,5 @@
+import { namesSecret } from '../lib/mask.ts'
+
 /** A configuration as it was written, before validation: nested plain values, and where each came from. */
 export type KeyPath = readonly (string | number)[]
 
@@ -43,4 +45,11 @@ export function withValue(tree: Record<string, unknown>, path: readonly string[]
   if (rest.length === 0) return { ...tree, [head]: value }
   const child = Object.hasOwn(tree, head) ? tree[head] : {}
   return isGroup(child) ? { ...tree, [head]: withValue(child, rest, value) } : tree
+}
+
+/** Whether a value may be somebody's login: a cookie or header of a warmup variant, or what calls itself a secret. */
+export function isSecret(path: KeyPath): boolean {
+  const [owner, name] = [path.at(-2), path.at(-1)]
+  if (typeof name !== 'string') return false
+  return /secret|passw|^auth$/i.test(name) || ((owner === 'cookies' || owner === 'headers') && namesSecret(name))
 }

@@ -40,9 +40,7 @@ cache:
   # Lifetime of responses that say nothing about it (0s: the heuristics of RFC 9111).
   # defaultTtl: 0s
   # Which pages are products, categories, cms, listings, buybox, before the built-in rules:
-  # types:
-  #   - { type: products, path: "/p/*" }
-  #   - { type: listings, header: "x-page-type: listing" }
+  # - { type: products, path: "/p/*" }, - { type: listings, header: "x-page-type: listing" }
   # types: []
   # What makes two visitors get two versions of a page.
   # variants: { cookies: [sw-cache-hash, sw-currency], headers: [] }
@@ -64,8 +62,7 @@ warmup:
   # timeout: 30s
   # retries: 3
   # Further versions to warm: what a visitor with these cookies or headers gets.
-  # variants:
-  #   - { cookies: { sw-currency: EUR } }
+  # - { cookies: { sw-currency: EUR } }
   # variants: []
 
 retention:

@@ -1,4 +1,4 @@
-const secretName = /auth|token|secret|passw|session|cookie|credential|api-?key/i
+const secretName = /auth|token|secret|passw|sess|sid$|login|logged|cookie|credential|api-?key/i
 
 /** True for names of settings, headers, cookies and parameters whose value nobody else may read. */
 export function namesSecret(name: string): boolean {

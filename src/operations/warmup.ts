@@ -113,6 +113,11 @@ async function makePlan({ app, signal, report }: OperationContext, input: StartI
 
 function chooseChannels(app: App, id: string | null) {
   const { salesChannels } = app.config
+  if (salesChannels.length === 0) {
+    throw new PagecacheError('NOT_FOUND', 'There is no sales channel to warm up.', {
+      hint: 'Name one under salesChannels in pagecache.yaml; pagecache init writes one.',
+    })
+  }
   if (id === null) return salesChannels
   const chosen = salesChannels.find((channel) => channel.id.toLowerCase() === id.toLowerCase())
   if (chosen) return [chosen]

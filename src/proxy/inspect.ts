@@ -32,9 +32,15 @@ export async function inspectUrl(proxy: Proxy, store: PageStore, url: string, no
   const pages = store.findByUrl(canonical)
   if (pages.length === 0) return { url: canonical, cached: false, reason: await whyMissing(proxy, asked.question), explanation, pages }
   explanation.push(`${pages.length === 1 ? 'One variant is' : `${pages.length} variants are`} stored.`, ...pages.map(page => describe(page, now)))
-  const fresh = pages.filter(page => usability(page, now) === 'fresh')
-  const reason = fresh.length > 0 ? 'It is cached and fresh: visitors get it without asking the shop.' : 'It is cached but stale: the next visitor makes the cache ask the shop whether it still holds.'
-  return { url: canonical, cached: true, reason, explanation, pages }
+  return { url: canonical, cached: true, reason: whatNext(pages, now), explanation, pages }
+}
+
+/** What the best of the variants means to the next visitor who wants it. */
+function whatNext(pages: readonly Page[], now: number): string {
+  const uses = new Set(pages.map(page => usability(page, now)))
+  if (uses.has('fresh')) return 'It is cached and fresh: visitors get it without asking the shop.'
+  if (uses.has('stale-while-revalidate')) return 'It is cached but stale: the next visitor gets it at once, and the cache fetches it anew meanwhile.'
+  return 'It is cached but stale: the next visitor makes the cache ask the shop whether it still holds.'
 }
 
 function describe(page: Page, now: number): string {
@@ -43,6 +49,8 @@ function describe(page: Page, now: number): string {
   const vary = Object.entries(page.vary).map(([name, value]) => `${name}: ${value ?? '(none)'}`)
   const variant = [...page.key.split('\n').slice(1), ...vary].join('; ')
   const grants = [
+    page.range === null ? '' : `only bytes ${page.range.start} to ${page.range.end} of ${page.range.total}`,
+    page.states.length > 0 ? `not for visitors in the state ${page.states.join(' or ')}` : '',
     page.noCache ? 'no-cache: asked about at each use' : '',
     page.staleWhileRevalidate > 0 ? `then ${formatDuration(page.staleWhileRevalidate)} stale while it is fetched anew` : '',
     page.staleIfError > 0 ? `${formatDuration(page.staleIfError)} stale when the shop fails` : '',
