@@ -83,6 +83,7 @@ type StartInput = z.output<typeof startWarmup.input>
 
 async function makePlan({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {
   const channels = chooseChannels(app, input.salesChannelId)
+  if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
   const [{ planRun }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
     import('../warmup/plan.ts'),
     import('../warmup/discover-fetch.ts'),
@@ -113,11 +114,6 @@ async function makePlan({ app, signal, report }: OperationContext, input: StartI
 
 function chooseChannels(app: App, id: string | null) {
   const { salesChannels } = app.config
-  if (salesChannels.length === 0) {
-    throw new PagecacheError('NOT_FOUND', 'There is no sales channel to warm up.', {
-      hint: 'Name one under salesChannels in pagecache.yaml; pagecache init writes one.',
-    })
-  }
   if (id === null) return salesChannels
   const chosen = salesChannels.find((channel) => channel.id.toLowerCase() === id.toLowerCase())
   if (chosen) return [chosen]

@@ -22,6 +22,11 @@ export interface Inspection {
 export async function inspectUrl(proxy: Proxy, store: PageStore, url: string, now: number, signal: AbortSignal): Promise<Inspection> {
   const asked = askFor(url, {}, signal, proxy.classifying)
   if (asked === null) {
+    const foreign = store.findByUrl(url)
+    if (foreign.length > 0) {
+      const explanation = ['Its sales channel is not in this configuration: a daemon with another one, or with --origin, has stored it.', ...foreign.map(page => describe(page, now))]
+      return { url, cached: true, reason: whatNext(foreign, now), explanation, pages: foreign }
+    }
     const known = proxy.classifying.channels.all.map(channel => channel.url).join(', ') || 'none'
     return { url, cached: false, reason: 'The URL belongs to no sales channel: visitors get a 421.', explanation: [`Sales channels: ${known}.`], pages: [] }
   }
