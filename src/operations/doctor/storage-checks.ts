@@ -68,7 +68,7 @@ async function attempt(name: string, check: () => Promise<Finding>): Promise<Fin
     return [await check()]
   } catch (error) {
     const hint = error instanceof PagecacheError ? error.hint : null
-    return [failed(name, (error as Error).message, hint ?? 'See the operations manual.')]
+    return [failed(name, (error as Error).message, hint ?? 'The message names what is in the way; mend that, and run pagecache doctor again.')]
   }
 }
 
