@@ -80,7 +80,7 @@ export function createFront(options: FrontOptions): Front {
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => onClientError(error, socket, pipelines))
-  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive })
+  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     open.add(socket)

@@ -12,6 +12,8 @@ export interface HitOptions {
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
   silence: number
   idle: number
+  /** A client that takes nothing of what it asked for is cut after this, in milliseconds. */
+  stall: number
 }
 
 /** Larger bodies go out beside their head instead of in one piece with it. */
@@ -64,14 +66,12 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
       answered = true
       socket.setTimeout(options.idle)
     }
-    if (!send(socket, view)) {
-      // The client reads slower than it asks: no further request is read until it has caught up.
-      socket.pause()
-      socket.once('drain', () => socket.resume())
-    }
+    if (!send(socket, view)) waitForReader(socket, options)
     hot.count(view, performance.now() - started)
   }
   const onTimeout = () => {
+    // What is still to be written never will be.
+    if (socket.writableLength > 0) return socket.destroy()
     if (!answered) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
     socket.destroySoon()
   }
@@ -90,6 +90,16 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   socket.on('timeout', onTimeout)
   socket.on('error', onError)
   socket.on('end', onEnd)
+}
+
+/** The client reads slower than it asks: no further request is read until it has caught up. */
+function waitForReader(socket: Socket, { stall, idle }: HitOptions): void {
+  socket.pause()
+  socket.setTimeout(stall)
+  socket.once('drain', () => {
+    socket.setTimeout(idle)
+    socket.resume()
+  })
 }
 
 function send(socket: Socket, view: View): boolean {

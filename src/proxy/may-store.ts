@@ -1,6 +1,7 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
+import { isCommonplace } from './commonplace.ts'
 import { fieldValue, hasField } from './fields.ts'
 import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
@@ -86,13 +87,18 @@ function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]):
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
 }
 
+/** RFC 9110 §12.5.4. */
+const languages = /^(?:(?:[a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)(?:;\s?q=[\d.]+)?(?:,\s?|$))+$/i
+
 /** Whether an error may have come from the request's own fields rather than from the page. */
 function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): boolean {
   let size = 0
   for (const [name, value] of headers) {
     size += name.length + value.length + 4
     const extension = /^x-/i.test(name) && !/^x-forwarded-/i.test(name) && !vary.includes(name.toLowerCase())
-    if (extension || value.length > plainField || /[^\x20-\x7e]/.test(value)) return true
+    const lower = name.toLowerCase()
+    const odd = lower === 'range' || (lower === 'accept' && !isCommonplace(lower, value)) || (lower === 'accept-language' && !languages.test(value))
+    if (extension || (odd && !vary.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value)) return true
   }
   return size > plainBlock
 }

@@ -1,27 +1,16 @@
 import type { HeaderPair } from '../pages/page.ts'
+import { isCommonplace } from './commonplace.ts'
 import type { Question } from './question.ts'
 import { varyNames } from './vary.ts'
 
 /** Shorter values appear on any page by chance; those of fields that no browser sends are looked for from fewer characters on. */
-const shortest = { ordinary: 6, other: 4 }
+const shortest = { ordinary: 6, other: 4, piece: 8 }
 
 /** Fields of a fixed grammar: what stands in them was not taken from a visitor. */
 const grammatical = new Set(['cache-control', 'cdn-cache-control', 'vary', 'content-type', 'content-encoding', 'content-length', 'date', 'expires', 'last-modified', 'age', 'accept-ranges'])
 
 /** Fields that browsers send by themselves. */
 const ordinary = /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|via|from|cookie)$/
-
-const mediaTypes = 'text/(?:html|css|plain|xml|javascript)|application/(?:xhtml\\+xml|xml|json|javascript|signed-exchange)|image/(?:avif|webp|apng|svg\\+xml|png|gif|jpeg|\\*)|(?:audio|video|font|text|\\*)/\\*'
-
-/** Values that every browser sends and pages hold by chance (`document`, say): they tell nothing about a visitor. */
-const commonplace: readonly (readonly [name: RegExp, value: RegExp])[] = [
-  [/^sec-fetch-(?:dest|mode|site|user)$/, /^(?:audio|audioworklet|cors|cross-site|document|embed|empty|font|frame|iframe|image|json|manifest|navigate|no-cors|none|nested-navigate|object|paintworklet|report|same-origin|same-site|script|serviceworker|sharedworker|style|track|video|webidentity|websocket|worker|xslt|\?[01])$/],
-  [/^sec-ch-ua(?:-.*)?$/, /^(?:"(?:Windows|macOS|Linux|Android|iOS|Chrome OS|Chromium OS|Unknown|x86|arm|64|32|)"|\?[01])$/],
-  [/^(?:sec-)?purpose$/, /^prefetch(?:;prerender|;anonymous-client-ip)?$/],
-  [/^accept$/, new RegExp(`^(?:(?:${mediaTypes})(?:;\\s?(?:q=[\\d.]+|v=b3))*(?:,\\s?|$))+$`)],
-  [/^accept-charset$/, /^(?:utf-8|iso-8859-1|\*)$/i],
-  [/^cdn-loop$/, /^(?:cloudflare|fastly|akamai)(?:;[^,]*)?$/i],
-]
 
 /**
  * The name of a request field outside the key whose value stands in the response; null where none does. What one visitor sent
@@ -47,14 +36,23 @@ function tellingValues({ keyedFields, unkeyedCookies, channel }: Pick<Question, 
   for (const [spelt, value] of sent) {
     const name = spelt.toLowerCase()
     if (vary.includes(name) || keyedFields.includes(name) || name === 'cookie') continue
-    if (commonplace.some(([names, usual]) => names.test(name) && usual.test(value))) continue
+    if (isCommonplace(name, value)) continue
     add(name, value, ordinary.test(name) ? shortest.ordinary : shortest.other)
-    // Of a URL or a host with a port a page may take the name alone.
-    for (const host of value.match(/(?:[\w-]+\.)+[a-z][\w-]+/gi) ?? []) if (name !== 'user-agent') add(name, host, shortest.ordinary)
+    // Of a URL, say, a page may take the host alone. A piece that is a plain word would stand on too many pages.
+    for (const piece of piecesOf(value)) add(name, piece, shortest.piece)
   }
   if (unkeyedCookies === null || vary.includes('cookie')) return values
-  for (const cookie of unkeyedCookies.split('; ')) add('cookie', cookie.slice(cookie.indexOf('=') + 1), shortest.ordinary)
+  for (const cookie of unkeyedCookies.split('; ')) {
+    const value = cookie.slice(cookie.indexOf('=') + 1)
+    add('cookie', value, shortest.ordinary)
+    // Words of consent and the like are on every page: only what could be markup or a URL is taken apart.
+    if (/[<>"'/:]/.test(value)) for (const piece of piecesOf(value)) add('cookie', piece, shortest.piece)
+  }
   return values
+}
+
+function piecesOf(value: string): string[] {
+  return (value.match(/[\w.-]+/g) ?? []).filter(piece => /[a-z]/i.test(piece) && /[\d.-]/.test(piece))
 }
 
 const named: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }

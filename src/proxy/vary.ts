@@ -47,7 +47,7 @@ interface Language {
 
 function parseLanguages(value: string): Language[] {
   return listElements(value).map(element => {
-    const [tag, ...parameters] = element.split(';').map(part => part.trim())
+    const [tag, ...parameters] = element.split(';').map(trimBlanks)
     const quality = parameters.find(parameter => parameter.startsWith('q='))
     const weight = quality === undefined ? 1 : Number(quality.slice(2))
     return { tag: tag!, weight: Number.isFinite(weight) ? weight : 0 }

@@ -1,0 +1,138 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { examine } from '../../src/http/guard.ts'
+import { parseHitRequest } from '../../src/http/hit-request.ts'
+import { toPairs } from '../../src/proxy/fields.ts'
+import { speak } from './wire.ts'
+
+/** What Node's parser made of the bytes of one connection. */
+interface Read {
+  requests: IncomingMessage[]
+  faults: number
+}
+
+let server: ReturnType<typeof createServer>
+let port: number
+const reads = new Map<number, Read>()
+
+beforeAll(async () => {
+  server = createServer({ maxHeaderSize: 1 << 20, requireHostHeader: false })
+  server.maxHeadersCount = 0
+  const of = (clientPort: number | undefined) => {
+    let read = reads.get(clientPort ?? 0)
+    if (read === undefined) reads.set(clientPort ?? 0, (read = { requests: [], faults: 0 }))
+    return read
+  }
+  server.on('request', (request, response) => {
+    of(request.socket.remotePort).requests.push(request)
+    response.setHeader('X-Port', String(request.socket.remotePort))
+    response.end()
+  })
+  server.on('clientError', (_, socket) => {
+    socket.end(`HTTP/1.1 400 Bad Request\r\nX-Port: ${(socket as IncomingMessage['socket']).remotePort}\r\nContent-Length: 0\r\n\r\n`)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => server.close())
+
+/** A generator of its own, so that a failure comes again (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const targets = ['/', '/page', '/a/b?c=d&e', '/%2e%2e/x', '//x', '/a;b', '/\\x', '/{}|^`', '*', 'http://shop.example/x', '/x#y', '/\xe4', '/a b', '/?', '/"<>']
+const lines = [
+  'Host: shop.example', 'Host: shop.example:8080', 'host:shop.example', 'HOST: \tShop.Example ', 'Host: a b', 'Host:', 'Host: shop.example\xa0',
+  'Accept: */*', 'Accept-Encoding: gzip, br', 'Accept-Encoding:', 'Cookie: a=b; c=d', 'Cookie: sw-currency=EUR', 'Cookie: x=\xff', 'If-None-Match: "a"', 'If-None-Match: W/"b", "c"',
+  'Connection: keep-alive', 'Connection: close', 'Connection: Keep-Alive', 'Connection: upgrade', 'Keep-Alive: timeout=5', 'Content-Length: 0', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'Transfer-Encoding : chunked',
+  'Upgrade: websocket', 'Expect: 100-continue', 'Range: bytes=0-1', 'Authorization: x', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Content_Length: 5', 'X-Empty:', ': no name', 'no colon', ' folded', '\tfolded',
+  'X: \x01', 'X: \x7f', 'X: \x80', 'X\x00: a', 'X: a\x00b', 'X: a\rb', 'X: a\nb', '(X): a', '"X": a', 'Trailer: x', 'TE: trailers', 'Proxy-Connection: keep-alive', 'Accept-Language: de\xa0',
+]
+const characters = ['\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', ',', '/', '#', '?', '%', '\x7f', '\x80', '\xa0', '\xff', '\x0b', '\x0c', 'G', '1', '.', '\r\n\r\n', '\r\n ']
+
+/** A request by the book with some of it made wrong. */
+function request(next: () => number): string {
+  const pick = <T>(from: readonly T[]) => from[Math.floor(next() * from.length)]!
+  const fields = next() < 0.8 ? ['Host: shop.example'] : []
+  for (let count = Math.floor(next() * 5); count > 0; count--) fields.push(pick(lines))
+  const method = next() < 0.93 ? 'GET' : pick(['get', 'HEAD', 'POST', 'GETT', 'PURGE', ' GET'])
+  const version = next() < 0.94 ? 'HTTP/1.1' : pick(['HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'http/1.1', 'HTTP/1.1 '])
+  let text = `${method} ${pick(targets)} ${version}\r\n${fields.map(field => `${field}\r\n`).join('')}\r\n`
+  if (next() < 0.1) text += pick(['\r\n', 'GET / HTTP/1.1\r\n\r\n', 'hello', '\0'])
+  for (let count = Math.floor(next() * 2.2); count > 0; count--) {
+    const at = Math.floor(next() * text.length)
+    const kind = next()
+    if (kind < 0.4) text = text.slice(0, at) + pick(characters) + text.slice(at)
+    else if (kind < 0.7) text = text.slice(0, at) + text.slice(at + 1)
+    else text = text.slice(0, at) + pick(characters) + text.slice(at + 1)
+  }
+  return text
+}
+
+/** Only what the short way takes is put to Node: for the rest it is Node that decides anyhow. */
+async function askNode(text: string): Promise<Read> {
+  const marker = 'POST /end-of-it HTTP/1.1\r\nHost: end\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
+  const { answers } = await speak(port, text + marker)
+  return reads.get(Number(answers[0]!.headers['x-port']))!
+}
+
+test('what the short way accepts, Node and the guard read as the same one request', async () => {
+  const next = random(20_260_115)
+  const requests = Array.from({ length: 30_000 }, () => request(next))
+  const accepted: { text: string; trusted: boolean }[] = []
+  for (const text of requests) {
+    for (const trusted of [false, true]) if (parseHitRequest(Buffer.from(text, 'latin1'), trusted, 200) !== null) accepted.push({ text, trusted })
+  }
+  // Neither all nor none: else nothing would be compared.
+  expect(accepted.length).toBeGreaterThan(1000)
+  expect(accepted.length).toBeLessThan(requests.length)
+  for (let at = 0; at < accepted.length; at += 50) await Promise.all(accepted.slice(at, at + 50).map(each => compare(each.text, each.trusted)))
+}, 120_000)
+
+async function compare(text: string, trusted: boolean): Promise<void> {
+  const short = parseHitRequest(Buffer.from(text, 'latin1'), trusted, 200)!
+  const { requests, faults } = await askNode(text)
+  // One request and the marker behind it: nothing was left over, nothing was swallowed.
+  expect({ text, faults, requests: requests.map(({ method }) => method) }).toEqual({ text, faults: 0, requests: ['GET', 'POST'] })
+  const [long] = requests
+  const pairs = toPairs(long!.rawHeaders)
+  const accepted = examine({ method: 'GET', target: long!.url!, version: long!.httpVersion, headers: pairs }, trusted)
+  expect({ text, target: short.target, scheme: short.scheme, host: short.host }).toEqual({ text, ...accepted })
+  expect(long!.headers['content-length'] ?? long!.headers['transfer-encoding'] ?? long!.headers['upgrade'] ?? long!.headers['expect']).toBeUndefined()
+  expect({ text, cookie: short.cookie, encoding: short.acceptEncoding, tag: short.ifNoneMatch }).toEqual({
+    text,
+    cookie: long!.headers.cookie ?? null,
+    encoding: long!.headers['accept-encoding'] ?? null,
+    tag: long!.headers['if-none-match'] ?? null,
+  })
+  for (const name of new Set(pairs.map(([spelt]) => spelt.toLowerCase()))) {
+    const value = pairs.filter(([spelt]) => spelt.toLowerCase() === name).map(([, line]) => line).join(', ')
+    expect({ text, name, value: short.field(name) }).toEqual({ text, name, value })
+  }
+}
+
+test.each([
+  ['more fields than are taken', `GET / HTTP/1.1\r\nHost: a\r\n${'A: b\r\n'.repeat(200)}\r\n`],
+  ['a target that is too long', `GET /${'a'.repeat(8192)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+  ['a large request', `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`],
+  ['two requests', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2)],
+  ['half a request', 'GET / HTTP/1.1\r\nHost: a\r\n'],
+  ['nothing', ''],
+])('the long way decides about %s', (_, text) => {
+  expect(parseHitRequest(Buffer.from(text, 'latin1'), false, 200)).toBeNull()
+})
+
+test('the time to read a request grows with its length alone', () => {
+  // With backtracking these would not end within the lifetime of the test.
+  for (const text of ['A'.repeat(16_000), 'A: '.repeat(5000), ':\r\n'.repeat(5000), `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`, `GET /${'a'.repeat(16_000)}`]) {
+    expect(parseHitRequest(Buffer.from(text, 'latin1'), false, 1_000_000)).toBeNull()
+  }
+})
