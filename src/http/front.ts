@@ -107,9 +107,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   response.once('close', () => gone.abort())
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
+    const { socket } = request
     watchBody(request, () => {
-      gone.abort()
-      pipelines.refuse(request.socket)
+      // What is under way to the shop ends with the connection: to end it first would cut the answer off.
+      pipelines.refuse(socket)
       refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' })
     })
   }
