@@ -8,7 +8,7 @@ import { Budget, collect, discard } from './body.ts'
 import { directivesOf } from './cache-control.ts'
 import { isStrong } from './conditional.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
-import { fieldValue, hasField, withoutFields } from './fields.ts'
+import { connectionFields, fieldValue, hasField, withoutFields } from './fields.ts'
 import { storableHeaders, visibleHeaders } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { storeObstacle } from './may-store.ts'
@@ -182,7 +182,8 @@ function passedOn(response: OriginResponse, obstacle: string): Fetched {
 }
 
 function reflectionObstacle(question: Question, sent: readonly HeaderPair[], response: Received, body: Buffer): string | null {
-  const reflected = reflectedField(question, sent, response.headers, body)
+  // Fields of the connection to the shop are no part of the page: what stands in them reflects nobody.
+  const reflected = reflectedField(question, sent, withoutFields(response.headers, connectionFields(response.headers)), body)
   return reflected === null ? null : `the response reflects the request's ${reflected}`
 }
 

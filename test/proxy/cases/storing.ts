@@ -149,6 +149,7 @@ const headers = [
       miss({ ...fresh, Connection: 'keep-alive, x-a', 'Keep-Alive': 'timeout=5', 'X-A': '1', 'X-B': '2' }, { fields: { 'X-A': null, 'X-B': '2', 'Keep-Alive': null } }),
       hit({ fields: { 'X-A': null, 'X-B': '2', 'Keep-Alive': null, Connection: null } }),
     ],
+    'connection-fields-reflect-nobody': [miss({ ...fresh, Connection: 'keep-alive' }, { send: { 'Accept-Note': 'about Keep-Alive' } }), hit()],
     'proxy-fields': [
       miss({ ...fresh, 'Proxy-Authenticate': 'Basic', 'Proxy-Authentication-Info': 'a', 'Proxy-Connection': 'close' }),
       hit({ fields: { 'Proxy-Authenticate': null, 'Proxy-Authentication-Info': null, 'Proxy-Connection': null } }),
