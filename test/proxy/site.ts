@@ -22,6 +22,8 @@ export interface VisitOptions {
   fields?: Fields
   body?: string
   signal?: AbortSignal
+  /** Leaves the hot path out. */
+  long?: boolean
 }
 
 export interface Seen {
@@ -110,7 +112,7 @@ async function visit(proxy: Proxy, target: string, options: VisitOptions): Promi
   for (const [name, value] of Object.entries(options.fields ?? {})) for (const line of [value].flat()) headers.push([name, line])
   if (options.body !== undefined) headers.push(['Content-Length', String(Buffer.byteLength(options.body))])
   const request = `${method} ${target} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  const plain = options.body === undefined ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200) : null
+  const plain = options.body === undefined && options.long !== true ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200) : null
   const view = plain === null ? null : proxy.hot.find(plain)
   if (view !== null) {
     proxy.hot.count(view, 0.01)
