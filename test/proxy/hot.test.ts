@@ -3,7 +3,7 @@ import type { Fields } from './scripted-origin.ts'
 import { openSite } from './site.ts'
 
 const html = '<p>A page of a shop.</p>'.repeat(100)
-const fields = { 'Cache-Control': 'public, max-age=60, stale-while-revalidate=60', 'Content-Type': 'text/html', ETag: '"a"', 'Last-Modified': 'Thu, 15 Jan 2026 11:00:00 GMT' }
+const fields = { 'Cache-Control': 'public, max-age=60', 'Content-Type': 'text/html', ETag: '"a"', 'Last-Modified': 'Thu, 15 Jan 2026 11:00:00 GMT' }
 
 const visitors: Fields[] = [
   {},
