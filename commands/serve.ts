@@ -32,6 +32,7 @@ export default class Serve extends BaseCommand {
         single,
         onError: (message, error) => this.tell(`${message}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
       })
+      if (app.config.server.processes > 1) this.tell('server.processes is not followed yet: one process serves.')
       if (daemon.channels.length === 0) this.tell('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')
       for (const channel of daemon.channels) this.tell(`${channel.name}: ${channel.url} from ${channel.origin}`)
       this.tell(`pagecache listens on ${daemon.url}`)

@@ -13,7 +13,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/demo/shop-main.ts']
 
 /** Native, or loading files of its own at run time: left in node_modules. */
-const external = ['better-sqlite3', 'pino', 'undici']
+const external = ['better-sqlite3', 'undici']
 
 await bundle()
 await writeManifest()

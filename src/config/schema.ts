@@ -109,9 +109,6 @@ export const configSchema = z.strictObject({
     customerHeader: withDefault(value.headerNameOrNull(), null),
     customerDeletion: withDefault(value.oneOf(['remove', 'anonymize']), 'anonymize'),
   }),
-  logging: section({
-    level: withDefault(value.oneOf(['silent', 'error', 'warn', 'info', 'debug']), 'info'),
-  }),
 })
 
 /** The whole configuration, parsed: durations in milliseconds, sizes in bytes, URLs without a slash at the end. */

@@ -80,10 +80,6 @@ stages:
   # customerHeader: null
   # What happens to a deleted customer's events: anonymize or remove.
   # customerDeletion: anonymize
-
-logging:
-  # silent, error, warn, info, debug
-  # level: info
 `
 }
 
