@@ -43,6 +43,9 @@ export class OriginError extends Error {
 /** The largest block of response fields: long tag lists need more than Node's 16 KiB. */
 const maxHeaderSize = 256 * 1024
 
+/** So much of a body is read ahead of a visitor who takes it slowly, in bytes: there may be hundreds of them. */
+const ahead = 16 * 1024
+
 /** Speaks HTTP to the shops. One agent, connections kept alive per origin. */
 export class OriginClient {
   readonly #agent: Agent
@@ -94,6 +97,7 @@ export class OriginClient {
       body: request.body,
       signal: request.signal,
       responseHeaders: 'raw',
+      highWaterMark: ahead,
       onInfo: info => {
         if (info.statusCode !== 100) request.onInterim(info.statusCode, toPairs(info.headers as unknown as string[]))
       },

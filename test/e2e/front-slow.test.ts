@@ -1,0 +1,130 @@
+import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exchange } from '../helpers/exchange.ts'
+import { read, type Spoken } from '../http/wire.ts'
+import { openShop, residentMemory, until, type Shop } from '../http/shop.ts'
+
+let shop: Shop
+const dripping = new Set<NodeJS.Timeout>()
+beforeAll(async () => {
+  shop = await openShop()
+})
+afterAll(async () => {
+  for (const timer of dripping) clearInterval(timer)
+  await shop.close()
+})
+
+const MiB = 1024 * 1024
+
+/** Sends a head at once and then a byte a second, for as long as the other side takes them. */
+function drip(text: string, bytes: string): Promise<Spoken> {
+  const socket = connect(shop.port, '127.0.0.1')
+  socket.write(text)
+  let at = 0
+  const timer = setInterval(() => bytes !== '' && socket.write(bytes.charAt(at++ % bytes.length)), 1000)
+  dripping.add(timer)
+  socket.once('close', () => clearInterval(timer))
+  return read(socket)
+}
+
+const head = () => `GET / HTTP/1.1\r\nHost: ${shop.host}\r\n`
+const post = () => `POST /form HTTP/1.1\r\nHost: ${shop.host}\r\n`
+
+/** What each kind of slow client is told in the end. The test's own timeout is the proof that there is an end. */
+const slow: Record<string, { open(): Promise<Spoken>; statuses: number[] }> = {
+  'says nothing': { open: () => drip('', ''), statuses: [408] },
+  'sends a request line at one byte a second': { open: () => drip('', `GET /${'a'.repeat(100)}`), statuses: [408] },
+  'sends fields at one byte a second': { open: () => drip(head(), 'X-Slow: abc\r\n'), statuses: [408] },
+  'sends a field without end': { open: () => drip(`${head()}X-Slow: `, 'a'), statuses: [408] },
+  'sends empty lines and no request': { open: () => drip('\r\n', '\r\n'), statuses: [408] },
+  'sends a body at one byte a second': { open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, 'a'), statuses: [408] },
+  'sends chunks at one byte a second': { open: () => drip(`${post()}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'), statuses: [408] },
+  'announces a body and sends none': { open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, ''), statuses: [408] },
+}
+
+describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_000 }, () => {
+  test.each(Object.entries(slow))('one that %s', async (_, { open, statuses }) => {
+    shop.origin.on('/form', async (__, ___, incoming) => {
+      incoming.resume()
+      await once(incoming, 'end')
+      return { body: 'taken' }
+    })
+    const { answers, rest, closed } = await open()
+    expect(answers.map(answer => answer.status)).toEqual(statuses)
+    expect({ rest, closed }).toEqual({ rest: '', closed: true })
+  })
+
+  test('500 of them at once leave the daemon responsive, and all are gone in the end', async () => {
+    const sockets = Array.from({ length: 500 }, (_, index) => {
+      const socket = connect(shop.port, '127.0.0.1')
+      socket.on('error', () => {})
+      if (index % 3 === 1) socket.write(head())
+      if (index % 3 === 2) socket.write('G')
+      return socket
+    })
+    await Promise.all(sockets.map(socket => once(socket, 'connect')))
+    const closed = sockets.map(socket => new Promise(resolve => socket.resume().once('close', resolve)))
+    for (let count = 0; count < 20; count++) expect((await exchange(`${shop.daemon.url}/healthz`)).status).toBe(200)
+    await Promise.all(closed)
+  })
+
+  test('a connection on which nothing more is said is closed', async () => {
+    // Neither a keep-alive of the hit path nor one of Node's outlives its time.
+    const socket = connect(shop.port, '127.0.0.1')
+    socket.write(`POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`)
+    await once(socket, 'data')
+    socket.resume()
+    const ended = new Promise(resolve => socket.once('close', resolve))
+    await ended
+  }, 90_000)
+})
+
+describe('200 readers who take next to nothing of a large answer', { concurrent: true, timeout: 175_000 }, () => {
+  const large = (seed: number) => Buffer.alloc(12 * MiB, `${seed} 0123456789abcdef`)
+
+  test.each([
+    ['stored', { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=600' }],
+    ['passed through', { 'content-type': 'application/octet-stream', 'cache-control': 'private' }],
+  ])('%s: memory grows by less than 64 MB, and they are cut', async (_, headers) => {
+    const own = await openShop()
+    try {
+      const body = large(1)
+      own.origin.on('/large', { headers, body })
+      await own.ask('/large')
+      // The heap has its working size, and what is compiled is compiled: what comes now is the readers' alone.
+      for (let count = 0; count < 10; count++) await Promise.all(Array.from({ length: 50 }, (_, index) => own.ask(`/checkout/${index}`)))
+      const before = await residentMemory(own.daemon.pid)
+      const sockets = await Promise.all(Array.from({ length: 200 }, () => readLittle(own.port, own.host)))
+      let peak = 0
+      const open = new Set<Socket>(sockets)
+      for (const socket of sockets) socket.once('close', () => open.delete(socket))
+      await until(async () => {
+        peak = Math.max(peak, await residentMemory(own.daemon.pid))
+        return (await connectionsOf(own.port)) < 5
+      })
+      expect((peak - before) / MiB).toBeLessThan(64)
+      expect((await own.ask('/healthz')).status).toBe(200)
+      for (const socket of open) socket.destroy()
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+/** Asks for the large answer, and reads its beginning only. */
+async function readLittle(port: number, host: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } })
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.write(`GET /large HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  return socket
+}
+
+/** Established connections to a port, as the kernel counts them on the server's side. */
+async function connectionsOf(port: number): Promise<number> {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map(line => line.trim().split(/\s+/))
+  return lines.filter(fields => fields[1]?.endsWith(local) && fields[3] === '01').length
+}
