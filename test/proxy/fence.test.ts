@@ -100,6 +100,40 @@ test('an unsafe request has invalidated before its answer comes back', async () 
   expect((await site.visit('/a')).text).toBe('new')
 })
 
+test('its answer waits for the removal', async () => {
+  const { site } = await open(16 << 20)
+  const remove = site.store.remove.bind(site.store)
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()
+  const order: string[] = []
+  site.store.remove = async selection => {
+    await gate
+    const count = await remove(selection)
+    order.push('removed')
+    return count
+  }
+  site.answers({ status: 204 })
+  const visit = site.visit('/a', { method: 'POST', body: 'x' }).then(() => order.push('answered'))
+  await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
+  openGate()
+  await visit
+  expect(order).toEqual(['removed', 'answered'])
+})
+
+test('a purge between storing a page and remembering it leaves nothing in memory', async () => {
+  const { site } = await open(16 << 20)
+  const put = site.store.put.bind(site.store)
+  site.store.put = async (...page) => {
+    const stored = await put(...page)
+    await site.store.remove({ kind: 'all' })
+    return stored
+  }
+  site.answers({ fields, body: 'old' })
+  await site.visit('/a')
+  site.store.put = put
+  site.answers({ fields, body: 'new' })
+  expect((await site.visit('/a')).text).toBe('new')
+})
+
 test('a click in the basket is no invalidation of what is never cached', async () => {
   const { site } = await open(16 << 20)
   const fence = site.store.fence()
