@@ -59,7 +59,6 @@ const refused: Record<string, string> = {
   'a name beyond ASCII': get('X-\xd6ne: a'),
   'a name in parentheses': get('(X): a'),
   'HTTP/1.0 with chunks': `POST /form HTTP/1.0\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`,
-  'HTTP/0.9': `GET /page\r\n\r\n${smuggled}`,
   'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'HTTP/1.1 misspelt': `GET /page HTTP/1.1x\r\nHost: HOST\r\n\r\n${smuggled}`,
   'lower-case http': `GET /page http/1.1\r\nHost: HOST\r\n\r\n${smuggled}`,

@@ -72,6 +72,7 @@ const refused: Record<string, [request: string, status: number]> = {
   CONNECT: ['CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n', 405],
   'an unknown method': ['FROBNICATE / HTTP/1.1\r\nHost: HOST\r\n\r\n', 400],
   'a method of 10 kB': [`${'A'.repeat(10_000)} / HTTP/1.1\r\nHost: HOST\r\n\r\n`, 400],
+  'HTTP/0.9': ['GET /\r\n\r\n', 505],
   'HTTP/2.0': ['GET / HTTP/2.0\r\nHost: HOST\r\n\r\n', 505],
   'HTTP/1.0 without Host': ['GET / HTTP/1.0\r\n\r\n', 400],
   'an unknown expectation': [get('/', 'Host: HOST\r\nConnection: close\r\nExpect: nonsense'), 417],

@@ -14,23 +14,27 @@ interface Read {
 
 let server: ReturnType<typeof createServer>
 let port: number
-const reads = new Map<number, Read>()
+const reads: Read[] = []
 
 beforeAll(async () => {
   server = createServer({ maxHeaderSize: 1 << 20, requireHostHeader: false })
   server.maxHeadersCount = 0
-  const of = (clientPort: number | undefined) => {
-    let read = reads.get(clientPort ?? 0)
-    if (read === undefined) reads.set(clientPort ?? 0, (read = { requests: [], faults: 0 }))
-    return read
-  }
+  // Each connection has a number of its own: ports come again.
+  const numbers = new WeakMap<object, number>()
+  server.on('connection', socket => {
+    numbers.set(socket, reads.length)
+    reads.push({ requests: [], faults: 0 })
+  })
   server.on('request', (request, response) => {
-    of(request.socket.remotePort).requests.push(request)
-    response.setHeader('X-Port', String(request.socket.remotePort))
+    const number = numbers.get(request.socket)!
+    reads[number]!.requests.push(request)
+    response.setHeader('X-Connection', String(number))
     response.end()
   })
   server.on('clientError', (_, socket) => {
-    socket.end(`HTTP/1.1 400 Bad Request\r\nX-Port: ${(socket as IncomingMessage['socket']).remotePort}\r\nContent-Length: 0\r\n\r\n`)
+    const number = numbers.get(socket)!
+    reads[number]!.faults++
+    socket.end(`HTTP/1.1 400 Bad Request\r\nX-Connection: ${number}\r\nContent-Length: 0\r\n\r\n`)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
@@ -81,7 +85,7 @@ function request(next: () => number): string {
 async function askNode(text: string): Promise<Read> {
   const marker = 'POST /end-of-it HTTP/1.1\r\nHost: end\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
   const { answers } = await speak(port, text + marker)
-  return reads.get(Number(answers[0]!.headers['x-port']))!
+  return reads[Number(answers[0]!.headers['x-connection'])]!
 }
 
 test('what the short way accepts, Node and the guard read as the same one request', async () => {
