@@ -74,6 +74,10 @@ class FilesystemStore implements PageStore {
     this.#shared.onRemoved(listener)
   }
 
+  onRenewed(listener: (keys: readonly string[]) => void): void {
+    this.#shared.onRenewed(listener)
+  }
+
   fence(): Fence {
     return this.#shared.fence()
   }
@@ -149,6 +153,7 @@ class FilesystemStore implements PageStore {
     let page: Page | null = null
     try {
       page = await this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence)))
+      if (page !== null) this.#shared.renewals.own(page.id)
       this.#housekeeper.wake()
     } catch (error) {
       if (!isStorageError(error)) throw error

@@ -113,6 +113,11 @@ export class MemoryTier {
     }
   }
 
+  /** Drops what is held under primary keys, since newer pages may be stored under them. */
+  dropKeys(keys: readonly string[]): void {
+    for (const key of keys) this.#entries.delete(key)
+  }
+
   /** A key leaves the set while we walk it, which a Set allows. */
   #dropKeys(keys: ReadonlySet<string> | undefined): void {
     if (keys !== undefined) for (const key of keys) this.#entries.delete(key)

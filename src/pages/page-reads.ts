@@ -24,6 +24,8 @@ export class PageReads {
   readonly #counters: Counters
   readonly #findQuery: Statement<[number, string, number], PageRow>
   readonly #findByUrlQuery: Statement<[string], PageRow>
+  readonly #sinceQuery: Statement<[number, number], { id: number; key: string }>
+  readonly #lastPageQuery: Statement<[], number>
   readonly #getBodyQuery: Statement<[number, string], StoredBody>
   readonly #hasFileQuery: Statement<[number, string], number>
   readonly #countTagsQuery: Statement<[string], number>
@@ -34,6 +36,8 @@ export class PageReads {
     this.#counters = counters
     this.#findQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
+    this.#sinceQuery = database.prepare('SELECT id, key FROM page WHERE id > ? ORDER BY id LIMIT ?')
+    this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()
     this.#findByUrlQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.epoch >= 0 AND ${live}`)
     this.#getBodyQuery = database.prepare(`
@@ -53,6 +57,16 @@ export class PageReads {
          CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0 AND ${live}`,
       )
       .pluck()
+  }
+
+  /** Pages after a number, in their order; dead ones too. */
+  since(page: number, most: number): { id: number; key: string }[] {
+    return this.#sinceQuery.all(page, most)
+  }
+
+  /** The number of the newest page there ever was. */
+  lastPage(): number {
+    return this.#lastPageQuery.get() ?? 0
   }
 
   find(key: string, now: number): Page[] {

@@ -54,6 +54,8 @@ export interface PageStore {
   poll(): void
   /** Called (synchronously, before `remove` or `poll` returns) for each removal by any process. */
   onRemoved(listener: (selection: Selection) => void): void
+  /** Called with the primary keys under which another process has stored a page: what memory holds under them may be older. */
+  onRenewed(listener: (keys: readonly string[]) => void): void
   fence(): Fence
   /** False when an invalidation, whichever, came after the fence. */
   holds(fence: Fence): boolean

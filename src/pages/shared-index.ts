@@ -5,6 +5,7 @@ import { busy, codeOf, faultOf, isStatementFault, nameOf, unwritable, type Fault
 import type { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityOf, vitalParts, type Places } from './places.ts'
+import { Renewals } from './renewals.ts'
 
 /** How often we look whether the directory is still the one that we opened, in milliseconds. */
 const watchInterval = 250
@@ -35,6 +36,8 @@ export class SharedIndex {
   #warned = ''
   #obstacle: Fault | null = null
   readonly #listeners: ((selection: Selection) => void)[] = []
+  readonly #renewalListeners: ((keys: readonly string[]) => void)[] = []
+  readonly renewals = new Renewals()
   readonly #watch: NodeJS.Timeout
   readonly #options: SharedIndexOptions
 
@@ -51,6 +54,10 @@ export class SharedIndex {
 
   onRemoved(listener: (selection: Selection) => void): void {
     this.#listeners.push(listener)
+  }
+
+  onRenewed(listener: (keys: readonly string[]) => void): void {
+    this.#renewalListeners.push(listener)
   }
 
   /** Waits where other processes were in the way of opening; whatever else was, is tried again in the background. */
@@ -90,6 +97,13 @@ export class SharedIndex {
         this.#tell(selection)
       }
     }
+    if (this.#index === index) this.#learnRenewals(index)
+  }
+
+  #learnRenewals(index: PageIndex): void {
+    const keys = this.renewals.learn(index.reads)
+    if (keys === null) this.#tell({ kind: 'all' })
+    else if (keys.length > 0) for (const listener of this.#renewalListeners) listener(keys)
   }
 
   /** Tells the listeners of a removal that this process has just committed, and of others before it. */
@@ -232,6 +246,7 @@ export class SharedIndex {
     try {
       const index = this.#openOriginal()
       this.#seen = index.log.last()
+      this.renewals.restart(index.reads)
       this.#version = index.dataVersion()
       this.#index = index
       this.#lookedAt = performance.now()

@@ -36,6 +36,7 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
   const memory = new MemoryTier(settings.memory)
   const { store } = settings
   store.onRemoved(selection => memory.drop(selection))
+  store.onRenewed(keys => memory.dropKeys(keys))
   const origin = await OriginClient.open(settings.timeouts)
   const proxy = new Proxy({
     ...settings,

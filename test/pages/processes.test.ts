@@ -33,6 +33,20 @@ describe('two stores of one process on one directory', () => {
     expect(await two.put(draft('a'), bodyOf('a'), fence)).toBeNull()
   })
 
+  test('what one stores the other is told of by its key, and nobody of their own', async () => {
+    const { pages: one, directory } = await openPages()
+    const { pages: two } = await openPages({ directory })
+    const told = { one: [] as string[], two: [] as string[] }
+    one.onRenewed((keys) => told.one.push(...keys))
+    two.onRenewed((keys) => told.two.push(...keys))
+    await store(one, 'a')
+    await store(two, 'b')
+    await store(one, 'a')
+    one.poll()
+    two.poll()
+    expect(told).toEqual({ one: [draft('b').key], two: [draft('a').key, draft('a').key] })
+  })
+
   test('who slept through removals that are forgotten by now is told of everything', async () => {
     let time = 0
     const now = () => time
