@@ -149,7 +149,7 @@ export async function clearApplicationCache(directory: string): Promise<number> 
   } catch (error) {
     const fault = faultOf(error)
     if (fault === null) throw error
-    throw fault === 'busy' ? busy(error) : unwritable(error)
+    throw fault === 'busy' ? busy(error) : unwritable(error, directory)
   }
 }
 

@@ -70,6 +70,10 @@ class FilesystemStore implements PageStore {
     this.#shared.poll()
   }
 
+  fault(): PagecacheError | null {
+    return this.#shared.fault()
+  }
+
   onRemoved(listener: (selection: Selection) => void): void {
     this.#shared.onRemoved(listener)
   }
@@ -133,6 +137,7 @@ class FilesystemStore implements PageStore {
         index.write(() => (index.reads.body(page)?.file === stored.file ? index.writes.kill([page.id]) : 0)),
       )
       this.#damaged += buried
+      if (buried > 0) this.#options.onWarning(`The stored body of ${page.url} was missing or altered; the page is dropped (${this.#damaged} so far)`)
       this.#housekeeper.wake()
     } catch (error) {
       if (!isStorageError(error)) throw error

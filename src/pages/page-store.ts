@@ -1,3 +1,4 @@
+import type { PagecacheError } from '../errors.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 
 /** Which pages an invalidation is about. URLs are canonical and absolute and mean every variant. */
@@ -52,6 +53,8 @@ export interface PageStore {
    * when nothing happened: called before each use of a memory tier.
    */
   poll(): void
+  /** Why nothing can be read now, as an error for an operator (STORE_BUSY, STORE_FULL); null while it can. Visitors pass by meanwhile. */
+  fault(): PagecacheError | null
   /** Called (synchronously, before `remove` or `poll` returns) for each removal by any process. */
   onRemoved(listener: (selection: Selection) => void): void
   /** Called with the primary keys under which another process has stored a page: what memory holds under them may be older. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, type Stats } from 'node:fs'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from './faults.ts'
 
@@ -55,6 +56,17 @@ export function isFresh(name: string): boolean {
 export function identityOf(path: string): string | null {
   const found = lookAt(path)
   return found === null ? null : `${found.dev}:${found.ino}`
+}
+
+/** The same, for a look that nobody waits for. */
+export async function identityLater(path: string): Promise<string | null> {
+  try {
+    const found = await lstat(path)
+    return `${found.dev}:${found.ino}`
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
+    throw error
+  }
 }
 
 export function isRealDirectory(path: string): boolean {

@@ -1,10 +1,10 @@
-import { lstat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { PagecacheError } from '../errors.ts'
 import { discard, openPages, removeTrash } from './clear.ts'
-import { busy, codeOf, faultOf, isStatementFault, nameOf, unwritable, type Fault } from './faults.ts'
+import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type Fault } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
-import { identityOf, vitalParts, type Places } from './places.ts'
+import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
 
 /** How often we look whether the directory is still the one that we opened, in milliseconds. */
@@ -34,7 +34,8 @@ export class SharedIndex {
   #looking = false
   #closed = false
   #warned = ''
-  #obstacle: Fault | null = null
+  /** What the last attempt to open or read failed with. */
+  #obstacle: unknown = null
   readonly #listeners: ((selection: Selection) => void)[] = []
   readonly #renewalListeners: ((keys: readonly string[]) => void)[] = []
   readonly renewals = new Renewals()
@@ -52,6 +53,12 @@ export class SharedIndex {
     return this.#index
   }
 
+  /** Why nothing can be read now; null while it can. */
+  fault(): PagecacheError | null {
+    if (this.#index !== null) return null
+    return faultOf(this.#obstacle) === 'busy' ? busy(this.#obstacle) : unreadable(this.#options.places.pages, this.#obstacle)
+  }
+
   onRemoved(listener: (selection: Selection) => void): void {
     this.#listeners.push(listener)
   }
@@ -63,7 +70,7 @@ export class SharedIndex {
   /** Waits where other processes were in the way of opening; whatever else was, is tried again in the background. */
   async ready(): Promise<void> {
     const giveUp = performance.now() + this.#options.patience
-    while (this.#index === null && this.#obstacle === 'busy' && performance.now() < giveUp) {
+    while (this.#index === null && faultOf(this.#obstacle) === 'busy' && performance.now() < giveUp) {
       await pause(20)
       this.#open()
     }
@@ -135,7 +142,10 @@ export class SharedIndex {
       return ask(index)
     } catch (error) {
       const fault = this.fail(error)
-      if (fault === 'unwritable' && this.#index === index) this.#suspend()
+      if (fault === 'unwritable' && this.#index === index) {
+        this.#obstacle = error
+        this.#suspend()
+      }
       return fallback
     }
   }
@@ -253,8 +263,8 @@ export class SharedIndex {
       this.#warned = ''
       removeTrash(this.#options.places.directory)
     } catch (error) {
-      this.#obstacle = faultOf(error)
-      if (this.#obstacle === null) throw error
+      if (faultOf(error) === null) throw error
+      this.#obstacle = error
       this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
     }
   }
@@ -286,15 +296,5 @@ export class SharedIndex {
     clearInterval(this.#watch)
     this.#index?.close()
     this.#index = null
-  }
-}
-
-async function identityLater(path: string): Promise<string | null> {
-  try {
-    const found = await lstat(path)
-    return `${found.dev}:${found.ino}`
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
-    throw error
   }
 }
