@@ -1,11 +1,11 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
-import { countFiles } from '../lib/count-files.ts'
 import { toPageView } from '../pages/page-view.ts'
 import type { Selection } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
+import { openPages, readPages } from './read-pages.ts'
 
 const seconds = described(z.number(), 'seconds')
 
@@ -102,7 +102,8 @@ export const clearApplicationCache = defineOperation({
   async run({ app }, input) {
     const directory = app.loaded.places.cacheDir
     if (input.dryRun) {
-      return { ...succeeded, filesDeleted: 0, directory, dryRun: true as const, wouldDelete: await countFiles(directory) }
+      const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
+      return { ...succeeded, filesDeleted: 0, directory, dryRun: true as const, wouldDelete }
     }
     const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
     return { ...succeeded, filesDeleted: await clearDirectory(directory), directory }
@@ -116,8 +117,7 @@ export const cacheStatistics = defineOperation({
   output: statistics,
   http: { method: 'GET', path: '/stats' },
   async run({ app }) {
-    const pages = await app.pages()
-    return toStatistics(pages.counters(), app.config.cache.compression)
+    return toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression)
   },
 })
 
@@ -134,14 +134,14 @@ export const listPages = defineOperation({
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(pageView) }),
   http: { method: 'GET', path: '/pages' },
   async run({ app }, { type, tag, prefix, limit, offset }) {
-    const pages = await app.pages()
-    const { total, items } = pages.list({
+    const filter = {
       limit,
       offset,
       ...(type !== undefined && { type }),
       ...(tag !== undefined && { tag }),
       ...(prefix !== undefined && { urlPrefix: prefix }),
-    })
+    }
+    const { total, items } = await readPages(app, (pages) => pages.list(filter))
     return { ...succeeded, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
   },
 })
@@ -162,7 +162,7 @@ export const inspectPage = defineOperation({
   async run({ app, signal }, { url }) {
     const { inspectUrl } = await import('../proxy/inspect.ts')
     const { proxy } = await app.proxy()
-    const inspection = await inspectUrl(proxy, await app.pages(), url, app.now(), signal)
+    const inspection = await readPages(app, (pages) => inspectUrl(proxy, pages, url, app.now(), signal))
     return { ...succeeded, ...inspection, pages: inspection.pages.map((page) => toPageView(page, app.now())) }
   },
 })
@@ -171,14 +171,13 @@ export const inspectPage = defineOperation({
 const dryRunSample = 50
 
 async function clear(app: App, selection: Selection, dry: boolean): Promise<Cleared> {
-  const pages = await app.pages()
-  if (!dry) return { ...succeeded, filesDeleted: await pages.remove(selection) }
+  if (!dry) return { ...succeeded, filesDeleted: await (await openPages(app)).remove(selection) }
   const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
-  return {
+  return readPages(app, async (pages) => ({
     ...succeeded,
     filesDeleted: 0,
     dryRun: true as const,
     wouldDelete: await pages.count(selection),
     pages: pages.list(filter).items.map((page) => toPageView(page, app.now())),
-  }
+  }))
 }

@@ -5,6 +5,7 @@ import type { WarmupProgress } from '../warmup/progress.ts'
 import type { Plan } from '../warmup/plan.ts'
 import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
+import { openPages } from './read-pages.ts'
 
 /** The progress record: spec 1, section 2, and contract section 4. */
 export const progressRecord = z.object({
@@ -90,7 +91,7 @@ async function makePlan({ app, signal, report }: OperationContext, input: StartI
     import('../warmup/limits.ts'),
   ])
   const { proxy } = await app.proxy()
-  const pages = await app.pages()
+  const pages = await openPages(app)
   const { canonical, bypassPath, channels: known } = proxy.classifying
   const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
   try {

@@ -17,6 +17,8 @@ export interface CliOptions {
   env?: Record<string, string>
   /** Sent to standard input, which is closed then. */
   input?: string
+  /** The user to run as; for root alone. */
+  uid?: number
 }
 
 /** Runs the built command line to its end. */
@@ -41,5 +43,6 @@ export function start(args: readonly string[], options: CliOptions = {}) {
     cwd: options.cwd ?? process.cwd(),
     env: { PATH, HOME, TMPDIR, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   })
 }

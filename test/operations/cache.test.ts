@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod/mini'
@@ -121,7 +121,7 @@ describe('clear', () => {
     const value = await perform(app, clearPagesByType, { type: 'products', dryRun: true })
     expect(value).toMatchObject({ success: true, filesDeleted: 0, dryRun: true, wouldDelete: 2, type: 'products' })
     expect(value.pages?.map((page) => page.url).sort()).toEqual(['http://shop.example/p/1', 'http://shop.example/p/2'])
-    expect((await perform(app, clearApplicationCache, { dryRun: true })).wouldDelete).toBeGreaterThan(0)
+    expect((await perform(app, clearApplicationCache, { dryRun: true })).wouldDelete).toBe(3)
     expect((await perform(app, listPages, {})).total).toBe(3)
   })
 
@@ -133,7 +133,7 @@ describe('clear', () => {
     await writeFile(join(projectDir, 'var/cache/prod/other'), 'of somebody else')
     const { code, stdout } = await run(['cache:clear', '--json'], { cwd: projectDir })
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ success: true, filesDeleted: expect.any(Number) as number })
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, filesDeleted: 3 })
     expect(await readdir(join(projectDir, 'var/data/prod'))).toEqual(['state'])
     const after = await run(['cache:stats', '--json'], { cwd: projectDir })
     expect(JSON.parse(after.stdout)).toMatchObject({ totalFiles: 0 })
@@ -146,6 +146,53 @@ describe('clear', () => {
     expect(other).toMatchObject({ code: 0, stdout: '0 files removed.\n' })
     const prod = await run(['vendor:cache:clear', '--env', 'prod'], { cwd: projectDir })
     expect(prod).toMatchObject({ code: 0, stdout: '3 files removed.\n' })
+  })
+})
+
+describe('a page store that cannot be opened', () => {
+  const url = 'http://shop.example/p/1'
+  const commands = ['cache:stats', 'cache:list', `cache:inspect ${url}`, 'vendor:cache:clear', 'vendor:cache:clear --type cms', 'vendor:cache:clear --dry-run', 'cache:clear', 'cache:clear --dry-run']
+
+  /** Who runs a command without a right to these pages: for root, somebody else; for anybody else, their closed directory does. */
+  async function withoutRights(): Promise<{ cwd: string; uid?: number }> {
+    const { app, projectDir } = await projectWithPages()
+    await app.close()
+    await chmod(projectDir, 0o755)
+    if (process.getuid?.() === 0) return { cwd: projectDir, uid: 65534 }
+    const cache = join(projectDir, 'var/cache')
+    await chmod(cache, 0)
+    onTestFinished(() => chmod(cache, 0o700))
+    return { cwd: projectDir }
+  }
+
+  it('for want of rights is said by every command, where and what to do, and is never an empty cache', async () => {
+    const { cwd, uid } = await withoutRights()
+    for (const command of commands) {
+      const { code, stdout, stderr } = await run(command.split(' '), { cwd, env: { HOME: cwd }, ...(uid === undefined ? {} : { uid }) })
+      expect(stdout, command).toBe('')
+      expect(stderr, command).toMatch(/Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*right to/)
+      expect(stderr, command).not.toMatch(/ at |itself/)
+      expect(code, command).toBe(1)
+    }
+    const examined = await run(['doctor', '--json'], { cwd, env: { HOME: cwd }, ...(uid === undefined ? {} : { uid }) })
+    const { checks } = JSON.parse(examined.stdout) as { checks: { name: string; status: string; remedy: string | null }[] }
+    expect(checks.find(({ name }) => name === 'page index')).toMatchObject({ status: 'failed', remedy: expect.stringContaining('as the user whom the daemon runs as') as string })
+    expect(examined.code).toBe(1)
+  })
+
+  it('is an error of each operation, whatever stands in the way', async () => {
+    const projectDir = await tempDir()
+    await mkdir(join(projectDir, 'var/cache'), { recursive: true })
+    await writeFile(join(projectDir, 'var/cache/prod'), 'a file where the directory should be')
+    const app = await openApp(projectDir)
+    const refusal = { code: 'STORE_FULL', exit: 1, message: expect.stringContaining('var/cache/prod') as string, hint: expect.any(String) as string }
+    for (const dryRun of [true, false]) {
+      await expect(perform(app, clearPages, { dryRun })).rejects.toMatchObject(refusal)
+      await expect(perform(app, clearApplicationCache, { dryRun })).rejects.toMatchObject(refusal)
+    }
+    await expect(perform(app, cacheStatistics, {})).rejects.toMatchObject(refusal)
+    await expect(perform(app, listPages, {})).rejects.toMatchObject(refusal)
+    await expect(perform(app, inspectPage, { url })).rejects.toMatchObject(refusal)
   })
 })
 

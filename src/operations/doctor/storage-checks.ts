@@ -2,6 +2,8 @@ import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PagecacheError } from '../../errors.ts'
 import { formatBytes } from '../../lib/format-bytes.ts'
+import { plural } from '../../lib/plural.ts'
+import { readPages } from '../read-pages.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
 /** Below the first, pages pass by unstored and records fail; below the second that day is near. */
@@ -46,7 +48,7 @@ function judge(name: string, value: number, floor: { failed: number; warned: num
 }
 
 export const checkRecords: Check = async (app) => {
-  if (!(await exists(app.loaded.places.dataDir))) return [passed('records', 'none yet; made at first use')]
+  if (!(await mayExist(app.loaded.places.dataDir))) return [passed('records', 'none yet; made at first use')]
   return attempt('records', async () => {
     const records = await app.records()
     const [fault] = await records.check()
@@ -56,10 +58,10 @@ export const checkRecords: Check = async (app) => {
 }
 
 export const checkPages: Check = async (app) => {
-  if (!(await exists(app.loaded.places.cacheDir))) return [passed('page index', 'none yet; made at first use')]
+  if (!(await mayExist(app.loaded.places.cacheDir))) return [passed('page index', 'none yet; made at first use')]
   return attempt('page index', async () => {
-    const pages = await app.pages()
-    return passed('page index', `readable, ${await pages.count({ kind: 'all' })} pages`)
+    const count = await readPages(app, (pages) => pages.count({ kind: 'all' }))
+    return passed('page index', `readable, ${plural(count, 'page')}`)
   })
 }
 
@@ -80,5 +82,13 @@ async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
+  )
+}
+
+/** What we have no right to look at may well be there: opening it finds out. */
+async function mayExist(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
   )
 }
