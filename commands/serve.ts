@@ -1,6 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { readChannelUrls } from '#src/config/channel-urls.ts'
+import { maskUrls } from '#src/lib/mask.ts'
+import { printable } from '#src/lib/printable.ts'
 
 /** How long requests in hand may take after SIGTERM, in milliseconds. */
 const grace = 10_000
@@ -34,7 +36,7 @@ export default class Serve extends BaseCommand {
       })
       if (app.config.server.processes > 1) this.tell('server.processes is not followed yet: one process serves.')
       if (daemon.channels.length === 0) this.tell('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')
-      for (const channel of daemon.channels) this.tell(`${channel.name}: ${channel.url} from ${channel.origin}`)
+      for (const channel of daemon.channels) this.tell(printable(`${channel.name}: ${channel.url} from ${maskUrls(channel.origin)}`))
       this.tell(`pagecache listens on ${daemon.url}`)
       await new Promise<void>((resolve) => {
         if (app.signal.aborted) resolve()

@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { readChannelUrls } from '../config/channel-urls.ts'
 import { configTemplate } from '../config/template.ts'
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/mask.ts'
 import { flag, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
@@ -23,7 +24,7 @@ export const initProject = defineOperation({
     } catch (error) {
       throw toWriteError(error, file)
     }
-    return { ...succeeded, file, salesChannel }
+    return { ...succeeded, file, salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) } }
   },
 })
 

@@ -1,3 +1,4 @@
+import { maskUrls } from '../lib/mask.ts'
 import type { Channel } from '../proxy/channel.ts'
 import { isOnOrigin, type SitemapFetch } from './discover-fetch.ts'
 import { plainBytes } from './decompress.ts'
@@ -176,7 +177,7 @@ class Walk {
     signal.throwIfAborted()
     if (error instanceof SitemapError && error.hostile) this.#hostile++
     const message = error instanceof Error ? error.message : String(error)
-    if (this.#counts.errors.length < limits.errors) this.#counts.errors.push({ url, message: message.slice(0, 300) })
+    if (this.#counts.errors.length < limits.errors) this.#counts.errors.push({ url: maskUrls(url), message: maskUrls(message).slice(0, 300) })
   }
 }
 
