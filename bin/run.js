@@ -11,13 +11,16 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
 }
 
 async function start() {
-  // A reader that has enough (| head) ends the program quietly; it is no error.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error) => {
-      if (error.code !== 'EPIPE') throw error
-      process.exit(process.exitCode || 0)
-    })
-  }
+  process.stdout.on('error', (error) => {
+    // A reader that has enough (| head) ends the program quietly; it is no error.
+    if (error.code === 'EPIPE') process.exit(process.exitCode || 0)
+    process.stderr.write(`Error: The output cannot be written: ${error.message}\n`)
+    process.exit(1)
+  })
+  process.stderr.on('error', (error) => {
+    if (error.code === 'EPIPE') process.exit(process.exitCode || 0)
+    // A daemon whose log is full goes on; there is nowhere to say so.
+  })
   const { enableCompileCache } = await import('node:module')
   enableCompileCache()
   if (process.argv[2] === '--version') await printVersion()

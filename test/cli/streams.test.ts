@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
@@ -40,6 +41,25 @@ describe('standard output', () => {
     const shell = `set -o pipefail; '${process.execPath}' '${bin}' config:show | true`
     const { status, stderr } = spawnSync('bash', ['-c', shell], { cwd: await tempDir(), encoding: 'utf8' })
     expect(stderr).toBe('')
+    expect(status).toBe(0)
+  })
+})
+
+describe.runIf(existsSync('/dev/full'))('a disk that is full', () => {
+  async function redirected(command: string, redirection: string) {
+    const shell = `'${process.execPath}' '${bin}' ${command} ${redirection}`
+    return spawnSync('bash', ['-c', shell], { cwd: await tempDir(), encoding: 'utf8' })
+  }
+
+  it.each(['cache:stats', 'cache:stats --json', '--help', '--version', 'completion bash'])('under the output of %s is one sentence and exit code 1', async (command) => {
+    const { status, stderr } = await redirected(command, '> /dev/full')
+    expect(stderr).toMatch(/^Error: The output cannot be written: ENOSPC\b.*\n$/)
+    expect(status).toBe(1)
+  })
+
+  it('under the errors alone leaves the value and the exit code', async () => {
+    const { status, stdout } = await redirected('warmup:start --wait --json', '2> /dev/full')
+    expect(JSON.parse(stdout)).toMatchObject({ success: true })
     expect(status).toBe(0)
   })
 })
