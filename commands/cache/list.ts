@@ -3,6 +3,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag, pageTypeFlag } from '#src/cli/flags.ts'
 import { formatBytes } from '#src/lib/format-bytes.ts'
 import { formatDuration } from '#src/lib/format-duration.ts'
+import { plural } from '#src/lib/plural.ts'
 import { listPages } from '#src/operations/cache.ts'
 
 export default class CacheList extends BaseCommand {
@@ -35,7 +36,7 @@ export default class CacheList extends BaseCommand {
       ])
       await output.table(['type', 'status', 'state', 'age', 'hits', 'size', 'url'], rows)
       if (output.terminal && value.items.length < value.total) {
-        output.line(`${value.items.length} of ${value.total} pages. More with --limit and --offset.`)
+        output.line(`${value.items.length} of ${plural(value.total, 'page')}. More with --limit and --offset.`)
       }
     })
   }

@@ -4,6 +4,7 @@ import { Output } from '#src/cli/output.ts'
 import { presentPlan, presentWarmup } from '#src/cli/present-warmup.ts'
 import { discoveryText, ProgressDisplay } from '#src/cli/progress.ts'
 import { PagecacheError } from '#src/errors.ts'
+import { plural } from '#src/lib/plural.ts'
 import { printable } from '#src/lib/printable.ts'
 import { performOperation, type OperationContext, type OperationEvent } from '#src/operations/operation.ts'
 import { startWarmup, workWarmup, type Started, type WarmupReport } from '#src/operations/warmup.ts'
@@ -87,5 +88,5 @@ function toFault(progress: WarmupReport['progress'], interrupted: boolean, failu
   if (interrupted) return new PagecacheError('INTERRUPTED', 'Interrupted. What was fetched is in the cache; start again for the rest.')
   if (progress.status === 'failed') return new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
   if (!failuresCount || progress.failed_urls === 0) return null
-  return new PagecacheError('WARMUP_FAILED', `${progress.failed_urls} of ${progress.total_urls} URLs could not be warmed.`)
+  return new PagecacheError('WARMUP_FAILED', `${progress.failed_urls} of ${plural(progress.total_urls, 'URL')} could not be warmed.`)
 }

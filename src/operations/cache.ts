@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import { toPageView } from '../pages/page-view.ts'
 import type { Selection } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
+import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { openPages, readPages } from './read-pages.ts'
@@ -160,6 +161,7 @@ export const inspectPage = defineOperation({
   }),
   http: { method: 'GET', path: '/pages/inspect' },
   async run({ app, signal }, { url }) {
+    assertAbsoluteUrl(url, app.config.salesChannels.map((channel) => channel.url))
     const { inspectUrl } = await import('../proxy/inspect.ts')
     const { proxy } = await app.proxy()
     const inspection = await readPages(app, (pages) => inspectUrl(proxy, pages, url, app.now(), signal))

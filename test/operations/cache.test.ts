@@ -197,6 +197,31 @@ describe('a page store that cannot be opened', () => {
 })
 
 describe('inspect', () => {
+  const given = [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'https://shop.example/de', origin: 'http://127.0.0.1:1' }]
+
+  it.each([
+    ['foo', 'Give it as visitors type it, for example https://shop.example/de/.'],
+    ['javascript:alert(1)', 'Give it as visitors type it'],
+    ['ftp://shop.example/', 'Give it as visitors type it'],
+    ['http://', 'Give it as visitors type it'],
+    ['//shop.example/', 'Give it as visitors type it'],
+    ['shop.example/de/page1', 'Did you mean https://shop.example/de/page1?'],
+    ['other.example:8080/page1?a=1', 'Did you mean http://other.example:8080/page1?a=1?'],
+    ['localhost:8080', 'Did you mean http://localhost:8080?'],
+    ['/page1', 'Did you mean https://shop.example/de/page1?'],
+    ['http:shop.example', 'Give it as visitors type it'],
+  ])('refuses %j, which is no URL with scheme and host', async (url, hint) => {
+    const projectDir = await tempDir()
+    await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels: given }))
+    const app = await openApp(projectDir)
+    await expect(perform(app, inspectPage, { url })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      exit: 2,
+      message: `url: ${url} is no URL with scheme and host`,
+      hint: expect.stringContaining(hint) as string,
+    })
+  })
+
   it('says so when the URL belongs to no sales channel', async () => {
     expect(await perform(await openApp(await tempDir()), inspectPage, { url: 'http://shop.example/' })).toMatchObject({
       success: true,

@@ -1,0 +1,30 @@
+import { PagecacheError } from '../errors.ts'
+
+/** A host with a dot or a port, and perhaps a path: what somebody types who leaves out the scheme. */
+const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i
+
+/**
+ * Throws INVALID_INPUT (status 400, exit 2) for what is no absolute http or https URL, with a guess at what was meant.
+ * `channels`: the URLs of the sales channels.
+ */
+export function assertAbsoluteUrl(url: string, channels: readonly string[]): void {
+  if (isAbsolute(url)) return
+  const guess = guessUrl(url, channels)
+  throw new PagecacheError('INVALID_INPUT', `url: ${url} is no URL with scheme and host`, {
+    hint: guess === null ? `Give it as visitors type it, for example ${channels[0] ?? 'http://shop.example'}/.` : `Did you mean ${guess}?`,
+  })
+}
+
+function guessUrl(text: string, channels: readonly string[]): string | null {
+  const [first] = channels
+  const host = text.split(/[/?]/, 1)[0]
+  const channel = channels.map((url) => new URL(url)).find((url) => url.host === host || url.hostname === host)
+  const scheme = channel?.protocol ?? 'http:'
+  const isHost = channel !== undefined || withoutScheme.test(text)
+  const guess = /^\/(?!\/)/.test(text) && first !== undefined ? first + text : isHost ? `${scheme}//${text}` : null
+  return guess !== null && isAbsolute(guess) ? guess : null
+}
+
+function isAbsolute(url: string): boolean {
+  return /^https?:\/\//i.test(url) && URL.canParse(url)
+}
