@@ -3,7 +3,7 @@ import { request as requestTls } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { listElements, toPairs } from '../proxy/fields.ts'
-import { isLoop, passHeaders, visibleHeaders } from '../proxy/forward.ts'
+import { isLoop, passHeaders, visibleHeaders, withAuthorization } from '../proxy/forward.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { classify } from '../proxy/question.ts'
 import type { Visit } from '../proxy/visit.ts'
@@ -35,7 +35,7 @@ export function tunnel(request: IncomingMessage, socket: Socket, head: Buffer, v
   const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
     method: visit.method,
     path: visit.target,
-    headers: [...passHeaders(visit), ['Connection', 'Upgrade'], ['Upgrade', request.headers.upgrade!]].flat(),
+    headers: [...withAuthorization(passHeaders(visit), channel), ['Connection', 'Upgrade'], ['Upgrade', request.headers.upgrade!]].flat(),
     setHost: false,
     agent: false,
     timeout: patience,

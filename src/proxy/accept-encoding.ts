@@ -5,10 +5,10 @@ const remembered = new Map<string, readonly Encoding[]>()
 const identityOnly: readonly Encoding[] = ['identity']
 
 /**
- * The codings that a client takes (RFC 9110 §12.5.3), best first; among equals our own order. Identity is always
- * the last resort, even where it was refused: the visitor gets a page rather than a 406.
+ * The codings that a client wants most (RFC 9110 §12.5.3), in our own order; all of them are equally good to it. Identity is the
+ * last resort, even where it was refused: the visitor gets a page rather than a 406.
  */
-export function acceptedEncodings(header: string | null): readonly Encoding[] {
+export function bestEncodings(header: string | null): readonly Encoding[] {
   if (header === null) return identityOnly
   let accepted = remembered.get(header)
   if (accepted === undefined) {
@@ -29,8 +29,8 @@ function parse(header: string): readonly Encoding[] {
   }
   const weight = (coding: Encoding) => weights.get(coding) ?? weights.get('*') ?? 0
   const coded = known.filter(coding => coding !== 'identity' && weight(coding) > 0)
-  const preferred = coded.toSorted((a, b) => weight(b) - weight(a))
-  const plain = weights.get('identity')
-  const better = plain === undefined ? preferred : preferred.filter(coding => weight(coding) >= plain)
-  return [...better, 'identity']
+  const best = Math.max(0, ...coded.map(weight))
+  // Identity is wanted where it is named with more weight than any coding; at equal weight the smaller body is.
+  if (coded.length === 0 || (weights.get('identity') ?? 0) > best) return identityOnly
+  return coded.filter(coding => weight(coding) === best)
 }

@@ -11,6 +11,8 @@ export interface Channel {
   url: string
   /** Scheme, host and port of the shop. */
   origin: string
+  /** The Authorization by which the shop lets us in, where its address carries credentials; else null. */
+  authorization: string | null
 }
 
 export interface ChannelOptions {
@@ -33,9 +35,25 @@ export function normaliseHost(host: string, scheme: string): string | null {
 
 export function toChannel(options: ChannelOptions): Channel {
   const url = new URL(options.url)
+  const origin = new URL(options.origin)
   const scheme = url.protocol.slice(0, -1)
   const path = url.pathname.replace(/\/+$/, '')
-  return { id: options.id, name: options.name, scheme, host: url.host, path, url: `${scheme}://${url.host}${path}`, origin: new URL(options.origin).origin }
+  return {
+    id: options.id,
+    name: options.name,
+    scheme,
+    host: url.host,
+    path,
+    url: `${scheme}://${url.host}${path}`,
+    origin: origin.origin,
+    authorization: origin.username === '' && origin.password === '' ? null : basicAuthorization(origin),
+  }
+}
+
+/** RFC 7617: user and password of a URL. */
+function basicAuthorization(url: URL): string {
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
 /** Finds the channel of a request as the shop does: exact, else the longest prefix of the channels' URLs. */

@@ -6,6 +6,7 @@ const commonplace: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^sec-ch-ua(?:-.*)?$/, /^(?:"(?:Windows|macOS|Linux|Android|iOS|Chrome OS|Chromium OS|Unknown|x86|arm|64|32|)"|\?[01])$/],
   [/^(?:sec-)?purpose$/, /^prefetch(?:;prerender|;anonymous-client-ip)?$/],
   [/^accept$/, new RegExp(`^(?:(?:${mediaTypes})(?:;\\s?(?:q=[\\d.]+|v=b3))*(?:,\\s?|$))+$`)],
+  [/^x-requested-with$/, /^XMLHttpRequest$/],
   [/^accept-charset$/, /^(?:utf-8|iso-8859-1|\*)$/i],
   [/^cdn-loop$/, /^(?:cloudflare|fastly|akamai)(?:;[^,]*)?$/i],
 ]

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import { decode, encode, isCompressible, toEncoding } from '../pages/codec.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
@@ -9,7 +10,7 @@ import { directivesOf } from './cache-control.ts'
 import { isStrong } from './conditional.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
 import { connectionFields, fieldValue, hasField, withoutFields } from './fields.ts'
-import { storableHeaders, visibleHeaders } from './forward.ts'
+import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { storeObstacle } from './may-store.ts'
 import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
@@ -20,10 +21,25 @@ import { encodingFor, toHeld, type Held } from './view.ts'
 
 /** What a question for the origin brought. */
 export type Fetched =
-  /** In memory as a whole; `obstacle` says why it was not stored, null where it was. `live`: the fields for the visitor who asked. */
-  | { kind: 'held'; held: Held; status: number; obstacle: string | null; live: HeaderPair[] }
+  /**
+   * In memory as a whole; `obstacle` says why it was not stored, null where it was. `shareable`: whether those who wait for it may have
+   * it, stored or not. `live`: the fields for the visitor who asked.
+   */
+  | { kind: 'held'; held: Held; status: number; obstacle: string | null; shareable: boolean; live: HeaderPair[] }
   /** To be passed on to the one who asked. */
   | { kind: 'stream'; status: number; headers: HeaderPair[]; body: Readable; obstacle: string }
+
+/** One question on its way. */
+interface Asking {
+  question: Question
+  /** What of the request came from the visitor. */
+  sent: readonly HeaderPair[]
+  fence: Fence
+  /** By `performance.now`. */
+  started: number
+  /** A warmup waits for the store as long as it takes; a visitor does not. */
+  patient: boolean
+}
 
 export interface FetchOptions extends DraftOptions {
   store: PageStore
@@ -38,8 +54,12 @@ export interface FetchOptions extends DraftOptions {
 /** A coded body may grow to this many times the largest page; more is a bomb. */
 export const growth = 4
 
-/** So many of the largest pages may be read at once; the next ones are passed on unstored rather than kept in memory. */
-const atOnce = 16
+/** So many of the largest pages may be in memory while they are read; the next ones are passed on unstored. */
+const atOnce = 3
+/** Pages whose size is not announced are taken for pages up to here (bytes): what goes on is a download or has no end. */
+const largestUnannounced = 1024 * 1024
+/** How long a visitor waits for a store that others keep busy, in milliseconds; the page may come into it later. */
+const busyFor = 500
 
 /** Asks the origin and stores what may be stored: the one way by which a page comes into the cache. */
 export class Fetcher {
@@ -66,23 +86,23 @@ export class Fetcher {
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', true, null)), origin.totalTimeout)
     const requestedAt = now()
-    const started = performance.now()
+    const asking: Asking = { question, sent, fence, started: performance.now(), patient: signal !== undefined }
     try {
       const response = await origin.send({
         origin: question.channel.origin,
         method: head ? 'HEAD' : 'GET',
         target: `${question.target.path}${question.target.query}`,
-        headers: [...headers, ['accept-encoding', 'identity'], ...extra],
+        headers: withAuthorization([...headers, ['accept-encoding', 'identity'], ...extra], question.channel),
         body: null,
         signal: signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]),
         onInterim: question.visit.onInterim,
       })
       const received = { ...response, requestedAt, receivedAt: now() }
       if (head && !describes(stale.page, response)) return passedOn(received, 'the answer to a HEAD is no page')
-      if (!head && (response.status !== 304 || stale === null)) return await this.#store(question, received, sent, fence, started)
+      if (!head && (response.status !== 304 || stale === null)) return await this.#store(asking, received)
       discard(response.body)
       if (!head && !confirms(stale!.page, response)) return await this.fetch(question, null, fence, signal)
-      return await this.#freshen(question, stale!, received, sent, fence)
+      return await this.#freshen(asking, stale!, received)
     } catch (error) {
       throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error)
     } finally {
@@ -97,7 +117,7 @@ export class Fetcher {
       origin: question.channel.origin,
       method: 'GET',
       target: `${question.target.path}${question.target.query}`,
-      headers: [...headers, ['accept-encoding', 'identity']],
+      headers: withAuthorization([...headers, ['accept-encoding', 'identity']], question.channel),
       body: null,
       signal: AbortSignal.timeout(this.#options.origin.totalTimeout),
       onInterim: () => {},
@@ -106,17 +126,17 @@ export class Fetcher {
     return { status, obstacle: storeObstacle(question, status, received, this.#options.defaultTtl) }
   }
 
-  async #freshen(question: Question, stale: Held, response: Received, sent: readonly HeaderPair[], fence: Fence): Promise<Fetched> {
+  async #freshen({ question, sent, fence, patient }: Asking, stale: Held, response: Received): Promise<Fetched> {
     const { store } = this.#options
     const draft = freshenedDraft(stale.page, question, response, this.#options)
     const obstacle = storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
-    const page = obstacle === null ? await store.freshen(stale.page, draft, fence) : null
+    const page = obstacle === null ? await this.#soon(store.freshen(stale.page, draft, fence), patient) : null
     const held = page === null ? toHeld(unstored(draft, stale.page.size), stale.bodies) : this.#remember(page, stale.bodies, question, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
-    return { kind: 'held', held, status: response.status, obstacle: page === null ? (obstacle ?? 'an invalidation came meanwhile') : null, live: [...draft.headers, ...cookies] }
+    return { kind: 'held', held, status: response.status, obstacle: page === null ? (obstacle ?? this.#whyNotTaken(fence)) : null, shareable: obstacle === null, live: [...draft.headers, ...cookies] }
   }
 
-  async #store(question: Question, response: Received & OriginResponse, sent: readonly HeaderPair[], fence: Fence, started: number): Promise<Fetched> {
+  async #store({ question, sent, fence, started, patient }: Asking, response: Received & OriginResponse): Promise<Fetched> {
     const { maxPageSize, defaultTtl } = this.#options
     if (response.status === 304) {
       discard(response.body)
@@ -126,9 +146,11 @@ export class Fetcher {
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
     const obstacle = storeObstacle(question, response.status, response.headers, defaultTtl) ?? partialObstacle(response.status, range)
     if (obstacle !== null) return passedOn(response, obstacle)
-    if (Number(fieldValue(response.headers, 'content-length') ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
-    const collected = await collect(response.body, maxPageSize, this.#budget)
-    if (collected.kind === 'overflow') return passedOn({ ...response, body: collected.stream }, 'larger than cache.maxPageSize')
+    const announced = fieldValue(response.headers, 'content-length')
+    if (Number(announced ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
+    const limit = announced === null ? Math.min(maxPageSize, largestUnannounced) : maxPageSize
+    const collected = await collect(response.body, limit, this.#budget)
+    if (collected.kind === 'overflow') return passedOn({ ...response, body: collected.stream }, overflow[limit === maxPageSize ? collected.over : 'unannounced'])
 
     const generationMs = performance.now() - started
     const coded = await this.#code(response, collected.body)
@@ -136,14 +158,24 @@ export class Fetcher {
     const content = { encoding: coded.encoding, originalSize: coded.identity.length, generationMs, range }
     const draft = toDraft(question, response, content, this.#options)
     const stored = coded.bodies[coded.encoding]!
-    const page = reflected === null ? await this.#options.store.put(draft, stored, fence) : null
+    const page = reflected === null ? await this.#soon(this.#options.store.put(draft, stored, fence), patient) : null
     return {
       kind: 'held',
       held: page === null ? toHeld(unstored(draft, stored.length), coded.bodies) : this.#remember(page, coded.bodies, question, fence),
       status: response.status,
-      obstacle: page === null ? (reflected ?? 'an invalidation came meanwhile, or the store took nothing') : null,
+      obstacle: page === null ? (reflected ?? this.#whyNotTaken(fence)) : null,
+      shareable: reflected === null,
       live: withoutFields(live, new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
     }
+  }
+
+  #whyNotTaken(fence: Fence): string {
+    return this.#options.store.holds(fence) ? 'the store has no room or is busy' : 'an invalidation came meanwhile'
+  }
+
+  /** What the store made of a page; null where it took none, or takes longer than a visitor should wait for it. */
+  async #soon(storing: Promise<Page | null>, patient: boolean): Promise<Page | null> {
+    return patient ? storing : Promise.race([storing, pause(busyFor, null, { ref: false })])
   }
 
   /**
@@ -176,6 +208,13 @@ export class Fetcher {
 }
 
 const noBody = Buffer.alloc(0)
+
+/** Why a body was not read to its end. */
+const overflow = {
+  limit: 'larger than cache.maxPageSize',
+  unannounced: 'larger than 1 MiB, and its size was not announced',
+  budget: 'too many large pages are read at once',
+}
 
 function passedOn(response: OriginResponse, obstacle: string): Fetched {
   return { kind: 'stream', status: response.status, headers: visibleHeaders(response.headers), body: response.body, obstacle }

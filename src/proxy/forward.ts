@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
-import { connectionFields, cookieHeader, fieldValue, parseCookies, withoutFields } from './fields.ts'
+import { connectionFields, cookieHeader, fieldValue, hasField, parseCookies, withoutFields } from './fields.ts'
 import type { Visit } from './visit.ts'
 
 /** By this name we are known in Via and Cache-Status. */
@@ -78,6 +78,12 @@ function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'ho
     ...(address === '' ? [] : ([['x-forwarded-for', address]] satisfies HeaderPair[])),
     ['via', `1.1 ${proxyName}`],
   ]
+}
+
+/** Lets a request into a shop that asks for credentials of ours; a visitor's own go before them. */
+export function withAuthorization(headers: readonly HeaderPair[], channel: Pick<Channel, 'authorization'>): HeaderPair[] {
+  if (channel.authorization === null || hasField(headers, 'authorization')) return [...headers]
+  return [...headers, ['authorization', channel.authorization]]
 }
 
 /** A request that has come through us before: the shop's address leads back to the daemon. */

@@ -1,3 +1,4 @@
+import { plural } from '../lib/plural.ts'
 import { formatDuration } from '../lib/format-duration.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -60,7 +61,7 @@ function describe(page: Page, now: number): string {
     page.staleWhileRevalidate > 0 ? `then ${formatDuration(page.staleWhileRevalidate)} stale while it is fetched anew` : '',
     page.staleIfError > 0 ? `${formatDuration(page.staleIfError)} stale when the shop fails` : '',
   ].filter(grant => grant !== '')
-  return `${variant === '' ? 'For every visitor' : `For ${variant}`}: status ${page.status}, ${[span, ...grants].join(', ')}, ${page.hits} hits.`
+  return `${variant === '' ? 'For every visitor' : `For ${variant}`}: status ${page.status}, ${[span, ...grants].join(', ')}, ${plural(page.hits, 'hit')}.`
 }
 
 async function whyMissing(proxy: Proxy, question: Parameters<Proxy['probe']>[0]): Promise<string> {

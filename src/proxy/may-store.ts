@@ -44,7 +44,13 @@ const plainField = 512
  */
 export function storeObstacle(asked: Asked, status: number, headers: readonly HeaderPair[], defaultTtl: number): string | null {
   const directives = directivesOf(headers)
-  return responseObstacle(status, headers, directives, defaultTtl) ?? requestObstacle(asked, directives) ?? mismatch(asked, status, headers)
+  const shared = directives.public || directives.sMaxage !== null
+  return responseObstacle(status, headers, directives, defaultTtl) ?? requestObstacle(asked, directives) ?? mismatch(asked, status, headers, shared)
+}
+
+/** A storefront's own script asks for a part of a page (Shopware's buybox): shared where the shop says so outright. */
+function isScript(name: string, value: string): boolean {
+  return name.toLowerCase() === 'x-requested-with' && value === 'XMLHttpRequest'
 }
 
 function requestObstacle(asked: Asked, directives: Directives): string | null {
@@ -72,13 +78,13 @@ function responseObstacle(status: number, headers: readonly HeaderPair[], direct
   return validator || defaultTtl > 0 ? null : 'no freshness and no validator'
 }
 
-function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
+function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[], shared: boolean): string | null {
   const vary = varyNames(headers)
   if (vary.includes('cookie') && asked.unkeyedCookies !== null) return 'Vary: Cookie, and the request had cookies outside the key'
   const state = excludedStates(headers).find(each => asked.states.includes(each))
   if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
   const unkeyed = (name: string) => !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
-  const steered = asked.headers.find(([name]) => steering.test(name) && !isWithheld(name) && unkeyed(name))
+  const steered = asked.headers.find(([name, value]) => steering.test(name) && !isWithheld(name) && unkeyed(name) && !(shared && isScript(name, value)))
   if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   const accepted = fieldValue(asked.headers, 'accept')?.toLowerCase() ?? ''

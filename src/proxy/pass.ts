@@ -2,7 +2,7 @@ import type { PageStore } from '../pages/page-store.ts'
 import { cacheStatus } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import { fieldValue } from './fields.ts'
-import { passHeaders, visibleHeaders } from './forward.ts'
+import { passHeaders, visibleHeaders, withAuthorization } from './forward.ts'
 import { canonicalUrl } from './key.ts'
 import type { OriginClient, OriginResponse } from './origin.ts'
 import type { ClassifyOptions } from './question.ts'
@@ -37,7 +37,7 @@ export class Passage {
       origin: route.channel.origin,
       method: visit.method,
       target: visit.target,
-      headers: passHeaders(visit),
+      headers: withAuthorization(passHeaders(visit), route.channel),
       body: bodiless ? null : visit.body,
       signal: visit.signal,
       onInterim: visit.onInterim,

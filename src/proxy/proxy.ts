@@ -176,7 +176,7 @@ export class Proxy {
       if (fetched.obstacle === null) this.#uncacheable.delete(question.key)
       // Only what a visitor without anything of their own gets says something about the page itself.
       else if (fetched.kind === 'stream' && isPlain(question)) this.#uncacheable.add(question.key, fetched.obstacle, now())
-      if (fetched.kind === 'held' && fetched.obstacle === null && usability(fetched.held.page, now()) !== 'stale') shared = fetched.held
+      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale') shared = fetched.held
       if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
       return fetched
     } catch (error) {

@@ -1,7 +1,7 @@
 import { decode, encode } from '../pages/codec.ts'
 import type { MemoryEntry } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
-import { acceptedEncodings } from './accept-encoding.ts'
+import { bestEncodings } from './accept-encoding.ts'
 import { cacheStatus, type Outcome } from './cache-status.ts'
 import { isNotModified, rangeStillHolds, weaken } from './conditional.ts'
 import { fieldValue, listElements, withoutFields } from './fields.ts'
@@ -19,8 +19,8 @@ export function toHeld(page: Page, bodies: Held['bodies']): Held {
 /** The coding in which a client gets a page: as it is stored where the client takes that, so that nothing is transcoded. */
 export function encodingFor(page: Page, acceptEncoding: string | null): Encoding {
   if (page.encoding === 'identity') return 'identity'
-  const accepted = acceptedEncodings(acceptEncoding)
-  return accepted.includes(page.encoding) ? page.encoding : accepted[0]!
+  const best = bestEncodings(acceptEncoding)
+  return best.includes(page.encoding) ? page.encoding : best[0]!
 }
 
 /** Gives the body of a page in a coding. */

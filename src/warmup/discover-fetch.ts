@@ -102,6 +102,7 @@ function requestHeaders(channel: Channel): Record<string, string> {
   const port = /:(\d+)$/.exec(channel.host)?.[1] ?? (channel.scheme === 'https' ? '443' : '80')
   return {
     host: channel.host,
+    ...(channel.authorization !== null && { authorization: channel.authorization }),
     'x-forwarded-host': channel.host,
     'x-forwarded-proto': channel.scheme,
     'x-forwarded-port': port,

@@ -31,7 +31,7 @@ describe('a page in what the visitor takes', () => {
     ['zstd', 'zstd'],
     ['gzip, deflate, br, zstd', 'br'],
     ['zstd, gzip;q=0.5', 'zstd'],
-    ['br;q=0.1, gzip;q=0.9', 'br'],
+    ['br;q=0.1, gzip;q=0.9', 'gzip'],
     ['br;q=0, gzip', 'gzip'],
     ['*', 'br'],
     ['*;q=0', null],

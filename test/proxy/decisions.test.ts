@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatHttpDate } from '../../src/lib/http-date.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
-import { acceptedEncodings } from '../../src/proxy/accept-encoding.ts'
+import { bestEncodings } from '../../src/proxy/accept-encoding.ts'
 import { isNotModified, matchesEntityTag, rangeStillHolds, weaken } from '../../src/proxy/conditional.ts'
 import { ageAt, lifetimesOf, mayServeStale, usability, type Received } from '../../src/proxy/freshness.ts'
 import { storeObstacle, type Asked } from '../../src/proxy/may-store.ts'
@@ -90,7 +90,9 @@ describe('what may be stored', () => {
     ['Vary: Cookie and cookies', [shared, ['Vary', 'Cookie']], { unkeyedCookies: 'a=1' }, false],
     ['Vary: Cookie and none', [fresh, ['Vary', 'Cookie']], {}, true],
     ['an odd request', [shared], { odd: true }, false],
-    ['a part of a page', [shared], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, false],
+    ['a part of a page', [shared], { headers: [['HX-Request', 'true']] }, false],
+    ['a part that a script asks for', [['Cache-Control', 'max-age=60']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, false],
+    ['a part that a script asks for, shared outright', [['Cache-Control', 'public, max-age=60']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, true],
     ['a part of a page that Vary names', [shared, ['Vary', 'X-Requested-With']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, true],
     ['sw-dynamic-cache-bypass', [shared, ['sw-dynamic-cache-bypass', '1']], {}, false],
     ['an empty Expires', [['Expires', '']], {}, true],
@@ -203,20 +205,20 @@ describe('Accept-Encoding', () => {
   test.each<[string | null, string[]]>([
     [null, ['identity']],
     ['', ['identity']],
-    ['gzip, deflate, br, zstd', ['br', 'zstd', 'gzip', 'identity']],
-    ['gzip', ['gzip', 'identity']],
-    ['X-GZIP', ['gzip', 'identity']],
-    ['gzip;q=1, br;q=0.5', ['gzip', 'br', 'identity']],
-    ['br;q=0, *', ['zstd', 'gzip', 'identity']],
-    ['*', ['br', 'zstd', 'gzip', 'identity']],
+    ['gzip, deflate, br, zstd', ['br', 'zstd', 'gzip']],
+    ['gzip', ['gzip']],
+    ['X-GZIP', ['gzip']],
+    ['gzip;q=1, br;q=0.5', ['gzip']],
+    ['br;q=0, *', ['zstd', 'gzip']],
+    ['*', ['br', 'zstd', 'gzip']],
     ['*;q=0', ['identity']],
-    ['identity;q=0, gzip', ['gzip', 'identity']],
+    ['identity;q=0, gzip', ['gzip']],
     ['identity, gzip;q=0.5', ['identity']],
     ['gzip;q=0.000', ['identity']],
-    ['gzip ; q=0.3 , br ; Q=0.2', ['gzip', 'br', 'identity']],
+    ['gzip ; q=0.3 , br ; Q=0.2', ['gzip']],
     ['gzip;q=x', ['identity']],
     ['deflate, compress', ['identity']],
   ])('%j', (header, codings) => {
-    expect(acceptedEncodings(header)).toEqual(codings)
+    expect(bestEncodings(header)).toEqual(codings)
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { clientStates, cookieBypass, pathBypass } from '../../src/proxy/bypass.ts'
 import { Channels, normaliseHost, toChannel } from '../../src/proxy/channel.ts'
+import { withAuthorization } from '../../src/proxy/forward.ts'
 import { parseCookies } from '../../src/proxy/fields.ts'
 import { canonicalUrl, primaryKey, unkeyedCookies } from '../../src/proxy/key.ts'
 
@@ -137,4 +138,13 @@ describe('past the cache', () => {
   ])('client states of %j', (header, states) => {
     expect(clientStates(parseCookies(header))).toEqual(states)
   })
+})
+
+test('credentials in the address of a shop let requests in, but a visitor\'s own go before them', () => {
+  const channel = toChannel({ id: 'c', name: 'Shop', url: 'http://shop.example', origin: 'http://preview:pa%20ss@127.0.0.1:8000' })
+  expect(channel.origin).toBe('http://127.0.0.1:8000')
+  expect(withAuthorization([['accept', '*/*']], channel)).toEqual([['accept', '*/*'], ['authorization', `Basic ${Buffer.from('preview:pa ss').toString('base64')}`]])
+  expect(withAuthorization([['Authorization', 'Bearer x']], channel)).toEqual([['Authorization', 'Bearer x']])
+  const open = toChannel({ id: 'c', name: 'Shop', url: 'http://shop.example', origin: 'http://127.0.0.1:8000' })
+  expect(withAuthorization([], open)).toEqual([])
 })
