@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { Output } from '#src/cli/output.ts'
-import { presentPlan, presentWarmup } from '#src/cli/present-warmup.ts'
+import { presentDiscovery, presentPlan, presentWarmup } from '#src/cli/present-warmup.ts'
 import { discoveryText, ProgressDisplay } from '#src/cli/progress.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
@@ -50,13 +50,17 @@ the cache are left alone. The command works the warmup itself and ends with it. 
       if (!this.jsonEnabled()) presentPlan(value, new Output())
       return value
     }
-    if (!this.jsonEnabled()) presentWarmup(report, new Output())
+    if (this.jsonEnabled()) presentDiscovery(report.discovery, new Output(process.stderr))
+    else presentWarmup(report, new Output())
     this.#judge(report, interrupted, flags)
     return flags.wait ? { ...value, progress: report.progress } : value
   }
 
   protected override report(event: OperationEvent): void {
-    if (event.kind === 'message') return super.report(event)
+    if (event.kind === 'message') {
+      this.#display.end()
+      return super.report(event)
+    }
     const { progress } = event
     if (progress['phase'] === 'discovery') {
       this.#display.update({ kind: 'text', text: discoveryText({ files: Number(progress['files']), urls: Number(progress['urls']) }) })

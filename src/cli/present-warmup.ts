@@ -33,7 +33,11 @@ export function presentPlan({ totalUrls, urls = [], discovery }: Started, output
   output.line(`${plural(totalUrls, 'URL')} would be fetched.`)
   for (const url of urls) output.line(`  ${url}`)
   if (urls.length < totalUrls) output.line(`  ... and ${formatCount(totalUrls - urls.length)} more.`)
-  if (!discovery) return
+  if (discovery) presentDiscovery(discovery, output)
+}
+
+/** What discovery left out and could not read, where the value of a run has no room for it. */
+export function presentDiscovery(discovery: WarmupReport['discovery'], output: Output): void {
   const out = leftOut(discovery)
   if (out !== '') output.line(`Left out: ${out}.`)
   presentErrors(discovery.errors, output)

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
+import { plural } from '../lib/plural.ts'
 import type { WarmupProgress } from '../warmup/progress.ts'
 import type { Plan } from '../warmup/plan.ts'
 import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
@@ -72,6 +73,7 @@ export const startWarmup = defineOperation({
   http: { method: 'POST', path: '/warmup/start' },
   async run(context, input) {
     const plan = await makePlan(context, input)
+    for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
     if (input.dryRun) return toDryRun(plan)
     const { createRun } = await import('../warmup/runs.ts')
     const { salesChannelId, batchSize, force } = input
@@ -122,6 +124,12 @@ function chooseChannels(app: App, id: string | null) {
   throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
     hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
   })
+}
+
+function whyNothing({ channel, foreign, others }: Plan['barren'][number]): string {
+  const found = `${channel.name} (${channel.url}): nothing to warm up. Its sitemaps name ${plural(foreign + others, 'URL')}, and none is a page of this sales channel that may be warmed.`
+  if (foreign === 0) return found
+  return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}; the url of this sales channel may be wrong.`
 }
 
 function toDryRun({ discovery, lists, failure }: Plan): Started {

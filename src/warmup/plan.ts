@@ -21,6 +21,8 @@ export interface RunDiscovery extends DiscoveryCounts {
 export interface Plan {
   discovery: RunDiscovery
   lists: { channelId: string; urls: string[] }[]
+  /** The channels whose sitemaps name pages, but none that can be warmed: how many of these are foreign, and how many not. */
+  barren: { channel: Channel; foreign: number; others: number }[]
   /** Why nothing could be found; null where something could, or there was nothing to find. */
   failure: string | null
 }
@@ -40,15 +42,16 @@ export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isB
 /** Finds what a run has to warm. */
 export async function planRun(options: PlanOptions): Promise<Plan> {
   const discovery: RunDiscovery = { total: 0, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 0, errors: [], otherTypes: 0, crawlDelays: {} }
-  const lists: Plan['lists'] = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery)
+  const barren: Plan['barren'] = []
+  const lists: Plan['lists'] = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery, barren)
   for (const list of lists) {
     if (options.types) await keepTypes(list, options.types, options.typeOf, discovery)
     discovery.total += list.urls.length
   }
-  return { discovery, lists, failure: failureOf(discovery) }
+  return { discovery, lists, barren, failure: failureOf(discovery) }
 }
 
-async function discoverAll(options: PlanOptions, discovery: RunDiscovery): Promise<Plan['lists']> {
+async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren: Plan['barren']): Promise<Plan['lists']> {
   const lists: Plan['lists'] = []
   let found = 0
   for (const { channel, sitemaps } of options.chosen) {
@@ -57,6 +60,8 @@ async function discoverAll(options: PlanOptions, discovery: RunDiscovery): Promi
     const { urls, crawlDelay, total, ...counts } = await discoverChannel({ ...options, channel, sitemaps, onProgress })
     for (const key of ['foreign', 'refused', 'disallowed', 'duplicates', 'files'] as const) discovery[key] += counts[key]
     discovery.errors.push(...counts.errors)
+    const others = counts.refused + counts.disallowed
+    if (total === 0 && counts.foreign + others > 0) barren.push({ channel, foreign: counts.foreign, others })
     if (crawlDelay !== null) discovery.crawlDelays[channel.id] = crawlDelay
     found += total
     lists.push({ channelId: channel.id, urls: [...urls] })

@@ -59,6 +59,15 @@ test('discovery broke only where no file at all could be read', async () => {
   expect(await plan({}, { chosen: [] })).toMatchObject({ failure: null, discovery: { total: 0 } })
 })
 
+test('a channel whose sitemaps name pages, but none that can be warmed, is told from one with an empty sitemap', async () => {
+  const result = await plan({
+    'http://shop.example/sitemap.xml': urlset('http://www.shop.example/a', 'http://www.shop.example/b', 'http://shop.example/checkout/x'),
+    'http://shop.example/de/sitemap.xml': urlset(),
+  })
+  expect(result).toMatchObject({ failure: null, discovery: { total: 0, foreign: 2, refused: 1 } })
+  expect(result.barren).toEqual([{ channel: en, foreign: 2, others: 1 }])
+})
+
 test('named URLs are judged as strictly, in their order, and no sitemap is read', async () => {
   const result = await plan({}, { urls: ['http://shop.example/z', 'http://shop.example/a/b', '/both', '/checkout/x', '//evil.example/', 'http://evil.example/', 'http://shop.example/z', 'http://['] })
   expect(result.lists).toEqual([

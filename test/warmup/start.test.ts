@@ -82,6 +82,25 @@ test('without --json: lines on stderr, a summary on stdout', async () => {
   expect(stdout).toMatch(/URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 unreadable or with side effects\n/)
 })
 
+test('with --json what was left out and could not be read is on stderr', async () => {
+  openShop('http://shop.example', ['/a', 'http://evil.example/', '/checkout/x'])
+  origin.on('/sitemap.xml', { body: '<sitemapindex><sitemap><loc>/1.xml.gz</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>' })
+  const { code, stdout, stderr } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 1, progress: { status: 'completed' } })
+  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 unreadable or with side effects.\n')
+  expect(stderr).toContain('Sitemaps that could not be read to their end:\n  http://shop.example/gone.xml answered 404\n')
+})
+
+test.each([['--wait'], ['--wait', '--json'], ['--dry-run']])('a warmup that finds none of the pages that its sitemaps name says why: %j', async (...flags) => {
+  openShop('http://shop.example', ['http://www.shop.example/a', 'http://www.shop.example/b'])
+  const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
+  expect(code).toBe(0)
+  expect(stderr).toContain(
+    'Shop (http://shop.example): nothing to warm up. Its sitemaps name 2 URLs, and none is a page of this sales channel that may be warmed. Of other hosts or channels: all; the url of this sales channel may be wrong.\n',
+  )
+})
+
 describe('failures', () => {
   const paths = ['/fine', '/gone', '/private']
 
