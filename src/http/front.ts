@@ -30,9 +30,9 @@ export interface Front {
   cut(): void
 }
 
-/** Milliseconds: a head has to be there within ten seconds (checked each second), a reader has to take something within thirty. */
+/** Milliseconds: a head has to be there within ten seconds (checked each second); a reader who takes nothing is cut at the second look, within thirty. */
 const headTimeout = 8500
-const writeStall = 30_000
+const writeStall = 15_000
 const keptAlive = 65_000
 
 /** The server in front of the shop: hits from the socket, everything else through Node's HTTP and the proxy. */
