@@ -60,19 +60,24 @@ function create(directory: string, file: string): void {
 
 function assertOurs(file: string): void {
   const header = Buffer.alloc(headerLength)
-  const descriptor = openForReading(file)
-  const read = readSync(descriptor, header, 0, headerLength, 0)
-  closeSync(descriptor)
+  const read = readHeader(file, header)
   if (read === 0) throw damaged(file, 'the file is empty')
   if (read < headerLength || !header.subarray(0, magic.length).equals(magic)) throw foreign(file, 'is no SQLite database')
   if (header.readUInt32BE(applicationIdAt) !== applicationId) throw foreign(file, 'is a database of another program')
 }
 
-function openForReading(file: string): number {
+/** Bytes read. A directory, a pipe or a socket is not opened: a pipe would never come back. */
+function readHeader(file: string, header: Buffer): number {
   try {
-    return openSync(file, 'r')
+    if (!statSync(file).isFile()) throw foreign(file, 'is no file')
+    const descriptor = openSync(file, 'r')
+    try {
+      return readSync(descriptor, header, 0, headerLength, 0)
+    } finally {
+      closeSync(descriptor)
+    }
   } catch (error) {
-    throw unwritable(file, error)
+    throw isSystemError(error) ? unwritable(file, error) : error
   }
 }
 

@@ -1,11 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
@@ -147,6 +148,25 @@ describe('a file that is not to be trusted is refused and left as it is', () => 
     content.fill(0xa5, page * 4096 + (page === 0 ? 100 : 0), (page + 1) * 4096)
     writeFileSync(file, content)
   }
+})
+
+test.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is refused', async (kind) => {
+  mkdirSync(directory, { recursive: true })
+  if (kind === 'directory') mkdirSync(file)
+  else if (kind === 'pipe') execFileSync('mkfifo', [file])
+  else {
+    const server = createServer().listen(file)
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+  }
+  const error = await refusal()
+  expect(error).toMatchObject({ code: 'STORE_FOREIGN', message: `${file} is no file`, hint: expect.stringContaining('Move it away') as string })
+})
+
+test('a link to nowhere in the place of the file is said in words', async () => {
+  mkdirSync(directory, { recursive: true })
+  symlinkSync(join(root, 'nowhere'), file)
+  expect((await refusal()).code).toBe('STORE_FULL')
 })
 
 test('a directory that cannot be written is said in words', async () => {
