@@ -99,7 +99,7 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
 /** Starts the shop and the cache before it, each knowing the other's address. */
 async function setUp(options: DemoOptions, workspace: Workspace, directory: string): Promise<Setup> {
   const { root, signal, write } = options
-  const url = `http://127.0.0.1:${options.port ?? (await findFreePort())}`
+  const url = `http://127.0.0.1:${await findFreePort(options.port ?? 0)}`
   const speed = options.latency === 'off' ? ['--no-latency'] : []
   const program = join(root, 'dist/demo/shop-main.js')
   const printed = await workspace.start([program, '--url', url, ...speed], signal, (text) => text.includes('\n'))
@@ -226,10 +226,16 @@ async function isReady(url: string): Promise<boolean> {
   )
 }
 
-/** A port of 127.0.0.1 that was free a moment ago: the shop has to know the cache's address before the cache starts. */
-async function findFreePort(): Promise<number> {
+/**
+ * The port of 127.0.0.1, or any (0), that was free a moment ago: the shop has to know the cache's address before the cache
+ * starts. Throws PagecacheError LISTEN_FAILED where it is taken.
+ */
+async function findFreePort(wanted: number): Promise<number> {
   const probe = createServer()
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(wanted, '127.0.0.1', resolve)).catch((error: NodeJS.ErrnoException) => {
+    const hint = 'Choose another port with --port, or leave it out for any free one.'
+    throw new PagecacheError('LISTEN_FAILED', `Cannot listen on 127.0.0.1:${wanted}: ${error.code ?? error.message}`, { hint, cause: error })
+  })
   const { port } = probe.address() as AddressInfo
   await new Promise((resolve) => probe.close(resolve))
   return port

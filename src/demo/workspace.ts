@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { PagecacheError } from '../errors.ts'
@@ -28,7 +28,7 @@ export class Workspace {
    * Throws PagecacheError CHECK_FAILED where it ends or 20 s pass before it is ready.
    */
   async start(argv: readonly string[], signal: AbortSignal, isReady: (printed: string) => boolean | Promise<boolean>): Promise<string> {
-    const child = this.#spawn(argv, ['ignore', 'pipe', 'pipe', 'ipc'])
+    const child = this.#spawn([...endWithParent, ...argv], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
     let printed = ''
     let complaints = ''
     child.stdout?.setEncoding('utf8').on('data', (text: string) => void (printed = (printed + text).slice(-kept)))
@@ -46,13 +46,15 @@ export class Workspace {
   }
 
   /**
-   * Runs a Node program to its end, its errors on our stderr and its output on the given descriptor of ours.
+   * Runs a Node program to its end, its errors on our stderr and its output on the given descriptor of ours. Aborted, it is
+   * ended at once and without a word: what it works on goes with the directory, and who aborted is told once, by us.
    * Throws PagecacheError CHECK_FAILED where it does not end with 0.
    */
   async run(argv: readonly string[], signal: AbortSignal, output: 1 | 2): Promise<void> {
     signal.throwIfAborted()
-    const child = this.#spawn(argv, ['ignore', output, 2])
-    const interrupt = () => void child.kill('SIGINT')
+    // In a process group of its own, because Ctrl-C at a terminal is sent to all of ours.
+    const child = this.#spawn(argv, { stdio: ['ignore', output, 2], detached: true })
+    const interrupt = () => void child.kill('SIGKILL')
     signal.addEventListener('abort', interrupt, { once: true })
     try {
       await ended(child)
@@ -67,7 +69,7 @@ export class Workspace {
 
   /** Runs a Node program to its end and hands back what it printed on standard output, whatever its exit code. */
   async read(argv: readonly string[]): Promise<string> {
-    const child = this.#spawn(argv, ['ignore', 'pipe', 'ignore'])
+    const child = this.#spawn(argv, { stdio: ['ignore', 'pipe', 'ignore'] })
     let printed = ''
     child.stdout?.setEncoding('utf8').on('data', (text: string) => void (printed += text))
     await new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()))
@@ -87,13 +89,16 @@ export class Workspace {
     process.off('exit', this.#lastResort)
   }
 
-  #spawn(argv: readonly string[], stdio: ('ignore' | 'pipe' | 'ipc' | number)[]): ChildProcess {
-    const child = spawn(process.execPath, argv, { cwd: this.#directory, env: this.#variables, stdio })
+  #spawn(argv: readonly string[], options: Pick<SpawnOptions, 'stdio' | 'detached'>): ChildProcess {
+    const child = spawn(process.execPath, argv, { cwd: this.#directory, env: this.#variables, ...options })
     this.#children.add(child)
     void ended(child).then(() => this.#children.delete(child))
     return child
   }
 }
+
+/** Loaded before a program that stays: its channel to us closes when we are gone, however that came. */
+const endWithParent = ['--import', "data:text/javascript,process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))"]
 
 /** Characters of a helper's output that are kept for the message when it fails. */
 const kept = 8_000

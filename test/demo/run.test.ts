@@ -1,8 +1,12 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { runDemo, type DemoOptions } from '../../src/demo/run.ts'
+import { start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -50,6 +54,45 @@ it('keeps shop and cache running until it is told to end', { timeout: 60_000 }, 
   await running
   await expect(fetch(url)).rejects.toThrow()
   expect(await readdir(demo.temporary)).toEqual([])
+})
+
+it('notices at once that its port is taken, and leaves nothing behind', async () => {
+  const server = createServer((_, response) => response.end('somebody else, who is ready'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const demo = await options({ port })
+  await expect(runDemo(demo)).rejects.toMatchObject({ code: 'LISTEN_FAILED', exit: 1, message: `Cannot listen on 127.0.0.1:${port}: EADDRINUSE` })
+  expect(demo.text()).toBe('')
+  expect(await readdir(demo.temporary)).toEqual([])
+})
+
+it('says once that it was interrupted, and leaves nothing behind', { timeout: 60_000 }, async () => {
+  const temporary = await tempDir()
+  const child = start(['demo'], { cwd: temporary, env: { TMPDIR: temporary } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
+  const closed = once(child, 'close')
+  await expect.poll(() => stdout + stderr, { timeout: 50_000 }).toContain('Reading sitemaps')
+  child.kill('SIGINT')
+  expect((await closed)[0]).toBe(130)
+  expect(stderr.match(/Interrupted/g)).toHaveLength(1)
+  expect((await readdir(temporary)).filter((name) => name.startsWith('pagecache'))).toEqual([])
+})
+
+it('takes shop and cache with it when it is killed', { timeout: 60_000 }, async () => {
+  const temporary = await tempDir()
+  const child = start(['demo', '--keep'], { cwd: temporary, env: { TMPDIR: temporary } })
+  let stdout = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
+  child.stderr.resume()
+  await expect.poll(() => stdout, { timeout: 50_000 }).toContain('keeps running until Ctrl-C')
+  const urls = [/demo shop with \d+ pages is at (\S+)\.\n/, /stands before it, at (\S+)\.\n/].map((pattern) => pattern.exec(stdout)?.[1] ?? '')
+  for (const url of urls) expect((await fetch(url)).status).toBe(200)
+  child.kill('SIGKILL')
+  for (const url of urls) await expect.poll(() => fetch(url).then(() => 'answers', () => 'gone'), { timeout: 20_000 }).toBe('gone')
 })
 
 it('says what went wrong when the cache does not start', async () => {
