@@ -118,7 +118,8 @@ async function makePlan({ app, signal, report }: OperationContext, input: StartI
 function chooseChannels(app: App, id: string | null) {
   const { salesChannels } = app.config
   if (id === null) return salesChannels
-  const chosen = salesChannels.find((channel) => channel.id.toLowerCase() === id.toLowerCase())
+  const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
+  const chosen = salesChannels.find((channel) => plain(channel.id) === plain(id))
   if (chosen) return [chosen]
   const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
   throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {

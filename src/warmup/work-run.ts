@@ -55,10 +55,11 @@ class RunWorker {
     this.#learn(await this.#patiently(() => this.#read()))
     this.#rate = startRate(this.#done, this.#timing.now())
     const finished = new AbortController()
-    const saving = this.#keepSaving(finished.signal)
+    // Settled from the start: it may fail long before anybody waits for it.
+    const saving = Promise.allSettled([this.#keepSaving(finished.signal)])
     const warming = await Promise.allSettled(this.#options.origins.map((origin) => this.#warmOrigin(origin)))
     finished.abort()
-    const saved = await Promise.allSettled([saving])
+    const saved = await saving
     const progress = await this.#patiently(() => this.#save(true))
     const fault = [...warming, ...saved].find((result) => result.status === 'rejected')
     if (fault) throw fault.reason

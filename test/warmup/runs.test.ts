@@ -77,6 +77,22 @@ describe('a new run', () => {
   })
 })
 
+describe('a run whose records cannot be written any more', () => {
+  test('ends with that error while pages are still under way, and nothing else is thrown', async () => {
+    const { id } = await newRun([{ channelId: a, urls: urls(20) }])
+    const full = new Error('database or disk is full')
+    let fetches = 0
+    const failing: Records = { ...records, now: records.now, db: records.db, close: () => records.close() }
+    const answer = async (): Promise<WarmResult> => {
+      if (++fetches === 1) Object.defineProperty(failing, 'db', { value: { transaction: () => { throw full } } })
+      // Longer than the time between two saves: the first of them fails before any page is there.
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      return stored
+    }
+    await expect(work(id, answer, { records: failing })).rejects.toThrow('database or disk is full')
+  })
+})
+
 describe('a batch', () => {
   const claim = (runId: string, lease: string, channelIds = [a, b]) => claimBatch(records, { runId, channelIds, lease, leaseFor: 1000 })
   const change = (number: number, done: string, processed: number) => ({ number, done, complete: false, inHand: 0, processed, skipped: 0, failed: 0, failures: [], release: false })
