@@ -3,9 +3,9 @@ import { toFailure } from '../../src/cli/failure.ts'
 import { Output } from '../../src/cli/output.ts'
 import { PagecacheError } from '../../src/errors.ts'
 
-function capture(isTTY: boolean) {
+function capture(isTTY: boolean, columns = 80) {
   let text = ''
-  const output = new Output({ isTTY, write: (chunk) => (text += chunk) })
+  const output = new Output({ isTTY, columns, write: (chunk) => (text += chunk) })
   return { output, text: () => text }
 }
 
@@ -20,6 +20,15 @@ it('a terminal gets borders, and numbers to the right', async () => {
   const { output, text } = capture(true)
   await output.table(['name', 'size'], [['a', 1], ['b', 1000]])
   expect(text()).toContain('│ a    │    1 │')
+})
+
+it('a terminal that is too narrow for a table gets a line for each value', async () => {
+  const rows = [['a', 1], ['b', null]]
+  const [wide, narrow] = [capture(true, 15), capture(true, 14)]
+  await wide.output.table(['name', 'size'], rows)
+  await narrow.output.table(['name', 'size'], rows)
+  expect(Math.max(...wide.text().split('\n').map((line) => line.length))).toBe(15)
+  expect(narrow.text()).toBe('name: a\nsize: 1\n\nname: b\nsize: -\n')
 })
 
 it.each([true, false])('text from outside cannot steer the terminal or break a row (terminal: %s)', async (isTTY) => {
