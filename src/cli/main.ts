@@ -1,14 +1,19 @@
 import { styleText } from 'node:util'
+import { Config } from '@oclif/core/config'
 import { run } from '@oclif/core/run'
 import type { LoadOptions } from '@oclif/core/interfaces'
 import { allowsColor } from '../config/environment.ts'
+import { PagecacheError } from '../errors.ts'
 import { printable } from '../lib/printable.ts'
 import { toFailure, type Failure } from './failure.ts'
 
 /** Runs a command line. Sets the exit code and leaves: what is still being written is written to its end. */
 export async function main(argv: readonly string[], options: LoadOptions): Promise<void> {
   try {
-    await run(withoutHelpWord(argv), options)
+    const config = await Config.load(options)
+    const words = withoutHelpWord(argv)
+    assertColons(words, config)
+    await run(words, config)
   } catch (error) {
     if (isExit(error)) {
       process.exitCode = error.oclif.exit
@@ -25,6 +30,17 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
 function withoutHelpWord(argv: readonly string[]): string[] {
   const [first, ...rest] = argv
   return first === 'help' ? [...rest, '--help'] : [...argv]
+}
+
+/** `cache stats` would be answered with the help of `cache`, as if it had succeeded. Throws USAGE with what was meant. */
+function assertColons(argv: readonly string[], config: Config): void {
+  const end = argv.findIndex((word) => word.startsWith('-'))
+  const words = end === -1 ? argv : argv.slice(0, end)
+  if (words.length < 2 || config.findCommand(words[0] ?? '')) return
+  const ids = words.map((_, index) => words.slice(0, index + 1).join(':'))
+  const meant = ids.findLast((id) => config.findCommand(id))
+  if (meant === undefined) return
+  throw new PagecacheError('USAGE', `There is no command ${meant.replaceAll(':', ' ')}.`, { hint: `Did you mean ${meant}?` })
 }
 
 function isExit(error: unknown): error is { oclif: { exit: number } } {

@@ -5,6 +5,10 @@ import { tempDir } from '../helpers/temp-dir.ts'
 describe('wrong usage', () => {
   it.each([
     [['cache:stat'], 'There is no command cache:stat.', 'Did you mean cache:stats?'],
+    [['cache', 'stats'], 'There is no command cache stats.', 'Did you mean cache:stats?'],
+    [['vendor:cache', 'clear', '--dry-run'], 'There is no command vendor cache clear.', 'Did you mean vendor:cache:clear?'],
+    [['vendor', 'cache', 'clear'], 'There is no command vendor cache clear.', 'Did you mean vendor:cache:clear?'],
+    [['cache', 'inspect', 'http://a/'], 'There is no command cache inspect.', 'Did you mean cache:inspect?'],
     [['cash'], 'There is no command cash.', 'Did you mean cache?'],
     [['xyzzy-plugh'], 'There is no command xyzzy-plugh.', 'pagecache --help lists all commands.'],
     [['cache:stats', '--jsn'], 'There is no flag --jsn.', 'Did you mean --json?'],
