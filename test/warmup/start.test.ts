@@ -176,6 +176,27 @@ test('an unknown sales channel is exit 3, a batch size out of range exit 2, and 
   expect(JSON.parse(empty.stdout)).toMatchObject({ totalUrls: 0, progress: { status: 'completed', percentage: 100 } })
 })
 
+test('a second Ctrl-C stops at once, with 130', async () => {
+  openShop('http://shop.example', ['/slow'])
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  origin.on('/slow', async () => (await held, page('slow')))
+  const child = start(['warmup:start', '--wait'], { cwd: await project() })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
+  child.stdout.resume()
+  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('close', (...end) => resolve(end)))
+  await expect.poll(() => origin.hits('/slow')).toBe(1)
+  child.kill('SIGINT')
+  await expect.poll(() => stderr).toContain('Finishing what is under way; once more stops at once.')
+  child.kill('SIGINT')
+  try {
+    expect(await ended).toEqual([130, null])
+  } finally {
+    release()
+  }
+})
+
 test('an interrupted run finishes what is under way, is paused, and exits with 130', async () => {
   const paths = Array.from({ length: 40 }, (_, number) => `/${number}`)
   openShop('http://shop.example', paths)
