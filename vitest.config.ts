@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.{ts,tsx}'],
     // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
     disableConsoleIntercept: true,
     // Slow machines exist, and no test asserts how long something takes: this only ends what hangs.
