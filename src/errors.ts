@@ -16,6 +16,7 @@ const kinds = {
   ORIGIN_UNREACHABLE: { status: 502, exit: 1 },
   LISTEN_FAILED: { status: 500, exit: 1 },
   CHECK_FAILED: { status: 500, exit: 1 },
+  LEASE_LOST: { status: 409, exit: 1 },
   WARMUP_FAILED: { status: 500, exit: 1 },
   INTERRUPTED: { status: 503, exit: 130 },
 } as const

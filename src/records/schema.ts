@@ -1,7 +1,8 @@
 import type { Kysely, Transaction } from 'kysely'
+import type { QueueTables } from './queue-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
-export interface RecordsSchema {
+export interface RecordsSchema extends QueueTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

@@ -1,5 +1,6 @@
 import type { Migration } from '../migrate.ts'
 import { warmup } from './0001-warmup.ts'
+import { queue } from './0002-queue.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup]
+export const migrations: readonly Migration[] = [warmup, queue]
