@@ -4,6 +4,7 @@ import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
 import type { Operation } from './operation.ts'
 import { startWarmup } from './warmup.ts'
+import { watchWarmup } from './warmup-watch.ts'
 
 /** Every operation there is: what the HTTP API, the remote client and the OpenAPI document are made from. */
 export const operations: readonly Operation[] = [
@@ -17,4 +18,5 @@ export const operations: readonly Operation[] = [
   doctor,
   initProject,
   startWarmup,
+  watchWarmup,
 ]

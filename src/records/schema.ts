@@ -1,11 +1,13 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { QueueTables } from './queue-rows.ts'
+import type { WarmupLiveRow } from './warm-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
 export interface RecordsSchema extends QueueTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow
+  warmup_live: WarmupLiveRow
 }
 
 /** The records, or a transaction in them. */
@@ -33,6 +35,9 @@ export interface WarmupRunRow {
   created_at: number
   updated_at: number
   finished_at: number | null
+  /** Since when it is paused, and for how long it was before (milliseconds). */
+  paused_at: number | null
+  paused_for: number
 }
 
 export interface WarmupBatchRow {

@@ -46,6 +46,13 @@ export function toProgress(run: WarmupRunRow, inHand: number): WarmupProgress {
   }
 }
 
+/** URLs done in a second since the beginning, pauses left out. `now`: milliseconds since the epoch. */
+export function averageRate(run: WarmupRunRow, now: number): number {
+  const end = run.finished_at ?? run.paused_at ?? now
+  const seconds = (end - run.created_at - run.paused_for) / 1000
+  return seconds > 0 ? round((run.processed_urls + run.failed_urls) / seconds) : 0
+}
+
 /** Two decimals, rounded down, so that 100 is said only when all is done. A run without URLs has all of them when it is completed. */
 export function percentage(done: number, total: number, status: WarmupStatus): number {
   if (total === 0) return status === 'completed' ? 100 : 0

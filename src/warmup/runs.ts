@@ -43,6 +43,8 @@ export async function createRun(records: Records, run: NewRun): Promise<WarmupPr
     created_at: now,
     updated_at: now,
     finished_at: status === 'running' ? null : now,
+    paused_at: null,
+    paused_for: 0,
   }
   await records.db.transaction().execute(async (transaction) => {
     await transaction.insertInto('warmup_runs').values(row).execute()

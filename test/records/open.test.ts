@@ -244,6 +244,6 @@ function run(id: string) {
     discovery: '{}',
     created_at: 1,
     updated_at: 1,
-    finished_at: null,
+    finished_at: null, paused_at: null, paused_for: 0,
   }
 }

@@ -4,7 +4,7 @@ import type { WarmupRunRow } from '../../src/records/schema.ts'
 
 const row: WarmupRunRow = {
   id: '0190c0de-0000-7000-8000-000000000001', status: 'running', sales_channel_id: null, batch_size: 50, force: 0, total_urls: 300, processed_urls: 190, skipped_urls: 20,
-  failed_urls: 9, urls_per_second: 12.3456, message: null, discovery: '{}', created_at: 0, updated_at: 1500, finished_at: null,
+  failed_urls: 9, urls_per_second: 12.3456, message: null, discovery: '{}', created_at: 0, updated_at: 1500, finished_at: null, paused_at: null, paused_for: 0,
 }
 
 test('the record has the fields of the contract', () => {

@@ -22,6 +22,8 @@ export const warmup: Migration = {
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .addColumn('updated_at', 'bigint', (column) => column.notNull())
       .addColumn('finished_at', 'bigint')
+      .addColumn('paused_at', 'bigint')
+      .addColumn('paused_for', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
 
     await db.schema

@@ -1,0 +1,70 @@
+import * as z from 'zod/mini'
+import { count, described, success, succeeded, text } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { progressRecord } from './warmup.ts'
+
+const milliseconds = z.number()
+/** Milliseconds since the epoch. */
+const moment = z.number()
+const rate = z.number()
+const counts = z.record(z.string(), count)
+
+const origin = z.object({
+  origin: z.string(),
+  concurrency: described(count, 'requests under way'),
+  limit: described(z.number(), 'requests that may be under way now'),
+  configured: count,
+  delay: described(milliseconds, 'between the starts of two requests'),
+  throttled: z.nullable(z.object({ reason: z.enum(['429', '503', 'latency', 'retry-after']), until: z.nullable(moment) })),
+  latency: z.nullable(milliseconds),
+  usualLatency: z.nullable(milliseconds),
+  requests: described(count, 'in the last minute'),
+  errors: described(count, 'of them without a usable answer'),
+})
+
+const worker = z.object({
+  id: z.string(),
+  host: z.string(),
+  pid: count,
+  alive: z.boolean(),
+  at: moment,
+  startedAt: moment,
+  done: count,
+  memory: z.object({ rss: count, heapUsed: count }),
+  eventLoopDelay: z.object({ mean: milliseconds, max: milliseconds }),
+})
+
+/** What the workers of a run tell of it, over all of them (src/warmup/live.ts). Times are milliseconds since the epoch. */
+export const liveRecord = z.object({
+  at: moment,
+  updatedAt: z.nullable(moment),
+  workers: z.array(worker),
+  slots: z.array(z.object({ worker: z.string(), url: z.string(), since: moment, attempt: count })),
+  rate: described(z.object({ now: rate, average: rate, peak: rate }), 'URLs in a second'),
+  perSecond: described(z.array(count), 'URLs done in each of the last 60 seconds, oldest first'),
+  latency: z.object({
+    p50: z.nullable(milliseconds),
+    p90: z.nullable(milliseconds),
+    p99: z.nullable(milliseconds),
+    buckets: z.array(z.object({ upTo: milliseconds, count })),
+  }),
+  results: z.object({ fetched: count, fresh: count, notStored: described(counts, 'by reason'), failed: described(counts, 'by status or error') }),
+  slowest: z.array(z.object({ url: z.string(), ms: milliseconds, at: moment })),
+  failures: z.array(z.object({ url: z.string(), status: z.nullable(z.int()), error: z.string(), attempts: count, at: moment })),
+  origins: z.array(origin),
+  eta: z.nullable(z.object({ seconds: z.number(), low: z.number(), high: z.number() })),
+})
+
+export const watchWarmup = defineOperation({
+  name: 'warmup.watch',
+  summary: 'What is going on in a warmup right now; the latest one without an id',
+  input: z.object({ progressId: z.optional(text()) }),
+  output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord) }),
+  http: { method: 'GET', path: '/warmup/watch' },
+  async run({ app }, { progressId }) {
+    const [{ readProgress }, { readLive }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/live.ts')])
+    const records = await app.records()
+    const progress = await readProgress(records, progressId)
+    return { ...succeeded, progress, live: progress && (await readLive(records, progress)) }
+  },
+})
