@@ -1,9 +1,10 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { QueueTables } from './queue-rows.ts'
+import type { StageTables } from './stage-rows.ts'
 import type { WarmupLiveRow } from './warm-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
-export interface RecordsSchema extends QueueTables {
+export interface RecordsSchema extends QueueTables, StageTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow
