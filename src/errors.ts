@@ -18,10 +18,20 @@ const kinds = {
   CHECK_FAILED: { status: 500, exit: 1 },
   LEASE_LOST: { status: 409, exit: 1 },
   WARMUP_FAILED: { status: 500, exit: 1 },
+  UNAUTHORIZED: { status: 401, exit: 1 },
+  FORBIDDEN: { status: 403, exit: 1 },
+  TOO_LARGE: { status: 413, exit: 2 },
+  TOO_MANY_REQUESTS: { status: 429, exit: 1 },
+  SERVER_UNREACHABLE: { status: 502, exit: 1 },
+  SERVER_FAILED: { status: 502, exit: 1 },
   INTERRUPTED: { status: 503, exit: 130 },
 } as const
 
 export type ErrorCode = keyof typeof kinds
+
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(kinds, text)
+}
 
 /** An error with a message for the operator and, where there is one, what to do next. */
 export class PagecacheError extends Error {

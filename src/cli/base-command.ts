@@ -2,9 +2,11 @@ import { Command } from '@oclif/core/command'
 import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags } from '../config/load.ts'
+import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
-import { performOperation, type Given, type Operation, type OperationEvent, type Schema } from '../operations/operation.ts'
+import { performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
 import { sharedFlags } from './flags.ts'
+import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
 
 /** What every command shares: parse, perform one operation, present its value. */
@@ -15,6 +17,7 @@ export abstract class BaseCommand extends Command {
   static exitCodes: readonly number[] = [0, 1, 2, 130]
 
   #given: ConfigFlags = {}
+  #remote: RemoteFlags = {}
 
   /** Values of the configuration that the command's own flags set. */
   protected configValues: NonNullable<ConfigFlags['values']> = []
@@ -26,6 +29,7 @@ export abstract class BaseCommand extends Command {
     const parsed = await super.parse(options, argv)
     const flags = parsed.flags as Record<string, string | undefined>
     this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
+    this.#remote = { server: flags['server'], profile: flags['profile'] }
     return parsed
   }
 
@@ -38,27 +42,63 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Runs one operation and gives its value to the presenter, unless `--json` prints it as it is. The app is closed
-   * before anything is printed: what the operator reads as done is done.
+   * Runs one operation, here or on the daemon that `--server` names, and gives its value to the presenter, unless `--json`
+   * prints it as it is. The app is closed before anything is printed: what the operator reads as done is done.
    */
   protected async perform<Input extends Schema, Value>(
     operation: Operation<Input, Value>,
     input: Given<Input>,
     present: (value: Value, output: Output) => void | Promise<void>,
   ): Promise<Value> {
-    const value = await this.withApp((app) =>
-      performOperation(
-        operation,
-        { app, source: 'cli', actor: null, signal: app.signal, report: (event) => this.report(event) },
-        input,
-      ),
-    )
+    const value = await this.performing((performer) => performer.perform(operation, input))
     if (!this.jsonEnabled()) await present(value, new Output())
     return value
   }
 
-  /** Opens the app for what is done in it, and closes it whatever happens. An interrupted run is exit 130. */
+  /**
+   * The same for commands of several operations, such as those that wait or watch. `app` is null where they run on a daemon:
+   * what needs the app (working the queue, say) is done there then.
+   */
+  protected async performing<T>(work: (performer: Performer, app: App | null, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const target = await this.remote()
+    if (target !== null) return this.#performingAt(target, work)
+    return this.withApp((app) => {
+      const context = this.contextOf(app)
+      return work({ perform: (operation, input) => performOperation(operation, context, input) }, app, app.signal)
+    })
+  }
+
+  async #performingAt<T>(target: RemoteTarget, work: (performer: Performer, app: null, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { openRemote } = await import('../remote/remote.ts')
+    return interruptible(async (signal) => {
+      const remote = await openRemote(target, { signal, report: (event) => this.report(event), onWarning: (message) => this.tell(message) })
+      try {
+        return await work(remote, null, signal)
+      } catch (error) {
+        throw signal.aborted ? new PagecacheError('INTERRUPTED', 'Interrupted.', { cause: error }) : error
+      } finally {
+        await remote.close()
+      }
+    })
+  }
+
+  /** The daemon that the command runs on, to be named in questions; null where it runs here. */
+  protected remote(): Promise<RemoteTarget | null> {
+    return findRemote(this.#remote, this.#given)
+  }
+
+  /** What operations of the command line work with. */
+  protected contextOf(app: App): OperationContext {
+    return { app, source: 'cli', actor: null, signal: app.signal, report: (event) => this.report(event) }
+  }
+
+  /**
+   * Opens the app for what is done on this machine, and closes it whatever happens. An interrupted run is exit 130.
+   *
+   * @throws USAGE where the operator means another machine
+   */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
+    await this.#assertHere()
     const loaded = await loadConfig(this.given, { tolerateFaults: this.tolerateFaults })
     const app = new App({ loaded, onWarning: (message) => this.tell(message) })
     app.ownSignals()
@@ -69,6 +109,14 @@ export abstract class BaseCommand extends Command {
     } finally {
       await app.close()
     }
+  }
+
+  async #assertHere(): Promise<void> {
+    const target = await this.remote()
+    if (target === null) return
+    throw new PagecacheError('USAGE', `${this.id ?? 'This command'} works on this machine alone, and ${target.name} is another.`, {
+      hint: 'Leave out --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
+    })
   }
 
   /** How the command tells what an operation reports while it works; commands with progress override it. */

@@ -21,6 +21,17 @@ export const sharedFlags = {
     helpGroup: 'GLOBAL',
     helpValue: '<file>',
   }),
+  server: Flags.string({
+    summary: 'Run on the daemon at this URL (PAGECACHE_SERVER), as the client of PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET.',
+    helpGroup: 'GLOBAL',
+    helpValue: '<url>',
+    exclusive: ['profile'],
+  }),
+  profile: Flags.string({
+    summary: 'Run on the daemon of this profile of the configuration (PAGECACHE_PROFILE).',
+    helpGroup: 'GLOBAL',
+    helpValue: '<name>',
+  }),
   'no-color': Flags.boolean({ summary: 'Print without colours (NO_COLOR).', helpGroup: 'GLOBAL' }),
 }
 

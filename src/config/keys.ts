@@ -39,7 +39,7 @@ function variableName(...path: string[]): string {
 }
 
 /** Settings of the process that are no values of the configuration. */
-const otherVariables = ['ENV', 'PROJECT_DIR', 'CONFIG', 'SERVER', 'CLIENT_ID', 'CLIENT_SECRET'].map((name) => `PAGECACHE_${name}`)
+const otherVariables = ['ENV', 'PROJECT_DIR', 'CONFIG', 'PROFILE', 'SERVER', 'CLIENT_ID', 'CLIENT_SECRET'].map((name) => `PAGECACHE_${name}`)
 
 /** Variables that look like settings of ours and are none, each with what was probably meant. */
 export function unknownVariables(variables: Variables): { name: string; guess: string | null }[] {

@@ -51,5 +51,7 @@ export function withValue(tree: Record<string, unknown>, path: readonly string[]
 export function isSecret(path: KeyPath): boolean {
   const [owner, name] = [path.at(-2), path.at(-1)]
   if (typeof name !== 'string') return false
+  // The name of a file that holds a secret is none.
+  if (name.endsWith('File')) return false
   return /secret|passw|^auth$/i.test(name) || ((owner === 'cookies' || owner === 'headers') && namesSecret(name))
 }

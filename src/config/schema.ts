@@ -50,6 +50,13 @@ const warmupVariant = z.strictObject({
   headers: z.prefault(z.record(value.headerName(), value.text('the value of a header', /^[^\u0000-\u001f]*$/)), {}),
 })
 
+/** A daemon that commands can run on with `--profile`. */
+const profile = z.strictObject({
+  server: value.publicUrl(),
+  clientId: value.text('the id of a client', /^[\x21-\x7e]{1,200}$/),
+  clientSecretFile: value.text('a file that holds the secret', /^[^\u0000-\u001f]{1,1000}$/),
+})
+
 /**
  * The configuration file, contract section 2. Parsed, every duration is in milliseconds and every size in
  * bytes. Unknown keys are faults: a misspelt setting that is silently ignored is the worst kind.
@@ -105,6 +112,7 @@ export const configSchema = z.strictObject({
     mode: withDefault(value.oneOf(['builtin', 'shop']), 'builtin'),
     tokenLifetime: withDefault(value.duration(1000), '10m'),
   }),
+  profiles: z.prefault(z.record(value.text('a name of letters, digits, dots, dashes', /^[\w.-]{1,64}$/), profile), {}),
   stages: section({
     customerHeader: withDefault(value.headerNameOrNull(), null),
     customerDeletion: withDefault(value.oneOf(['remove', 'anonymize']), 'anonymize'),

@@ -75,6 +75,10 @@ auth:
   # mode: builtin
   # tokenLifetime: 10m
 
+# Daemons that commands can run on: pagecache cache:stats --profile staging
+# profiles:
+#   staging: { server: "https://staging.example:8080", clientId: 0190c0de-0000-7000-8000-000000000002, clientSecretFile: /etc/pagecache/staging.secret }
+
 stages:
   # The header in which the shop names the logged-in customer.
   # customerHeader: null

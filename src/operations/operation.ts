@@ -20,6 +20,17 @@ export interface OperationContext {
   report(event: OperationEvent): void
 }
 
+/** What a client of the API may do: look, or change too. */
+export type Access = 'read' | 'write'
+
+export interface HttpPlace {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below the prefix; `{name}` stands for a field of the input. */
+  path: string
+  /** Which part of the API: `/api/_action/vendor-cache` without it. */
+  prefix?: 'vendor-cache' | 'vendor-stage'
+}
+
 /** A zod schema; ours are of `zod/mini`, which take ten milliseconds less at the start of every command. */
 export type Schema = z.core.$ZodType
 
@@ -33,13 +44,29 @@ export interface Operation<Input extends Schema = Schema, Value = unknown> {
   summary: string
   input: Input
   output: z.core.$ZodType<Value>
-  /** Its place in the HTTP API, below `/api/_action/vendor-cache`; without one it is for the command line alone. */
-  http?: { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string }
+  /** Its place in the HTTP API; without one it is for the command line alone. */
+  http?: HttpPlace
+  /** The scope that a client needs; without it GET is `read` and everything else `write`. */
+  access?: Access
   run(context: OperationContext, input: z.output<Input>): Promise<NoInfer<Value>>
 }
 
 export function defineOperation<Input extends Schema, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
   return operation
+}
+
+export function accessOf({ access, http }: Pick<Operation, 'access' | 'http'>): Access {
+  return access ?? (http?.method === 'GET' ? 'read' : 'write')
+}
+
+/** The path of an operation's endpoint, with `{name}` where a field of the input stands. */
+export function pathOf({ prefix = 'vendor-cache', path }: HttpPlace): string {
+  return `/api/_action/${prefix}${path}`
+}
+
+/** Performs operations where the operator wants them: in this process, or on the daemon that `--server` names. */
+export interface Performer {
+  perform<Input extends Schema, Value>(operation: Operation<Input, Value>, input: Given<Input>): Promise<Value>
 }
 
 /** What may be given to an operation with this input: what has a default can be left out. */
@@ -51,8 +78,13 @@ export async function performOperation<Input extends Schema, Value>(
   context: OperationContext,
   input: unknown,
 ): Promise<Value> {
+  return operation.run(context, parseInput(operation, input))
+}
+
+/** The input as the operation takes it, with its defaults. Throws INVALID_INPUT that names every wrong field. */
+export function parseInput<Input extends Schema>(operation: { input: Input }, input: unknown): z.output<Input> {
   const parsed = z.safeParse(operation.input, input)
-  if (parsed.success) return operation.run(context, parsed.data)
+  if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map((issue) => {
     const field = issue.path.map(String).join('.')
     return field === '' ? issue.message : `${field}: ${issue.message}`

@@ -16,6 +16,8 @@ export interface Records {
   now: () => number
   /** Reads the whole file; the faults found, in SQLite's words, none when it is sound. Seconds on a large file. */
   check(): Promise<string[]>
+  /** Another value than before where anything was committed since, by this process or another one; about a microsecond. */
+  version(): string
   close(): Promise<void>
 }
 
@@ -52,7 +54,8 @@ export async function openRecords(options: {
     await db.destroy()
     throw error
   }
-  return { db, now, check, close: () => db.destroy() }
+  const versionQuery = database.prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version").pluck()
+  return { db, now, check, version: () => versionQuery.get()!, close: () => db.destroy() }
 }
 
 async function connect(file: string): Promise<Database.Database> {

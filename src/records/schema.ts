@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
 import type { WarmupLiveRow } from './warm-rows.ts'
+import type { ApiClientRow } from './api-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
 export interface RecordsSchema extends QueueTables, StageTables {
@@ -9,6 +10,7 @@ export interface RecordsSchema extends QueueTables, StageTables {
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow
   warmup_live: WarmupLiveRow
+  api_clients: ApiClientRow
 }
 
 /** The records, or a transaction in them. */

@@ -1,0 +1,13 @@
+/** A client of the HTTP API. Its secret is known to itself alone. */
+export interface ApiClientRow {
+  id: string
+  name: string
+  /** Separated by blanks: `read`, or `read write`. */
+  scopes: string
+  /** SHA-256 of the secret, base64url. */
+  secret_hash: string
+  created_at: number
+  /** When it last got a token. */
+  last_used_at: number | null
+  revoked_at: number | null
+}

@@ -1,0 +1,58 @@
+import { PagecacheError } from '../errors.ts'
+import { toRemoteError } from './remote-error.ts'
+import type { Transport } from './transport.ts'
+
+/** Who we are to the daemon. */
+export interface Credentials {
+  server: string
+  clientId: string
+  clientSecret: string
+}
+
+/** A token is renewed so long before its end that no request arrives with an expired one (milliseconds). */
+const margin = 30_000
+
+/** The bearer token of one client: fetched when it is first needed, and again before it expires. */
+export class AccessToken {
+  readonly #transport: Transport
+  readonly #credentials: Credentials
+  readonly #now: () => number
+  #token: { value: string; renewAt: number } | null = null
+
+  /** @param now monotonic milliseconds */
+  constructor(transport: Transport, credentials: Credentials, now: () => number) {
+    this.#transport = transport
+    this.#credentials = credentials
+    this.#now = now
+  }
+
+  /** @throws UNAUTHORIZED, SERVER_UNREACHABLE, SERVER_FAILED */
+  async get(): Promise<string> {
+    if (this.#token === null || this.#now() >= this.#token.renewAt) this.#token = await this.#fetch()
+    return this.#token.value
+  }
+
+  /** The daemon does not accept it any more: its keys were replaced, or its clock was set. */
+  forget(): void {
+    this.#token = null
+  }
+
+  async #fetch(): Promise<{ value: string; renewAt: number }> {
+    const { server, clientId, clientSecret } = this.#credentials
+    const asked = this.#now()
+    const response = await this.#transport.send({
+      method: 'POST',
+      path: '/api/oauth/token',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
+    })
+    const { access_token: token, expires_in: lifetime } = (response.value ?? {}) as { access_token?: unknown; expires_in?: unknown }
+    if (response.status === 401 || response.status === 400) {
+      throw new PagecacheError('UNAUTHORIZED', `${server} does not know this client, or its secret is another one.`, {
+        hint: "pagecache client:list on the daemon's machine shows its clients, pagecache client:create makes one.",
+      })
+    }
+    if (response.status !== 200 || typeof token !== 'string') throw toRemoteError(server, response)
+    return { value: token, renewAt: asked + Math.max(0, Number(lifetime) * 1000 - margin) }
+  }
+}

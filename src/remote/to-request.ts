@@ -1,0 +1,24 @@
+import { pathOf, type HttpPlace } from '../operations/operation.ts'
+import type { RemoteRequest } from './transport.ts'
+
+/** The request that performs an operation: fields that the path names stand in it, the others in the query of a GET or the body. */
+export function toRequest(http: HttpPlace, input: Readonly<Record<string, unknown>>): RemoteRequest {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const path = pathOf(http).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(rest.get(name))
+    rest.delete(name)
+    return encodeURIComponent(value)
+  })
+  if (http.method === 'GET') return { method: 'GET', path: path + queryOf(rest), headers: {}, body: null }
+  return { method: http.method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(Object.fromEntries(rest)) }
+}
+
+function queryOf(fields: ReadonlyMap<string, unknown>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of fields) {
+    // In a query null is the same as nothing.
+    if (value === null) continue
+    for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item))
+  }
+  return query.size === 0 ? '' : `?${query}`
+}
