@@ -62,6 +62,14 @@ export class App {
     })
   }
 
+  /** The queue of this environment. Its clock is the wall's: the one that all processes of a machine share. */
+  queue() {
+    return this.#part('queue', async () => {
+      const { openQueue } = await import('./queue/records-queue.ts')
+      return openQueue(await this.records(), Date.now)
+    })
+  }
+
   /** The cache itself, in front of the configured channels or of those that `site` names. */
   proxy(site?: Pick<ProxySettings, 'channels' | 'aliases'>) {
     return this.#part('proxy', async () => {

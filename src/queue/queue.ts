@@ -1,4 +1,5 @@
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
+import type { ProcessIdentity } from './process-identity.ts'
 
 /** Where a message waits to be taken. */
 export type Transport = 'async' | 'scheduler'
@@ -24,7 +25,7 @@ export interface NewMessage {
 /** A message that a worker holds. */
 export interface Message {
   readonly id: string
-  readonly transport: Transport | 'failed'
+  readonly transport: Transport
   readonly type: string
   readonly payload: unknown
   readonly group: string | null
@@ -102,7 +103,53 @@ export interface Queue {
   removeFailed(ids: readonly string[] | null, filter?: { transport?: Transport }): Promise<number>
   /** Asks all consumers that run now to finish what is in hand and leave; how many there are. */
   stopWorkers(): Promise<number>
+  /** Registers a worker: what `consume` begins with. */
+  join(worker: NewWorker): Promise<Membership>
   close(): Promise<void>
+}
+
+export interface NewWorker {
+  kind: 'consumer' | 'daemon'
+  /** In the order in which they are asked: what waits on the first goes before all of the next. */
+  transports: readonly Transport[]
+  types: readonly string[]
+}
+
+/** What workers see of each other. */
+export interface WorkerSight {
+  id: string
+  /** Counts up for as long as the worker lives. */
+  beat: number
+  stopping: boolean
+  process: ProcessIdentity
+}
+
+/**
+ * A worker's place in the queue: what it holds, it holds for as long as it beats. Calls about a held message throw
+ * LEASE_LOST when it is no longer held.
+ */
+export interface Membership {
+  readonly id: string
+  /** Says that the worker lives; false when others have taken it for dead and taken over what it held. */
+  beat(): Promise<boolean>
+  /** Every worker there is, this one included. */
+  look(): Promise<WorkerSight[]>
+  /** Lets what a dead worker held wait again; false when it has beaten since, or somebody else was faster. */
+  takeOver(dead: Pick<WorkerSight, 'id' | 'beat'>): Promise<boolean>
+  /** The next message of these types, held now; null where there is none. */
+  claim(types: readonly string[]): Promise<Message | null>
+  /** The next message of the same group and type; null where there is none. */
+  take(message: Message): Promise<Message | null>
+  hold(transaction: RecordsTransaction, message: Message): Promise<void>
+  complete(message: Message, transaction?: RecordsTransaction): Promise<void>
+  /** `delay` in milliseconds. */
+  release(message: Message, delay: number): Promise<void>
+  retry(message: Message, delay: number, error: string): Promise<void>
+  fail(message: Message, error: string): Promise<void>
+  /** Differs from the last time when there may be something new to claim; costs next to nothing. */
+  version(): string
+  /** Puts back what is still held and takes the worker off the list. */
+  leave(): Promise<void>
 }
 
 export interface FailedMessage {

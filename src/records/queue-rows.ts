@@ -54,8 +54,6 @@ export interface QueueWorkerRow {
   seen_at: number
   /** Counts up while the worker lives; others judge by its standing still, never by a clock of another process. */
   beat: number
-  /** JSON list of what it has in hand: `{id, type, group}`. */
-  current: string
   /** 1: finish what is in hand and leave. */
   stopping: number
 }

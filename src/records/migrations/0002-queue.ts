@@ -35,6 +35,7 @@ export const queue: Migration = {
       .execute()
     await db.schema.createIndex('queue_messages_held').on('queue_messages').columns(['group']).where(sql.ref('lease'), 'is not', null).execute()
     await db.schema.createIndex('queue_messages_of_worker').on('queue_messages').columns(['worker']).where(sql.ref('lease'), 'is not', null).execute()
+    await db.schema.createIndex('queue_messages_due').on('queue_messages').columns(['available_at']).where(sql.ref('lease'), 'is', null).execute()
     // A failed message keeps its key and merges with nothing.
     await db.schema
       .createIndex('queue_messages_key')
@@ -60,7 +61,6 @@ export const queue: Migration = {
       .addColumn('started_at', 'bigint', (column) => column.notNull())
       .addColumn('seen_at', 'bigint', (column) => column.notNull())
       .addColumn('beat', 'bigint', (column) => column.notNull().defaultTo(0))
-      .addColumn('current', 'text', (column) => column.notNull().defaultTo('[]'))
       .addColumn('stopping', 'integer', (column) => column.notNull().defaultTo(0))
       .execute()
   },

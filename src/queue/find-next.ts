@@ -1,0 +1,81 @@
+import type { RecordsDatabase } from '../records/schema.ts'
+import type { Transport } from './queue.ts'
+
+interface Candidate {
+  id: string
+  available_at: number
+}
+
+/**
+ * The message that is next on a transport, of one of the types: the one that has waited longest of those whose
+ * group nobody works on. `now` is milliseconds since the epoch. A group's head is one step in an index, so that
+ * the time grows with the number of groups and not with that of the messages.
+ */
+export async function findNext(db: RecordsDatabase, transport: Transport, types: readonly string[], now: number): Promise<string | null> {
+  const found: Candidate[] = []
+  for (const type of types) {
+    for (const group of [null, ...(await freeGroups(db, transport, type))]) {
+      const head = await headOf(db, transport, type, group, now)
+      if (head) found.push(head)
+    }
+  }
+  found.sort((a, b) => a.available_at - b.available_at || (a.id < b.id ? -1 : 1))
+  return found[0]?.id ?? null
+}
+
+/** The next message of one group and type; null where none may be taken now. */
+export async function findNextOfGroup(db: RecordsDatabase, of: { transport: Transport; type: string; group: string }, now: number): Promise<string | null> {
+  return (await headOf(db, of.transport, of.type, of.group, now))?.id ?? null
+}
+
+async function headOf(db: RecordsDatabase, transport: Transport, type: string, group: string | null, now: number): Promise<Candidate | undefined> {
+  return db
+    .selectFrom('queue_messages')
+    .select(['id', 'available_at'])
+    .where('transport', '=', transport)
+    .where('type', '=', type)
+    .where('lease', 'is', null)
+    .where('group', group === null ? 'is' : '=', group)
+    .where('available_at', '<=', now)
+    .orderBy('available_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** The groups with waiting messages that nobody works on. Walks from name to name in the index. */
+async function freeGroups(db: RecordsDatabase, transport: Transport, type: string): Promise<string[]> {
+  const rows = await db
+    .withRecursive('groups(name)', (query) =>
+      query
+        .selectFrom('queue_messages')
+        .select(({ fn }) => fn.min('group').as('name'))
+        .where('transport', '=', transport)
+        .where('type', '=', type)
+        .where('lease', 'is', null)
+        .where('group', 'is not', null)
+        .unionAll(
+          query
+            .selectFrom('groups')
+            .select((expression) =>
+              expression
+                .selectFrom('queue_messages as behind')
+                .select(({ fn }) => fn.min('behind.group').as('name'))
+                .where('behind.transport', '=', transport)
+                .where('behind.type', '=', type)
+                .where('behind.lease', 'is', null)
+                .whereRef('behind.group', '>', 'groups.name')
+                .as('name'),
+            )
+            .where('groups.name', 'is not', null),
+        ),
+    )
+    .selectFrom('groups')
+    .select('groups.name')
+    .where('groups.name', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('queue_messages as held').select('held.id').whereRef('held.group', '=', 'groups.name').where('held.lease', 'is not', null))),
+    )
+    .execute()
+  return rows.map(({ name }) => name!)
+}

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
+import type { Records } from '../records/open.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
+import { findNext, findNextOfGroup } from './find-next.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import type { Membership, Message, NewWorker, Transport, WorkerSight } from './queue.ts'
+import { assertHeld, moveToFailed, putBack, putBackAfterCrash, putBackAll, removeHeld } from './settle.ts'
+
+/** Further from now than it was put off, by more than clocks of one machine differ (milliseconds). */
+const clockTolerance = 1000
+
+/** Registers a worker in the records. `now` is the wall clock, milliseconds since the epoch: the one clock that all processes of a machine share. */
+export async function joinRecords(records: Records, now: () => number, process: ProcessIdentity, worker: NewWorker): Promise<Membership> {
+  const id = randomUUID()
+  const row: QueueWorkerRow = {
+    id,
+    host: process.host,
+    boot_id: process.bootId,
+    pid_namespace: process.pidNamespace,
+    pid: process.pid,
+    process_started: process.started,
+    kind: worker.kind,
+    transports: JSON.stringify(worker.transports),
+    types: JSON.stringify(worker.types),
+    started_at: now(),
+    seen_at: now(),
+    beat: 0,
+    stopping: 0,
+  }
+  await records.db.insertInto('queue_workers').values(row).execute()
+  return new RecordsMembership(records, now, id, worker)
+}
+
+class RecordsMembership implements Membership {
+  readonly id: string
+  readonly #records: Records
+  readonly #now: () => number
+  readonly #worker: NewWorker
+
+  constructor(records: Records, now: () => number, id: string, worker: NewWorker) {
+    this.id = id
+    this.#records = records
+    this.#now = now
+    this.#worker = worker
+  }
+
+  version(): string {
+    return this.#records.version()
+  }
+
+  async beat(): Promise<boolean> {
+    const now = this.#now()
+    const { numUpdatedRows } = await this.#records.db
+      .updateTable('queue_workers')
+      .set((expression) => ({ beat: expression('beat', '+', 1), seen_at: now }))
+      .where('id', '=', this.id)
+      .executeTakeFirstOrThrow()
+    await this.#mendClock(now)
+    return numUpdatedRows === 1n
+  }
+
+  /** A message that was put off by a process whose clock was ahead of ours is due: too early is better than hours late. */
+  async #mendClock(now: number): Promise<void> {
+    const jumped = await this.#records.db
+      .selectFrom('queue_messages')
+      .select('id')
+      .where('lease', 'is', null)
+      .where('available_at', '>', now + clockTolerance)
+      .where((where) => where('available_at', '>', where('delay', '+', now + clockTolerance)))
+      .limit(500)
+      .execute()
+    if (jumped.length === 0) return
+    const ids = jumped.map(({ id }) => id)
+    await this.#records.db.updateTable('queue_messages').set({ available_at: now, delay: 0 }).where('id', 'in', ids).where('lease', 'is', null).execute()
+  }
+
+  async look(): Promise<WorkerSight[]> {
+    const rows = await this.#records.db.selectFrom('queue_workers').selectAll().execute()
+    return rows.map((row) => ({
+      id: row.id,
+      beat: row.beat,
+      stopping: row.stopping === 1,
+      process: { host: row.host, bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, started: row.process_started },
+    }))
+  }
+
+  async takeOver(dead: Pick<WorkerSight, 'id' | 'beat'>): Promise<boolean> {
+    return this.#records.db.transaction().execute(async (transaction) => {
+      const { numDeletedRows } = await transaction.deleteFrom('queue_workers').where('id', '=', dead.id).where('beat', '=', dead.beat).executeTakeFirstOrThrow()
+      if (numDeletedRows === 0n) return false
+      await putBackAfterCrash(transaction, dead.id, this.#now())
+      return true
+    })
+  }
+
+  async claim(types: readonly string[]): Promise<Message | null> {
+    for (const transport of this.#worker.transports) {
+      for (;;) {
+        const id = await findNext(this.#records.db, transport, types, this.#now())
+        if (id === null) break
+        const message = await this.#lease(id)
+        if (message) return message
+      }
+    }
+    return null
+  }
+
+  async take(message: Message): Promise<Message | null> {
+    const { transport, type, group } = message
+    if (group === null) return null
+    for (;;) {
+      const id = await findNextOfGroup(this.#records.db, { transport, type, group }, this.#now())
+      if (id === null) return null
+      const taken = await this.#lease(id, this.id)
+      if (taken) return taken
+      if (await this.#isHeldByOthers(group)) return null
+    }
+  }
+
+  /** One statement: null where somebody else was faster, with this message or with its group. */
+  async #lease(id: string, sharedWith?: string): Promise<Message | null> {
+    const row = await this.#records.db
+      .updateTable('queue_messages')
+      .set({ lease: randomUUID(), worker: this.id, taken_at: this.#now() })
+      .where('id', '=', id)
+      .where('lease', 'is', null)
+      .where(({ not, exists, selectFrom }) => {
+        const held = selectFrom('queue_messages as held').select('held.id').whereRef('held.group', '=', 'queue_messages.group').where('held.lease', 'is not', null)
+        return not(exists(sharedWith === undefined ? held : held.where('held.worker', '!=', sharedWith)))
+      })
+      .returningAll()
+      .executeTakeFirst()
+    return row ? toMessage(row) : null
+  }
+
+  async #isHeldByOthers(group: string): Promise<boolean> {
+    const held = await this.#records.db
+      .selectFrom('queue_messages')
+      .select('id')
+      .where('group', '=', group)
+      .where('lease', 'is not', null)
+      .where('worker', '!=', this.id)
+      .limit(1)
+      .executeTakeFirst()
+    return held !== undefined
+  }
+
+  async hold(transaction: RecordsTransaction, message: Message): Promise<void> {
+    await assertHeld(transaction, message)
+  }
+
+  async complete(message: Message, transaction?: RecordsTransaction): Promise<void> {
+    await removeHeld(transaction ?? this.#records.db, message)
+  }
+
+  async release(message: Message, delay: number): Promise<void> {
+    await this.#settle(message, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay }))
+  }
+
+  async retry(message: Message, delay: number, error: string): Promise<void> {
+    await this.#settle(message, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay, attempts: row.attempts + 1, crashes: 0, last_error: error }))
+  }
+
+  async fail(message: Message, error: string): Promise<void> {
+    await this.#settle(message, (transaction, row) => moveToFailed(transaction, row, { now: this.#now(), attempts: row.attempts + 1, crashes: 0, error }))
+  }
+
+  async #settle(message: Message, change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>): Promise<void> {
+    await this.#records.db.transaction().execute(async (transaction) => change(transaction, await assertHeld(transaction, message)))
+  }
+
+  async leave(): Promise<void> {
+    await this.#records.db.transaction().execute(async (transaction) => {
+      await putBackAll(transaction, this.id, this.#now())
+      await transaction.deleteFrom('queue_workers').where('id', '=', this.id).execute()
+    })
+  }
+}
+
+function toMessage(row: QueueMessageRow): Message {
+  return {
+    id: row.id,
+    transport: row.transport as Transport,
+    type: row.type,
+    payload: JSON.parse(row.payload) as unknown,
+    group: row.group,
+    key: row.key,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    lease: row.lease!,
+  }
+}

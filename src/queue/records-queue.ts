@@ -1,0 +1,31 @@
+import type { Records } from '../records/open.ts'
+import { dispatch } from './dispatch.ts'
+import { listFailed, readFailed, removeFailed, retryFailed } from './failed.ts'
+import { joinRecords } from './membership.ts'
+import { thisProcess } from './process-identity.ts'
+import type { Queue } from './queue.ts'
+import { readStatistics } from './statistics.ts'
+
+/**
+ * The queue that is built in: its messages are rows of the records, so that one transaction holds a message and
+ * the reason for it. `now` is the wall clock in milliseconds since the epoch: the one clock that the processes of
+ * a machine share, whenever each of them started.
+ */
+export function openQueue(records: Records, now: () => number): Queue {
+  const { db } = records
+  return {
+    dispatch: (messages, transaction) =>
+      transaction ? dispatch(transaction, now(), messages) : db.transaction().execute((own) => dispatch(own, now(), messages)),
+    statistics: () => readStatistics(db, now()),
+    listFailed: (page) => listFailed(db, page),
+    readFailed: (id) => readFailed(db, id),
+    retryFailed: (ids, filter = {}) => retryFailed(records, now, ids, filter),
+    removeFailed: (ids, filter = {}) => removeFailed(records, ids, filter),
+    async stopWorkers() {
+      const { numUpdatedRows } = await db.updateTable('queue_workers').set({ stopping: 1 }).where('kind', '=', 'consumer').where('stopping', '=', 0).executeTakeFirstOrThrow()
+      return Number(numUpdatedRows)
+    },
+    join: (worker) => joinRecords(records, now, thisProcess(), worker),
+    async close() {},
+  }
+}

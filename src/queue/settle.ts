@@ -1,0 +1,79 @@
+import { PagecacheError } from '../errors.ts'
+import type { QueueMessageRow } from '../records/queue-rows.ts'
+import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
+
+/** How often a worker may die over a message that makes no progress. */
+export const crashLimit = 3
+
+/** What a hold is recognised by. */
+export interface Held {
+  readonly id: string
+  readonly lease: string
+}
+
+export function leaseLost(id: string): PagecacheError {
+  return new PagecacheError('LEASE_LOST', `Message ${id} is no longer held by this worker`)
+}
+
+/** Throws unless the message is held under this lease; forgets its crashes: whoever writes a result makes progress. */
+export async function assertHeld(transaction: RecordsTransaction, held: Held): Promise<QueueMessageRow> {
+  const row = await transaction.selectFrom('queue_messages').selectAll().where('id', '=', held.id).where('lease', '=', held.lease).executeTakeFirst()
+  if (!row) throw leaseLost(held.id)
+  if (row.crashes > 0) await transaction.updateTable('queue_messages').set({ crashes: 0 }).where('id', '=', held.id).execute()
+  return row
+}
+
+export async function removeHeld(db: RecordsDatabase, held: Held): Promise<void> {
+  const { numDeletedRows } = await db.deleteFrom('queue_messages').where('id', '=', held.id).where('lease', '=', held.lease).executeTakeFirstOrThrow()
+  if (numDeletedRows === 0n) throw leaseLost(held.id)
+}
+
+/**
+ * Lets a message wait again. Where another one with its key waits already, that one goes: they stand for each
+ * other, and this one knows how often it was tried.
+ */
+export async function putBack(
+  transaction: RecordsTransaction,
+  row: QueueMessageRow,
+  change: Partial<Pick<QueueMessageRow, 'attempts' | 'crashes' | 'last_error' | 'transport' | 'origin' | 'failed_at'>> & { now: number; delay: number },
+): Promise<void> {
+  const { now, delay, ...rest } = change
+  if (row.key !== null) {
+    await transaction.deleteFrom('queue_messages').where('key', '=', row.key).where('lease', 'is', null).where('failed_at', 'is', null).execute()
+  }
+  await transaction
+    .updateTable('queue_messages')
+    .set({ ...rest, lease: null, worker: null, available_at: now + delay, delay })
+    .where('id', '=', row.id)
+    .execute()
+}
+
+/** Moves a message to the transport `failed`. */
+export async function moveToFailed(
+  transaction: RecordsTransaction,
+  row: QueueMessageRow,
+  change: { now: number; attempts: number; crashes: number; error: string },
+): Promise<void> {
+  const { now, attempts, crashes, error } = change
+  await transaction
+    .updateTable('queue_messages')
+    .set({ transport: 'failed', origin: row.transport === 'failed' ? row.origin : row.transport, failed_at: now, attempts, crashes, last_error: error, lease: null, worker: null })
+    .where('id', '=', row.id)
+    .execute()
+}
+
+/** What a worker held that is dead waits again, and counts a crash; what has crashed too often has failed. */
+export async function putBackAfterCrash(transaction: RecordsTransaction, workerId: string, now: number): Promise<void> {
+  const rows = await transaction.selectFrom('queue_messages').selectAll().where('worker', '=', workerId).where('lease', 'is not', null).execute()
+  for (const row of rows) {
+    const crashes = row.crashes + 1
+    if (crashes < crashLimit) await putBack(transaction, row, { now, delay: 0, crashes })
+    else await moveToFailed(transaction, row, { now, attempts: row.attempts, crashes, error: `Its worker died ${crashes} times over this message` })
+  }
+}
+
+/** What a worker still holds that leaves waits again. */
+export async function putBackAll(transaction: RecordsTransaction, workerId: string, now: number): Promise<void> {
+  const rows = await transaction.selectFrom('queue_messages').selectAll().where('worker', '=', workerId).where('lease', 'is not', null).execute()
+  for (const row of rows) await putBack(transaction, row, { now, delay: 0 })
+}
