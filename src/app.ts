@@ -70,6 +70,15 @@ export class App {
     })
   }
 
+  /** Everything that drops pages goes through this; its log has the times of the wall clock. */
+  purges() {
+    return this.#part('purges', async () => {
+      const { openPurging } = await import('./purge/purging.ts')
+      const [records, pages, queue] = [await this.records(), await this.pages(), await this.queue()]
+      return openPurging({ records, pages, queue, now: Date.now, proxies: this.config.reverseProxies.map((proxy) => proxy.name) })
+    })
+  }
+
   /** The cache itself, in front of the configured channels or of those that `site` names. */
   proxy(site?: Pick<ProxySettings, 'channels' | 'aliases'>) {
     return this.#part('proxy', async () => {

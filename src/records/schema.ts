@@ -1,11 +1,12 @@
 import type { Kysely, Transaction } from 'kysely'
+import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
 import type { WarmupLiveRow } from './warm-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
-export interface RecordsSchema extends QueueTables, StageTables {
+export interface RecordsSchema extends PurgeTables, QueueTables, StageTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

@@ -1,9 +1,10 @@
 import type { Migration } from '../migrate.ts'
 import { warmup } from './0001-warmup.ts'
 import { queue } from './0002-queue.ts'
+import { purges } from './0003-purges.ts'
 import { clients } from './0005-clients.ts'
 import { stages } from './0006-stages.ts'
 import { warmupLive } from './0007-warmup-live.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, clients, stages, warmupLive]
+export const migrations: readonly Migration[] = [warmup, queue, purges, clients, stages, warmupLive]

@@ -1,0 +1,31 @@
+import type { PageType } from '../pages/page.ts'
+import type { EntityType } from './entities.ts'
+
+/** Where an invalidation came from (contract section 4). */
+export type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
+
+/** What is to be dropped. URLs are canonical (src/proxy/purge-urls.ts); a pattern is over path and query, on any channel. */
+export type Target =
+  | { scope: 'all' }
+  | { scope: 'type'; type: PageType }
+  | { scope: 'urls'; urls: readonly string[] }
+  | { scope: 'tags'; tags: readonly string[] }
+  | { scope: 'entity'; type: EntityType; id: string; number: string | null }
+  | { scope: 'pattern'; pattern: string }
+
+/** One request to drop pages, from anywhere. */
+export interface Invalidation {
+  targets: readonly Target[]
+  /** Marks the pages as stale instead of removing them. */
+  soft: boolean
+  source: InvalidationSource
+  /** Who asked: an API client's id, the address of a purger, a task's name; null for the command line. */
+  actor: string | null
+}
+
+/** What came of it. */
+export interface Invalidated {
+  invalidationId: string
+  /** Pages (files, variants counted) that went here; with `soft` those that are stale now. */
+  pagesRemoved: number
+}

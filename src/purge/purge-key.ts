@@ -1,0 +1,107 @@
+import { PagecacheError } from '../errors.ts'
+import type { PageType } from '../pages/page.ts'
+import { entityOf, tagsOf, type Entity } from './entities.ts'
+import type { Target } from './invalidation.ts'
+
+/** One thing that is purged here and at each reverse proxy: a row of the purge log. */
+export type PurgeKey =
+  | { kind: 'all' }
+  | { kind: 'type'; type: PageType }
+  | { kind: 'url'; url: string }
+  | { kind: 'tag'; tag: string; entity: Entity | null }
+  | { kind: 'entity'; tag: string; entity: Entity; number: string | null }
+  | { kind: 'pattern'; pattern: string }
+
+/** More keys than this in one invalidation are refused: it is everything that is meant then. */
+export const mostKeys = 200_000
+
+/** A tag is what stands between blanks and commas of a header line. */
+const tag = /^[^\s,\u0000-\u001f\u007f]{1,1024}$/
+
+/** The keys of an invalidation, each once. @throws INVALID_INPUT for what is no tag, and for more than `mostKeys` */
+export function toKeys(targets: readonly Target[]): PurgeKey[] {
+  const keys = new Map<string, PurgeKey>()
+  for (const target of targets) {
+    for (const key of keysOf(target)) {
+      const name = nameOf(key)
+      if (!keys.has(name)) keys.set(name, key)
+    }
+  }
+  if (keys.size > mostKeys) {
+    throw new PagecacheError('INVALID_INPUT', `At most ${mostKeys} tags and URLs can be purged at once, not ${keys.size}`, { hint: 'Clear everything instead.' })
+  }
+  return [...keys.values()]
+}
+
+function keysOf(target: Target): PurgeKey[] {
+  switch (target.scope) {
+    case 'all':
+      return [{ kind: 'all' }]
+    case 'type':
+      return [{ kind: 'type', type: target.type }]
+    case 'urls':
+      return target.urls.map((url) => ({ kind: 'url', url }))
+    case 'tags':
+      return target.tags.map((text) => ({ kind: 'tag', tag: assertTag(text), entity: entityOf(text) }))
+    case 'entity': {
+      const entity = { type: target.type, id: target.id }
+      return tagsOf(entity).map((text) => ({ kind: 'entity', tag: text, entity, number: target.number }))
+    }
+    case 'pattern':
+      return [{ kind: 'pattern', pattern: target.pattern }]
+  }
+}
+
+function assertTag(text: string): string {
+  if (!tag.test(text)) {
+    const shown = text === '' ? 'an empty text' : JSON.stringify(text.slice(0, 60))
+    throw new PagecacheError('INVALID_INPUT', `tags: ${shown} is no tag`, { hint: 'A tag has 1 to 1024 characters, and no blank, comma or control character.' })
+  }
+  return text
+}
+
+/** Tells keys apart; a tag is the same key whether an entity or somebody by name purges it. */
+function nameOf(key: PurgeKey): string {
+  switch (key.kind) {
+    case 'all':
+      return 'all'
+    case 'type':
+      return `type ${key.type}`
+    case 'url':
+      return `url ${key.url}`
+    case 'tag':
+    case 'entity':
+      return `tag ${key.tag}`
+    case 'pattern':
+      return `pattern ${key.pattern}`
+  }
+}
+
+/** Names at most so many values of an invalidation in its row of the log. */
+const namedValues = 20
+
+/** What an invalidation names, as text to be read: nothing for everything. */
+export function describeTargets(targets: readonly Target[]): { scope: string; value: string | null } {
+  const scopes = [...new Set(targets.map((target) => target.scope))]
+  const values = targets.flatMap(valuesOf)
+  const named = values.slice(0, namedValues).join(' ')
+  const more = values.length > namedValues ? ` and ${values.length - namedValues} more` : ''
+  return { scope: scopes.length === 1 ? scopes[0]! : 'mixed', value: values.length === 0 ? null : named + more }
+}
+
+function valuesOf(target: Target): readonly string[] {
+  switch (target.scope) {
+    case 'all':
+      return []
+    case 'type':
+      return [target.type]
+    case 'urls':
+      return target.urls
+    case 'tags':
+      return target.tags
+    case 'entity':
+      return [`${target.type}:${target.id}`]
+    case 'pattern':
+      return [target.pattern]
+  }
+}

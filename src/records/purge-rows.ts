@@ -1,0 +1,133 @@
+import type { Generated } from 'kysely'
+
+/** The tables of the purge log and the invalidation log. An hour is counted from the epoch. */
+export interface PurgeTables {
+  invalidations: InvalidationRow
+  purges: PurgeRow
+  purge_deliveries: PurgeDeliveryRow
+  purge_pages: PurgePageRow
+  purge_urls: PurgeUrlRow
+  purge_tags: PurgeTagRow
+  purge_tag_hours: PurgeTagHourRow
+  purge_entities: PurgeEntityRow
+  purge_hours: PurgeHourRow
+  purge_key_hours: PurgeKeyHourRow
+}
+
+/** One request to drop pages. */
+export interface InvalidationRow {
+  /** Counts up; the ids of the contract are made from it (src/purge/log-id.ts). */
+  id: Generated<number>
+  created_at: number
+  source: string
+  actor: string | null
+  scope: string
+  /** What it names, as text to be read. */
+  value: string | null
+  soft: number
+  pages_removed: Generated<number>
+  /** What is still to be done, as JSON; null once it is done and recorded. */
+  intent: string | null
+  /** Which process does it, as JSON. */
+  owner: string | null
+  /** Which purges were recorded already, as JSON: the first id and the number of each run of rows. */
+  recorded: string | null
+  /** Where the URLs of its pages are still to be read from, as JSON; null where all are recorded. */
+  trace: string | null
+  /** How far that is done. */
+  traced: Generated<number>
+}
+
+export type PurgeKindColumn = 'url' | 'tag' | 'entity' | 'type' | 'all' | 'pattern'
+
+/** One key purged because of an invalidation. Rows are numbered in the order in which they must reach a proxy. */
+export interface PurgeRow {
+  id: Generated<number>
+  invalidation_id: number
+  created_at: number
+  source: string
+  kind: PurgeKindColumn
+  /** Of `purge_urls`, where the key is a URL. */
+  url_id: number | null
+  /** Of `purge_tags`, where the key is a tag: kinds `tag` and `entity`. */
+  tag_id: number | null
+  /** Of `purge_entities`, where the key names one. */
+  entity_id: number | null
+  /** The type, or the regular expression over path and query. */
+  value: string | null
+  soft: number
+  pages_removed: number
+  /** Milliseconds: of the slowest reverse proxy, or of the local purge where no other is configured; null while none has answered. */
+  response_time: number | null
+}
+
+export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
+
+/** What became of a purge at one reverse proxy. */
+export interface PurgeDeliveryRow {
+  purge_id: number
+  proxy: string
+  status: DeliveryStatus
+  attempts: Generated<number>
+  /** Milliseconds. */
+  response_time: number | null
+  error: string | null
+}
+
+/** A URL whose page a purge took, or that it named. */
+export interface PurgePageRow {
+  url_id: number
+  purge_id: number
+}
+
+export interface PurgeUrlRow {
+  id: Generated<number>
+  url: string
+  /** Rows of `purge_pages`. */
+  purges: Generated<number>
+  last_purged_at: Generated<number>
+}
+
+export interface PurgeTagRow {
+  id: Generated<number>
+  tag: string
+  /** Rows of `purges`. */
+  purges: Generated<number>
+  last_hour: Generated<number>
+  /** Purges in the 24 hours that end with `last_hour`. */
+  window_count: Generated<number>
+}
+
+/** Purges of a tag in one hour; kept for a little longer than a day. */
+export interface PurgeTagHourRow {
+  tag_id: number
+  hour: number
+  purges: number
+}
+
+export interface PurgeEntityRow {
+  id: Generated<number>
+  type: string
+  entity_id: string
+  /** The product number that a purge carried. */
+  number: string | null
+  /** Rows of `purges`. */
+  purges: Generated<number>
+}
+
+/** What happened in one hour. */
+export interface PurgeHourRow {
+  hour: number
+  purges: Generated<number>
+  invalidations: Generated<number>
+  /** Purges with a response time, and the sum of those times in milliseconds. */
+  responses: Generated<number>
+  response_time: Generated<number>
+}
+
+/** How many URLs or tags were purged for the last time in an hour. */
+export interface PurgeKeyHourRow {
+  kind: 'url' | 'tag'
+  hour: number
+  keys: number
+}

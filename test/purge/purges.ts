@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openPurging } from '../../src/purge/purging.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { openRecords } from '../../src/records/open.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { aMoment, openPages } from '../stores/pages.ts'
+
+/** Purges over a real page store and real records in a temporary directory; closed when the test is over. */
+export async function openPurges(options: { proxies?: readonly string[]; directory?: string; now?: () => number } = {}) {
+  const directory = options.directory ?? (await tempDir())
+  const now = options.now ?? (() => aMoment)
+  const { pages } = await openPages({ directory: join(directory, 'cache'), now })
+  const records = await openRecords({ directory: join(directory, 'data'), now })
+  onTestFinished(() => records.close())
+  const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: options.proxies ?? [] })
+  onTestFinished(() => purging.close())
+  return { purging, pages, records, directory }
+}
