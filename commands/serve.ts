@@ -17,6 +17,7 @@ export default class Serve extends BaseCommand {
     origin: Flags.string({ summary: 'Where the shop answers; instead of the configured sales channels.', helpValue: '<url>' }),
     url: Flags.string({ summary: 'The public URL of that shop, where it is not the address of the daemon.', helpValue: '<url>', dependsOn: ['origin'] }),
     host: Flags.string({ summary: 'The address to listen on.', helpValue: '<address>' }),
+    'no-workers': Flags.boolean({ summary: 'Leave the messages of the queue to messenger:consume.' }),
     port: Flags.integer({ summary: 'The port to listen on; 0 for any free one.', min: 0, max: 65_535, helpValue: '<port>' }),
   }
 
@@ -38,11 +39,13 @@ export default class Serve extends BaseCommand {
       if (daemon.channels.length === 0) this.tell('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')
       for (const channel of daemon.channels) this.tell(printable(`${channel.name}: ${channel.url} from ${maskUrls(channel.origin)}`))
       this.tell(`pagecache listens on ${daemon.url}`)
+      const { startWorkers } = await import('#src/operations/workers.ts')
+      const workers = flags['no-workers'] ? null : startWorkers(app, { onTell: (message) => this.tell(message) })
       await new Promise<void>((resolve) => {
         if (app.signal.aborted) resolve()
         app.signal.addEventListener('abort', () => resolve(), { once: true })
       })
-      await daemon.stop(grace)
+      await Promise.all([daemon.stop(grace), workers?.stop()])
       return { success: true as const, url: daemon.url }
     })
   }

@@ -3,6 +3,7 @@ import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
 import { checkChannels, checkPort, checkReverseProxies } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
+import { checkQueue } from './doctor/queue-checks.ts'
 import { checkDirectories, checkDisk, checkPages, checkRecords } from './doctor/storage-checks.ts'
 import { defineOperation } from './operation.ts'
 
@@ -16,6 +17,7 @@ const checks: readonly Check[] = [
   checkOpenFiles,
   checkRecords,
   checkPages,
+  checkQueue,
   checkPort,
   checkTlsTerminator,
   checkChannels,

@@ -2,6 +2,7 @@ import * as cache from './cache.ts'
 import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
+import * as messenger from './messenger.ts'
 import type { Operation } from './operation.ts'
 import { startWarmup } from './warmup.ts'
 import { watchWarmup } from './warmup-watch.ts'
@@ -19,4 +20,11 @@ export const operations: readonly Operation[] = [
   initProject,
   startWarmup,
   watchWarmup,
+  messenger.messengerStatistics,
+  messenger.consumeMessages,
+  messenger.stopWorkers,
+  messenger.listFailedMessages,
+  messenger.showFailedMessage,
+  messenger.retryFailedMessages,
+  messenger.removeFailedMessages,
 ]

@@ -1,4 +1,6 @@
+import type { QueueWorkerRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
+import { hasEnded, thisProcess, type ProcessIdentity } from './process-identity.ts'
 import { transports, type QueueStatistics, type TransportStatistics, type WorkerStatistics } from './queue.ts'
 
 /** `now` is the wall clock, milliseconds since the epoch. Reads one index through: a hundred thousand messages take milliseconds. */
@@ -29,7 +31,8 @@ export async function readStatistics(db: RecordsDatabase, now: number): Promise<
     return { name, count: count + inHand, waiting: free, delayed, held: inHand, oldestAge: row && free > 0 ? Math.max(0, now - Number(row.oldest)) : null }
   })
   const rows = await db.selectFrom('queue_workers').selectAll().orderBy('started_at').execute()
-  const workers = rows.map((row): WorkerStatistics => ({
+  const self = thisProcess()
+  const workers = rows.filter((row) => isAlive(row, self, now)).map((row): WorkerStatistics => ({
     id: row.id,
     host: row.host,
     pid: row.pid,
@@ -42,4 +45,12 @@ export async function readStatistics(db: RecordsDatabase, now: number): Promise<
     current: held.filter(({ worker }) => worker === row.id).map(({ id, type, group }) => ({ id, type, group })),
   }))
   return { transports: statistics, workers, failed: statistics.at(-1)!.count }
+}
+
+/** A worker of another machine that died without a word stays on the list until some other worker notices. */
+const unseenFor = 30_000
+
+function isAlive(row: QueueWorkerRow, self: ProcessIdentity, now: number): boolean {
+  const process = { host: row.host, bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, started: row.process_started }
+  return !hasEnded(process, self) && Math.abs(now - row.seen_at) < unseenFor
 }

@@ -1,5 +1,6 @@
 import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { App } from '../../app.ts'
 import { PagecacheError } from '../../errors.ts'
 import { formatBytes } from '../../lib/format-bytes.ts'
 import { plural } from '../../lib/plural.ts'
@@ -47,8 +48,13 @@ function judge(name: string, value: number, floor: { failed: number; warned: num
   return value < floor.warned ? warned(name, message, remedy) : passed(name, message)
 }
 
+/** Whether there are records to look at; a check makes none. */
+export async function recordsExist(app: App): Promise<boolean> {
+  return mayExist(app.loaded.places.dataDir)
+}
+
 export const checkRecords: Check = async (app) => {
-  if (!(await mayExist(app.loaded.places.dataDir))) return [passed('records', 'none yet; made at first use')]
+  if (!(await recordsExist(app))) return [passed('records', 'none yet; made at first use')]
   return attempt('records', async () => {
     const records = await app.records()
     const [fault] = await records.check()

@@ -1,0 +1,35 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { PagecacheError } from '#src/errors.ts'
+import { plural } from '#src/lib/plural.ts'
+import { removeFailedMessages } from '#src/operations/messenger.ts'
+
+export default class MessengerFailedRemove extends BaseCommand {
+  static override summary = 'Delete failed messages.'
+  static override exitCodes = [0, 1, 2, 3, 130]
+  static override examples = [
+    { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
+    { description: 'All of them, without a question', command: '<%= config.bin %> <%= command.id %> --all --yes' },
+  ]
+  static override strict = false
+  static override args = {
+    ids: Args.string({ description: 'Ids of failed messages.', multiple: true }),
+  }
+  static override flags = {
+    all: Flags.boolean({ summary: 'Delete all failed messages.' }),
+    transport: Flags.string({ summary: 'Only messages that came from this transport.', helpValue: '<name>' }),
+    yes: yesFlag,
+  }
+
+  async run() {
+    const { argv, flags } = await this.parse(MessengerFailedRemove)
+    const ids = argv as string[]
+    if (flags.all === ids.length > 0) throw new PagecacheError('USAGE', 'Name the messages to delete, or use --all.', { hint: 'messenger:failed:show lists their ids.' })
+    await confirm(flags.all ? 'Delete every failed message?' : `Delete ${plural(ids.length, 'failed message')}?`, flags.yes)
+    return this.perform(removeFailedMessages, { ids: flags.all ? null : ids, transport: flags.transport as 'async' | undefined }, ({ removed }, output) => {
+      output.line(`[OK] ${plural(removed, 'message')} deleted.`)
+    })
+  }
+}

@@ -1,0 +1,33 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { plural } from '#src/lib/plural.ts'
+import { retryFailedMessages } from '#src/operations/messenger.ts'
+
+export default class MessengerFailedRetry extends BaseCommand {
+  static override summary = 'Put failed messages back on the transport that they came from.'
+  static override description = 'They are worked on by the running workers, with all their tries. Without an id it is every failed message, and it asks.'
+  static override exitCodes = [0, 1, 2, 3, 130]
+  static override examples = [
+    { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
+    { description: 'All of them', command: '<%= config.bin %> <%= command.id %> --yes' },
+  ]
+  static override strict = false
+  static override args = {
+    ids: Args.string({ description: 'Ids of failed messages.', multiple: true }),
+  }
+  static override flags = {
+    transport: Flags.string({ summary: 'Only messages that came from this transport.', helpValue: '<name>' }),
+    yes: yesFlag,
+  }
+
+  async run() {
+    const { argv, flags } = await this.parse(MessengerFailedRetry)
+    const ids = argv as string[]
+    if (ids.length === 0) await confirm('Retry every failed message?', flags.yes)
+    return this.perform(retryFailedMessages, { ids: ids.length === 0 ? null : ids, transport: flags.transport as 'async' | undefined }, ({ retried }, output) => {
+      output.line(retried === 0 ? '[OK] There is no failed message.' : `[OK] ${plural(retried, 'message')} put back.`)
+    })
+  }
+}

@@ -1,0 +1,214 @@
+import * as z from 'zod/mini'
+import { PagecacheError } from '../errors.ts'
+import { parseSize } from '../lib/quantity.ts'
+import { transports as transportNames, type FailedMessage, type QueueStatistics } from '../queue/queue.ts'
+import { count, described, limit, offset, succeeded, success, text } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { describeEvent, work } from './workers.ts'
+
+const receivers = transportNames.join(', ')
+const transport = z.enum(transportNames, { error: `expected one of ${receivers}` })
+const time = z.string().check(z.describe('ISO 8601, UTC'))
+
+const statistics = z.object({
+  success,
+  transports: z.array(
+    z.object({
+      name: z.enum([...transportNames, 'failed']),
+      count: described(count, 'messages on it, in whatever state'),
+      waiting: described(count, 'may be taken now'),
+      delayed: described(count, 'put off: retries and debounced ones'),
+      held: described(count, 'being worked on'),
+      oldestAge: z.nullable(z.number()).check(z.describe('how long the oldest that may be taken has waited, in seconds')),
+    }),
+  ),
+  workers: z.array(
+    z.object({
+      id: z.string(),
+      host: z.string(),
+      pid: z.int(),
+      kind: z.enum(['consumer', 'daemon']),
+      transports: z.array(z.string()),
+      types: z.array(z.string()),
+      startedAt: time,
+      seenAt: time,
+      stopping: z.boolean(),
+      current: z.array(z.object({ id: z.string(), type: z.string(), group: z.nullable(z.string()) })),
+    }),
+  ),
+  failed: count,
+})
+export type MessengerStatistics = z.output<typeof statistics>
+
+export const messengerStatistics = defineOperation({
+  name: 'messenger.stats',
+  summary: 'How many messages wait on each transport, and who works on them',
+  input: z.object({}),
+  output: statistics,
+  http: { method: 'GET', path: '/messenger/stats' },
+  async run({ app }) {
+    return toValue(await (await app.queue()).statistics())
+  },
+})
+
+function toValue({ transports, workers, failed }: QueueStatistics): MessengerStatistics {
+  return {
+    ...succeeded,
+    transports: transports.map((one) => ({ ...one, oldestAge: one.oldestAge === null ? null : one.oldestAge / 1000 })),
+    workers: workers.map((worker) => ({
+      ...worker,
+      transports: [...worker.transports],
+      types: [...worker.types],
+      current: [...worker.current],
+      startedAt: new Date(worker.startedAt).toISOString(),
+      seenAt: new Date(worker.seenAt).toISOString(),
+    })),
+    failed,
+  }
+}
+
+function positive(name: string) {
+  return z.optional(z.int({ error: `Option "${name}" must be a positive integer` }).check(z.minimum(1, { error: `Option "${name}" must be a positive integer` })))
+}
+
+export const consumeMessages = defineOperation({
+  name: 'messenger.consume',
+  summary: 'Takes messages and works on them until it is told to stop or a limit is reached',
+  input: z.object({
+    receivers: described(z._default(z.array(z.string()), []), 'in order of priority; none: all'),
+    limit: positive('limit'),
+    failureLimit: positive('failure-limit'),
+    timeLimit: described(positive('time-limit'), 'seconds'),
+    memoryLimit: described(z.optional(z.string()), 'such as 128M'),
+    sleep: described(z.optional(z.number({ error: 'expected a number of seconds' }).check(z.minimum(0))), 'seconds between two looks at an empty queue'),
+  }),
+  output: z.object({ success, receivers: z.array(transport), messages: count, failures: count, end: z.enum(['stopped', 'stop-workers', 'messages', 'failures', 'time', 'memory']) }),
+  async run({ app, signal, report }, input) {
+    const chosen = toReceivers(input.receivers)
+    const memory = input.memoryLimit === undefined ? undefined : toBytes(input.memoryLimit)
+    const { taken, failures, end } = await work(app, {
+      kind: 'consumer',
+      transports: chosen,
+      limits: {
+        ...(input.limit === undefined ? {} : { messages: input.limit }),
+        ...(input.failureLimit === undefined ? {} : { failures: input.failureLimit }),
+        ...(input.timeLimit === undefined ? {} : { time: input.timeLimit * 1000 }),
+        ...(memory === undefined ? {} : { memory }),
+      },
+      ...(input.sleep === undefined ? {} : { sleep: input.sleep * 1000 }),
+      stop: signal,
+      onEvent: (event) => {
+        const line = describeEvent(event)
+        report(event.kind === 'handled' ? { kind: 'progress', progress: { line } } : { kind: 'message', message: line })
+      },
+    })
+    return { ...succeeded, receivers: chosen, messages: taken, failures, end }
+  },
+})
+
+/** Transports by the names that were given; none: all. Throws INVALID_INPUT in Symfony's words. */
+export function toReceivers(given: readonly string[]) {
+  if (given.length === 0) return [...transportNames]
+  return [...new Set(given)].map((name) => {
+    const known = transportNames.find((one) => one === name)
+    if (known) return known
+    throw new PagecacheError('INVALID_INPUT', `The receiver "${name}" does not exist. Valid receivers are: ${receivers}.`, {
+      ...(name === 'failed' ? { hint: 'Failed messages are put back on their transport with messenger:failed:retry.' } : {}),
+    })
+  })
+}
+
+/** As Symfony reads it, `128M`, and as the configuration does, `128MB`. */
+function toBytes(given: string): number {
+  const bytes = /^\d+$/.test(given) ? Number(given) : parseSize(given.replace(/([KMGT])B?$/i, '$1B'))
+  if (bytes !== undefined && bytes > 0) return bytes
+  throw new PagecacheError('INVALID_INPUT', `Option "memory-limit" must be a size such as 128M, "${given}" passed.`)
+}
+
+export const stopWorkers = defineOperation({
+  name: 'messenger.stop-workers',
+  summary: 'Asks all consumers that run now to finish what is in hand and leave',
+  input: z.object({}),
+  output: z.object({ success, workers: described(count, 'consumers that were asked') }),
+  http: { method: 'POST', path: '/messenger/stop-workers' },
+  async run({ app }) {
+    return { ...succeeded, workers: await (await app.queue()).stopWorkers() }
+  },
+})
+
+const failedMessage = z.object({
+  id: z.string(),
+  type: z.string(),
+  transport,
+  group: z.nullable(z.string()),
+  attempts: count,
+  crashes: described(count, 'workers that died over it'),
+  error: z.string(),
+  createdAt: time,
+  failedAt: time,
+})
+
+export const listFailedMessages = defineOperation({
+  name: 'messenger.failed',
+  summary: 'The messages that could not be handled, newest first',
+  input: z.object({ type: z.optional(text()), transport: z.optional(transport), limit, offset }),
+  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(failedMessage) }),
+  http: { method: 'GET', path: '/messenger/failed' },
+  async run({ app }, input) {
+    const { type, transport: from, ...page } = input
+    const { total, items } = await (await app.queue()).listFailed({ ...page, ...(type === undefined ? {} : { type }), ...(from === undefined ? {} : { transport: from }) })
+    return { ...succeeded, total, ...page, items: items.map(toFailedValue) }
+  },
+})
+
+export const showFailedMessage = defineOperation({
+  name: 'messenger.failed.show',
+  summary: 'One message that could not be handled, with its payload',
+  input: z.object({ id: text() }),
+  output: z.object({ success, message: z.extend(failedMessage, { payload: z.unknown() }) }),
+  http: { method: 'GET', path: '/messenger/failed/show' },
+  async run({ app }, { id }) {
+    const message = await (await app.queue()).readFailed(id)
+    if (!message) throw notFound(id)
+    return { ...succeeded, message: { ...toFailedValue(message), payload: message.payload } }
+  },
+})
+
+const choice = z.object({
+  ids: described(z._default(z.nullable(z.array(text())), null), 'null: all of them'),
+  transport: z.optional(transport),
+})
+
+export const retryFailedMessages = defineOperation({
+  name: 'messenger.failed.retry',
+  summary: 'Puts failed messages back on the transport that they came from',
+  input: choice,
+  output: z.object({ success, retried: count }),
+  http: { method: 'POST', path: '/messenger/failed/retry' },
+  async run({ app }, { ids, transport: from }) {
+    const queue = await app.queue()
+    for (const id of ids ?? []) if (!(await queue.readFailed(id))) throw notFound(id)
+    return { ...succeeded, retried: await queue.retryFailed(ids, from === undefined ? {} : { transport: from }) }
+  },
+})
+
+export const removeFailedMessages = defineOperation({
+  name: 'messenger.failed.remove',
+  summary: 'Deletes failed messages',
+  input: choice,
+  output: z.object({ success, removed: count }),
+  http: { method: 'POST', path: '/messenger/failed/remove' },
+  async run({ app }, { ids, transport: from }) {
+    const queue = await app.queue()
+    for (const id of ids ?? []) if (!(await queue.readFailed(id))) throw notFound(id)
+    return { ...succeeded, removed: await queue.removeFailed(ids, from === undefined ? {} : { transport: from }) }
+  },
+})
+
+function toFailedValue({ createdAt, failedAt, id, type, transport: from, group, attempts, crashes, error }: FailedMessage) {
+  return { id, type, transport: from, group, attempts, crashes, error, createdAt: new Date(createdAt).toISOString(), failedAt: new Date(failedAt).toISOString() }
+}
+
+function notFound(id: string): PagecacheError {
+  return new PagecacheError('NOT_FOUND', `There is no failed message ${id}.`, { hint: 'pagecache messenger:failed:show lists them.' })
+}
