@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Entries beside the commands: what bin/, oclif or a worker thread loads by its path. */
-const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/demo/shop-main.ts']
+const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/demo/shop-main.ts', 'src/stages/tracker-main.ts']
 
 /** Native, or loading files of its own at run time: left in node_modules. */
 const external = ['better-sqlite3', 'undici']

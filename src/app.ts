@@ -3,6 +3,7 @@ import type { LoadedConfig } from './config/load.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { ProxySettings } from './proxy/build.ts'
+import type { SalesChannel } from './stages/sales-channels.ts'
 
 /** What an opened part is closed with. */
 type Closer = () => Promise<void> | void
@@ -94,6 +95,14 @@ export class App {
         timeouts: { connect: origin.connectTimeout, headers: origin.headersTimeout, idle: origin.idleTimeout, total: origin.totalTimeout },
         onFault: message => this.#onWarning(message),
       })
+    })
+  }
+
+  /** Takes up what visitors do with the popup stages of these channels, or of the configured ones. */
+  tracker(channels: readonly SalesChannel[] = this.config.salesChannels) {
+    return this.#part('tracker', async () => {
+      const { openTracker } = await import('./stages/tracker.ts')
+      return openTracker({ directory: this.loaded.places.dataDir, channels: channels.map(({ id, name, url }) => ({ id, name, url })) })
     })
   }
 

@@ -116,6 +116,12 @@ export const configSchema = z.strictObject({
   stages: section({
     customerHeader: withDefault(value.headerNameOrNull(), null),
     customerDeletion: withDefault(value.oneOf(['remove', 'anonymize']), 'anonymize'),
+    requireOrigin: withDefault(value.flag(), false),
+    rateLimit: section({
+      perAddress: withDefault(value.positiveNumberOrNull(), 50),
+      perStage: withDefault(value.positiveNumberOrNull(), 2000),
+      total: withDefault(value.positiveNumberOrNull(), 5000),
+    }),
   }),
 })
 

@@ -2,8 +2,10 @@ import { BlockList, createServer, isIPv6, type AddressInfo, type Server } from '
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
+import { createStageCounts } from '../stages/counts.ts'
 import { createFront } from './front.ts'
 import { ownEndpoints } from './own.ts'
+import { stageEndpoints } from './stages.ts'
 
 export interface DaemonOptions {
   host: string
@@ -39,12 +41,10 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   const channels = options.single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: options.single.url ?? own, origin: options.single.origin }]
   const { proxy } = await app.proxy({ channels, aliases: options.single === null ? new Map() : aliasesOf(options.host, port) })
   const trusted = networks(config.trustedProxies)
-  const front = createFront({
-    proxy,
-    own: ownEndpoints({ isReady: () => ready }),
-    isTrusted: address => address !== undefined && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
-    onError: options.onError,
-  })
+  const isTrusted = (address: string | undefined) => address !== undefined && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  const tracker = await app.tracker(channels)
+  const stages = stageEndpoints({ ...config.stages, channels: proxy.classifying.channels, tracker, counts: createStageCounts(), isTrusted, now: app.now, onError: options.onError })
+  const front = createFront({ proxy, own: ownEndpoints({ isReady: () => ready }), stages, isTrusted, onError: options.onError })
   await listen(front.server, options.host, port)
   ready = true
   return {

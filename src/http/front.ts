@@ -18,6 +18,8 @@ export interface FrontOptions {
   proxy: Proxy
   /** Answers what is the daemon's own; false where the request is a visitor's. */
   own(request: IncomingMessage, response: ServerResponse): boolean
+  /** Answers what belongs to the popup stages; false where the request is for the shop's pages. */
+  stages(request: IncomingMessage, response: ServerResponse, accepted: Accepted): boolean
   isTrusted(address: string | undefined): boolean
   onError(message: string, error: unknown): void
 }
@@ -101,7 +103,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     pipelines.refuse(request.socket)
     return refuseRequest(request, response, accepted)
   }
-  if (options.own(request, response)) return
+  if (options.own(request, response) || options.stages(request, response, accepted)) return
   if (request.method === 'GET' && answerHot(request, response, accepted, options.proxy, started)) return
   const gone = new AbortController()
   response.once('close', () => gone.abort())

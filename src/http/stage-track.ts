@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http'
+import { PagecacheError } from '../errors.ts'
+import { addressBlock } from '../lib/address-block.ts'
+import { automatedBy } from '../stages/automated.ts'
+import type { Outcome } from '../stages/batch.ts'
+import type { RefusedReason } from '../stages/counts.ts'
+import { createRateLimit } from '../stages/rate-limit.ts'
+import { largestTrackBody, readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
+import { readSmallBody } from './read-small-body.ts'
+import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './stage-cookies.ts'
+import { fail, refuse, reply, type Admit, type StagesOptions, type StageVisit } from './stage-visit.ts'
+
+/** `POST /vendor-stage/track`, and the rate limit that it shares with its neighbour. */
+export function createTrackEndpoint(options: StagesOptions): { track(visit: StageVisit): Promise<void>; admit: Admit } {
+  const { counts } = options
+  const addresses = createRateLimit(options.rateLimit.perAddress)
+  const stages = createRateLimit(options.rateLimit.perStage)
+  const all = createRateLimit(options.rateLimit.total)
+
+  function deny(visit: StageVisit, reason: RefusedReason, status: number, message: string, headers: Record<string, string> = {}): void {
+    counts.refused[reason] += 1
+    refuse(visit, status, message, headers)
+  }
+
+  function tooMany(visit: StageVisit, reason: RefusedReason): void {
+    deny(visit, reason, 429, 'Too many requests.', { 'Retry-After': '1' })
+  }
+
+  async function track(visit: StageVisit): Promise<void> {
+    const { request } = visit
+    const now = options.now()
+    if (!isOurOrigin(visit, options)) return deny(visit, 'origin', 403, 'Events are taken from pages of the shop alone.')
+    if (!addresses.take(visitorBlock(request, options), now)) return tooMany(visit, 'rate_address')
+    if (!all.take('', now)) return tooMany(visit, 'rate_total')
+    if (!isTextOrJson(request)) return deny(visit, 'malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
+    const body = await readSmallBody(request, largestTrackBody).catch(() => undefined)
+    // The visitor has gone in the midst of it.
+    if (body === undefined) return
+    if (body === null) return deny(visit, 'too_large', 413, 'The body is larger than 8 KiB.')
+    const asked = read(body)
+    if (asked instanceof PagecacheError) return deny(visit, 'malformed', 400, asked.message)
+    if (!stages.take(asked.popupId, now)) return tooMany(visit, 'rate_stage')
+    await record(visit, asked, now)
+  }
+
+  async function record(visit: StageVisit, asked: TrackRequest, now: number): Promise<void> {
+    const { request, channel } = visit
+    const automated = automatedBy((name) => request.headers[name] as string | undefined)
+    const known = asked.type === 'impression' ? readStageCookies(request.headers.cookie).session : null
+    const session = asked.type === 'impression' ? (known ?? newSession()) : null
+    try {
+      const outcome = await options.tracker.track({
+        ...asked,
+        salesChannelId: channel.id,
+        customerId: customerOf(request, options),
+        at: now,
+        session: session === null ? null : sessionDigest(session),
+        counted: automated === null,
+      })
+      if (outcome === 'unknown') return deny(visit, 'unknown_stage', 404, 'There is no such stage.')
+      if (outcome === 'recorded') counts.recorded += 1
+      else counts.ignored[automated ?? 'not_recording'] += 1
+      const cookies = cookiesFor(visit, asked, outcome, known === null ? session : null)
+      reply(visit, 200, { success: true }, cookies.length === 0 ? {} : { 'Set-Cookie': cookies })
+    } catch (error) {
+      counts.refused.unavailable += 1
+      fail(visit, options, error)
+    }
+  }
+
+  return { track, admit: (request) => addresses.take(visitorBlock(request, options), options.now()) }
+}
+
+function read(body: Buffer): TrackRequest | PagecacheError {
+  try {
+    return readTrackRequest(body)
+  } catch (error) {
+    if (error instanceof PagecacheError) return error
+    throw error
+  }
+}
+
+/** What the visitor's browser has to remember of a recorded event. */
+function cookiesFor({ accepted, path }: StageVisit, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): string[] {
+  if (outcome !== 'recorded') return []
+  const secure = accepted.scheme === 'https'
+  const lines = session === null ? [] : [sessionLine(session, path, secure)]
+  return type === 'permanent_dismiss' ? [...lines, hiddenLine(popupId, path, secure)] : lines
+}
+
+/** A page of a channel sent it, or of the very site that it was sent to, or nobody says. */
+function isOurOrigin({ request, accepted }: StageVisit, { channels, requireOrigin }: StagesOptions): boolean {
+  const { origin } = request.headers
+  if (origin === undefined) return !requireOrigin
+  return origin === `${accepted.scheme}://${accepted.host}` || channels.all.some((channel) => origin === `${channel.scheme}://${channel.host}`)
+}
+
+/** A beacon with a text is `text/plain`; whoever says nothing means JSON. */
+function isTextOrJson(request: IncomingMessage): boolean {
+  const type = (request.headers['content-type'] ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase()
+  return type === 'application/json' || type === 'text/plain'
+}
+
+/** Who is logged in, as a proxy of ours says; never as the visitor does. */
+function customerOf(request: IncomingMessage, { customerHeader, isTrusted }: StagesOptions): string | null {
+  if (customerHeader === null || !isTrusted(request.socket.remoteAddress)) return null
+  const value = request.headers[customerHeader]
+  return typeof value === 'string' && /^[\w.:@-]{1,64}$/.test(value) ? value : null
+}
+
+/** The network of the visitor: of the last address that no proxy of ours has. */
+function visitorBlock(request: IncomingMessage, { isTrusted }: StagesOptions): string {
+  let address = request.socket.remoteAddress ?? ''
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',')
+  while (isTrusted(address)) {
+    const before = forwarded.pop()?.trim() ?? ''
+    if (!/^[0-9a-f:.]+$/i.test(before)) break
+    address = before
+  }
+  return addressBlock(address)
+}

@@ -1,0 +1,46 @@
+import type { Stage } from './stage.ts'
+import type { EventType } from './stage.ts'
+
+/** One thing that a visitor did, as far as it may be known here: no address, no agent. */
+export interface TrackedEvent {
+  popupId: string
+  type: EventType
+  salesChannelId: string
+  customerId: string | null
+  pageType: string | null
+  requestUrl: string | null
+  /** Milliseconds since the epoch. */
+  at: number
+  /** Digest of the session whose shows are counted; impressions alone have one. It is never stored with the event. */
+  session: string | null
+  /** False for bots and prefetches: the stage is looked up, and that is all. */
+  counted: boolean
+}
+
+/** `ignored`: the stage does not record, or the event is not counted. */
+export type Outcome = 'recorded' | 'ignored' | 'unknown'
+
+/** Who asks which stages to show. */
+export interface ActiveQuestion {
+  salesChannelId: string
+  /** Null: on any. */
+  pageType: string | null
+  /** Digest; null for a visitor without a session. */
+  session: string | null
+  /** Ids of the stages that this visitor does not want, or may not, see again. */
+  hidden: string[]
+}
+
+/** What a visitor's browser is told of a stage. */
+export type ActiveStage = Pick<Stage, 'id' | 'statsEnabled' | 'frequency' | 'maxPerSession' | 'content'>
+
+/** What goes to the thread at once, and what comes back. */
+export interface Batch {
+  events: TrackedEvent[]
+  questions: ActiveQuestion[]
+}
+
+export interface BatchAnswer {
+  outcomes: Outcome[]
+  active: ActiveStage[][]
+}

@@ -1,0 +1,40 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Records } from '../records/open.ts'
+import { eventsAtOnce } from './prune.ts'
+import { removedColumns, removeEvents } from './remove-events.ts'
+
+export const erasureModes = ['remove', 'anonymize'] as const
+export type ErasureMode = (typeof erasureModes)[number]
+
+/**
+ * Erases a customer from the events, in slices: the events go, and the sums with them, or they stay and name nobody. An event
+ * that comes in meanwhile is erased too.
+ *
+ * @returns how many events named the customer
+ */
+export async function eraseCustomer(records: Records, customerId: string, mode: ErasureMode): Promise<number> {
+  let erased = 0
+  for (;;) {
+    const slice = await eraseSlice(records, customerId, mode)
+    erased += slice
+    if (slice < eventsAtOnce) return erased
+    await nextTurn()
+  }
+}
+
+async function eraseSlice({ db }: Records, customerId: string, mode: ErasureMode): Promise<number> {
+  return await db.transaction().execute(async (transaction) => {
+    const events = await transaction
+      .selectFrom('vendor_stage_event')
+      .select(removedColumns)
+      .where('customer_id', '=', customerId)
+      .limit(eventsAtOnce)
+      .execute()
+    if (mode === 'remove') await removeEvents(transaction, events)
+    else if (events.length > 0) {
+      const ids = events.map((event) => event.id)
+      await transaction.updateTable('vendor_stage_event').set({ customer_id: null }).where('id', 'in', ids).execute()
+    }
+    return events.length
+  })
+}

@@ -1,0 +1,84 @@
+import { PagecacheError } from '../errors.ts'
+import { uuidv7 } from '../lib/uuid.ts'
+import type { Records } from '../records/open.ts'
+import type { StageRow } from '../records/stage-rows.ts'
+import { loadSanitiser } from './content.ts'
+import { saveChannels, type SalesChannel } from './sales-channels.ts'
+import { toColumns, toStage, type Stage, type StageContent, type StageFields } from './stage.ts'
+
+/** What an operator changes of a stage; what is not named stays. */
+export type StageChange = Partial<Omit<StageFields, 'content'>> & { content?: Partial<StageContent> }
+
+/** Makes a stage. Throws INVALID_INPUT for a content or a sales channel that cannot be. */
+export async function createStage(records: Records, channels: readonly SalesChannel[], fields: StageFields): Promise<Stage> {
+  const sanitise = await loadSanitiser()
+  const now = records.now()
+  const sound = { ...fields, salesChannelId: knownChannel(channels, fields.salesChannelId), content: sanitise(fields.content) }
+  const row: StageRow = { id: uuidv7(now), ...toColumns(sound), created_at: now, updated_at: now, deleted: null }
+  await records.db.transaction().execute(async (transaction) => {
+    await saveChannels(transaction, channels)
+    await transaction.insertInto('vendor_stage').values(row).execute()
+  })
+  return toStage(row)
+}
+
+/** The stages, the oldest first. */
+export async function listStages(records: Records, { limit, offset }: { limit: number; offset: number }): Promise<{ total: number; items: Stage[] }> {
+  const living = records.db.selectFrom('vendor_stage').where('deleted', 'is', null)
+  const { total } = await living.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await living.selectAll().orderBy('id').limit(limit).offset(offset).execute()
+  return { total, items: rows.map(toStage) }
+}
+
+/** One stage. Throws NOT_FOUND. */
+export async function readStage(records: Records, id: string): Promise<Stage> {
+  const row = await records.db.selectFrom('vendor_stage').selectAll().where('id', '=', id.toLowerCase()).where('deleted', 'is', null).executeTakeFirst()
+  if (row === undefined) throw unknownStage(id)
+  return toStage(row)
+}
+
+/** Changes what is given, and leaves the rest. Throws NOT_FOUND, INVALID_INPUT. */
+export async function updateStage(records: Records, channels: readonly SalesChannel[], id: string, change: StageChange): Promise<Stage> {
+  const sanitise = await loadSanitiser()
+  return await records.db.transaction().execute(async (transaction) => {
+    await saveChannels(transaction, channels)
+    const within = { ...records, db: transaction }
+    const current = await readStage(within, id)
+    const { content, salesChannelId, ...others } = change
+    const fields = {
+      ...current,
+      ...others,
+      ...(salesChannelId === undefined ? {} : { salesChannelId: knownChannel(channels, salesChannelId) }),
+      ...(content === undefined ? {} : { content: sanitise(withContent(current.content, content)) }),
+    }
+    await transaction
+      .updateTable('vendor_stage')
+      .set({ ...toColumns(fields), updated_at: records.now() })
+      .where('id', '=', current.id)
+      .execute()
+    return await readStage(within, id)
+  })
+}
+
+/** A new text takes the place of an HTML, and the other way round. */
+function withContent(current: StageContent, change: Partial<StageContent>): StageContent {
+  const html = typeof change.text === 'string' && change.html === undefined ? { html: null } : {}
+  const text = typeof change.html === 'string' && change.text === undefined ? { text: null } : {}
+  return { ...current, ...html, ...text, ...change }
+}
+
+/** The id as the configuration spells it. */
+function knownChannel(channels: readonly SalesChannel[], id: string | null): string | null {
+  if (id === null) return null
+  const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
+  const channel = channels.find((each) => plain(each.id) === plain(id))
+  if (channel !== undefined) return channel.id
+  const known = channels.map((each) => `${each.id} (${each.name})`).join(', ')
+  throw new PagecacheError('INVALID_INPUT', `salesChannelId: no sales channel has the id ${id}`, {
+    hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
+  })
+}
+
+export function unknownStage(id: string): PagecacheError {
+  return new PagecacheError('NOT_FOUND', `No stage has the id ${id}`, { hint: 'stage:list shows those that there are.' })
+}

@@ -1,0 +1,84 @@
+import { isUtf8 } from 'node:buffer'
+import { PagecacheError } from '../errors.ts'
+import { eventTypes, type EventType } from './stage.ts'
+
+/** What a storefront script sends (spec 2, section 4). */
+export interface TrackRequest {
+  popupId: string
+  type: EventType
+  pageType: string | null
+  requestUrl: string | null
+}
+
+/** Bytes of a body. */
+export const largestTrackBody = 8 * 1024
+/** Characters that are kept; what is longer is cut. */
+const longestPageType = 64
+const longestUrl = 2048
+/** Deeper than anything that a storefront has to say. */
+const deepest = 8
+
+const uuid = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+
+/**
+ * Reads the body of a track request. Fields that are not asked for are ignored, whatever they claim: time, address, agent,
+ * customer.
+ *
+ * @throws INVALID_INPUT that names what is wrong
+ */
+export function readTrackRequest(body: Buffer): TrackRequest {
+  const fields = toFields(body)
+  const { popupId, eventType } = fields
+  if (popupId === undefined || popupId === null || popupId === '') throw invalid('popupId: is missing')
+  if (eventType === undefined || eventType === null || eventType === '') throw invalid('eventType: is missing')
+  if (typeof popupId !== 'string' || !uuid.test(popupId)) throw invalid('popupId: expected the id of a stage, a UUID')
+  const type = eventTypes.find((known) => known === eventType)
+  if (type === undefined) throw invalid(`eventType: expected one of ${eventTypes.join(', ')}`)
+  return {
+    popupId: withDashes(popupId.toLowerCase()),
+    type,
+    pageType: readText(fields, 'pageType', longestPageType),
+    requestUrl: readText(fields, 'requestUrl', longestUrl),
+  }
+}
+
+function toFields(body: Buffer): Record<string, unknown> {
+  if (!isUtf8(body)) throw invalid('the body is not UTF-8')
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    throw invalid('the body is not JSON')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('the body is not a JSON object')
+  assertHarmless(value, 1)
+  return value as Record<string, unknown>
+}
+
+/** `JSON.parse` makes `__proto__` a field like any other; nobody behind us may have to know that. */
+function assertHarmless(value: object, depth: number): void {
+  if (depth > deepest) throw invalid('the body is nested too deeply')
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') throw invalid('__proto__: is no field')
+    const inner = (value as Record<string, unknown>)[key]
+    if (typeof inner === 'object' && inner !== null) assertHarmless(inner, depth + 1)
+  }
+}
+
+function readText(fields: Record<string, unknown>, name: string, longest: number): string | null {
+  const value = fields[name]
+  if (value === undefined || value === null || value === '') return null
+  if (typeof value !== 'string') throw invalid(`${name}: expected a text`)
+  // Half a surrogate pair is no character, and NUL would end the text for other programs.
+  return value.slice(0, longest).toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+function withDashes(id: string): string {
+  if (id.length === 36) return id
+  const hex = id.replaceAll('-', '')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+function invalid(message: string): PagecacheError {
+  return new PagecacheError('INVALID_INPUT', message)
+}

@@ -1,0 +1,45 @@
+/**
+ * The program of the thread that writes events and looks up stages. It has a connection of its own: what it waits for, a disk that
+ * syncs or another process's lock, no visitor of a page feels.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { steadyClock } from '../lib/clock.ts'
+import { openRecords, type Records } from '../records/open.ts'
+import { findActive } from './active.ts'
+import type { Batch, BatchAnswer } from './batch.ts'
+import { saveChannels, type SalesChannel } from './sales-channels.ts'
+import { toMessage, type ErrorMessage } from './thread-error.ts'
+import { prepareWriter, type EventWriter } from './write-events.ts'
+
+const { directory, channels } = workerData as { directory: string; channels: SalesChannel[] }
+const port = parentPort!
+const now = steadyClock()
+let opened: { records: Records; write: EventWriter } | null = null
+
+port.on('message', (batch: Batch | null) => {
+  if (batch === null) void end()
+  else void answer(batch).then((message) => port.postMessage(message))
+})
+
+async function answer({ events, questions }: Batch): Promise<BatchAnswer | { error: ErrorMessage }> {
+  try {
+    const { records, write } = (opened ??= await open())
+    const outcomes = events.length === 0 ? [] : await write(events)
+    const active = []
+    for (const question of questions) active.push(await findActive(records.db, now(), question))
+    return { outcomes, active }
+  } catch (error) {
+    return { error: toMessage(error) }
+  }
+}
+
+async function open() {
+  const records = await openRecords({ directory, now })
+  await saveChannels(records.db, channels)
+  return { records, write: prepareWriter(records.db) }
+}
+
+async function end(): Promise<void> {
+  await opened?.records.close()
+  port.close()
+}
