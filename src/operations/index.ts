@@ -4,6 +4,7 @@ import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
 import * as messenger from './messenger.ts'
 import type { Operation } from './operation.ts'
+import * as stages from './stages.ts'
 import { startWarmup } from './warmup.ts'
 import { watchWarmup } from './warmup-watch.ts'
 
@@ -27,4 +28,11 @@ export const operations: readonly Operation[] = [
   messenger.showFailedMessage,
   messenger.retryFailedMessages,
   messenger.removeFailedMessages,
+  stages.createStage,
+  stages.listStages,
+  stages.showStage,
+  stages.updateStage,
+  stages.deleteStage,
+  stages.stageStatistics,
+  stages.deleteCustomer,
 ]

@@ -1,0 +1,125 @@
+import * as z from 'zod/mini'
+import { givenFields } from '../lib/given-fields.ts'
+import { count, described, limit, offset, succeeded, success, text } from './fields.ts'
+import { defineOperation, type OperationContext } from './operation.ts'
+import { stageChange, stageSettings, stageValue } from './stage-fields.ts'
+
+const stageId = text('expected the id of a stage')
+const eventCounts = { impression: count, cta_click: count, close: count, permanent_dismiss: count }
+const aStage = z.object({ success, stage: stageValue })
+
+/** The configured sales channels, for the foreign keys and the check of `salesChannelId`. */
+function channelsOf({ app }: OperationContext) {
+  return app.config.salesChannels.map(({ id, name, url }) => ({ id, name, url }))
+}
+
+export const createStage = defineOperation({
+  name: 'stage.create',
+  summary: 'Makes a popup stage',
+  input: stageSettings,
+  output: aStage,
+  http: { prefix: 'vendor-stage', method: 'POST', path: '/stages' },
+  async run(context, input) {
+    const stages = await import('../stages/stages.ts')
+    return { ...succeeded, stage: await stages.createStage(await context.app.records(), channelsOf(context), input) }
+  },
+})
+
+export const listStages = defineOperation({
+  name: 'stage.list',
+  summary: 'Lists the popup stages, the oldest first',
+  input: z.object({ limit, offset }),
+  output: z.object({ success, total: count, items: z.array(stageValue) }),
+  http: { prefix: 'vendor-stage', method: 'GET', path: '/stages' },
+  async run({ app }, input) {
+    const stages = await import('../stages/stages.ts')
+    return { ...succeeded, ...(await stages.listStages(await app.records(), input)) }
+  },
+})
+
+export const showStage = defineOperation({
+  name: 'stage.show',
+  summary: 'Shows a popup stage',
+  input: z.object({ id: stageId }),
+  output: aStage,
+  http: { prefix: 'vendor-stage', method: 'GET', path: '/stages/{id}' },
+  async run({ app }, { id }) {
+    const stages = await import('../stages/stages.ts')
+    return { ...succeeded, stage: await stages.readStage(await app.records(), id) }
+  },
+})
+
+export const updateStage = defineOperation({
+  name: 'stage.update',
+  summary: 'Changes what is given of a popup stage, and leaves the rest',
+  input: z.extend(stageChange, { id: stageId }),
+  output: aStage,
+  http: { prefix: 'vendor-stage', method: 'PATCH', path: '/stages/{id}' },
+  async run(context, { id, content, ...settings }) {
+    const stages = await import('../stages/stages.ts')
+    const change = { ...givenFields(settings), ...(content === undefined ? {} : { content: givenFields(content) }) }
+    return { ...succeeded, stage: await stages.updateStage(await context.app.records(), channelsOf(context), id, change) }
+  },
+})
+
+export const deleteStage = defineOperation({
+  name: 'stage.delete',
+  summary: 'Deletes a popup stage; its events stay for their retention, or go with it',
+  input: z.object({ id: stageId, events: z._default(z.enum(['keep', 'remove'], { error: 'expected keep or remove' }), 'keep') }),
+  output: z.object({
+    success,
+    stage: stageValue,
+    mode: z.enum(['keep', 'remove']),
+    events: described(count, 'how many events are kept, or were removed'),
+  }),
+  http: { prefix: 'vendor-stage', method: 'DELETE', path: '/stages/{id}' },
+  async run({ app }, { id, events: mode }) {
+    const stages = await import('../stages/delete-stage.ts')
+    return { ...succeeded, mode, ...(await stages.deleteStage(await app.records(), id, mode)) }
+  },
+})
+
+export const stageStatistics = defineOperation({
+  name: 'stage.stats',
+  summary: 'Counts what visitors did with a popup stage, in all and over time',
+  input: z.object({
+    popupId: stageId,
+    dateFrom: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
+    dateTo: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
+  }),
+  output: z.object({
+    success,
+    popupId: z.string(),
+    dateFrom: z.string(),
+    dateTo: described(z.string(), 'UTC, included'),
+    totals: z.object(eventCounts),
+    rates: described(z.object({ ctr: z.number(), closeRate: z.number(), dismissRate: z.number() }), 'fractions of the impressions'),
+    bucket: z.enum(['hour', 'day', 'week', 'month']),
+    series: z.array(z.object({ date: z.string(), ...eventCounts })),
+  }),
+  http: { prefix: 'vendor-stage', method: 'POST', path: '/stats' },
+  access: 'read',
+  async run({ app }, input) {
+    const { readStatistics } = await import('../stages/statistics.ts')
+    return { ...succeeded, ...(await readStatistics(await app.records(), input)) }
+  },
+})
+
+export type StageStatisticsValue = z.output<typeof stageStatistics.output>
+
+export const deleteCustomer = defineOperation({
+  name: 'customer.delete',
+  summary: 'Erases a customer from the events of all popup stages, as the configuration says',
+  input: z.object({ customerId: text('expected the id of a customer').check(z.maxLength(64, { error: 'expected at most 64 characters' })) }),
+  output: z.object({
+    success,
+    events: described(count, 'how many events named the customer'),
+    mode: described(z.enum(['remove', 'anonymize']), 'what was done to them'),
+  }),
+  http: { prefix: 'vendor-stage', method: 'POST', path: '/customer/delete' },
+  async run({ app }, { customerId }) {
+    const { eraseCustomer } = await import('../stages/erase-customer.ts')
+    const mode = app.config.stages.customerDeletion
+    return { ...succeeded, events: await eraseCustomer(await app.records(), customerId, mode), mode }
+  },
+})
