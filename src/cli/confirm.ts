@@ -12,12 +12,30 @@ export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: '
  */
 export async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return
+  const answer = await ask(question, '[y/N]')
+  if (!/^y(es)?$/i.test(answer)) throw new PagecacheError('INTERRUPTED', 'Nothing was changed.')
+}
+
+/**
+ * Asks which of several on a terminal; elsewhere, or with `--yes`, the first is taken: the careful one.
+ *
+ * @throws USAGE off a terminal without `--yes`, INTERRUPTED where the answer is none of them
+ */
+export async function choose<const Choice extends string>(question: string, choices: readonly [Choice, ...Choice[]], yes: boolean): Promise<Choice> {
+  if (yes) return choices[0]
+  const answer = await ask(question, `(${choices.join('/')})`)
+  const chosen = choices.find((choice) => choice === answer.toLowerCase())
+  if (chosen === undefined) throw new PagecacheError('INTERRUPTED', 'Nothing was changed.')
+  return chosen
+}
+
+async function ask(question: string, answers: string): Promise<string> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new PagecacheError('USAGE', `${question} This has to be confirmed, and there is no terminal to ask on.`, { hint: 'Add --yes.' })
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('')))
-  const answer = await Promise.race([prompt.question(`${question} [y/N] `), closed])
+  const answer = await Promise.race([prompt.question(`${question} ${answers} `), closed])
   prompt.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new PagecacheError('INTERRUPTED', 'Nothing was changed.')
+  return answer.trim()
 }

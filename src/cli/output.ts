@@ -6,13 +6,14 @@ export type Cell = string | number | boolean | null
 export class Output {
   readonly terminal: boolean
   readonly #write: (text: string) => void
-  readonly #columns: number
+  /** The terminal's width; Infinity where nobody knows it. */
+  readonly columns: number
 
   constructor(stream: { isTTY?: boolean; columns?: number; write(text: string): unknown } = process.stdout) {
     this.terminal = stream.isTTY === true
     this.#write = (text) => stream.write(text)
     // Some pseudo-terminals say 0: they do not know.
-    this.#columns = stream.columns || Infinity
+    this.columns = stream.columns || Infinity
   }
 
   line(text = ''): void {
@@ -34,7 +35,7 @@ export class Output {
       for (const row of [head, ...rows]) this.#write(`${row.map((cell) => printable(toText(cell))).join('\t')}\n`)
       return
     }
-    if (widthOf([head, ...rows]) > this.#columns) return this.#records(head, rows)
+    if (widthOf([head, ...rows]) > this.columns) return this.#records(head, rows)
     const { default: Table } = await import('cli-table3')
     const table = new Table({
       head: [...head],

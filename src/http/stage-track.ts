@@ -4,71 +4,81 @@ import { addressBlock } from '../lib/address-block.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
-import { createRateLimit } from '../stages/rate-limit.ts'
+import { createRateLimit, type RateLimit } from '../stages/rate-limit.ts'
 import { largestTrackBody, readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
 import { readSmallBody } from './read-small-body.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './stage-cookies.ts'
-import { fail, refuse, reply, type Admit, type StagesOptions, type StageVisit } from './stage-visit.ts'
+import { fail, refuse, reply, type StagesOptions, type StageVisit } from './stage-visit.ts'
 
 /** `POST /vendor-stage/track`, and the rate limit that it shares with its neighbour. */
-export function createTrackEndpoint(options: StagesOptions): { track(visit: StageVisit): Promise<void>; admit: Admit } {
-  const { counts } = options
-  const addresses = createRateLimit(options.rateLimit.perAddress)
-  const stages = createRateLimit(options.rateLimit.perStage)
-  const all = createRateLimit(options.rateLimit.total)
+export class TrackEndpoint {
+  readonly #options: StagesOptions
+  readonly #addresses: RateLimit
+  readonly #stages: RateLimit
+  readonly #all: RateLimit
 
-  function deny(visit: StageVisit, reason: RefusedReason, status: number, message: string, headers: Record<string, string> = {}): void {
-    counts.refused[reason] += 1
-    refuse(visit, status, message, headers)
+  constructor(options: StagesOptions) {
+    this.#options = options
+    this.#addresses = createRateLimit(options.rateLimit.perAddress)
+    this.#stages = createRateLimit(options.rateLimit.perStage)
+    this.#all = createRateLimit(options.rateLimit.total)
   }
 
-  function tooMany(visit: StageVisit, reason: RefusedReason): void {
-    deny(visit, reason, 429, 'Too many requests.', { 'Retry-After': '1' })
+  /** Whether this visitor may ask once more. */
+  admit(request: IncomingMessage): boolean {
+    return this.#addresses.take(visitorBlock(request, this.#options), this.#options.now())
   }
 
-  async function track(visit: StageVisit): Promise<void> {
+  async track(visit: StageVisit): Promise<void> {
     const { request } = visit
-    const now = options.now()
-    if (!isOurOrigin(visit, options)) return deny(visit, 'origin', 403, 'Events are taken from pages of the shop alone.')
-    if (!addresses.take(visitorBlock(request, options), now)) return tooMany(visit, 'rate_address')
-    if (!all.take('', now)) return tooMany(visit, 'rate_total')
-    if (!isTextOrJson(request)) return deny(visit, 'malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
+    if (!isOurOrigin(visit, this.#options)) return this.#deny(visit, 'origin', 403, 'Events are taken from pages of the shop alone.')
+    if (!this.admit(request)) return this.#tooMany(visit, 'rate_address')
+    if (!this.#all.take('', this.#options.now())) return this.#tooMany(visit, 'rate_total')
+    if (!isTextOrJson(request)) return this.#deny(visit, 'malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
     const body = await readSmallBody(request, largestTrackBody).catch(() => undefined)
     // The visitor has gone in the midst of it.
     if (body === undefined) return
-    if (body === null) return deny(visit, 'too_large', 413, 'The body is larger than 8 KiB.')
+    if (body === null) return this.#deny(visit, 'too_large', 413, 'The body is larger than 8 KiB.')
     const asked = read(body)
-    if (asked instanceof PagecacheError) return deny(visit, 'malformed', 400, asked.message)
-    if (!stages.take(asked.popupId, now)) return tooMany(visit, 'rate_stage')
-    await record(visit, asked, now)
+    if (asked instanceof PagecacheError) return this.#deny(visit, 'malformed', 400, asked.message)
+    if (!this.#stages.take(asked.popupId, this.#options.now())) return this.#tooMany(visit, 'rate_stage')
+    await this.#record(visit, asked)
   }
 
-  async function record(visit: StageVisit, asked: TrackRequest, now: number): Promise<void> {
+  async #record(visit: StageVisit, asked: TrackRequest): Promise<void> {
     const { request, channel } = visit
+    const { counts, tracker, now } = this.#options
     const automated = automatedBy((name) => request.headers[name] as string | undefined)
     const known = asked.type === 'impression' ? readStageCookies(request.headers.cookie).session : null
     const session = asked.type === 'impression' ? (known ?? newSession()) : null
     try {
-      const outcome = await options.tracker.track({
+      const outcome = await tracker.track({
         ...asked,
         salesChannelId: channel.id,
-        customerId: customerOf(request, options),
-        at: now,
+        customerId: customerOf(request, this.#options),
+        at: now(),
         session: session === null ? null : sessionDigest(session),
         counted: automated === null,
       })
-      if (outcome === 'unknown') return deny(visit, 'unknown_stage', 404, 'There is no such stage.')
+      if (outcome === 'unknown') return this.#deny(visit, 'unknown_stage', 404, 'There is no such stage.')
       if (outcome === 'recorded') counts.recorded += 1
       else counts.ignored[automated ?? 'not_recording'] += 1
       const cookies = cookiesFor(visit, asked, outcome, known === null ? session : null)
       reply(visit, 200, { success: true }, cookies.length === 0 ? {} : { 'Set-Cookie': cookies })
     } catch (error) {
       counts.refused.unavailable += 1
-      fail(visit, options, error)
+      fail(visit, this.#options, error)
     }
   }
 
-  return { track, admit: (request) => addresses.take(visitorBlock(request, options), options.now()) }
+  #deny(visit: StageVisit, reason: RefusedReason, status: number, message: string, headers: Record<string, string> = {}): void {
+    this.#options.counts.refused[reason] += 1
+    refuse(visit, status, message, headers)
+  }
+
+  #tooMany(visit: StageVisit, reason: RefusedReason): void {
+    this.#deny(visit, reason, 429, 'Too many requests.', { 'Retry-After': '1' })
+  }
 }
 
 function read(body: Buffer): TrackRequest | PagecacheError {

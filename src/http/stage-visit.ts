@@ -32,9 +32,6 @@ export interface StageVisit {
   path: string
 }
 
-/** A visitor who asks for too much, by address and in all; true where the request may pass. */
-export type Admit = (request: IncomingMessage) => boolean
-
 /** An answer of ours: JSON that nobody keeps. */
 export function reply({ request, response }: StageVisit, status: number, value: object, headers: Record<string, string | string[]> = {}): void {
   if (response.headersSent || response.destroyed) return

@@ -4,14 +4,14 @@ import { awaitsContinue } from './respond.ts'
 import { watchBody } from './slow-body.ts'
 import { readStageCookies, sessionDigest } from './stage-cookies.ts'
 import { serveStageScript } from './stage-script.ts'
-import { createTrackEndpoint } from './stage-track.ts'
-import { fail, refuse, reply, type Admit, type StagesOptions, type StageVisit } from './stage-visit.ts'
+import { TrackEndpoint } from './stage-track.ts'
+import { fail, refuse, reply, type StagesOptions, type StageVisit } from './stage-visit.ts'
 
 const prefix = '/vendor-stage/'
 
 /** The stage endpoints of every channel: `track`, `active`, `client.js`. False for what is not theirs. */
 export function stageEndpoints(options: StagesOptions): (request: IncomingMessage, response: ServerResponse, accepted: Accepted) => boolean {
-  const { track, admit } = createTrackEndpoint(options)
+  const endpoint = new TrackEndpoint(options)
   return (request, response, accepted) => {
     if (!accepted.target.includes(prefix)) return false
     const path = accepted.target.split('?', 1)[0]!
@@ -24,11 +24,11 @@ export function stageEndpoints(options: StagesOptions): (request: IncomingMessag
     const { method } = request
     const reading = method === 'GET' || method === 'HEAD'
     if (name === 'track') {
-      if (method === 'POST') void track(visit)
+      if (method === 'POST') void endpoint.track(visit)
       else refuse(visit, 405, 'Events are sent with POST.', { Allow: 'POST' })
     } else if (name === 'active' || name === 'client.js') {
       if (!reading) refuse(visit, 405, 'This is read with GET.', { Allow: 'GET, HEAD' })
-      else if (name === 'active') void active(visit, options, admit)
+      else if (name === 'active') void active(visit, options, endpoint)
       else void serveStageScript(visit)
     } else refuse(visit, 404, 'There is no such endpoint.')
     return true
@@ -36,9 +36,9 @@ export function stageEndpoints(options: StagesOptions): (request: IncomingMessag
 }
 
 /** The stages that this visitor may be shown now (contract section 7). */
-async function active(visit: StageVisit, options: StagesOptions, admit: Admit): Promise<void> {
+async function active(visit: StageVisit, options: StagesOptions, endpoint: TrackEndpoint): Promise<void> {
   const { request, accepted, channel } = visit
-  if (!admit(request)) return refuse(visit, 429, 'Too many requests.', { 'Retry-After': '1' })
+  if (!endpoint.admit(request)) return refuse(visit, 429, 'Too many requests.', { 'Retry-After': '1' })
   const query = new URLSearchParams(accepted.target.split('?').slice(1).join('?'))
   const { session, hidden } = readStageCookies(request.headers.cookie)
   try {

@@ -2,6 +2,8 @@ import * as z from 'zod/mini'
 import { ctaActions, frequencies } from '../stages/stage.ts'
 import { described, integer } from './fields.ts'
 
+export { ctaActions, frequencies }
+
 /** A text of one line up to a length. */
 function line(most: number, expected = `expected a text of at most ${most} characters`) {
   return z.string({ error: expected }).check(z.maxLength(most, { error: expected }), z.regex(/^[^\u0000-\u001f\u007f]*$/, { error: expected }))

@@ -105,6 +105,7 @@ export const stageStatistics = defineOperation({
   },
 })
 
+export type StageValue = z.output<typeof stageValue>
 export type StageStatisticsValue = z.output<typeof stageStatistics.output>
 
 export const deleteCustomer = defineOperation({

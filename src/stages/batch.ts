@@ -1,5 +1,4 @@
-import type { Stage } from './stage.ts'
-import type { EventType } from './stage.ts'
+import type { EventType, Stage } from './stage.ts'
 
 /** One thing that a visitor did, as far as it may be known here: no address, no agent. */
 export interface TrackedEvent {

@@ -1,0 +1,23 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { presentStage } from '#src/cli/present-stage.ts'
+import { stageFlags, stageInput } from '#src/cli/stage-flags.ts'
+import { createStage } from '#src/operations/stages.ts'
+
+export default class StageCreate extends BaseCommand {
+  static override summary = 'Make a popup stage.'
+  static override examples = [
+    {
+      description: 'A stage with a button, shown once in a session',
+      command: '<%= config.bin %> <%= command.id %> Sale --headline "Summer sale" --text "Everything must go." --cta-label "To the sale" --cta-url /sale --frequency once_per_session',
+    },
+    { description: 'Its id, for a script', command: '<%= config.bin %> <%= command.id %> Newsletter --html-file newsletter.html --no-active --json | jq -r .stage.id' },
+  ]
+  static override args = { name: Args.string({ description: 'What operators call it.', required: true }) }
+  static override flags = stageFlags
+
+  async run() {
+    const { args, flags } = await this.parse(StageCreate)
+    return this.perform(createStage, { name: args.name, ...(await stageInput(flags)) }, ({ stage }, output) => presentStage(stage, output))
+  }
+}

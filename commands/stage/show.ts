@@ -1,0 +1,19 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { presentStage } from '#src/cli/present-stage.ts'
+import { showStage } from '#src/operations/stages.ts'
+
+export default class StageShow extends BaseCommand {
+  static override summary = 'Show a popup stage.'
+  static override examples = [
+    { description: 'All of it', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
+    { description: 'What its visitors read', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --json | jq .stage.content' },
+  ]
+  static override exitCodes = [0, 1, 2, 3, 130]
+  static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
+
+  async run() {
+    const { args } = await this.parse(StageShow)
+    return this.perform(showStage, { id: args.id }, ({ stage }, output) => presentStage(stage, output))
+  }
+}
