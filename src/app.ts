@@ -4,6 +4,7 @@ import { steadyClock, type Clock } from './lib/clock.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { ProxySettings } from './proxy/build.ts'
 import type { SalesChannel } from './stages/sales-channels.ts'
+import type { Channels } from './proxy/channel.ts'
 
 /** What an opened part is closed with. */
 type Closer = () => Promise<void> | void
@@ -106,6 +107,39 @@ export class App {
     })
   }
 
+  /** The keys that sign tokens; the first one is made where there is none. */
+  keys() {
+    return this.#part('keys', async () => {
+      const { KeyRing } = await import('./auth/key-ring.ts')
+      // The directory of the state is made by the records, with its mode.
+      await this.records()
+      return new KeyRing({ dataDir: this.loaded.places.dataDir, now: this.now, lifetime: this.config.auth.tokenLifetime })
+    })
+  }
+
+  /** Who may use the API, where this daemon issues the tokens (`auth.mode: builtin`). */
+  authority() {
+    return this.#part('authority', async () => {
+      const [{ Authority }, records, keys] = await Promise.all([import('./auth/authority.ts'), this.records(), this.keys()])
+      return new Authority(records, keys, this.config.auth.tokenLifetime)
+    })
+  }
+
+  /** Who may use the API, where the shop issues the tokens (`auth.mode: shop`): it is asked under the name of one of these channels. */
+  shopAuthority(channels: Channels) {
+    return this.#part('shopAuthority', async () => {
+      const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([import('./auth/shop-authority.ts'), import('./proxy/admin-api.ts'), import('./proxy/origin.ts')])
+      const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
+      const patience = Math.min(headersTimeout, 10_000)
+      const origin = await OriginClient.open({ connect: connectTimeout, headers: patience, idle: idleTimeout, total: patience })
+      this.onClose(() => origin.close())
+      return new ShopAuthority((token, host) => {
+        const channel = channels.all.find((candidate) => candidate.host === host.toLowerCase()) ?? channels.all[0]
+        return channel === undefined ? Promise.resolve(false) : acceptsToken(origin, channel, token, AbortSignal.timeout(patience))
+      }, this.now)
+    })
+  }
+
   /** Registers what has to be closed with the app; the last one registered is closed first. */
   onClose(closer: Closer): void {
     this.#closers.push(closer)
@@ -144,11 +178,11 @@ export class App {
     })
   }
 
-  #part<T extends { close(): Promise<void> | void }>(name: string, open: () => Promise<T>): Promise<T> {
+  #part<T extends object>(name: string, open: () => Promise<T>): Promise<T> {
     const opened = this.#parts.get(name)
     if (opened) return opened as Promise<T>
     const opening = open().then((part) => {
-      this.onClose(() => part.close())
+      this.onClose(() => (part as { close?(): Promise<void> | void }).close?.())
       return part
     })
     this.#parts.set(name, opening)

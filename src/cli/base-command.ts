@@ -5,6 +5,7 @@ import { loadConfig, type ConfigFlags } from '../config/load.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import { performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
+import { confirm } from './confirm.ts'
 import { sharedFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
@@ -85,6 +86,13 @@ export abstract class BaseCommand extends Command {
   /** The daemon that the command runs on, to be named in questions; null where it runs here. */
   protected remote(): Promise<RemoteTarget | null> {
     return findRemote(this.#remote, this.#given)
+  }
+
+  /** Asks before what cannot be undone, and names the daemon that it would be done on. @throws USAGE, INTERRUPTED */
+  protected async confirm(question: string, yes: boolean): Promise<void> {
+    const target = await this.remote()
+    const where = target === null ? '' : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
+    await confirm(where + question, yes)
   }
 
   /** What operations of the command line work with. */

@@ -37,18 +37,22 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   const { config } = app
   // The public URL of a single channel names the port, so that it has to be known before anything listens.
   const port = options.port === 0 ? await freePort(options.host) : options.port
-  const own = `http://${bracketed(options.host)}:${port}`
-  const channels = options.single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: options.single.url ?? own, origin: options.single.origin }]
+  const ownUrl = `http://${bracketed(options.host)}:${port}`
+  const channels = options.single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: options.single.url ?? ownUrl, origin: options.single.origin }]
   const { proxy } = await app.proxy({ channels, aliases: options.single === null ? new Map() : aliasesOf(options.host, port) })
   const trusted = networks(config.trustedProxies)
   const isTrusted = (address: string | undefined) => address !== undefined && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   const tracker = await app.tracker(channels)
   const stages = stageEndpoints({ ...config.stages, channels: proxy.classifying.channels, tracker, counts: createStageCounts(), isTrusted, now: app.now, onError: options.onError })
-  const front = createFront({ proxy, own: ownEndpoints({ isReady: () => ready }), stages, isTrusted, onError: options.onError })
+  const { channels: known } = proxy.classifying
+  const own = ownEndpoints({ app, isReady: () => ready, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null, onError: options.onError })
+  // The signing key is made now; where that is not possible, the pages are served all the same.
+  if (config.auth.mode === 'builtin') await app.authority().catch((error: unknown) => options.onError('no API client can log in', error))
+  const front = createFront({ proxy, own, stages, isTrusted, onError: options.onError })
   await listen(front.server, options.host, port)
   ready = true
   return {
-    url: own,
+    url: ownUrl,
     channels,
     stop: async grace => {
       ready = false

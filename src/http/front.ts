@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { connectionFields, toPairs, withoutFields } from '../proxy/fields.ts'
 import type { HotRequest } from '../proxy/hot.ts'
 import type { Proxy } from '../proxy/proxy.ts'
@@ -16,13 +17,16 @@ import { mayTunnel, tunnel } from './tunnel.ts'
 
 export interface FrontOptions {
   proxy: Proxy
-  /** Answers what is the daemon's own; false where the request is a visitor's. */
-  own(request: IncomingMessage, response: ServerResponse): boolean
+  /** Answers what is the daemon's own; false where the request is a visitor's. `pass` hands it on to the shop after all, its body read. */
+  own(request: IncomingMessage, response: ServerResponse, pass: PassOn): boolean
   /** Answers what belongs to the popup stages; false where the request is for the shop's pages. */
   stages(request: IncomingMessage, response: ServerResponse, accepted: Accepted): boolean
   isTrusted(address: string | undefined): boolean
   onError(message: string, error: unknown): void
 }
+
+/** `standIn`: the site that is meant where the Host names none. False where there is no such site: nothing was answered. */
+export type PassOn = (body: Buffer, standIn: Pick<Accepted, 'scheme' | 'host'> | null) => Promise<boolean>
 
 export interface Front {
   server: Server
@@ -103,10 +107,14 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     pipelines.refuse(request.socket)
     return refuseRequest(request, response, accepted)
   }
-  if (options.own(request, response) || options.stages(request, response, accepted)) return
+  const pass: PassOn = async (body, standIn) => {
+    const known = options.proxy.classifying.channels.find(accepted.scheme, accepted.host, accepted.target) !== null
+    if (!known && standIn === null) return false
+    await passOn(request, response, known ? accepted : { ...accepted, ...standIn }, Readable.from([body]), options)
+    return true
+  }
+  if (options.own(request, response, pass) || options.stages(request, response, accepted)) return
   if (request.method === 'GET' && answerHot(request, response, accepted, options.proxy, started)) return
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
@@ -116,12 +124,20 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
       refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' })
     })
   }
-  const answer = await options.proxy.answer(
-    visitOf(request, accepted, options, gone.signal, (status, headers) => {
+  await passOn(request, response, accepted, hasBody(request) ? request : null, options)
+}
+
+/** Through the cache or to the shop. */
+async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const answer = await options.proxy.answer({
+    ...visitOf(request, accepted, options, gone.signal, (status, headers) => {
       // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
       if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
     }),
-  )
+    body,
+  })
   // A body that nobody reads must not be taken for the next request.
   if (hasBody(request) && !request.complete) answer.headers.push(['Connection', 'close'])
   respond(response, answer)

@@ -1,76 +1,105 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { App } from '../app.ts'
 import { H3 } from 'h3'
-import { toNodeHandler } from 'h3/node'
-import type { HeaderPair } from '../pages/page.ts'
-import { refuseWith } from './refuse.ts'
+import { fromNodeHandler, toNodeHandler } from 'h3/node'
+import type { Judge } from '../auth/judgement.ts'
+import type { Channel } from '../proxy/channel.ts'
+import type { PassOn } from './front.ts'
+import { operations } from '../operations/index.ts'
+import { answerApi, type ApiOptions } from './api.ts'
+import { endpointsOf, type Endpoint } from './api-endpoints.ts'
+import { announcesTooMuch, tooLarge } from './api-body.ts'
+import { refusal, toErrorAnswer } from './api-answer.ts'
+import { openapiPage, openapiText } from './openapi-page.ts'
+import { answerToken } from './oauth.ts'
 import { awaitsContinue } from './respond.ts'
+import { sendAnswer } from './send-answer.ts'
 
 /** Paths of the daemon itself; all others are the shops'. */
-const ownPaths = ['/healthz', '/readyz', '/api/_info/health-check']
-const apiPrefix = '/api/_action/vendor-cache'
-
-/** The largest body that the API takes (contract section 4). */
-const largestBody = 1024 * 1024
+const tokenPath = '/api/oauth/token'
+const ownPaths = new Set(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs', tokenPath])
+const apiPrefixes = ['/api/_action/vendor-cache', '/api/_action/vendor-stage']
 
 export interface OwnOptions {
+  app: App
   /** Whether requests are still taken; false once the daemon is stopping. */
   isReady(): boolean
+  isTrusted(address: string | undefined): boolean
+  /** Judges tokens where the shop issues them (`auth.mode: shop`). */
+  shopJudge(): Promise<Judge>
+  /** The site whose shop issues the tokens where a Host names none; null without one. */
+  shop: Pick<Channel, 'scheme' | 'host'> | null
+  onError(message: string, error: unknown): void
 }
 
 /** The daemon's own endpoints, served by h3; returns false for what is a visitor's. */
-export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, response: ServerResponse) => boolean {
+export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, response: ServerResponse, pass: PassOn) => boolean {
   const handle = toNodeHandler(ownApp(options))
-  return (request, response) => {
+  return (request, response, pass) => {
     const path = request.url!.split('?', 1)[0]!
-    if (!ownPaths.includes(path) && path !== apiPrefix && !path.startsWith(`${apiPrefix}/`)) return false
-    if (isTooLarge(request) && response.socket !== null) {
-      request.resume()
-      refuseTooLarge(response.socket)
+    if (!ownPaths.has(path) && !apiPrefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))) return false
+    // Before anything of it is read.
+    if (announcesTooMuch(request)) {
+      sendAnswer(request, response, tooLarge)
       return true
     }
     if (awaitsContinue(request)) response.writeContinue()
-    void handle(request, response)
+    if (path === tokenPath) void handToken(request, response, pass, options)
+    else void handle(request, response)
     return true
   }
 }
 
-function isTooLarge(request: IncomingMessage): boolean {
-  return Number(request.headers['content-length'] ?? 0) > largestBody
-}
-
-/** Before anything of it is read. */
-function refuseTooLarge(socket: Socket): void {
-  const body = Buffer.from(JSON.stringify({ success: false, message: 'The body is larger than 1 MiB.' }))
-  const headers: HeaderPair[] = [
-    ['Content-Type', 'application/json'],
-    ['Cache-Control', 'no-store'],
-    ['Content-Length', String(body.length)],
-  ]
-  refuseWith(socket, 413, headers, body)
-}
-
 function ownApp(options: OwnOptions): H3 {
   const app = new H3()
+  const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : () => options.app.authority()
   app.get('/healthz', () => json(200, { status: 'ok' }))
   app.get('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
   app.get('/readyz', () => (options.isReady() ? json(200, { status: 'ready' }) : json(503, { status: 'stopping' })))
-  app.all(`${apiPrefix}/**`, event => {
-    const { headers } = event.req
-    // Behind another request on the connection, whose answer goes first.
-    if (Number(headers.get('content-length') ?? 0) > largestBody) return refusal(413, 'The body is larger than 1 MiB.')
-    // No API client can be made yet, so that no token is valid.
-    return refusal(401, headers.get('authorization') === null ? 'A bearer token is missing.' : 'The bearer token is not valid.')
-  })
+  app.get('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
+  app.get('/api/_info/docs', () => openapiPage())
+  for (const endpoint of endpointsOf(operations)) mount(app, endpoint.route, endpoint, { ...options, judge })
+  for (const prefix of apiPrefixes) mount(app, `${prefix}/**`, null, { ...options, judge })
+  // h3's own answer would repeat the URL.
+  app.all('/**', fromNodeHandler((request, response) => sendAnswer(request as IncomingMessage, response as ServerResponse, refusal(404, 'There is no such endpoint.'))))
   return app
+}
+
+function mount(app: H3, route: string, endpoint: Endpoint | null, options: ApiOptions): void {
+  app.all(route, (event) => {
+    const params = event.context.params ?? {}
+    return fromNodeHandler(async (request, response) => {
+      sendAnswer(request as IncomingMessage, response as ServerResponse, await answerApi(request as IncomingMessage, endpoint, decoded(params), options))
+    })(event)
+  })
+}
+
+function decoded(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodedText(value)]))
+}
+
+/** What is broken stands for itself, and names nothing. */
+function decodedText(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+async function handToken(request: IncomingMessage, response: ServerResponse, pass: PassOn, options: OwnOptions): Promise<void> {
+  const { app, shop, onError } = options
+  const isShops = app.config.auth.mode === 'shop'
+  try {
+    const answer = await answerToken(request, { ...options, authority: isShops ? null : () => app.authority() })
+    if ('status' in answer) return sendAnswer(request, response, answer)
+    if (!(await pass(answer.body, isShops ? shop : null))) sendAnswer(request, response, answer.otherwise)
+  } catch (error) {
+    onError('a token could not be issued', error)
+    sendAnswer(request, response, toErrorAnswer(error))
+  }
 }
 
 function json(status: number, value: unknown): Response {
   return Response.json(value, { status, headers: { 'cache-control': 'no-store' } })
-}
-
-function refusal(status: number, message: string): Response {
-  const headers: Record<string, string> = { 'cache-control': 'no-store', connection: 'close' }
-  if (status === 401) headers['www-authenticate'] = 'Bearer'
-  return Response.json({ success: false, message }, { status, headers })
 }

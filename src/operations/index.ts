@@ -1,4 +1,5 @@
 import * as cache from './cache.ts'
+import * as clients from './clients.ts'
 import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
@@ -16,6 +17,10 @@ export const operations: readonly Operation[] = [
   cache.clearApplicationCache,
   cache.listPages,
   cache.inspectPage,
+  clients.createApiClient,
+  clients.listApiClients,
+  clients.revokeApiClient,
+  clients.rotateSigningKey,
   config.showConfig,
   doctor,
   initProject,

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { removeFailedMessages } from '#src/operations/messenger.ts'
@@ -27,7 +27,7 @@ export default class MessengerFailedRemove extends BaseCommand {
     const { argv, flags } = await this.parse(MessengerFailedRemove)
     const ids = argv as string[]
     if (flags.all === ids.length > 0) throw new PagecacheError('USAGE', 'Name the messages to delete, or use --all.', { hint: 'messenger:failed:show lists their ids.' })
-    await confirm(flags.all ? 'Delete every failed message?' : `Delete ${plural(ids.length, 'failed message')}?`, flags.yes)
+    await this.confirm(flags.all ? 'Delete every failed message?' : `Delete ${plural(ids.length, 'failed message')}?`, flags.yes)
     return this.perform(removeFailedMessages, { ids: flags.all ? null : ids, transport: flags.transport as 'async' | undefined }, ({ removed }, output) => {
       output.line(`[OK] ${plural(removed, 'message')} deleted.`)
     })

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { plural } from '#src/lib/plural.ts'
 import { retryFailedMessages } from '#src/operations/messenger.ts'
 
@@ -25,7 +25,7 @@ export default class MessengerFailedRetry extends BaseCommand {
   async run() {
     const { argv, flags } = await this.parse(MessengerFailedRetry)
     const ids = argv as string[]
-    if (ids.length === 0) await confirm('Retry every failed message?', flags.yes)
+    if (ids.length === 0) await this.confirm('Retry every failed message?', flags.yes)
     return this.perform(retryFailedMessages, { ids: ids.length === 0 ? null : ids, transport: flags.transport as 'async' | undefined }, ({ retried }, output) => {
       output.line(retried === 0 ? '[OK] There is no failed message.' : `[OK] ${plural(retried, 'message')} put back.`)
     })

@@ -1,0 +1,23 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
+import { revokeApiClient } from '#src/operations/clients.ts'
+
+export default class ClientRevoke extends BaseCommand {
+  static override summary = 'End a client of the HTTP API; its tokens are void at once.'
+  static override examples = [
+    { description: 'A client whose secret got out', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002' },
+    { description: 'In a script', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002 --yes' },
+  ]
+  static override exitCodes = [0, 1, 2, 3, 130]
+  static override args = {
+    id: Args.string({ description: 'The id of the client.', required: true }),
+  }
+  static override flags = { yes: yesFlag }
+
+  async run() {
+    const { args, flags } = await this.parse(ClientRevoke)
+    await this.confirm(`Revoke the client ${args.id} for good?`, flags.yes)
+    return this.perform(revokeApiClient, { clientId: args.id }, ({ client }, output) => output.line(`${client.name} (${client.clientId}) is revoked.`))
+  }
+}

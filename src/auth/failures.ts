@@ -1,0 +1,67 @@
+import { isIPv6 } from 'node:net'
+import { Remembered } from './remembered.ts'
+
+/** Within so many milliseconds so many failures are forgiven. */
+const window = 60_000
+const mostOfAddress = 10
+const mostOfClient = 20
+
+/** More addresses and clients than these are not remembered; who comes with more than so many addresses needs no other luck. */
+const mostKept = 20_000
+
+interface Count {
+  failures: number
+  /** When the counting begins anew, milliseconds. */
+  until: number
+}
+
+/**
+ * Counts failed logins, by address and by client, in memory. An address that fails too often is not listened to for a while. A client
+ * that is tried too often from anywhere has its failures answered with the limit, but whoever comes from an address in good standing
+ * with the right secret still gets in: nobody can lock a client out by guessing at it.
+ */
+export class Failures {
+  readonly #addresses = new Remembered<Count>(mostKept)
+  readonly #clients = new Remembered<Count>(mostKept)
+  readonly #now: () => number
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Seconds until an address is listened to again; null where it is now. */
+  limitOf(address: string): number | null {
+    return this.#limit(this.#addresses.get(networkOf(address)), mostOfAddress)
+  }
+
+  /** Notes a failure; the seconds to wait where that was one too many for the client, else null. */
+  note(address: string, client: string | null): number | null {
+    this.#count(this.#addresses, networkOf(address))
+    if (client === null) return null
+    this.#count(this.#clients, client)
+    const count = this.#clients.get(client)
+    return count !== undefined && count.failures > mostOfClient ? this.#limit(count, mostOfClient) : null
+  }
+
+  #count(counts: Remembered<Count>, key: string): void {
+    const known = counts.get(key)
+    const now = this.#now()
+    counts.set(key, known !== undefined && now < known.until ? { ...known, failures: known.failures + 1 } : { failures: 1, until: now + window })
+  }
+
+  #limit(count: Count | undefined, most: number): number | null {
+    const now = this.#now()
+    return count === undefined || now >= count.until || count.failures < most ? null : Math.ceil((count.until - now) / 1000)
+  }
+}
+
+/** One who has an IPv6 address has 2^64 of them: the /64 counts. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
+  const [head = '', tail] = address.split('%')[0]!.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':')
+  const all = tail === undefined ? groups : [...groups, ...Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0'), ...rest]
+  return `${all.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, '').toLowerCase()).join(':')}::/64`
+}

@@ -1,0 +1,63 @@
+import { jwtVerify, SignJWT, errors } from 'jose'
+import { randomUUID } from 'node:crypto'
+import type { KeyRing } from './key-ring.ts'
+import { longestToken, scopes, type Scope } from './judgement.ts'
+
+const issuer = 'pagecache'
+const audience = 'pagecache-api'
+const type = 'at+jwt'
+const algorithm = 'EdDSA'
+
+/** The clocks of two processes may differ by so much, in seconds. */
+const leeway = 5
+
+/** What a token of ours says. Times are seconds since the epoch. */
+export interface Claims {
+  clientId: string
+  scopes: Scope[]
+  kid: string
+  expiresAt: number
+}
+
+/** Signs a token (RFC 9068 in form). `now` in milliseconds since the epoch, `lifetime` in milliseconds. */
+export async function signToken(keys: KeyRing, client: { id: string; scopes: readonly Scope[] }, now: number, lifetime: number): Promise<string> {
+  const { kid, privateKey } = keys.current()
+  const at = Math.floor(now / 1000)
+  return new SignJWT({ scope: client.scopes.join(' '), client_id: client.id })
+    .setProtectedHeader({ alg: algorithm, typ: type, kid })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setSubject(client.id)
+    .setJti(randomUUID())
+    .setIssuedAt(at)
+    .setNotBefore(at)
+    .setExpirationTime(at + Math.floor(lifetime / 1000))
+    .sign(privateKey)
+}
+
+/**
+ * Checks a token: one algorithm, a key that we hold under exactly this id, and every claim. Nothing that a header names is ever
+ * fetched. `expired` says that all of it is right but the time.
+ */
+export async function verifyToken(keys: KeyRing, token: string, now: number): Promise<Claims | 'expired' | null> {
+  if (token.length > longestToken || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
+  try {
+    const { payload, protectedHeader } = await jwtVerify(
+      token,
+      ({ kid, ...header }) => {
+        // jku, x5u, jwk, crit and the like: a token of ours has none.
+        if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) throw new errors.JWSInvalid('unexpected header')
+        const key = typeof kid === 'string' ? keys.find(kid) : null
+        if (key === null) throw new errors.JWKSNoMatchingKey()
+        return key.publicKey
+      },
+      { algorithms: [algorithm], typ: type, issuer, audience, clockTolerance: leeway, currentDate: new Date(now), requiredClaims: ['sub', 'jti', 'iat', 'nbf', 'exp', 'scope'] },
+    )
+    const granted = String(payload['scope']).split(' ')
+    return { clientId: payload.sub!, scopes: scopes.filter((scope) => granted.includes(scope)), kid: protectedHeader.kid!, expiresAt: payload.exp! }
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return 'expired'
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) return null
+    throw error
+  }
+}

@@ -1,0 +1,41 @@
+import { PagecacheError } from '../errors.ts'
+
+/** What an endpoint answers: a JSON value with its status and the fields that go with it. */
+export interface ApiAnswer {
+  status: number
+  value: unknown
+  headers: Readonly<Record<string, string>>
+}
+
+export function ok(value: unknown, headers: ApiAnswer['headers'] = {}): ApiAnswer {
+  return { status: 200, value, headers }
+}
+
+/** Errors are always `{success: false, message}` (contract section 4). */
+export function refusal(status: number, message: string, headers: ApiAnswer['headers'] = {}): ApiAnswer {
+  return { status, value: { success: false, message }, headers }
+}
+
+/** Where nothing better is known than that it may pass, in seconds. */
+const retryAfter = '1'
+
+/** What the cause is of, only the log says: a message of ours may name paths, one of others anything. */
+const neutral: Record<number, string> = {
+  500: 'Something went wrong here. The log of the daemon says what.',
+  503: 'The daemon cannot do this at the moment. Try again.',
+}
+
+/**
+ * An error of an operation as an answer. `pagecache-error` and `pagecache-hint` carry what the command line shows beside the message,
+ * percent-encoded, so that a remote command ends as a local one does.
+ */
+export function toErrorAnswer(error: unknown): ApiAnswer {
+  if (!(error instanceof PagecacheError)) return refusal(500, neutral[500]!)
+  const { status, code, hint, message } = error
+  const told = neutral[status]
+  return refusal(status, told ?? message, {
+    'pagecache-error': code,
+    ...(hint !== null && told === undefined && { 'pagecache-hint': encodeURIComponent(hint) }),
+    ...(status === 503 && { 'retry-after': retryAfter }),
+  })
+}

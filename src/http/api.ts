@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http'
+import type { App } from '../app.ts'
+import type { Identity, Judge } from '../auth/judgement.ts'
+import { PagecacheError } from '../errors.ts'
+import { fromQuery } from '../operations/from-query.ts'
+import { accessOf, performOperation, type Operation } from '../operations/operation.ts'
+import { ok, refusal, toErrorAnswer, type ApiAnswer } from './api-answer.ts'
+import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './api-body.ts'
+import { operationOf, type Endpoint } from './api-endpoints.ts'
+import { addressOf, bearerOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
+
+export interface ApiOptions {
+  app: App
+  /** Who may use the API. */
+  judge(): Promise<Judge>
+  /** Whether requests are still taken; false once the daemon is stopping. */
+  isReady(): boolean
+  isTrusted(address: string | undefined): boolean
+  onError(message: string, error: unknown): void
+}
+
+/** What is told beside a value has to fit into a field. */
+const longestNotes = 4000
+
+/** Answers a request to an endpoint, or to a path below the API that is none (null). */
+export async function answerApi(request: IncomingMessage, endpoint: Endpoint | null, params: Readonly<Record<string, string>>, options: ApiOptions): Promise<ApiAnswer> {
+  const refused = refuseUnread(request, options)
+  if (refused !== null) return refused
+  try {
+    const caller = await identify(request, options)
+    if ('status' in caller) return caller
+    if (endpoint === null) return refusal(404, 'There is no such endpoint.')
+    const operation = operationOf(endpoint, request.method!)
+    if (operation === null) return refusal(405, `${request.method} is not allowed here.`, { allow: endpoint.allow })
+    const access = accessOf(operation)
+    if (!caller.scopes.includes(access)) {
+      return refusal(403, `This needs the scope ${access}.`, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${access}"` })
+    }
+    const input = await readInput(request, operation, params)
+    return 'status' in input ? input : await perform(operation, input.value, caller, options)
+  } catch (error) {
+    // What an operator can act on is said to him; the rest is our bug, and what it was stands in the log alone.
+    const answer = toErrorAnswer(error)
+    if (!(error instanceof PagecacheError) || answer.status >= 500) options.onError(`${request.method} ${request.url!.split('?', 1)[0]!} failed`, error)
+    return answer
+  }
+}
+
+/** What is refused whoever asks. */
+function refuseUnread(request: IncomingMessage, { isReady, isTrusted }: ApiOptions): ApiAnswer | null {
+  if (!isReady()) return refusal(503, 'The daemon is stopping.', { connection: 'close', 'retry-after': '5' })
+  if (announcesTooMuch(request)) return tooLarge
+  if (carriesSecret(queryOf(request))) return refusal(400, 'A token belongs into the Authorization field, never into the URL.')
+  if (request.method !== 'GET' && isFromForeignPage(request, ownHosts(request, isTrusted))) return refusal(403, 'Pages of other sites may not do this.')
+  return null
+}
+
+/** By which names this request may call us. */
+export function ownHosts({ headers, socket }: IncomingMessage, isTrusted: ApiOptions['isTrusted']): string[] {
+  const forwarded = isTrusted(socket.remoteAddress) ? headers['x-forwarded-host'] : undefined
+  return [headers.host ?? '', ...(typeof forwarded === 'string' ? forwarded.split(',').map((host) => host.trim()) : [])]
+}
+
+async function identify(request: IncomingMessage, { judge, isTrusted }: ApiOptions): Promise<Identity | ApiAnswer> {
+  const token = bearerOf(request)
+  if (token === null) return refusal(401, 'A bearer token is missing.', { 'www-authenticate': 'Bearer' })
+  if (token === undefined) return unauthorised('The Authorization field holds no bearer token.')
+  const judgement = await (await judge()).judge(token, { address: addressOf(request, isTrusted), host: request.headers.host ?? '' })
+  switch (judgement.kind) {
+    case 'accepted':
+      return judgement
+    case 'refused':
+      return unauthorised(judgement.message)
+    case 'limited':
+      return refusal(429, 'Too many failures. Try again later.', { 'retry-after': String(judgement.retryAfter) })
+    case 'unavailable':
+      return refusal(503, judgement.message, { 'retry-after': '5' })
+  }
+}
+
+function unauthorised(message: string): ApiAnswer {
+  return refusal(401, message, { 'www-authenticate': 'Bearer' })
+}
+
+async function readInput(request: IncomingMessage, operation: Operation, params: Readonly<Record<string, string>>): Promise<{ value: object } | ApiAnswer> {
+  const named = fromQuery(operation, Object.entries(params))
+  if (operation.http!.method === 'GET') return { value: { ...fromQuery(operation, queryOf(request)), ...named } }
+  const type = mediaTypeOf(request)
+  if (type !== null && type !== 'application/json') return refusal(400, `The body is ${printableType(type)}; application/json is expected.`)
+  const body = await readBody(request)
+  if (!Buffer.isBuffer(body)) return body
+  if (body.length === 0) return { value: named }
+  if (type === null) return refusal(400, 'The body has no Content-Type; application/json is expected.')
+  const parsed = parseJson(body)
+  if ('status' in parsed) return parsed
+  const { value } = parsed
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refusal(400, 'The body is no JSON object.')
+  return { value: { ...value, ...named } }
+}
+
+function printableType(type: string): string {
+  return /^[\w.+/-]{1,100}$/.test(type) ? type : 'of an unknown type'
+}
+
+async function perform(operation: Operation, input: object, caller: Identity, { app }: ApiOptions): Promise<ApiAnswer> {
+  const notes: string[] = []
+  const value = await performOperation(operation, {
+    app,
+    source: 'api',
+    actor: caller.actor,
+    signal: app.signal,
+    report: (event) => {
+      if (event.kind === 'message') notes.push(event.message.replaceAll('\n', ' '))
+    },
+  }, input)
+  return ok(value, notes.length === 0 ? {} : { 'pagecache-notes': encodeURIComponent(notes.join('\n').slice(0, longestNotes)) })
+}

@@ -1,0 +1,111 @@
+/** What of the API is no operation: logging in, health, this document itself. */
+
+export const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of POST /api/oauth/token.' },
+  client: {
+    type: 'oauth2',
+    description: 'Clients are made with `pagecache client:create`.',
+    flows: { clientCredentials: { tokenUrl: '/api/oauth/token', scopes: { read: 'look at everything', write: 'look at everything and change it' } } },
+  },
+}
+
+const meanings: Record<number, string> = {
+  400: 'A field is missing or wrong, the body is no JSON, or its media type is another one',
+  401: 'The token is missing, malformed, unknown or expired',
+  403: "The token's scope does not allow it, or a page of another site asks",
+  404: 'What the body or the path names does not exist',
+  405: 'The method is not allowed here; `Allow` names those that are',
+  409: 'Not possible in the present state',
+  413: 'The body is larger than 1 MiB',
+  429: 'Too many failures; `Retry-After` says how long to wait',
+  500: 'A fault of the daemon; its log says more',
+  503: 'Not possible at the moment, or the daemon is stopping',
+}
+
+const extraFields: Record<number, Record<string, unknown>> = {
+  401: { 'WWW-Authenticate': { schema: { type: 'string' } } },
+  405: { Allow: { schema: { type: 'string' } } },
+  429: { 'Retry-After': { schema: { type: 'string' } } },
+  503: { 'Retry-After': { schema: { type: 'string' } } },
+}
+
+export function errorResponse(status: number): Record<string, unknown> {
+  const headers = extraFields[status]
+  return {
+    description: meanings[status] ?? 'Error',
+    ...(headers !== undefined && { headers }),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  }
+}
+
+const credentials = {
+  type: 'object',
+  required: ['grant_type', 'client_id', 'client_secret'],
+  properties: {
+    grant_type: { const: 'client_credentials' },
+    client_id: { type: 'string' },
+    client_secret: { type: 'string' },
+    scope: { type: 'string', description: '`read` or `write`; without it all that the client may do' },
+  },
+}
+
+const request = { grant_type: 'client_credentials', client_id: '0190c0de-0000-7000-8000-000000000002', client_secret: 'the secret that client:create has shown' }
+
+const oauthError = {
+  description: 'RFC 6749 §5.2, with `success` and `message` beside it',
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['error', 'error_description', 'success', 'message'],
+        properties: { error: { type: 'string' }, error_description: { type: 'string' }, success: { const: false }, message: { type: 'string' } },
+      },
+      example: { error: 'invalid_client', error_description: 'The client is not known, or its secret is another one.', success: false, message: 'The client is not known, or its secret is another one.' },
+    },
+  },
+}
+
+export const fixedPaths = {
+  '/api/oauth/token': {
+    post: {
+      operationId: 'oauth.token',
+      summary: 'Issues a token to a client',
+      tags: ['access'],
+      security: [],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: credentials, example: request }, 'application/x-www-form-urlencoded': { schema: credentials, example: request } },
+      },
+      responses: {
+        200: {
+          description: 'The token',
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                required: ['token_type', 'expires_in', 'access_token'],
+                properties: { token_type: { const: 'Bearer' }, expires_in: { type: 'integer', description: 'seconds' }, access_token: { type: 'string' } },
+              },
+              example: { token_type: 'Bearer', expires_in: 600, access_token: 'eyJhbGciOiJFZERTQSJ9...' },
+            },
+          },
+        },
+        400: oauthError,
+        401: oauthError,
+        429: oauthError,
+      },
+    },
+  },
+  '/api/_info/health-check': {
+    get: { operationId: 'info.healthCheck', summary: 'Whether the daemon is up', tags: ['access'], security: [], responses: { 200: { description: 'It is; no body' } } },
+  },
+  '/api/_info/openapi.json': {
+    get: {
+      operationId: 'info.openapi',
+      summary: 'This document',
+      tags: ['access'],
+      security: [],
+      responses: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { schema: { type: 'object' } } } } },
+    },
+  },
+}
