@@ -5,7 +5,6 @@ import { loadConfig, type ConfigFlags } from '../config/load.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import { performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
-import { confirm } from './confirm.ts'
 import { sharedFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
@@ -92,6 +91,7 @@ export abstract class BaseCommand extends Command {
   protected async confirm(question: string, yes: boolean): Promise<void> {
     const target = await this.remote()
     const where = target === null ? '' : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
+    const { confirm } = await import('./confirm.ts')
     await confirm(where + question, yes)
   }
 
