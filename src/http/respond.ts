@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { discard } from '../proxy/body.ts'
+import { freeTaken } from '../proxy/pieces.ts'
 import type { Answer } from '../proxy/visit.ts'
 
 /** Sends an answer. A body that breaks off cuts the connection, so that the visitor sees that the page is not whole. */
@@ -17,6 +18,7 @@ export function respond(response: ServerResponse, answer: Answer): void {
   }
   // The head goes out at once: the body may take its time.
   response.flushHeaders()
+  freeTaken(answer.body, response)
   pipeline(answer.body, response, error => {
     if (error) response.destroy()
   })

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import type { HeaderPair } from '../pages/page.ts'
-import { toPairs } from './fields.ts'
+import { dispatch } from './origin-dispatch.ts'
+import { readInPieces } from './pieces.ts'
 
 /** Milliseconds; `total` bounds what is fetched for the cache, a passed-through transfer may take as long as it moves. */
 export interface OriginTimeouts {
@@ -43,9 +44,6 @@ export class OriginError extends Error {
 /** The largest block of response fields: long tag lists need more than Node's 16 KiB. */
 const maxHeaderSize = 256 * 1024
 
-/** So much of a body is read ahead of a visitor who takes it slowly, in bytes: there may be hundreds of them. */
-const ahead = 16 * 1024
-
 /** Speaks HTTP to the shops. One agent, connections kept alive per origin. */
 export class OriginClient {
   readonly #agent: Agent
@@ -57,10 +55,10 @@ export class OriginClient {
   }
 
   static async open(timeouts: OriginTimeouts): Promise<OriginClient> {
-    const { Agent } = await import('undici')
+    const { Agent, buildConnector } = await import('undici')
     const agent = new Agent({
       maxHeaderSize,
-      connect: { timeout: timeouts.connect },
+      connect: buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces }),
       headersTimeout: timeouts.headers,
       bodyTimeout: timeouts.idle,
       // Shops' web servers drop idle connections after five seconds or more; we let go first.
@@ -89,20 +87,17 @@ export class OriginClient {
   }
 
   async #dispatch(request: OriginRequest): Promise<OriginResponse> {
-    const response = await this.#agent.request({
+    return await dispatch(this.#agent, {
       origin: request.origin,
       path: request.target,
       method: request.method as Dispatcher.HttpMethod,
       headers: request.headers.flat(),
       body: request.body,
       signal: request.signal,
-      responseHeaders: 'raw',
-      highWaterMark: ahead,
-      onInfo: info => {
-        if (info.statusCode !== 100) request.onInterim(info.statusCode, toPairs(info.headers as unknown as string[]))
+      onInterim: (status, headers) => {
+        if (status !== 100) request.onInterim(status, headers)
       },
     })
-    return { status: response.statusCode, headers: toPairs(response.headers as unknown as string[]), body: response.body }
   }
 
   /** How long a fetch for the cache may take as a whole, in milliseconds. */
