@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Timing } from '../lib/timing.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import { HeldWork } from './held-work.ts'
@@ -114,6 +115,9 @@ class Consumer {
   }
 
   async #step(membership: Membership, lost: AbortSignal): Promise<void> {
+    // The records answer within the turn of the event loop in which they are asked: without this, visitors of the daemon and
+    // signals would wait until the queue is empty.
+    await nextTurn()
     const version = membership.version()
     const types = [...this.#handlers.values()].filter(({ type, concurrency = 1 }) => (this.#busy.get(type) ?? 0) < concurrency).map(({ type }) => type)
     const message = types.length === 0 ? null : await this.#patiently(() => membership.claim(types))

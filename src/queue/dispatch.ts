@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { orderedId } from './ordered-ids.ts'
 import type { NewMessage } from './queue.ts'
 
-/** Rows of one INSERT: a statement takes a limited number of values. */
+/** Rows of one INSERT, after which other work has its turn. */
 const rowsAtOnce = 50
 
 /**
@@ -12,16 +13,19 @@ const rowsAtOnce = 50
  */
 export async function dispatch(db: RecordsDatabase, now: number, messages: Iterable<NewMessage>): Promise<number> {
   let added = 0
+  let keyed = 0
   let plain: QueueMessageRow[] = []
   const flush = async () => {
     if (plain.length > 0) await db.insertInto('queue_messages').values(plain).execute()
     added += plain.length
     plain = []
+    await nextTurn()
   }
   for (const message of messages) {
     const row = toRow(message, orderedId(now), now)
     if (row.key !== null) {
       if (await merge(db, row, message.postpone ?? false)) added++
+      if (++keyed % rowsAtOnce === 0) await nextTurn()
       continue
     }
     plain.push(row)
