@@ -28,6 +28,7 @@ const reverseProxy = z.strictObject({
   name: value.text('a name of letters, digits, dots, dashes', /^[\w.-]{1,64}$/),
   type: value.oneOf(['varnish']),
   url: value.serverUrl(),
+  position: withDefault(value.oneOf(['auto', 'before', 'behind']), 'auto'),
 })
 
 /** Which pages are of a type: by a response header (`name` or `name: value`), a tag's prefix or a URL path. */
@@ -71,6 +72,13 @@ export const configSchema = z.strictObject({
   salesChannels: list(salesChannel),
   reverseProxies: list(reverseProxy),
   purgers: list(value.network(), ['127.0.0.0/8', '::1']),
+  purge: section({
+    softPurge: withDefault(value.flag(), false),
+    timeout: withDefault(value.duration(1), '5s'),
+    retryFor: withDefault(value.duration(1000), '24h'),
+    everythingAbove: withDefault(value.wholeNumber(1, 10_000_000), 10_000),
+    settleTime: withDefault(value.duration(), '1s'),
+  }),
   cache: section({
     backend: withDefault(value.oneOf(['filesystem']), 'filesystem'),
     compression: withDefault(value.flag(), true),

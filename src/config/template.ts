@@ -27,6 +27,17 @@ ${channelTemplate(channel, id)}
 # Who may send PURGE and BAN.
 # purgers: [127.0.0.0/8, "::1"]
 
+purge:
+  # true: purges by tag only mark pages as stale.
+  # softPurge: false
+  # How long a reverse proxy may take to answer, and for how long one that does not is tried again.
+  # timeout: 5s
+  # retryFor: 1d
+  # More purges than this that wait for one proxy become one that empties it.
+  # everythingAbove: 10000
+  # How long a proxy that was away is given to finish what it was fetching, before it is purged once more.
+  # settleTime: 1s
+
 cache:
   # backend: filesystem
   # compression: true

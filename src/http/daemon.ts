@@ -2,9 +2,12 @@ import { BlockList, createServer, isIPv6, type AddressInfo, type Server } from '
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
+import type { Target } from '../purge/invalidation.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { createFront } from './front.ts'
 import { ownEndpoints } from './own.ts'
+import { PurgeMethods, type PurgeMethodsOptions } from './purge-methods.ts'
+import type { PurgeOrder } from './purge-order.ts'
 import { stageEndpoints } from './stages.ts'
 
 export interface DaemonOptions {
@@ -41,14 +44,15 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   const channels = options.single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: options.single.url ?? ownUrl, origin: options.single.origin }]
   const { proxy } = await app.proxy({ channels, aliases: options.single === null ? new Map() : aliasesOf(options.host, port) })
   const trusted = networks(config.trustedProxies)
-  const isTrusted = (address: string | undefined) => address !== undefined && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  const isTrusted = (address: string | undefined) => isIn(trusted, address)
   const tracker = await app.tracker(channels)
   const stages = stageEndpoints({ ...config.stages, channels: proxy.classifying.channels, tracker, counts: createStageCounts(), isTrusted, now: app.now, onError: options.onError })
   const { channels: known } = proxy.classifying
   const own = ownEndpoints({ app, isReady: () => ready, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null, onError: options.onError })
   // The signing key is made now; where that is not possible, the pages are served all the same.
   if (config.auth.mode === 'builtin') await app.authority().catch((error: unknown) => options.onError('no API client can log in', error))
-  const front = createFront({ proxy, own, stages, isTrusted, onError: options.onError })
+  const purges = purgeMethods(app, proxy.classifying, options.onError)
+  const front = createFront({ proxy, purges, own, stages, isTrusted, onError: options.onError })
   await listen(front.server, options.host, port)
   ready = true
   return {
@@ -64,6 +68,42 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       clearTimeout(timer)
     },
   }
+}
+
+function purgeMethods(app: App, site: Pick<PurgeMethodsOptions, 'channels' | 'canonical'>, onError: DaemonOptions['onError']): PurgeMethods {
+  const purgers = networks(app.config.purgers)
+  return new PurgeMethods({
+    channels: site.channels,
+    canonical: site.canonical,
+    softPurge: app.config.purge.softPurge,
+    isPurger: address => isIn(purgers, address),
+    purge: async (order, address) => {
+      const purges = await app.purges()
+      const { pagesRemoved } = await purges.invalidate({ targets: [toTarget(order)], soft: order.kind === 'tags' && order.soft, source: 'purge-method', actor: address })
+      return pagesRemoved
+    },
+    onError,
+  })
+}
+
+function toTarget(order: PurgeOrder): Target {
+  switch (order.kind) {
+    case 'tags':
+      return { scope: 'tags', tags: order.tags }
+    case 'urls':
+      return { scope: 'urls', urls: order.urls }
+    case 'pattern':
+      return { scope: 'pattern', pattern: order.pattern }
+    case 'all':
+      return { scope: 'all' }
+  }
+}
+
+/** An IPv4 address that came over an IPv6 socket is the IPv4 address (RFC 4291 §2.5.5.2). */
+function isIn(list: BlockList, address: string | undefined): boolean {
+  if (address === undefined) return false
+  const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+  return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
 }
 
 function bracketed(host: string): string {

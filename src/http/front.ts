@@ -6,9 +6,11 @@ import type { HotRequest } from '../proxy/hot.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
 import type { Visit } from '../proxy/visit.ts'
-import { examine, largestHead, type Accepted, type Refusal } from './guard.ts'
+import { examine, largestHead, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { serveHitsFirst } from './hit-connection.ts'
+import { LateBans } from './late-bans.ts'
 import { Pipelines } from './pipelines.ts'
+import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purge-methods.ts'
 import { refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { awaitsContinue, respond } from './respond.ts'
@@ -17,6 +19,7 @@ import { mayTunnel, tunnel } from './tunnel.ts'
 
 export interface FrontOptions {
   proxy: Proxy
+  purges: PurgeMethods
   /** Answers what is the daemon's own; false where the request is a visitor's. `pass` hands it on to the shop after all, its body read. */
   own(request: IncomingMessage, response: ServerResponse, pass: PassOn): boolean
   /** Answers what belongs to the popup stages; false where the request is for the shop's pages. */
@@ -85,8 +88,9 @@ export function createFront(options: FrontOptions): Front {
     tunnel(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => onClientError(error, socket, pipelines))
-  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  const bans = new LateBans(options.purges, pipelines)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
+  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, purges: options.purges, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     open.add(socket)
@@ -95,9 +99,12 @@ export function createFront(options: FrontOptions): Front {
   return { server, closeIdle, cut: () => open.forEach(socket => socket.destroy()) }
 }
 
+function headOf(request: IncomingMessage): RequestHead {
+  return { method: request.method!, target: request.url!, version: request.httpVersion, headers: toPairs(request.rawHeaders) }
+}
+
 function examineRequest(request: IncomingMessage, options: FrontOptions) {
-  const head = { method: request.method!, target: request.url!, version: request.httpVersion, headers: toPairs(request.rawHeaders) }
-  return examine(head, options.isTrusted(request.socket.remoteAddress))
+  return examine(headOf(request), options.isTrusted(request.socket.remoteAddress))
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines): Promise<void> {
@@ -107,6 +114,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     pipelines.refuse(request.socket)
     return refuseRequest(request, response, accepted)
   }
+  if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges)
   const pass: PassOn = async (body, standIn) => {
     const known = options.proxy.classifying.channels.find(accepted.scheme, accepted.host, accepted.target) !== null
     if (!known && standIn === null) return false
@@ -151,6 +159,17 @@ function refuseRequest(request: IncomingMessage, response: ServerResponse, { sta
   }
   const refusal = plainAnswer(status, text)
   respond(response, { ...refusal, headers: [...refusal.headers, ...headers, ['Connection', 'close']] })
+}
+
+async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods): Promise<void> {
+  const { remoteAddress } = request.socket
+  request.resume()
+  const answer = await purges.perform(headOf(request), accepted, remoteAddress)
+  if (response.destroyed || response.headersSent) return
+  // A body that nobody reads must not be taken for the next request.
+  const close = hasBody(request) && !request.complete ? (['Connection', 'close'] as const) : []
+  response.writeHead(answer.status, reasonOf(answer), [...purgeHeaders(answer).flat(), ...close])
+  response.end(answer.text)
 }
 
 /** Hits on connections that are Node's already: the same look into memory as on the socket. */

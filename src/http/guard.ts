@@ -40,7 +40,7 @@ const allowed = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
  * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Host and -Proto are believed
  */
 export function examine({ method, target: rawTarget, version, headers }: RequestHead, trusted: boolean): Accepted | Refusal {
-  if (method === 'TRACE' || method === 'CONNECT' || method === 'PURGE') return { status: 405, text: `${method} is not allowed here.`, headers: [['Allow', allowed]] }
+  if (method === 'TRACE' || method === 'CONNECT') return { status: 405, text: `${method} is not allowed here.`, headers: [['Allow', allowed]] }
   if (version !== '1.1' && version !== '1.0') return { status: 505, text: 'HTTP/1.1 is spoken here.' }
   if (rawTarget.length > longestTarget) return { status: 414, text: `The URL is longer than ${longestTarget} bytes.` }
   if (headers.length > mostFields) return { status: 431, text: `The request has more than ${mostFields} header fields.` }

@@ -1,12 +1,15 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HotPath, View } from '../proxy/hot.ts'
+import { BanReader } from './ban-connection.ts'
 import { mostFields } from './guard.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
+import type { PurgeMethods } from './purge-methods.ts'
 
 export interface HitOptions {
   hot: HotPath
+  purges: PurgeMethods
   isTrusted(address: string | undefined): boolean
   onError(message: string, error: unknown): void
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
@@ -23,51 +26,56 @@ const onePiece = 64 * 1024
  * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory is answered here; the first
  * one that is anything else goes, with its connection, to Node's own server for good. What is accepted is a strict subset
  * of what Node's parser accepts (test/http/hit-request.test.ts compares the two), so nothing can be smuggled between them.
+ * The one thing beside it are purges by methods that Node does not know: they are answered here too, by a grammar of their own.
  */
 export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle(): void } {
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  const open = new Set<Socket>()
+  const open = new Map<Socket, BanReader>()
   server.on('connection', (socket: Socket) => {
-    open.add(socket)
     socket.once('close', () => open.delete(socket))
-    serve(socket, options, chunk => {
+    const bans = serve(socket, options, chunk => {
       open.delete(socket)
       toNode!.call(server, socket)
       socket.emit('data', chunk)
     })
+    open.set(socket, bans)
   })
   return {
     closeIdle: () => {
-      for (const socket of open) socket.end()
+      for (const [socket, bans] of open) {
+        if (bans.working) bans.stop()
+        else socket.end()
+      }
     },
   }
 }
 
-function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): void {
-  const { hot } = options
+function look(chunk: Buffer, trusted: boolean, { hot, onError }: HitOptions): View | null {
+  try {
+    const request = parseHitRequest(chunk, trusted, mostFields)
+    return request === null ? null : hot.find(request)
+  } catch (error) {
+    onError('the hot path failed', error)
+    return null
+  }
+}
+
+function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): BanReader {
   const trusted = options.isTrusted(socket.remoteAddress)
   let answered = false
 
-  const look = (chunk: Buffer): View | null => {
-    try {
-      const request = parseHitRequest(chunk, trusted, mostFields)
-      return request === null ? null : hot.find(request)
-    } catch (error) {
-      options.onError('the hot path failed', error)
-      return null
-    }
-  }
   const onData = (chunk: Buffer) => {
+    if (bans.take(chunk)) return
     const started = performance.now()
-    const view = look(chunk)
+    const view = look(chunk, trusted, options)
     if (view === null) return leave(chunk)
     if (!answered) {
       answered = true
       socket.setTimeout(options.idle)
     }
     if (!send(socket, view)) waitForReader(socket, options)
-    hot.count(view, performance.now() - started)
+    options.hot.count(view, performance.now() - started)
   }
   const onTimeout = () => {
     // What is still to be written never will be.
@@ -85,11 +93,18 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
     socket.setTimeout(0)
     handOver(chunk)
   }
+  const proceed = (rest: Buffer) => {
+    answered = true
+    socket.setTimeout(options.idle)
+    if (rest.length > 0) onData(rest)
+  }
+  const bans = new BanReader(socket, options.purges, options.silence, { proceed, leave })
   socket.setTimeout(options.silence)
   socket.on('data', onData)
   socket.on('timeout', onTimeout)
   socket.on('error', onError)
   socket.on('end', onEnd)
+  return bans
 }
 
 /** The client reads slower than it asks: no further request is read until it has caught up. */

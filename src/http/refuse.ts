@@ -17,6 +17,11 @@ export function refuse(socket: Duplex, status: number, text: string, headers: re
 
 /** The same with an answer of one's own. */
 export function refuseWith(socket: Duplex, status: number, headers: readonly HeaderPair[], body: Buffer): void {
+  endWith(socket, Buffer.concat([renderHead(status, [...headers, ['Connection', 'close']]), body]))
+}
+
+/** Sends the last bytes of a connection and closes it. */
+export function endWith(socket: Duplex, bytes: Buffer): void {
   if (!socket.writable) {
     socket.destroy()
     return
@@ -24,6 +29,6 @@ export function refuseWith(socket: Duplex, status: number, headers: readonly Hea
   const timer = setTimeout(() => socket.destroy(), linger)
   socket.once('close', () => clearTimeout(timer))
   socket.on('error', () => socket.destroy())
-  socket.end(Buffer.concat([renderHead(status, [...headers, ['Connection', 'close']]), body]))
+  socket.end(bytes)
   socket.resume()
 }

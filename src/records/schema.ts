@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import type { DeliverTables } from './deliver-rows.ts'
 import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
@@ -6,7 +7,7 @@ import type { WarmupLiveRow } from './warm-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
-export interface RecordsSchema extends PurgeTables, QueueTables, StageTables {
+export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

@@ -5,6 +5,7 @@ import { purges } from './0003-purges.ts'
 import { clients } from './0005-clients.ts'
 import { stages } from './0006-stages.ts'
 import { warmupLive } from './0007-warmup-live.ts'
+import { deliveries } from './0008-deliveries.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, purges, clients, stages, warmupLive]
+export const migrations: readonly Migration[] = [warmup, queue, purges, clients, stages, warmupLive, deliveries]

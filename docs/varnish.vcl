@@ -1,0 +1,122 @@
+vcl 4.1;
+
+# Varnish with pagecache, before it or behind it: docs/varnish.md. Needs Varnish 7 and varnish-modules (xkey, var).
+# What to change stands at the top. The tests of pagecache run this file with no other change than the backend's address.
+
+import std;
+import var;
+import xkey;
+
+# Where pages come from: pagecache where Varnish stands before it, the shop where it stands behind it.
+backend default {
+  .host = "127.0.0.1";
+  .port = "8080";
+  .connect_timeout = 5s;
+  .first_byte_timeout = 60s;
+  .between_bytes_timeout = 60s;
+}
+
+# Who may purge: the machines that pagecache runs on. None that passes on what visitors send.
+acl purgers {
+  "127.0.0.1";
+  "::1";
+}
+
+# Who is shown the tags of a page: a pagecache before this Varnish, which needs them to purge its own pages.
+acl tag_readers {
+  "127.0.0.1";
+  "::1";
+}
+
+sub vcl_recv {
+  if (req.method == "PURGE" || req.method == "BAN") {
+    if (client.ip !~ purgers) {
+      return (synth(403, "Forbidden"));
+    }
+    # The fence: what is being fetched now is older than this purge, and is not kept (vcl_backend_response).
+    var.global_set("fence", req.xid);
+    if (req.method == "BAN") {
+      call ban_pages;
+    }
+    if (req.http.xkey && req.http.xkey-softpurge) {
+      return (synth(200, "Invalidated " + xkey.softpurge(req.http.xkey) + " objects"));
+    }
+    if (req.http.xkey) {
+      return (synth(200, "Invalidated " + xkey.purge(req.http.xkey) + " objects"));
+    }
+    if (req.http.xkey-softpurge) {
+      return (synth(200, "Invalidated " + xkey.softpurge(req.http.xkey-softpurge) + " objects"));
+    }
+    call canonical_url;
+    return (purge);
+  }
+
+  if (req.method != "GET" && req.method != "HEAD") {
+    return (pass);
+  }
+  if (req.http.Authorization || req.url ~ "^/(checkout|account|admin|api)(/|\?|$)") {
+    return (pass);
+  }
+  call canonical_url;
+  set req.http.x-variant = regsub(req.http.Cookie, "(?:^|.*; ?)sw-cache-hash=([^;]*).*|.*", "\1")
+    + "|" + regsub(req.http.Cookie, "(?:^|.*; ?)sw-currency=([^;]*).*|.*", "\1");
+  return (hash);
+}
+
+# `BAN /` is everything, anything else a regular expression over path and query.
+sub ban_pages {
+  if (req.url == "/") {
+    ban("obj.status != 0");
+    return (synth(200, "Banned everything"));
+  }
+  if (std.ban("obj.http.x-url ~ " + req.url)) {
+    return (synth(200, "Banned"));
+  }
+  return (synth(400, "This is no regular expression"));
+}
+
+# Parameters that change nothing on a page are left out, the others are sorted: pagecache purges a URL in this form.
+sub canonical_url {
+  if (req.url ~ "\?") {
+    set req.url = regsuball(req.url, "([?&])(utm_[^=&]*|gclid|gclsrc|gbraid|wbraid|gad_[^=&]*|dclid|fbclid|msclkid|mc_cid|mc_eid|_ga|_gl|srsltid)(=[^&]*)?(?=&|$)", "\1");
+    set req.url = regsub(regsub(regsuball(req.url, "&&+", "&"), "\?&+", "?"), "[?&]+$", "");
+    set req.url = std.querysort(req.url);
+  }
+}
+
+sub vcl_hash {
+  # Before the built-in rule, which adds URL and Host.
+  hash_data(req.http.x-variant);
+}
+
+sub vcl_backend_fetch {
+  unset bereq.http.x-variant;
+  var.set("fence", var.global_get("fence"));
+}
+
+sub vcl_backend_response {
+  # Bans look at the object alone, so that they can be worked off in the background.
+  set beresp.http.x-url = bereq.url;
+  if (beresp.http.Set-Cookie && beresp.http.Cache-Control ~ "(?i)\b(public|s-maxage)\b") {
+    unset beresp.http.Set-Cookie;
+  }
+  # Marked stale by a soft purge, a page may be served while it is renewed.
+  set beresp.grace = 1h;
+  # A purge came while this was being fetched: it goes to those who wait for it, and is not kept.
+  if (var.get("fence") != var.global_get("fence")) {
+    set beresp.ttl = 0s;
+    set beresp.grace = 0s;
+    set beresp.keep = 0s;
+    set beresp.uncacheable = true;
+    return (deliver);
+  }
+}
+
+sub vcl_deliver {
+  unset resp.http.x-url;
+  if (client.ip !~ tag_readers) {
+    unset resp.http.xkey;
+    unset resp.http.surrogate-key;
+    unset resp.http.cache-tag;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Socket } from 'node:net'
+import { mayBeBan, readBan, type BanReading } from './ban-request.ts'
+import { purgeHeaders, reasonOf, type PurgeAnswer, type PurgeMethods } from './purge-methods.ts'
+import { endWith, refuse } from './refuse.ts'
+import { renderHead } from './render.ts'
+
+type WholeBan = Extract<BanReading, { kind: 'whole' }>
+
+/** Reads purges by methods that Node's parser does not know off a connection that is still ours (`hit-connection`). */
+export class BanReader {
+  readonly #socket: Socket
+  readonly #purges: PurgeMethods
+  readonly #patience: number
+  readonly #next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }
+  #held: Buffer | null = null
+  #deadline: NodeJS.Timeout | null = null
+  #stopping = false
+  working = false
+
+  /**
+   * @param patience how long a head may take, milliseconds
+   * @param next `proceed`: a request was answered, and what came behind it is looked at; `leave`: it was none, Node decides about all of it
+   */
+  constructor(socket: Socket, purges: PurgeMethods, patience: number, next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }) {
+    this.#socket = socket
+    this.#purges = purges
+    this.#patience = patience
+    this.#next = next
+    socket.once('close', () => this.#drop())
+  }
+
+  /** True where the chunk is part of such a request and is taken care of. */
+  take(chunk: Buffer): boolean {
+    if (this.#held === null && !mayBeBan(chunk)) return false
+    const bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
+    const reading = readBan(bytes)
+    if (reading.kind === 'other') {
+      const held = this.#held !== null
+      this.#drop()
+      if (held) this.#next.leave(bytes)
+      return held
+    }
+    const stranger = reading.kind === 'whole' || reading.named ? !this.#purges.isPurger(this.#socket.remoteAddress) : false
+    if (stranger) this.#refuse(403, 'Purging is not allowed from this address.')
+    else if (reading.kind === 'partial') this.#hold(bytes)
+    else void this.#answer(reading, bytes.subarray(reading.length))
+    return true
+  }
+
+  /** The connection ends when the answer in the making is sent. */
+  stop(): void {
+    this.#stopping = true
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#held = bytes
+    this.#deadline ??= setTimeout(() => this.#refuse(408, 'The request came too slowly.'), this.#patience)
+  }
+
+  #drop(): void {
+    this.#held = null
+    if (this.#deadline !== null) clearTimeout(this.#deadline)
+    this.#deadline = null
+  }
+
+  #refuse(status: number, text: string): void {
+    this.#drop()
+    this.#socket.removeAllListeners('data')
+    refuse(this.#socket, status, text)
+  }
+
+  async #answer(ban: WholeBan, rest: Buffer): Promise<void> {
+    this.#drop()
+    this.working = true
+    // Requests are answered one after the other: what comes behind waits in the socket.
+    this.#socket.pause()
+    this.#socket.setTimeout(0)
+    const answer = await this.#purges.answer(ban.head, this.#socket.remoteAddress)
+    this.working = false
+    const close = ban.close || this.#stopping || answer.status >= 400
+    if (close) return endWith(this.#socket, renderAnswer(answer, true))
+    this.#socket.write(renderAnswer(answer, false))
+    this.#socket.resume()
+    this.#next.proceed(rest)
+  }
+}
+
+/** An answer in bytes. */
+export function renderAnswer(answer: PurgeAnswer, close: boolean): Buffer {
+  const headers = close ? [...purgeHeaders(answer), ['Connection', 'close'] as const] : purgeHeaders(answer)
+  return Buffer.concat([renderHead(answer.status, headers.map(([name, value]) => [name, value]), reasonOf(answer)), Buffer.from(answer.text)])
+}

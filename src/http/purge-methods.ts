@@ -1,0 +1,80 @@
+import { PagecacheError } from '../errors.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { plural } from '../lib/plural.ts'
+import { examine, type Accepted, type RequestHead } from './guard.ts'
+import { toPurgeOrder, type PurgeOrder, type PurgeSite } from './purge-order.ts'
+
+export interface PurgeMethodsOptions extends PurgeSite {
+  /** By the address of the socket; what a request says about whom it comes from does not count. */
+  isPurger(address: string | undefined): boolean
+  /** Every purge by tag only marks pages as stale. */
+  softPurge: boolean
+  /** Purges here and durably notes what the other reverse proxies are to be told; resolves to the pages removed. */
+  purge(order: PurgeOrder, address: string | null): Promise<number>
+  onError(message: string, error: unknown): void
+}
+
+/** Reason phrase and body are the same text, as clients of Varnish know it. */
+export interface PurgeAnswer {
+  status: number
+  text: string
+}
+
+const forbidden: PurgeAnswer = { status: 403, text: 'Purging is not allowed from this address.' }
+
+/** Methods that are purges, whoever sends them. */
+export function isPurgeMethod(method: string): boolean {
+  return method === 'PURGE' || method === 'BAN' || method === 'PURGEKEYS'
+}
+
+/** The purge methods of the front: who may, what is meant, what is answered. The answer waits for the local purge alone. */
+export class PurgeMethods {
+  readonly #options: PurgeMethodsOptions
+
+  constructor(options: PurgeMethodsOptions) {
+    this.#options = options
+  }
+
+  isPurger(address: string | undefined): boolean {
+    return this.#options.isPurger(address)
+  }
+
+  /** Answers a request that nobody has examined yet. */
+  async answer(head: RequestHead, address: string | undefined): Promise<PurgeAnswer> {
+    const accepted = examine(head, false)
+    return 'status' in accepted ? { status: accepted.status, text: accepted.text } : this.perform(head, accepted, address)
+  }
+
+  async perform({ method, headers }: RequestHead, { target, host }: Accepted, address: string | undefined): Promise<PurgeAnswer> {
+    if (!this.isPurger(address)) return forbidden
+    try {
+      const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
+      // Varnish's answer to an empty list; there is nothing to note.
+      const removed = order.kind === 'tags' && order.tags.length === 0 ? 0 : await this.#options.purge(order, address ?? null)
+      return { status: 200, text: describe(order, removed) }
+    } catch (error) {
+      if (error instanceof PagecacheError && error.status < 500) return { status: error.status, text: error.message }
+      this.#options.onError('a purge failed', error)
+      return error instanceof PagecacheError ? { status: 503, text: 'Nothing was purged: the records cannot be written now.' } : { status: 500, text: 'Nothing was purged.' }
+    }
+  }
+}
+
+function describe(order: PurgeOrder, removed: number): string {
+  if (order.kind === 'tags') return `Invalidated ${removed} objects`
+  return order.kind === 'urls' ? 'Purged' : `Banned ${plural(removed, 'page')}`
+}
+
+/** The fields of an answer. */
+export function purgeHeaders({ text }: PurgeAnswer): HeaderPair[] {
+  return [
+    ['Content-Type', 'text/plain; charset=utf-8'],
+    ['Cache-Control', 'no-store'],
+    ['Content-Length', String(Buffer.byteLength(text))],
+  ]
+}
+
+/** What can stand in a status line (RFC 9112 §4). */
+export function reasonOf({ text }: PurgeAnswer): string {
+  return text.replace(/[^\x20-\x7e]+/g, ' ')
+}

@@ -1,0 +1,41 @@
+import type { App } from '../app.ts'
+import type { ReverseProxy } from '../config/schema.ts'
+import { realTiming } from '../lib/timing.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import type { Pending } from '../purge/deliver-plan.ts'
+import type { Handler } from '../queue/queue.ts'
+
+/** The handler that tells the configured reverse proxies of purges. */
+export async function makeDeliver(app: App): Promise<Handler> {
+  const { deliverHandler } = await import('../purge/deliver.ts')
+  const { reverseProxies, salesChannels, purge } = app.config
+  const origins = new Set(salesChannels.map((channel) => new URL(channel.origin).origin))
+  const behind = new Set(reverseProxies.filter((proxy) => isBehind(proxy, origins)).map((proxy) => proxy.name))
+  return deliverHandler({
+    db: (await app.records()).db,
+    now: Date.now,
+    random: Math.random,
+    timing: realTiming,
+    proxies: reverseProxies,
+    settings: { timeout: purge.timeout, retryFor: purge.retryFor, everythingAbove: purge.everythingAbove, settle: purge.settleTime },
+    onDelivered: async (proxy, delivered) => {
+      if (behind.has(proxy)) await takeAgain(await app.pages(), delivered)
+    },
+  })
+}
+
+function isBehind({ url, position }: ReverseProxy, origins: ReadonlySet<string>): boolean {
+  return position === 'auto' ? origins.has(new URL(url).origin) : position === 'behind'
+}
+
+/** A proxy behind us may have answered with an old page between our purge and its own: what came here since goes again. */
+async function takeAgain(pages: PageStore, delivered: readonly Pending[] | null): Promise<void> {
+  if (delivered === null || delivered.some(({ kind }) => kind === 'all' || kind === 'type' || kind === 'pattern')) {
+    await pages.remove({ kind: 'all' })
+    return
+  }
+  const keys = (url: boolean) => [...new Set(delivered.filter(({ kind }) => (kind === 'url') === url).map(({ key }) => key!))]
+  const [urls, tags] = [keys(true), keys(false)]
+  if (urls.length > 0) await pages.remove({ kind: 'urls', urls })
+  if (tags.length > 0) await pages.remove({ kind: 'tags', tags })
+}
