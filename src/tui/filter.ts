@@ -1,0 +1,24 @@
+import type { Row } from './panel.ts'
+
+/**
+ * What stands after `/`: words that a row must contain, each without regard to case. `!word`: must not; `5xx` or `404`: that
+ * status; `>1s`, `>200ms`: took longer. All of them must hold.
+ */
+export function matches(row: Row, filter: string): boolean {
+  return filter.split(/\s+/).filter((word) => word !== '').every((word) => matchesWord(row, word.toLowerCase()))
+}
+
+function matchesWord(row: Row, word: string): boolean {
+  if (word.startsWith('!') && word.length > 1) return !matchesWord(row, word.slice(1))
+  const status = /^([1-5])(?:xx|(\d\d))$/.exec(word)
+  if (status && row.status !== null) return status[2] === undefined ? Math.floor(row.status / 100) === Number(status[1]) : row.status === Number(word)
+  const slower = /^>(\d+(?:\.\d+)?)(ms|s)$/.exec(word)
+  if (slower) return row.ms !== null && row.ms > Number(slower[1]) * (slower[2] === 's' ? 1000 : 1)
+  return row.text.toLowerCase().includes(word)
+}
+
+/** The rows that are to be seen. */
+export function visibleRows(rows: readonly Row[], filter: string, errorsOnly: boolean): readonly Row[] {
+  if (filter.trim() === '' && !errorsOnly) return rows
+  return rows.filter((row) => (!errorsOnly || row.bad) && matches(row, filter))
+}

@@ -1,0 +1,126 @@
+/** Everything that a key can ask for. */
+export type Action =
+  | 'pause'
+  | 'resume'
+  | 'cancel'
+  | 'filter'
+  | 'freeze'
+  | 'errors'
+  | 'save'
+  | 'help'
+  | 'detach'
+  | 'next-panel'
+  | 'previous-panel'
+  | 'up'
+  | 'down'
+  | 'page-up'
+  | 'page-down'
+  | 'first'
+  | 'last'
+  | 'detail'
+  | 'close'
+  | 'next-tab'
+  | 'previous-tab'
+  | 'tab'
+
+export interface KeyBinding {
+  /** Names as `nameKey` gives them. */
+  keys: readonly string[]
+  /** How they are written for a reader. */
+  label: string
+  action: Action
+  help: string
+  /** One word for the foot of the screen; without it the key stands in the help alone. */
+  hint?: string
+  /** Without it the key always works. */
+  when?(context: KeyContext): boolean
+}
+
+/** What decides which keys make sense. */
+export interface KeyContext {
+  status: string | null
+  tabs: number
+  panels: number
+}
+
+const manyTabs = ({ tabs }: KeyContext) => tabs > 1
+const manyPanels = ({ panels }: KeyContext) => panels > 1
+
+/** The one table of keys: what is pressed, the foot, the help and the documentation are made from it. */
+export const keyTable: readonly KeyBinding[] = [
+  { keys: ['?', 'h'], label: '?', action: 'help', help: 'This list of keys', hint: 'help' },
+  { keys: ['p'], label: 'p', action: 'pause', help: 'Pause the warmup; what is under way is finished', hint: 'pause', when: ({ status }) => status === 'running' },
+  { keys: ['r'], label: 'r', action: 'resume', help: 'Resume the paused warmup', hint: 'resume', when: ({ status }) => status === 'paused' },
+  { keys: ['c'], label: 'c', action: 'cancel', help: 'Cancel the warmup, after a question', hint: 'cancel', when: ({ status }) => status === 'running' || status === 'paused' },
+  { keys: ['left', '['], label: '←', action: 'previous-tab', help: 'The tab before', when: manyTabs },
+  { keys: ['right', ']'], label: '→', action: 'next-tab', help: 'The next tab', when: manyTabs },
+  { keys: ['1', '2', '3', '4', '5'], label: '1-5', action: 'tab', help: 'A tab by its number', hint: 'tabs', when: manyTabs },
+  { keys: ['tab'], label: 'tab', action: 'next-panel', help: 'The next list', hint: 'list', when: manyPanels },
+  { keys: ['shift+tab'], label: 'shift tab', action: 'previous-panel', help: 'The list before', when: manyPanels },
+  { keys: ['up', 'k'], label: '↑', action: 'up', help: 'One row up' },
+  { keys: ['down', 'j'], label: '↓', action: 'down', help: 'One row down' },
+  { keys: ['pageup', 'ctrl+b'], label: 'page up', action: 'page-up', help: 'Ten rows up' },
+  { keys: ['pagedown', 'ctrl+f'], label: 'page down', action: 'page-down', help: 'Ten rows down' },
+  { keys: ['home', 'g'], label: 'home', action: 'first', help: 'The first row' },
+  { keys: ['end', 'G'], label: 'end', action: 'last', help: 'The last row' },
+  { keys: ['return'], label: 'enter', action: 'detail', help: 'All about the selected row', hint: 'detail' },
+  { keys: ['/'], label: '/', action: 'filter', help: 'Show only rows with these words; !word: without it; 5xx, 404: of that status; >1s: slower', hint: 'filter' },
+  { keys: ['e'], label: 'e', action: 'errors', help: 'Show only what went wrong, and everything again', hint: 'errors' },
+  { keys: ['f'], label: 'f', action: 'freeze', help: 'Hold the picture still, and let it go on', hint: 'freeze' },
+  { keys: ['s'], label: 's', action: 'save', help: 'Save what is known as a JSON file in the working directory', hint: 'save' },
+  { keys: ['escape'], label: 'esc', action: 'close', help: 'Close what is open; take back the filter' },
+  { keys: ['q', 'ctrl+c'], label: 'q', action: 'detach', help: 'Leave this screen', hint: 'leave' },
+]
+
+/** What Ink tells of a key press, as far as it is used here. */
+export interface Press {
+  upArrow: boolean
+  downArrow: boolean
+  leftArrow: boolean
+  rightArrow: boolean
+  pageUp: boolean
+  pageDown: boolean
+  home: boolean
+  end: boolean
+  return: boolean
+  escape: boolean
+  tab: boolean
+  shift: boolean
+  ctrl: boolean
+  backspace: boolean
+  delete: boolean
+}
+
+const named: readonly (readonly [keyof Press, string])[] = [
+  ['upArrow', 'up'],
+  ['downArrow', 'down'],
+  ['leftArrow', 'left'],
+  ['rightArrow', 'right'],
+  ['pageUp', 'pageup'],
+  ['pageDown', 'pagedown'],
+  ['home', 'home'],
+  ['end', 'end'],
+  ['return', 'return'],
+  ['escape', 'escape'],
+  ['backspace', 'backspace'],
+  ['delete', 'backspace'],
+]
+
+/** One name for a key press: `p`, `up`, `shift+tab`, `ctrl+c`. */
+export function nameKey(input: string, press: Press): string {
+  if (press.tab) return press.shift ? 'shift+tab' : 'tab'
+  const special = named.find(([key]) => press[key])
+  if (special) return special[1]
+  return press.ctrl ? `ctrl+${input}` : input
+}
+
+/** What a key asks for now; null where it asks for nothing. */
+export function actionOf(key: string, context: KeyContext): Action | null {
+  const binding = keyTable.find(({ keys }) => keys.includes(key))
+  return binding && (binding.when?.(context) ?? true) ? binding.action : null
+}
+
+/** The keys that the foot of the screen names now. */
+export function hints(context: KeyContext): { label: string; hint: string }[] {
+  return keyTable.flatMap(({ label, hint, when }) => (hint !== undefined && (when?.(context) ?? true) ? [{ label, hint }] : []))
+}

@@ -1,0 +1,84 @@
+/** Below this nothing but one line is shown. */
+export const smallest = { columns: 60, rows: 15 }
+
+/** Two lists stand side by side from here on. */
+const twoColumnsFrom = 110
+/** A list with its title needs so many rows to be worth looking at. */
+const leastPanel = 5
+/** So many are better than a list with one more line of figures above it. */
+const goodPanel = 9
+
+export interface Area {
+  panel: number
+  row: number
+  column: number
+  width: number
+  height: number
+}
+
+export interface Layout {
+  kind: 'one-line' | 'full'
+  columns: number
+  rows: number
+  /** Rows for the lines above the lists. */
+  summary: number
+  /** `tabbed`: only the list that has the focus is shown, under a line with all titles. */
+  arrangement: 'tabbed' | 'stacked' | 'grid'
+  areas: readonly Area[]
+}
+
+/**
+ * Where everything stands. One row is the head, one the foot; the lines above the lists get what they need as long as a
+ * list keeps enough.
+ *
+ * @param wanted rows that the lines above the lists would take
+ * @param panels how many lists there are
+ */
+export function toLayout(columns: number, rows: number, wanted: number, panels: number, focus: number): Layout {
+  if (columns < smallest.columns || rows < smallest.rows) return { kind: 'one-line', columns, rows, summary: 0, arrangement: 'tabbed', areas: [] }
+  const body = rows - 2
+  const least = rows >= 24 ? goodPanel : leastPanel
+  const summary = panels === 0 ? Math.min(wanted, body) : Math.min(wanted, body - least)
+  const area = { row: 1 + summary, column: 0, width: columns, height: body - summary }
+  return { kind: 'full', columns, rows, summary, ...arrange(area, panels, focus) }
+}
+
+function arrange(area: Omit<Area, 'panel'>, panels: number, focus: number): Pick<Layout, 'arrangement' | 'areas'> {
+  if (panels === 0) return { arrangement: 'stacked', areas: [] }
+  if (panels === 1) return { arrangement: 'stacked', areas: [{ ...area, panel: 0 }] }
+  const gridRows = Math.ceil(panels / 2)
+  if (area.width >= twoColumnsFrom && area.height >= gridRows * leastPanel) return { arrangement: 'grid', areas: grid(area, panels) }
+  if (area.height >= panels * goodPanel) return { arrangement: 'stacked', areas: stack(area, panels) }
+  return { arrangement: 'tabbed', areas: [{ ...area, panel: Math.min(focus, panels - 1) }] }
+}
+
+function stack(area: Omit<Area, 'panel'>, panels: number): Area[] {
+  const heights = split(area.height, panels)
+  return heights.map((height, panel) => ({ ...area, panel, height, row: area.row + sum(heights.slice(0, panel)) }))
+}
+
+/** Two in a row, the last one alone over the whole width where their number is odd. */
+function grid(area: Omit<Area, 'panel'>, panels: number): Area[] {
+  const heights = split(area.height, Math.ceil(panels / 2))
+  const left = Math.ceil((area.width - 1) / 2)
+  return Array.from({ length: panels }, (_, panel) => {
+    const line = Math.floor(panel / 2)
+    const base = { panel, row: area.row + sum(heights.slice(0, line)), height: heights[line]! }
+    if (panel === panels - 1 && panel % 2 === 0) return { ...base, column: 0, width: area.width }
+    return panel % 2 === 0 ? { ...base, column: 0, width: left } : { ...base, column: left + 1, width: area.width - left - 1 }
+  })
+}
+
+/** Equal parts; what is left over goes to the first ones. */
+function split(whole: number, parts: number): number[] {
+  return Array.from({ length: parts }, (_, part) => Math.floor(whole / parts) + (part < whole % parts ? 1 : 0))
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** The first row of a list that is seen: the selected one stays in the middle, as far as the list's ends allow. */
+export function scrollTo(selected: number, total: number, height: number): number {
+  return Math.max(0, Math.min(total - height, selected - Math.floor(height / 2)))
+}

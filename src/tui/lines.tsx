@@ -1,0 +1,35 @@
+import { Box, Text } from 'ink'
+import { memo } from 'react'
+import { printable } from '../lib/printable.ts'
+import type { Line } from './text/line.ts'
+import { theme } from './theme.ts'
+
+/** One row of the screen. Whatever built it, nothing in it can steer the terminal. */
+const Row = memo(function Row({ line }: { line: Line }) {
+  return (
+    <Text wrap="truncate">
+      {line.length === 0
+        ? ' '
+        : line.map(({ text, tone }, index) => (
+            <Text key={index} {...theme[tone]}>
+              {printable(text)}
+            </Text>
+          ))}
+    </Text>
+  )
+}, sameLine)
+
+/** Most rows of two pictures are the same: those cost nothing. */
+function sameLine({ line: left }: { line: Line }, { line: right }: { line: Line }): boolean {
+  return left.length === right.length && left.every(({ text, tone }, index) => text === right[index]!.text && tone === right[index]!.tone)
+}
+
+export function Lines({ lines }: { lines: readonly Line[] }) {
+  return (
+    <Box flexDirection="column" overflow="hidden">
+      {lines.map((line, index) => (
+        <Row key={index} line={line} />
+      ))}
+    </Box>
+  )
+}

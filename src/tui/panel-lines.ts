@@ -1,0 +1,67 @@
+import { formatCount } from '../lib/format-count.ts'
+import { scrollTo } from './layout.ts'
+import type { Panel, Row } from './panel.ts'
+import { fitLine, lineWidth, span, spread, type Line, type Span } from './text/line.ts'
+import type { View } from './view.ts'
+
+export interface PanelInput {
+  panel: Panel
+  /** Those that the filter leaves. */
+  rows: readonly Row[]
+  /** Null where the panel has no focus. */
+  selected: number | null
+  width: number
+  height: number
+  view: Pick<View, 'filter' | 'errorsOnly'>
+  /** A line in the place of the panel's own title. */
+  title: Line | null
+}
+
+/** A list with its title: exactly `height` lines. */
+export function panelLines({ panel, rows, selected, width, height, view, title }: PanelInput): Line[] {
+  const room = height - 1
+  const first = scrollTo(selected ?? 0, rows.length, room)
+  const seen = rows.slice(first, first + room)
+  const position = rows.length > room ? `${formatCount(first + 1)}–${formatCount(first + seen.length)} of ${formatCount(rows.length)}` : ''
+  const notes = [...filterNotes(view), ...(position === '' ? [] : [position])]
+  const head = title ?? [...rule(2, selected !== null), titleSpan(panel, selected !== null)]
+  const lines = seen.map((row, index) => rowLine(row, selected === first + index, width))
+  const empty: Line[] = rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row fits the filter.' : panel.empty}`, 'dim')]]
+  return [ruled(head, notes, width, selected !== null), ...fill([...lines, ...empty], room)]
+}
+
+/** All titles in one line, where only the focused list is shown. */
+export function titlesLine(panels: readonly Panel[], focus: number, width: number): Line {
+  const titles = panels.flatMap((panel, index) => [...rule(index === 0 ? 2 : 1, true), titleSpan(panel, index === focus)])
+  return lineWidth(titles) <= width ? titles : [...rule(2, true), titleSpan(panels[focus]!, true)]
+}
+
+function titleSpan({ title, total, rows }: Panel, focused: boolean): Span {
+  const count = total ?? rows.length
+  const text = `${title}${count > 0 ? ` ${formatCount(count)}` : ''}`
+  return focused ? span(` ${text} `, 'accent') : span(` ${text} `, 'dim')
+}
+
+function filterNotes({ filter, errorsOnly }: Pick<View, 'filter' | 'errorsOnly'>): string[] {
+  return [...(errorsOnly ? ['errors only'] : []), ...(filter.trim() === '' ? [] : [`filter: ${filter}`])]
+}
+
+function rule(length: number, focused: boolean): Line {
+  return [span((focused ? '━' : '─').repeat(Math.max(0, length)), focused ? 'accent' : 'dim')]
+}
+
+/** A title line that is ruled to its end, with notes before the end. */
+function ruled(head: Line, notes: readonly string[], width: number, focused: boolean): Line {
+  const right: Line = notes.length === 0 ? rule(1, focused) : [span(` ${notes.join(' · ')} `, focused ? 'strong' : 'dim'), ...rule(1, focused)]
+  const between = width - lineWidth(head) - lineWidth(right)
+  return between < 0 ? spread(head, [], width) : [...head, ...rule(between, focused), ...right]
+}
+
+function rowLine(row: Row, selected: boolean, width: number): Line {
+  const line = fitLine(row.line(width - 3), width - 3)
+  return selected ? [span('› ', 'accent'), ...line.map(({ text }) => span(text, 'selected')), span(' ')] : [span('  '), ...line, span(' ')]
+}
+
+function fill(lines: readonly Line[], height: number): Line[] {
+  return Array.from({ length: height }, (_, index) => lines[index] ?? [])
+}

@@ -1,0 +1,95 @@
+import { answered, newFeed, pauseAfter, unanswered, type Feed, type FeedPlan } from './feed.ts'
+import type { Source } from './source.ts'
+
+/** Feeds by the names under which the views look for them. */
+export type Feeds = Readonly<Record<string, Feed>>
+export type FeedPlans = Readonly<Record<string, FeedPlan>>
+
+export interface PollerOptions {
+  source: Source
+  /** Monotonic milliseconds. */
+  now(): number
+  random(): number
+  /** Told when a feed has changed. */
+  onChange(feeds: Feeds): void
+}
+
+interface Running {
+  plan: FeedPlan
+  stopped: boolean
+  timer: NodeJS.Timeout | null
+}
+
+/** Asks the source for what is on the screen, each feed at its own pace, and never twice at a time for one feed. */
+export class Poller {
+  readonly #options: PollerOptions
+  readonly #running = new Map<string, Running>()
+  #feeds: Feeds = {}
+
+  constructor(options: PollerOptions) {
+    this.#options = options
+  }
+
+  get feeds(): Feeds {
+    return this.#feeds
+  }
+
+  /** Changes what is asked for. What is no longer wanted keeps its last value, so that it is there at once when it is. */
+  want(plans: FeedPlans): void {
+    for (const [name, running] of this.#running) {
+      if (!samePlan(running.plan, plans[name])) this.#stop(name, running)
+    }
+    for (const [name, plan] of Object.entries(plans)) {
+      if (this.#running.has(name)) continue
+      const running: Running = { plan, stopped: false, timer: null }
+      this.#running.set(name, running)
+      const known = this.#feeds[name]
+      this.#feeds = { ...this.#feeds, [name]: known ? { ...known, since: this.#options.now(), at: null } : newFeed(this.#options.now()) }
+      void this.#ask(name, running)
+    }
+  }
+
+  /** Asks for everything at once: something was just done, and its effect is to be seen. */
+  hurry(): void {
+    for (const [name, running] of this.#running) {
+      if (running.timer === null) continue
+      clearTimeout(running.timer)
+      running.timer = null
+      void this.#ask(name, running)
+    }
+  }
+
+  stop(): void {
+    for (const [name, running] of this.#running) this.#stop(name, running)
+  }
+
+  async #ask(name: string, running: Running): Promise<void> {
+    const { source, now, random, onChange } = this.#options
+    const { operation, input, every } = running.plan
+    let after: (feed: Feed) => Feed
+    try {
+      const value = await source.perform(operation, input)
+      after = (feed) => answered(feed, value, now())
+    } catch (error) {
+      after = (feed) => unanswered(feed, error instanceof Error ? error.message : String(error))
+    }
+    if (running.stopped) return
+    const feed = after(this.#feeds[name]!)
+    this.#feeds = { ...this.#feeds, [name]: feed }
+    running.timer = setTimeout(() => {
+      running.timer = null
+      void this.#ask(name, running)
+    }, pauseAfter(feed, every, random()))
+    onChange(this.#feeds)
+  }
+
+  #stop(name: string, running: Running): void {
+    running.stopped = true
+    if (running.timer !== null) clearTimeout(running.timer)
+    this.#running.delete(name)
+  }
+}
+
+function samePlan(left: FeedPlan, right: FeedPlan | undefined): boolean {
+  return right !== undefined && left.operation === right.operation && JSON.stringify(left.input) === JSON.stringify(right.input)
+}

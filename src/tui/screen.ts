@@ -1,0 +1,111 @@
+import { visibleRows } from './filter.ts'
+import { footLine } from './foot.ts'
+import { detailLines, helpLines } from './overlays.ts'
+import { toLayout, type Area } from './layout.ts'
+import type { KeyContext } from './keys.ts'
+import { panelLines, titlesLine } from './panel-lines.ts'
+import type { Panel, Row, TabView } from './panel.ts'
+import { beside, fitLine, span, spread, type Line, type Span } from './text/line.ts'
+import { timeOfDay } from './text/amount.ts'
+import { focusOf, placeOf, selectedIndex, type View } from './view.ts'
+
+/** Everything that the screen is drawn from. */
+export interface ScreenInput {
+  columns: number
+  rows: number
+  /** What is watched: the source's name. */
+  name: string
+  tabs: readonly { id: string; title: string }[]
+  view: View
+  shown: TabView
+  /** What `q` does, in a few words. */
+  leaving: string
+  /** Monotonic milliseconds, as in the view. */
+  now: number
+  /** Milliseconds since the epoch, for the clock. */
+  time: number
+}
+
+/** The whole screen: exactly as many lines as it has rows, none wider than it is. */
+export function toScreen(input: ScreenInput): Line[] {
+  const { columns, rows, tabs, view, shown } = input
+  // The last column stays free: a line that fills it wraps on some terminals.
+  const width = columns - 1
+  const tabId = tabs[view.tab]!.id
+  const focus = focusOf(view, tabId, shown.panels.length)
+  const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1) }))
+  const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus)
+  if (layout.kind === 'one-line') return [fitLine([span(shown.stale === null ? shown.short : `STALE ${shown.short}`)], Math.max(1, width))]
+  const context: KeyContext = { status: shown.run?.status ?? null, tabs: tabs.length, panels: shown.panels.length }
+  const body = overlay(input, width, rows - 2, context) ?? [
+    ...fitBlocks(blocks, layout.summary).map((line) => [span(' '), ...line]),
+    ...areaLines(layout.areas, (area) => {
+      const panel = shown.panels[area.panel]!
+      const shownRows = visibleRows(panel.rows, view.filter, view.errorsOnly)
+      const focused = area.panel === focus
+      const title = layout.arrangement === 'tabbed' ? titlesLine(shown.panels, focus, area.width - 1) : null
+      return panelLines({ panel, rows: shownRows, selected: focused ? selectedOf(view, tabId, panel, shownRows) : null, width: area.width === columns ? width : area.width, height: area.height, view, title })
+    }),
+  ]
+  const filled = Array.from({ length: rows - 2 }, (_, row) => body[row] ?? [])
+  return [headLine(input, width), ...filled, footLine(input, width, context)].map((line) => fitLine(line, width))
+}
+
+function overlay({ view, columns }: ScreenInput, width: number, rows: number, context: KeyContext): Line[] | null {
+  if (view.overlay.kind === 'help') return helpLines(width, rows, context)
+  if (view.overlay.kind === 'detail') return detailLines(view.overlay, Math.min(columns, 120) - 2, rows)
+  return null
+}
+
+function selectedOf(view: View, tabId: string, panel: Panel, rows: readonly Row[]): number {
+  return selectedIndex(view, placeOf(tabId, panel.id), rows)
+}
+
+function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: number): Line {
+  const left: Span[] = [span(' pagecache', 'strong')]
+  for (const [index, { title }] of tabs.entries()) {
+    const text = tabs.length === 1 ? title.toLowerCase() : `${index + 1} ${title}`
+    left.push(span(tabs.length === 1 ? ' ' : '  '))
+    left.push(index === view.tab && tabs.length > 1 ? span(`[${text}]`, 'accent') : span(text, tabs.length === 1 ? 'strong' : 'dim'))
+  }
+  const badges: Line = [
+    ...(view.frozen ? [span(`FROZEN ${Math.max(0, Math.round((now - view.frozen.at) / 1000))} s`, 'warn'), span('  ')] : []),
+    ...(shown.stale === null ? [] : [span(shown.stale, 'bad'), span('  ')]),
+  ]
+  const clock = span(`${timeOfDay(time)} UTC`, 'dim')
+  const full = spread(left, [...badges, span(name, 'dim'), span('  '), clock], width)
+  // What may be wrong with the picture is said before where it comes from.
+  return full.some(({ text }) => text === clock.text) ? full : spread(left, [...badges, clock], width)
+}
+
+interface Drawn {
+  rank: number
+  lines: readonly Line[]
+}
+
+function height(blocks: readonly Drawn[]): number {
+  return blocks.reduce((sum, { lines }) => sum + lines.length, 0)
+}
+
+/** The lines above the lists in so many rows: what matters least is left out. */
+export function fitBlocks(blocks: readonly Drawn[], rows: number): Line[] {
+  let kept = [...blocks]
+  while (height(kept) > rows && kept.length > 0) {
+    const least = Math.max(...kept.map(({ rank }) => rank))
+    const index = kept.findLastIndex(({ rank }) => rank === least)
+    kept = kept.toSpliced(index, 1)
+  }
+  const lines = kept.flatMap(({ lines: each }) => each)
+  return [...lines, ...Array.from({ length: rows - lines.length }, () => [])]
+}
+
+/** Draws each area and puts those that share their rows side by side. */
+function areaLines(areas: readonly Area[], draw: (area: Area) => Line[]): Line[] {
+  const byRow = Map.groupBy(areas, ({ row }) => row)
+  return [...byRow.values()].flatMap((line) => {
+    const [left, right] = line
+    if (!left) return []
+    return right ? beside(draw(left), draw(right), left.width, ' ') : draw(left)
+  })
+}
+

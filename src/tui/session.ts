@@ -1,0 +1,196 @@
+import { visibleRows } from './filter.ts'
+import { actionOf } from './keys.ts'
+import type { TabView } from './panel.ts'
+import { Poller, type Feeds } from './poller.ts'
+import { toReport } from './report.ts'
+import { toScreen } from './screen.ts'
+import type { Source } from './source.ts'
+import type { Tab } from './tab.ts'
+import type { Line } from './text/line.ts'
+import { act, answer, focusOf, isConfirmed, startView, type, type Effect, type Notice, type Outcome, type RunAction, type View } from './view.ts'
+
+export interface SessionOptions {
+  source: Source
+  tabs: readonly Tab[]
+  /** What `q` does, in a few words. */
+  leaving: string
+  /** Leaves by itself when the run has ended. */
+  untilEnd: boolean
+  /** Monotonic milliseconds. */
+  now(): number
+  /** Milliseconds since the epoch. */
+  time(): number
+  random(): number
+  /** Writes a file and says where. */
+  save(file: string, content: string): Promise<string>
+}
+
+/** The clock and the ages of what is shown move without any news (milliseconds). */
+const tickEvery = 1000
+
+/** A monitor at work, without a terminal: what it knows, what the keys have made of it, and the picture of both. */
+export class Session {
+  readonly #options: SessionOptions
+  readonly #poller: Poller
+  readonly #listeners = new Set<() => void>()
+  #view: View = startView
+  #version = 0
+  #ticker: NodeJS.Timeout | null = null
+  #left = false
+  readonly #leave = Promise.withResolvers<void>()
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    const { source, now, random } = options
+    this.#poller = new Poller({ source, now, random, onChange: () => this.#onNews() })
+  }
+
+  get feeds(): Feeds {
+    return this.#poller.feeds
+  }
+
+  get view(): View {
+    return this.#view
+  }
+
+  /** Settled when somebody wants to leave, or the run has ended and that was waited for. */
+  get left(): Promise<void> {
+    return this.#leave.promise
+  }
+
+  start(): void {
+    this.#poller.want(this.#tab.plans)
+    this.#ticker ??= setInterval(() => this.#changed(), tickEvery)
+  }
+
+  stop(): void {
+    this.#poller.stop()
+    if (this.#ticker) clearInterval(this.#ticker)
+    this.#ticker = null
+  }
+
+  /** For React: told when the picture has changed. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly version = (): number => this.#version
+
+  /** The picture for a screen of this size. */
+  screen(columns: number, rows: number): Line[] {
+    const { source, tabs, leaving, now, time } = this.#options
+    return toScreen({ columns, rows, name: source.name, tabs, view: this.#view, shown: this.#shown(), leaving, now: now(), time: time() })
+  }
+
+  press(key: string, input: string): void {
+    const before = this.#view.tab
+    const { view, effect } = this.#outcome(key, input)
+    this.#view = view
+    if (view.tab !== before) this.#poller.want(this.#tab.plans)
+    if (effect) this.#follow(effect)
+    this.#changed()
+  }
+
+  get #tab(): Tab {
+    return this.#options.tabs[this.#view.tab]!
+  }
+
+  /** What the store says now, whatever is shown. */
+  #current(): TabView {
+    return this.#tab.view({ feeds: this.#poller.feeds, asked: this.#view.asked, now: this.#options.now() })
+  }
+
+  /** What is shown: a frozen picture, as long as its tab was asked for then; run and age are always those of now. */
+  #shown(): TabView {
+    const current = this.#current()
+    const { frozen, asked } = this.#view
+    if (!frozen || !Object.keys(this.#tab.plans).every((name) => frozen.feeds[name])) return current
+    const { run, stale } = current
+    return { ...this.#tab.view({ feeds: frozen.feeds, asked, now: frozen.at }), run, stale }
+  }
+
+  #outcome(key: string, input: string): Outcome {
+    const view = this.#view
+    if (view.overlay.kind === 'filter') return type(view, key, input)
+    if (view.overlay.kind === 'confirm-cancel') return answer(view, key)
+    const shown = this.#shown()
+    const tabs = this.#options.tabs.length
+    const action = actionOf(key, { status: shown.run?.status ?? null, tabs, panels: shown.panels.length })
+    if (action === null) return { view }
+    const panel = shown.panels[focusOf(view, this.#tab.id, shown.panels.length)]
+    const rows = visibleRows(panel?.rows ?? [], view.filter, view.errorsOnly)
+    return act(view, action, key, { tabId: this.#tab.id, tabs, shown, rows, feeds: this.#poller.feeds, now: this.#options.now() })
+  }
+
+  #follow(effect: Effect): void {
+    if (effect.kind === 'detach') return this.#end()
+    if (effect.kind === 'perform') return void this.#perform(effect.action, effect.id)
+    if (effect.kind === 'inspect') return void this.#inspect(effect.url)
+    void this.#save()
+  }
+
+  /** What was asked for is only noted; that it has happened says the store. */
+  async #perform(action: RunAction, id: string): Promise<void> {
+    try {
+      await this.#options.source.perform(`warmup.${action}`, { progressId: id })
+    } catch (error) {
+      this.#view = { ...this.#view, asked: null }
+      this.#notice(`Cannot ${action} the warmup: ${reason(error)}`, 'bad')
+    }
+    this.#poller.hurry()
+  }
+
+  async #inspect(url: string): Promise<void> {
+    const lines = await this.#options.source.perform('cache.inspect', { url }).then(toInspection, (error: unknown) => [`The cache cannot be asked: ${reason(error)}`])
+    const { overlay } = this.#view
+    // Another row may have been opened in the meantime.
+    if (overlay.kind !== 'detail' || overlay.detail.url !== url) return
+    this.#view = { ...this.#view, overlay: { ...overlay, inspection: lines } }
+    this.#changed()
+  }
+
+  async #save(): Promise<void> {
+    const { source, time, save } = this.#options
+    const { file, content } = toReport(source.name, this.#view.frozen?.feeds ?? this.#poller.feeds, time())
+    await save(file, content).then(
+      (path) => this.#notice(`Saved as ${path}`, 'good'),
+      (error: unknown) => this.#notice(`Cannot save ${file}: ${reason(error)}`, 'bad'),
+    )
+  }
+
+  #notice(text: string, tone: Notice['tone']): void {
+    this.#view = { ...this.#view, notice: { text, tone, at: this.#options.now() } }
+    this.#changed()
+  }
+
+  #onNews(): void {
+    const { run } = this.#current()
+    const { asked } = this.#view
+    if (asked && isConfirmed(asked, run)) this.#view = { ...this.#view, asked: null }
+    const ended = run !== null && run.status !== 'running' && run.status !== 'paused'
+    if (ended && this.#options.untilEnd) this.#end()
+    this.#changed()
+  }
+
+  #end(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#leave.resolve()
+  }
+
+  #changed(): void {
+    this.#version++
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** What `cache.inspect` says, in sentences. */
+function toInspection(value: unknown): string[] {
+  const { reason: why, explanation = [] } = value as { reason: string; explanation?: string[] }
+  return [why, ...explanation.filter((sentence) => sentence !== why)]
+}

@@ -1,0 +1,196 @@
+import type { Action } from './keys.ts'
+import type { Detail, Row, TabView } from './panel.ts'
+import type { Feeds } from './poller.ts'
+
+export type RunAction = 'pause' | 'resume' | 'cancel'
+
+/** What lies over the picture, or takes the keys. */
+export type Overlay =
+  | { kind: 'none' }
+  | { kind: 'help' }
+  | { kind: 'detail'; detail: Detail; inspection: string[] | null; scroll: number }
+  | { kind: 'confirm-cancel'; id: string }
+  | { kind: 'filter'; before: string }
+
+export interface Notice {
+  text: string
+  tone: 'dim' | 'good' | 'warn' | 'bad'
+  /** Monotonic milliseconds. */
+  at: number
+}
+
+/** What was asked of the store and is not confirmed yet. */
+export interface Asked {
+  action: RunAction
+  id: string
+}
+
+/** Everything that the keys change; what the store says is in the feeds. */
+export interface View {
+  tab: number
+  /** By tab: which list has the focus. */
+  focus: Readonly<Record<string, number>>
+  /** By tab and list: the selected row, and where it stood, should it vanish. */
+  selected: Readonly<Record<string, { id: string; index: number }>>
+  filter: string
+  errorsOnly: boolean
+  /** The feeds as they were when the picture was frozen. */
+  frozen: { feeds: Feeds; at: number } | null
+  overlay: Overlay
+  notice: Notice | null
+  asked: Asked | null
+}
+
+export const startView: View = {
+  tab: 0,
+  focus: {},
+  selected: {},
+  filter: '',
+  errorsOnly: false,
+  frozen: null,
+  overlay: { kind: 'none' },
+  notice: null,
+  asked: null,
+}
+
+/** What a key leads to beside a changed view. */
+export type Effect = { kind: 'perform'; action: RunAction; id: string } | { kind: 'detach' } | { kind: 'save' } | { kind: 'inspect'; url: string }
+
+/** What the screen shows while a key is pressed. */
+export interface Scene {
+  tabId: string
+  tabs: number
+  shown: TabView
+  /** The rows of the focused list that are seen. */
+  rows: readonly Row[]
+  feeds: Feeds
+  now: number
+}
+
+export interface Outcome {
+  view: View
+  effect?: Effect
+}
+
+const pageRows = 10
+
+/** The selected row's place in the list; the first one where none was selected, or its neighbour where it has vanished. */
+export function selectedIndex(view: View, place: string, rows: readonly Row[]): number {
+  const selected = view.selected[place]
+  if (!selected) return 0
+  const index = rows.findIndex(({ id }) => id === selected.id)
+  return index >= 0 ? index : Math.max(0, Math.min(selected.index, rows.length - 1))
+}
+
+export function placeOf(tabId: string, panelId: string): string {
+  return `${tabId}/${panelId}`
+}
+
+export function focusOf(view: View, tabId: string, panels: number): number {
+  return Math.min(view.focus[tabId] ?? 0, Math.max(0, panels - 1))
+}
+
+/** A key press, while nothing lies over the picture or help or a detail does. `key` says which one of several, for tabs. */
+export function act(view: View, action: Action, key: string, scene: Scene): Outcome {
+  const { shown } = scene
+  switch (action) {
+    case 'pause':
+    case 'resume':
+      return shown.run ? { view: { ...view, asked: { action, id: shown.run.id } }, effect: { kind: 'perform', action, id: shown.run.id } } : { view }
+    case 'cancel':
+      return shown.run ? { view: { ...view, overlay: { kind: 'confirm-cancel', id: shown.run.id } } } : { view }
+    case 'filter':
+      return { view: { ...view, overlay: { kind: 'filter', before: view.filter } } }
+    case 'freeze':
+      return { view: { ...view, frozen: view.frozen ? null : { feeds: scene.feeds, at: scene.now } } }
+    case 'errors':
+      return { view: { ...view, errorsOnly: !view.errorsOnly } }
+    case 'save':
+      return { view, effect: { kind: 'save' } }
+    case 'help':
+      return { view: { ...view, overlay: view.overlay.kind === 'help' ? { kind: 'none' } : { kind: 'help' } } }
+    case 'detach':
+      return { view, effect: { kind: 'detach' } }
+    case 'close':
+      return { view: close(view) }
+    case 'next-tab':
+    case 'previous-tab':
+      return { view: { ...view, tab: turn(view.tab, action === 'next-tab' ? 1 : -1, scene.tabs), overlay: { kind: 'none' } } }
+    case 'tab':
+      return { view: { ...view, tab: Math.min(Number(key) - 1, scene.tabs - 1), overlay: { kind: 'none' } } }
+    default:
+      return inList(view, action, scene)
+  }
+}
+
+/** Esc closes what lies on top, then takes back the filter. */
+function close(view: View): View {
+  if (view.overlay.kind !== 'none') return { ...view, overlay: { kind: 'none' } }
+  return { ...view, filter: '', errorsOnly: false }
+}
+
+type ListAction = Exclude<Action, 'pause' | 'resume' | 'cancel' | 'filter' | 'freeze' | 'errors' | 'save' | 'help' | 'detach' | 'close' | 'next-tab' | 'previous-tab' | 'tab'>
+
+function inList(view: View, action: ListAction, scene: Scene): Outcome {
+  const { overlay } = view
+  if (overlay.kind === 'detail') return { view: scrollDetail(view, overlay, action) }
+  const { tabId, shown, rows } = scene
+  const focus = focusOf(view, tabId, shown.panels.length)
+  if (action === 'next-panel' || action === 'previous-panel') {
+    const next = turn(focus, action === 'next-panel' ? 1 : -1, shown.panels.length)
+    return { view: { ...view, focus: { ...view.focus, [tabId]: next } } }
+  }
+  const panel = shown.panels[focus]
+  if (!panel || rows.length === 0) return { view }
+  const place = placeOf(tabId, panel.id)
+  const at = selectedIndex(view, place, rows)
+  if (action === 'detail') return openDetail(view, rows[at]!)
+  const moves = { up: at - 1, down: at + 1, 'page-up': at - pageRows, 'page-down': at + pageRows, first: 0, last: rows.length - 1 }
+  const index = Math.max(0, Math.min(rows.length - 1, moves[action]))
+  return { view: { ...view, selected: { ...view.selected, [place]: { id: rows[index]!.id, index } } } }
+}
+
+function openDetail(view: View, { detail }: Row): Outcome {
+  const opened: View = { ...view, overlay: { kind: 'detail', detail, inspection: null, scroll: 0 } }
+  return detail.url === null ? { view: opened } : { view: opened, effect: { kind: 'inspect', url: detail.url } }
+}
+
+function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>, action: ListAction): View {
+  if (action === 'detail') return { ...view, overlay: { kind: 'none' } }
+  const steps: Partial<Record<ListAction, number>> = { up: -1, down: 1, 'page-up': -pageRows, 'page-down': pageRows, first: -Infinity }
+  const scroll = Math.max(0, overlay.scroll + (steps[action] ?? 0))
+  return { ...view, overlay: { ...overlay, scroll } }
+}
+
+/** A key press that answers the question whether to cancel. */
+export function answer(view: View, key: string): Outcome {
+  if (view.overlay.kind !== 'confirm-cancel') return { view }
+  const { id } = view.overlay
+  if (key === 'y') return { view: { ...view, overlay: { kind: 'none' }, asked: { action: 'cancel', id } }, effect: { kind: 'perform', action: 'cancel', id } }
+  if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
+  return key === 'n' || key === 'escape' || key === 'q' ? { view: { ...view, overlay: { kind: 'none' } } } : { view }
+}
+
+/** A key press while the filter is typed; the list follows at once. `input` may be a pasted text. */
+export function type(view: View, key: string, input: string): Outcome {
+  if (view.overlay.kind !== 'filter') return { view }
+  const { before } = view.overlay
+  if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
+  if (key === 'return') return { view: { ...view, overlay: { kind: 'none' } } }
+  if (key === 'escape') return { view: { ...view, overlay: { kind: 'none' }, filter: before } }
+  if (key === 'backspace') return { view: { ...view, filter: [...view.filter].slice(0, -1).join('') } }
+  if (key === 'ctrl+u') return { view: { ...view, filter: '' } }
+  if (key !== input || /[\p{Cc}]/u.test(input)) return { view }
+  return { view: { ...view, filter: (view.filter + input).slice(0, 200) } }
+}
+
+function turn(index: number, by: number, length: number): number {
+  return length === 0 ? 0 : (index + by + length) % length
+}
+
+const confirmed: Record<RunAction, readonly string[]> = { pause: ['paused', 'completed', 'cancelled', 'failed'], resume: ['running', 'completed', 'cancelled', 'failed'], cancel: ['cancelled', 'completed', 'failed'] }
+
+/** Whether the store says by now that what was asked for has happened. */
+export function isConfirmed(asked: Asked, run: TabView['run']): boolean {
+  return run === null || run.id !== asked.id || confirmed[asked.action].includes(run.status)
+}

@@ -1,0 +1,66 @@
+import type { Block, TabView } from '../panel.ts'
+import { staleness } from '../stale.ts'
+import type { Tab } from '../tab.ts'
+import { shortSpan } from '../text/amount.ts'
+import { span, type Line } from '../text/line.ts'
+import type { Asked } from '../view.ts'
+import { latencyLine, originLines, rateLine, reasonLine, resultLine } from './figures-block.ts'
+import { failuresPanel, slotsPanel, slowestPanel } from './lists.ts'
+import { processLines } from './process-block.ts'
+import { progressLine, shortProgress } from './progress-block.ts'
+import { remark, stateLine } from './state-block.ts'
+import { silence, type Live, type Progress, type Watched } from './watched.ts'
+
+/** Snapshots a second: four. */
+const every = 250
+
+/** One run live: the latest one without an id. */
+export function warmupTab(id: string | null): Tab {
+  return {
+    id: 'warmup',
+    title: 'Warmup',
+    plans: { warmup: { operation: 'warmup.watch', input: id === null ? {} : { progressId: id }, every } },
+    view({ feeds, asked, now }) {
+      const feed = feeds['warmup']
+      const watched = (feed?.value ?? null) as Watched | null
+      const stale = staleness(feed, now)
+      if (watched === null) return nothing('Asking for the warmup …', stale)
+      const { progress, live } = watched
+      if (progress === null || live === null) return nothing(id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`, stale)
+      return toView({ ...watched, progress, live }, asked, stale)
+    },
+  }
+}
+
+function nothing(text: string, stale: string | null): TabView {
+  return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
+}
+
+function toView(watched: Watched & { progress: Progress; live: Live }, asked: Asked | null, stale: string | null): TabView {
+  const { progress, live } = watched
+  const silent = silence(watched)
+  const told = remark(watched)
+  return {
+    blocks: [
+      block(0, (width) => [stateLine(watched, asked, width)]),
+      block(0, (width) => [progressLine(progress, live, width)]),
+      ...(told ? [block(1, () => [told])] : []),
+      block(8, () => [[]]),
+      block(1, (width) => [rateLine(live, width)]),
+      block(2, (width) => [latencyLine(live, width)]),
+      block(1, (width) => [resultLine(live, progress, width)]),
+      block(2, (width) => [reasonLine(live, width)]),
+      block(3, (width) => originLines(live, width)),
+      block(4, (width) => processLines(live, width)),
+      block(7, () => [[]]),
+    ],
+    panels: [slotsPanel(live), slowestPanel(live), failuresPanel(live.failures, progress.failed_urls, live.at)],
+    stale: stale ?? (silent === null ? null : `STALE ${shortSpan(silent / 1000)}: no worker`),
+    run: { id: progress.id, status: progress.status },
+    short: shortProgress(progress, live),
+  }
+}
+
+function block(rank: number, lines: (width: number) => readonly Line[]): Block {
+  return { rank, lines }
+}

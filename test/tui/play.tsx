@@ -1,0 +1,32 @@
+/**
+ * The terminal UI on a source that makes its figures up, for tests that look at a real terminal:
+ * `tsx test/tui/play.tsx [tab] [--crash]`. `x` in the filter makes the source throw what nobody catches.
+ */
+import { tmpdir } from 'node:os'
+import { runTui } from '../../src/tui/run.tsx'
+import { warmupTab } from '../../src/tui/warmup-tab/tab.ts'
+import { FakeSource, watched } from './fake-source.ts'
+
+const crash = process.argv.includes('--crash')
+const started = performance.now()
+let status: 'running' | 'paused' | 'cancelled' = 'running'
+const source = new FakeSource({
+  'warmup.watch': () => {
+    const seconds = 700 + (performance.now() - started) / 1000
+    if (crash && seconds > 702) setImmediate(() => { throw new Error('the fake source broke') })
+    return watched(seconds, { status })
+  },
+  'warmup.pause': () => { status = 'paused'; return { success: true } },
+  'warmup.resume': () => { status = 'running'; return { success: true } },
+  'warmup.cancel': () => { status = 'cancelled'; return { success: true } },
+  'cache.inspect': () => ({ success: true, reason: 'stored and fresh', explanation: ['It will be asked for again in 3 min.'] }),
+})
+const abort = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => abort.abort())
+try {
+  await runTui({ source, tabs: [warmupTab(null)], leaving: 'leave, the run goes on', untilEnd: false, signal: abort.signal, directory: tmpdir(), stdin: process.stdin, stdout: process.stdout })
+  process.stdout.write('left the screen\n')
+} catch (error) {
+  process.stdout.write(`broke: ${String(error)}\n`)
+  process.exitCode = 1
+}
