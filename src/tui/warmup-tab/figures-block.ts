@@ -72,9 +72,9 @@ export function resultLine({ results }: Live, progress: Progress, width: number)
     ...join(
       [
         [span('stored ', 'dim'), span(formatCount(fetched), 'good')],
-        [span('fresh before ', 'dim'), span(formatCount(progress.skipped_urls))],
         [span('failed ', 'dim'), span(formatCount(progress.failed_urls), progress.failed_urls > 0 ? 'bad' : 'plain')],
         [span('of them not stored ', 'dim'), span(formatCount(notStored), notStored > 0 ? 'warn' : 'plain')],
+        [span('fresh before ', 'dim'), span(formatCount(progress.skipped_urls))],
         [span('left ', 'dim'), span(formatCount(progress.remaining_urls))],
       ],
       width - labelWidth,
