@@ -25,7 +25,9 @@ async function bundle() {
     input: entries(),
     platform: 'node',
     plugins: [lighterOclif()],
-    resolve: { alias: { 'wsl-utils': join(root, 'src/cli/no-wsl.ts') } },
+    resolve: { alias: { 'wsl-utils': join(root, 'src/cli/no-wsl.ts'), 'react-devtools-core': join(root, 'src/tui/no-devtools.ts') } },
+    // React in its development form takes twice the time (facts: Ink 8).
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog(level, log, defaultHandler) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message)

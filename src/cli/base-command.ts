@@ -9,6 +9,9 @@ import { sharedFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
 
+/** Lines that wait for the end of a screen. */
+const mostHeld = 20
+
 /** What every command shares: parse, perform one operation, present its value. */
 export abstract class BaseCommand extends Command {
   static override enableJsonFlag = true
@@ -17,6 +20,7 @@ export abstract class BaseCommand extends Command {
   static exitCodes: readonly number[] = [0, 1, 2, 130]
 
   #given: ConfigFlags = {}
+  #held: string[] | null = null
   #remote: RemoteFlags = {}
 
   /** Values of the configuration that the command's own flags set. */
@@ -134,7 +138,26 @@ export abstract class BaseCommand extends Command {
 
   /** A line for the operator: stderr, with `--json` too, so that stdout stays the value alone. */
   protected tell(message: string): void {
-    process.stderr.write(`${message}\n`)
+    if (this.#held) this.#held.push(message)
+    else process.stderr.write(`${message}\n`)
+  }
+
+  /** While a screen is drawn, lines for the operator wait until it is gone; only the latest ones are kept. */
+  protected async holding<T>(work: () => Promise<T>): Promise<T> {
+    this.#held = []
+    try {
+      return await work()
+    } finally {
+      const lines = [...new Set(this.#held)].slice(-mostHeld)
+      this.#held = null
+      for (const line of lines) this.tell(line)
+    }
+  }
+
+  /** Where operations run, in a few words: the daemon's name, or the environment and its directory. */
+  protected async sourceName(app: App | null): Promise<string> {
+    if (app !== null) return `${app.loaded.environment} ${app.loaded.places.projectDir}`
+    return (await this.remote())?.name ?? ''
   }
 
   /** Errors are printed in one place, src/cli/main.ts, in the same form for every command. */

@@ -46,3 +46,5 @@ export const dryRunFlag = Flags.boolean({ summary: 'Say what would go, and chang
 export const limitFlag = Flags.integer({ summary: 'How many to list, 1 to 1000.', default: 50, helpValue: '<n>' })
 
 export const offsetFlag = Flags.integer({ summary: 'How many to leave out at the beginning.', default: 0, helpValue: '<n>' })
+
+export const noTuiFlag = Flags.boolean({ summary: 'Print lines instead of taking over the terminal.' })

@@ -14,3 +14,19 @@ export function allowsColor(variables: Variables = processVariables()): boolean 
 export function isContinuousIntegration(variables: Variables = processVariables()): boolean {
   return Boolean(variables['CI'])
 }
+
+/** Ink's own switch for screen readers: they want lines, and no screen that is drawn again and again. */
+export function wantsScreenReader(variables: Variables = processVariables()): boolean {
+  return variables['INK_SCREEN_READER'] === 'true'
+}
+
+/** True where the locale names a character set that has no block characters; a terminal without a locale is taken for a modern one. */
+export function lacksUnicode(variables: Variables = processVariables()): boolean {
+  const locale = variables['LC_ALL'] || variables['LC_CTYPE'] || variables['LANG'] || ''
+  return locale !== '' && !/utf-?8/i.test(locale)
+}
+
+/** Tells the libraries that colour texts to leave it; to be called before any of them is imported, since they look only then. */
+export function forbidColor(): void {
+  process.env['FORCE_COLOR'] = '0'
+}

@@ -1,8 +1,12 @@
 import { Box, Text } from 'ink'
 import { memo } from 'react'
 import { printable } from '../lib/printable.ts'
+import { lacksUnicode } from '../config/environment.ts'
+import { toAscii } from './ascii.ts'
 import type { Line } from './text/line.ts'
 import { theme } from './theme.ts'
+
+const drawn = lacksUnicode() ? (text: string) => toAscii(printable(text)) : printable
 
 /** One row of the screen. Whatever built it, nothing in it can steer the terminal. */
 const Row = memo(function Row({ line }: { line: Line }) {
@@ -12,7 +16,7 @@ const Row = memo(function Row({ line }: { line: Line }) {
         ? ' '
         : line.map(({ text, tone }, index) => (
             <Text key={index} {...theme[tone]}>
-              {printable(text)}
+              {drawn(text)}
             </Text>
           ))}
     </Text>

@@ -2,14 +2,9 @@ import { formatCount } from '../../lib/format-count.ts'
 import { level, sparkline } from '../text/chart.ts'
 import { share, shortMs, shortRate } from '../text/amount.ts'
 import { join, lineWidth, span, type Line, type Span } from '../text/line.ts'
-import { padEnd, padStart } from '../text/width.ts'
+import { label, labelWidth } from '../block.ts'
+import { padStart } from '../text/width.ts'
 import type { Live, Progress } from './watched.ts'
-
-export const labelWidth = 9
-
-export function label(text: string): Span {
-  return span(padEnd(text, labelWidth), 'dim')
-}
 
 /** A figure with its name, in a place of its own so that nothing moves when it grows. */
 function figure(name: string, value: string, width: number): Line {

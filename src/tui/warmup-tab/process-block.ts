@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/format-count.ts'
 import { shortBytes, shortMs } from '../text/amount.ts'
 import { join, span, type Line } from '../text/line.ts'
-import { label, labelWidth } from './figures-block.ts'
+import { label, labelWidth } from '../block.ts'
 import type { Live } from './watched.ts'
 
 const shown = 2

@@ -1,8 +1,9 @@
-import type { Block, TabView } from '../panel.ts'
+import { block, gap } from '../block.ts'
+import type { TabView } from '../panel.ts'
 import { staleness } from '../stale.ts'
 import type { Tab } from '../tab.ts'
 import { shortSpan } from '../text/amount.ts'
-import { span, type Line } from '../text/line.ts'
+import { span } from '../text/line.ts'
 import type { Asked } from '../view.ts'
 import { latencyLine, originLines, rateLine, reasonLine, resultLine } from './figures-block.ts'
 import { failuresPanel, slotsPanel, slowestPanel } from './lists.ts'
@@ -45,22 +46,18 @@ function toView(watched: Watched & { progress: Progress; live: Live }, asked: As
       block(0, (width) => [stateLine(watched, asked, width)]),
       block(0, (width) => [progressLine(progress, live, width)]),
       ...(told ? [block(1, () => [told])] : []),
-      block(8, () => [[]]),
+      gap,
       block(1, (width) => [rateLine(live, width)]),
       block(2, (width) => [latencyLine(live, width)]),
       block(1, (width) => [resultLine(live, progress, width)]),
       block(2, (width) => [reasonLine(live, width)]),
       block(3, (width) => originLines(live, width)),
       block(4, (width) => processLines(live, width)),
-      block(7, () => [[]]),
+      gap,
     ],
     panels: [slotsPanel(live), slowestPanel(live), failuresPanel(live.failures, progress.failed_urls, live.at)],
     stale: stale ?? (silent === null ? null : `STALE ${shortSpan(silent / 1000)}: no worker`),
     run: { id: progress.id, status: progress.status },
     short: shortProgress(progress, live),
   }
-}
-
-function block(rank: number, lines: (width: number) => readonly Line[]): Block {
-  return { rank, lines }
 }

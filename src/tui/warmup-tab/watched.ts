@@ -14,3 +14,7 @@ export function silence({ progress, live }: Watched): number | null {
   const silent = live.at - Math.max(live.updatedAt ?? 0, Date.parse(progress.created_at))
   return silent >= silentAfter ? silent : null
 }
+
+export function isOver(status: Progress['status']): boolean {
+  return status !== 'running' && status !== 'paused'
+}

@@ -1,0 +1,18 @@
+import type { Block } from './panel.ts'
+import { span, type Line, type Span } from './text/line.ts'
+import { padEnd } from './text/width.ts'
+
+/** Lines above the lists; the higher the rank, the sooner they are left out. */
+export function block(rank: number, lines: (width: number) => readonly Line[]): Block {
+  return { rank, lines }
+}
+
+/** An empty line, the first thing to go. */
+export const gap: Block = block(9, () => [[]])
+
+/** Every line of figures begins with its name, in so many cells. */
+export const labelWidth = 9
+
+export function label(text: string): Span {
+  return span(padEnd(text, labelWidth), 'dim')
+}

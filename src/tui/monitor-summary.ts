@@ -1,0 +1,36 @@
+import { formatCount } from '../lib/format-count.ts'
+import type { Statistics } from '../operations/cache.ts'
+import type { Source } from './source.ts'
+import { shortProgress } from './warmup-tab/progress-block.ts'
+import type { Watched } from './warmup-tab/watched.ts'
+
+/** The values of the operations that the monitor looks at. */
+export interface SystemState {
+  cache: Statistics
+  warmup: Watched
+}
+
+export async function readAll(source: Source): Promise<SystemState> {
+  const [cache, warmup] = await Promise.all([source.perform('cache.stats', {}), source.perform('warmup.watch', {})])
+  return { cache: cache as Statistics, warmup: warmup as Watched }
+}
+
+/** One sentence for each part that is known. */
+export function monitorSummary({ cache, warmup }: Partial<SystemState>): string[] {
+  return [
+    ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
+    ...(warmup ? [`warmup: ${warmup.progress ? shortProgress(warmup.progress, warmup.live) : 'none yet'}`] : []),
+  ]
+}
+
+const lineEvery = 10_000
+const lineEveryPercent = 5
+
+/** Whether a line is to be printed: the first, each ten seconds, each five percent of a warmup and when it has ended. */
+export function isDueLine(printed: { state: SystemState; at: number } | null, state: SystemState, now: number): boolean {
+  if (printed === null || now - printed.at >= lineEvery) return true
+  const [before, after] = [printed.state.warmup.progress, state.warmup.progress]
+  if (after === null) return false
+  const step = (percentage: number) => Math.floor(percentage / lineEveryPercent)
+  return before?.id !== after.id || before.status !== after.status || step(before.percentage) !== step(after.percentage)
+}

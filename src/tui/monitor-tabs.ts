@@ -1,0 +1,6 @@
+import { overviewTab } from './overview-tab/tab.ts'
+import type { Tab } from './tab.ts'
+import { warmupTab } from './warmup-tab/tab.ts'
+
+/** What `monitor` shows, from left to right. */
+export const monitorTabs: readonly Tab[] = [overviewTab, warmupTab(null)]

@@ -1,0 +1,45 @@
+import type { Statistics } from '../../operations/cache.ts'
+import { block, gap, label, labelWidth } from '../block.ts'
+import type { Block } from '../panel.ts'
+import { staleness } from '../stale.ts'
+import type { Tab } from '../tab.ts'
+import { span } from '../text/line.ts'
+import { cut } from '../text/width.ts'
+import { shortProgress } from '../warmup-tab/progress-block.ts'
+import { stateSpan } from '../warmup-tab/state-block.ts'
+import type { Watched } from '../warmup-tab/watched.ts'
+import { cacheBlocks, typesPanel } from './cache.ts'
+
+/** The cache itself, and one line of everything else. */
+export const overviewTab: Tab = {
+  id: 'overview',
+  title: 'Overview',
+  plans: {
+    cache: { operation: 'cache.stats', input: {}, every: 1000 },
+    warmup: { operation: 'warmup.watch', input: {}, every: 1000 },
+  },
+  view({ feeds, now }) {
+    const cache = (feeds['cache']?.value ?? null) as Statistics | null
+    const warmup = (feeds['warmup']?.value ?? null) as Watched | null
+    return {
+      blocks: [...(cache ? cacheBlocks(cache) : [waiting('cache')]), warmup ? warmupBlock(warmup) : waiting('warmup'), gap],
+      panels: cache ? [typesPanel(cache)] : [],
+      stale: staleness(feeds['cache'], now) ?? staleness(feeds['warmup'], now),
+      run: null,
+      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'asking …',
+    }
+  },
+}
+
+function waiting(name: string): Block {
+  return block(1, () => [[label(name), span('asking …', 'dim')]])
+}
+
+function warmupBlock({ progress, live }: Watched): Block {
+  return block(1, (width) => {
+    if (progress === null) return [[label('warmup'), span('none yet', 'dim')]]
+    const state = stateSpan(progress.status)
+    const rest = shortProgress(progress, live).slice(progress.status.length)
+    return [[label('warmup'), state, span(cut(rest, width - labelWidth - state.text.length))]]
+  })
+}

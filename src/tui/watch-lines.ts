@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toAdvance } from './advance.ts'
+import { answered, newFeed, pauseAfter, unanswered } from './feed.ts'
+import type { Source } from './source.ts'
+import { isOver, silence, type Watched } from './warmup-tab/watched.ts'
+
+export interface WatchLinesOptions {
+  source: Source
+  /** Null: the latest run. */
+  id: string | null
+  signal: AbortSignal
+  /** Told four times a second; it decides what is printed. */
+  update(advance: ReturnType<typeof toAdvance>): void
+  /** Told when something has changed that no figure shows. */
+  tell(message: string): void
+}
+
+const every = 250
+
+/**
+ * Watches a run without a screen until it has ended, or the signal is aborted. A source that does not answer is asked again
+ * and again.
+ *
+ * @returns what was known last
+ * @throws what the first question throws: then there is nothing to watch
+ */
+export async function watchLines({ source, id, signal, update, tell }: WatchLinesOptions): Promise<Watched> {
+  const input = id === null ? {} : { progressId: id }
+  let watched = (await source.perform('warmup.watch', input)) as Watched
+  let feed = newFeed(0)
+  let told = ''
+  const tellOnce = (message: string) => {
+    if (message !== told && message !== '') tell(message)
+    told = message
+  }
+  while (watched.progress && !isOver(watched.progress.status) && !signal.aborted) {
+    const { progress } = watched
+    update(toAdvance({ ...watched, progress }))
+    await sleep(pauseAfter(feed, every, 0.5), undefined, { signal }).catch(() => {})
+    try {
+      watched = (await source.perform('warmup.watch', { progressId: progress.id })) as Watched
+      feed = answered(feed, null, 0)
+      tellOnce(news(watched))
+    } catch (error) {
+      if (signal.aborted) break
+      feed = unanswered(feed, '')
+      tellOnce(`No answer, asking again: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  if (watched.progress) update(toAdvance({ ...watched, progress: watched.progress }))
+  return watched
+}
+
+function news(watched: Watched): string {
+  if (watched.progress?.status === 'paused') return 'Paused.'
+  return silence(watched) === null ? '' : 'No worker tells of it. It goes on when one does: pagecache messenger:consume async'
+}

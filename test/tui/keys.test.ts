@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { actionOf, hints, keyTable, nameKey, type KeyContext, type Press } from '../../src/tui/keys.ts'
+
+const none: Press = { upArrow: false, downArrow: false, leftArrow: false, rightArrow: false, pageUp: false, pageDown: false, home: false, end: false, return: false, escape: false, tab: false, shift: false, ctrl: false, backspace: false, delete: false }
+const watching: KeyContext = { status: 'running', tabs: 1, panels: 3 }
+
+describe('the table of keys', () => {
+  test('has no key twice', () => {
+    const keys = keyTable.flatMap((binding) => binding.keys)
+    expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  test.each([['p', 'pause'], ['c', 'cancel'], ['/', 'filter'], ['f', 'freeze'], ['tab', 'next-panel'], ['up', 'up'], ['return', 'detail'], ['e', 'errors'], ['s', 'save'], ['?', 'help'], ['q', 'detach'], ['ctrl+c', 'detach']])('%s asks for %s', (key, action) => {
+    expect(actionOf(key, watching)).toBe(action)
+  })
+
+  test('what the state does not allow is not asked for', () => {
+    expect(actionOf('r', watching)).toBe(null)
+    expect(actionOf('p', { ...watching, status: 'paused' })).toBe(null)
+    expect(actionOf('r', { ...watching, status: 'paused' })).toBe('resume')
+    expect(actionOf('c', { ...watching, status: 'completed' })).toBe(null)
+    expect(actionOf('right', watching)).toBe(null)
+    expect(actionOf('right', { ...watching, tabs: 5 })).toBe('next-tab')
+    expect(actionOf('x', watching)).toBe(null)
+  })
+
+  test('the foot names only what can be pressed now', () => {
+    expect(hints(watching).map(({ label }) => label)).toEqual(['?', 'p', 'c', 'tab', 'enter', '/', 'e', 'f', 's', 'q'])
+  })
+})
+
+test('a key press has one name', () => {
+  expect(nameKey('p', none)).toBe('p')
+  expect(nameKey('', { ...none, upArrow: true })).toBe('up')
+  expect(nameKey('', { ...none, tab: true, shift: true })).toBe('shift+tab')
+  expect(nameKey('c', { ...none, ctrl: true })).toBe('ctrl+c')
+  expect(nameKey('', { ...none, delete: true })).toBe('backspace')
+})
