@@ -38,7 +38,7 @@ export const statistics = z.object({
 export type Statistics = z.output<typeof statistics>
 
 /** A stored page as lists and inspections show it. Spans in seconds, sizes in bytes. */
-const pageView = z.object({
+export const pageView = z.object({
   key: z.string(),
   url: z.string(),
   type: pageType,

@@ -57,3 +57,9 @@ export class KeyMoves {
     if (to !== null) this.changes.set(to, (this.changes.get(to) ?? 0) + 1)
   }
 }
+
+/** Hours of which nothing is left. */
+export async function dropEmptyHours(transaction: RecordsTransaction): Promise<void> {
+  await transaction.deleteFrom('purge_hours').where('purges', '<=', 0).where('invalidations', '<=', 0).execute()
+  await transaction.deleteFrom('purge_key_hours').where('keys', '<=', 0).execute()
+}

@@ -98,7 +98,7 @@ export interface PurgeTagRow {
   window_count: Generated<number>
 }
 
-/** Purges of a tag in one hour; kept for a little longer than a day. */
+/** Purges of a tag in one hour. */
 export interface PurgeTagHourRow {
   tag_id: number
   hour: number

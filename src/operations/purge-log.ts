@@ -1,0 +1,182 @@
+import * as z from 'zod/mini'
+import { findEntity } from './entity.ts'
+import { count, described, limit, offset, success, succeeded, text } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { entityType } from './purge.ts'
+
+const milliseconds = described(z.number(), 'milliseconds')
+
+/** A purge of one key, as every list of the purge log shows it (contract section 4). */
+const purgeItem = z.object({
+  id: z.string(),
+  createdAt: z.iso.datetime(),
+  kind: z.enum(['url', 'tag', 'entity', 'type', 'all']),
+  url: z.nullable(z.string()),
+  tag: z.nullable(z.string()),
+  entityType: z.nullable(z.string()),
+  entityId: z.nullable(z.string()),
+  entityNumber: z.nullable(z.string()),
+  invalidationId: z.string(),
+  source: z.string(),
+  pagesRemoved: count,
+  responseTime: z.nullable(milliseconds),
+  proxies: z.array(
+    z.object({
+      name: z.string(),
+      status: z.enum(['delivered', 'pending', 'failed']),
+      attempts: count,
+      responseTime: z.nullable(milliseconds),
+      error: z.nullable(z.string()),
+    }),
+  ),
+})
+
+export type PurgeItemValue = z.output<typeof purgeItem>
+
+export const purgeStatistics = defineOperation({
+  name: 'purgeLog.stats',
+  summary: 'Purges of the last 24 hours: numbers, hours, top tags, and what reverse proxies have still to be told',
+  input: z.object({}),
+  output: z.object({
+    overview: z.object({ totalPurges: count, distinctUrls: count, distinctTags: count, avgResponseTime: milliseconds }),
+    hourly: z.array(z.object({ hour: z.iso.datetime(), purges: count })),
+    topTags: z.array(z.object({ tag: z.string(), count })),
+    proxies: described(
+      z.array(z.object({ name: z.string(), pending: count, oldestPending: z.nullable(z.iso.datetime()), failed: count })),
+      'what each reverse proxy has still to be told, and what it never was',
+    ),
+  }),
+  http: { method: 'GET', path: '/reverse-proxy-stats' },
+  async run({ app }) {
+    const { readBacklogs, readPurgeStatistics } = await import('../purge/statistics.ts')
+    const { db } = await app.records()
+    const configured = app.config.reverseProxies.map((proxy) => proxy.name)
+    return { ...(await readPurgeStatistics(db, Date.now())), proxies: await readBacklogs(db, configured) }
+  },
+})
+
+export const recentPurges = defineOperation({
+  name: 'purgeLog.recent',
+  summary: 'The purges, newest first',
+  input: z.object({ limit, offset }),
+  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(purgeItem) }),
+  http: { method: 'GET', path: '/reverse-proxy-stats/recent' },
+  async run({ app }, range) {
+    const { listRecent } = await import('../purge/purge-log.ts')
+    const { db } = await app.records()
+    return { ...succeeded, ...range, ...(await listRecent(db, range)) }
+  },
+})
+
+export const purgedUrls = defineOperation({
+  name: 'purgeLog.urls',
+  summary: 'URLs that were purged, by name or with what was named, the last purged first',
+  input: z.object({ limit, offset }),
+  output: z.object({ success, total: count, items: z.array(z.object({ url: z.string(), purges: count, lastPurgedAt: z.iso.datetime() })) }),
+  http: { method: 'GET', path: '/reverse-proxy-log/urls' },
+  async run({ app }, range) {
+    const { listUrls } = await import('../purge/purge-log.ts')
+    const { db } = await app.records()
+    return { ...succeeded, ...(await listUrls(db, range)) }
+  },
+})
+
+export const urlFlow = defineOperation({
+  name: 'purgeLog.urlFlow',
+  summary: 'Every purge that took the page of a URL, oldest first',
+  input: z.object({ url: text('expected a URL'), limit, offset }),
+  output: z.object({ success, url: described(z.string(), 'in its canonical form'), items: z.array(purgeItem) }),
+  http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
+  async run({ app }, { url: given, ...range }) {
+    const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([import('../purge/purge-log.ts'), import('../proxy/purge-urls.ts')])
+    const { proxy } = await app.proxy()
+    const url = toCanonicalUrl(given, proxy.classifying)?.url ?? given
+    const { db } = await app.records()
+    return { ...succeeded, url, items: await readUrlFlow(db, url, range) }
+  },
+})
+
+export const entityTimeline = defineOperation({
+  name: 'purgeLog.entityTimeline',
+  summary: 'Every purge of a tag that names an entity, oldest first',
+  input: z.object({
+    entityType,
+    entityId: z.optional(text('expected the id of an entity')),
+    entityNumber: z.optional(text('expected a product number')),
+    limit,
+    offset,
+  }),
+  output: z.object({
+    success,
+    entityType,
+    entityId: described(z.nullable(z.string()), 'null where no purge carried the number'),
+    entityNumber: z.nullable(z.string()),
+    items: z.array(purgeItem),
+  }),
+  http: { method: 'GET', path: '/reverse-proxy-log/entity-timeline' },
+  async run({ app }, { limit, offset, ...named }) {
+    const { findNumber, readTimeline } = await import('../purge/purge-log.ts')
+    const entity = await findEntity(app, named)
+    if (entity === null || entity === 'unknown') {
+      return { ...succeeded, entityType: named.entityType, entityId: null, entityNumber: named.entityNumber ?? null, items: [] }
+    }
+    const { db } = await app.records()
+    const number = entity.number ?? (await findNumber(db, entity))
+    return { ...succeeded, entityType: entity.type, entityId: entity.id, entityNumber: number, items: await readTimeline(db, entity, { limit, offset }) }
+  },
+})
+
+export const recentInvalidations = defineOperation({
+  name: 'invalidationLog.recent',
+  summary: 'The invalidations, newest first',
+  input: z.object({ limit, offset }),
+  output: z.object({
+    success,
+    total: count,
+    limit: count,
+    offset: count,
+    items: z.array(
+      z.object({
+        id: z.string(),
+        at: z.iso.datetime(),
+        source: z.enum(['api', 'cli', 'purge-method', 'task']),
+        actor: z.nullable(z.string()),
+        scope: z.string(),
+        value: z.nullable(z.string()),
+        pagesRemoved: count,
+      }),
+    ),
+  }),
+  http: { method: 'GET', path: '/invalidation-log/recent' },
+  async run({ app }, range) {
+    const { listInvalidations } = await import('../purge/invalidation-log.ts')
+    const { db } = await app.records()
+    return { ...succeeded, ...range, ...(await listInvalidations(db, range)) }
+  },
+})
+
+const clearedLog = z.object({ success, deleted: count })
+
+export const clearPurgeLog = defineOperation({
+  name: 'purgeLog.clear',
+  summary: 'Deletes the purge log; what a reverse proxy has still to be told stays',
+  input: z.object({}),
+  output: clearedLog,
+  http: { method: 'POST', path: '/reverse-proxy-stats/clear' },
+  async run({ app }) {
+    const { clearPurges } = await import('../purge/prune.ts')
+    return { ...succeeded, deleted: await clearPurges(await app.records()) }
+  },
+})
+
+export const clearInvalidationLog = defineOperation({
+  name: 'invalidationLog.clear',
+  summary: 'Deletes the invalidation log',
+  input: z.object({}),
+  output: clearedLog,
+  http: { method: 'POST', path: '/invalidation-log/clear' },
+  async run({ app }) {
+    const { clearInvalidations } = await import('../purge/prune.ts')
+    return { ...succeeded, deleted: await clearInvalidations(await app.records()) }
+  },
+})

@@ -1,0 +1,108 @@
+import * as z from 'zod/mini'
+import type { App } from '../app.ts'
+import { PagecacheError } from '../errors.ts'
+import { toPageView } from '../pages/page-view.ts'
+import type { Selection } from '../pages/page-store.ts'
+import { entityTypes } from '../purge/entities.ts'
+import type { Target } from '../purge/invalidation.ts'
+import { assertAbsoluteUrl } from './absolute-url.ts'
+import { pageView } from './cache.ts'
+import { findEntity } from './entity.ts'
+import { count, described, flag, success, succeeded, text } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { readPages } from './read-pages.ts'
+
+/** So many URLs or tags in one request; who has more means everything. */
+const most = 100_000
+const list = (what: string) => z.optional(z.array(text(`expected ${what}`), { error: `expected a list of ${what}s` }).check(z.maxLength(most, { error: `expected at most ${most} ${what}s` })))
+
+export const entityType = z.enum(entityTypes, { error: `expected one of ${entityTypes.join(', ')}` })
+
+const purged = z.object({
+  success,
+  invalidationId: described(z.nullable(z.string()), 'null with dryRun'),
+  pagesRemoved: described(count, 'pages that went here; with soft those that are stale now'),
+  proxies: described(z.array(z.object({ name: z.string(), status: z.literal('pending') })), 'the reverse proxies that are told in the background'),
+  dryRun: z.optional(z.literal(true)),
+  wouldRemove: z.optional(count),
+  pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
+})
+
+export type Purged = z.output<typeof purged>
+
+export const purge = defineOperation({
+  name: 'purge',
+  summary: 'Purges URLs, tags or an entity, here and at every reverse proxy',
+  input: z.object({
+    urls: list('URL'),
+    tags: list('tag'),
+    entityType: z.optional(entityType),
+    entityId: z.optional(text('expected the id of an entity')),
+    entityNumber: z.optional(text('expected a product number')),
+    soft: flag,
+    dryRun: flag,
+  }),
+  output: purged,
+  http: { method: 'POST', path: '/purge' },
+  async run({ app, source, actor }, input) {
+    const targets = await toTargets(app, input)
+    const proxies = app.config.reverseProxies.map(({ name }) => ({ name, status: 'pending' as const }))
+    if (input.dryRun) return { ...succeeded, invalidationId: null, pagesRemoved: 0, proxies, ...(await foresee(app, targets)) }
+    const purging = await app.purges()
+    return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), proxies }
+  },
+})
+
+type PurgeInput = z.output<typeof purge.input>
+
+async function toTargets(app: App, input: PurgeInput): Promise<Target[]> {
+  const { urls = [], tags = [] } = input
+  const targets: Target[] = []
+  if (urls.length > 0) targets.push({ scope: 'urls', urls: await toUrls(app, urls) })
+  if (tags.length > 0) targets.push({ scope: 'tags', tags })
+  const entity = await findEntity(app, input)
+  if (entity === 'unknown') {
+    throw new PagecacheError('NOT_FOUND', `No product with the number ${input.entityNumber} is known`, { hint: 'A number is known once a purge carried it together with the id: give the id.' })
+  }
+  if (entity !== null) targets.push({ scope: 'entity', ...entity })
+  if (targets.length === 0) throw new PagecacheError('INVALID_INPUT', 'urls, tags or entityType: expected at least one of them')
+  return targets
+}
+
+/** @throws INVALID_INPUT for a URL that belongs to no sales channel, and that no page here has */
+async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
+  const { toCanonicalUrl } = await import('../proxy/purge-urls.ts')
+  const { proxy } = await app.proxy()
+  const { channels } = proxy.classifying
+  const pages = await app.pages()
+  return urls.map((url) => {
+    assertAbsoluteUrl(url, channels.all.map((channel) => channel.url))
+    const named = toCanonicalUrl(url, proxy.classifying)
+    // A daemon with another configuration, or with --origin, may have stored it; without any channel nobody knows better.
+    const isOurs = named !== null && (named.known || channels.all.length === 0 || pages.findByUrl(named.url).length > 0)
+    if (isOurs) return named.url
+    const known = channels.all.map((channel) => channel.url).join(', ')
+    throw new PagecacheError('INVALID_INPUT', `urls: ${url} belongs to no sales channel`, { hint: `Sales channels: ${known}.` })
+  })
+}
+
+/** How many pages a dry run names; the number of all of them stands beside it. */
+const dryRunSample = 50
+
+async function foresee(app: App, targets: readonly Target[]) {
+  const { toKeys } = await import('../purge/purge-key.ts')
+  const keys = toKeys(targets)
+  const selection: Selection[] = [
+    { kind: 'tags', tags: keys.flatMap((key) => ('tag' in key ? [key.tag] : [])) },
+    { kind: 'urls', urls: keys.flatMap((key) => (key.kind === 'url' ? [key.url] : [])) },
+  ]
+  return readPages(app, async (pages) => {
+    const counts = await Promise.all(selection.map((each) => pages.count(each)))
+    const sample = selection.flatMap((each) => pages.sample(each, dryRunSample))
+    return {
+      dryRun: true as const,
+      wouldRemove: counts.reduce((sum, each) => sum + each, 0),
+      pages: [...new Map(sample.map((page) => [page.id, page])).values()].slice(0, dryRunSample).map((page) => toPageView(page, app.now())),
+    }
+  })
+}

@@ -1,0 +1,38 @@
+import type { Channels } from './channel.ts'
+import { canonicalUrl } from './key.ts'
+import type { Canonicaliser, Target } from './target.ts'
+
+/** What URLs are made canonical with: the same as for visitors. */
+export interface Naming {
+  channels: Channels
+  canonical: Canonicaliser
+}
+
+/** The canonical form of an absolute URL, and whether it belongs to a channel; null where it is none. */
+export function toCanonicalUrl(url: string, { channels, canonical }: Naming): { url: string; known: boolean } | null {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return null
+  const { protocol, host, pathname, search, username, password } = new URL(url)
+  if (username !== '' || password !== '') return null
+  const scheme = protocol.slice(0, -1)
+  const target = canonical(`${pathname}${search}`)
+  const channel = channels.find(scheme, host, target.path)
+  return { url: channel === null ? urlAt({ scheme, host }, target) : canonicalUrl(channel, target), known: channel !== null }
+}
+
+/**
+ * The canonical URLs that a request target stands for: of the channel that Host names; where it names none, as shops that purge
+ * by the proxy's own name do, the same path at every site where it belongs to a channel.
+ */
+export function urlsOfTarget(asked: { scheme: string; host: string; target: string }, { channels, canonical }: Naming): string[] {
+  const target = canonical(asked.target)
+  const own = channels.find(asked.scheme, asked.host, target.path)
+  if (own !== null) return [canonicalUrl(own, target)]
+  const urls = channels.all
+    .filter((site) => channels.find(site.scheme, site.host, target.path) !== null)
+    .map((site) => urlAt(site, target))
+  return [...new Set(urls)]
+}
+
+function urlAt(site: { scheme: string; host: string }, { path, query }: Target): string {
+  return `${site.scheme}://${site.host}${path}${query}`
+}
