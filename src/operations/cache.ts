@@ -1,11 +1,11 @@
 import * as z from 'zod/mini'
-import type { App } from '../app.ts'
 import { toPageView } from '../pages/page-view.ts'
-import type { Selection } from '../pages/page-store.ts'
+import type { PageType } from '../pages/page.ts'
 import { toStatistics } from '../pages/statistics.ts'
+import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
-import { defineOperation } from './operation.ts'
+import { defineOperation, type OperationContext } from './operation.ts'
 import { openPages, readPages } from './read-pages.ts'
 
 const seconds = described(z.number(), 'seconds')
@@ -73,8 +73,8 @@ export const clearPages = defineOperation({
   input: z.object({ dryRun: flag }),
   output: cleared,
   http: { method: 'POST', path: '/clear' },
-  async run({ app }, input) {
-    return clear(app, { kind: 'all' }, input.dryRun)
+  async run(context, input) {
+    return clear(context, { kind: 'all' }, input.dryRun)
   },
 })
 
@@ -84,8 +84,8 @@ export const clearPagesByType = defineOperation({
   input: z.object({ type: pageType, dryRun: flag }),
   output: cleared,
   http: { method: 'POST', path: '/clear-by-type' },
-  async run({ app }, { type, dryRun }) {
-    return { ...(await clear(app, { kind: 'type', type }, dryRun)), type }
+  async run(context, { type, dryRun }) {
+    return { ...(await clear(context, { kind: 'type', type }, dryRun)), type }
   },
 })
 
@@ -100,14 +100,18 @@ export const clearApplicationCache = defineOperation({
     dryRun: z.optional(z.literal(true)),
     wouldDelete: z.optional(count),
   }),
-  async run({ app }, input) {
+  async run(context, input) {
+    const { app } = context
     const directory = app.loaded.places.cacheDir
     if (input.dryRun) {
       const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
       return { ...succeeded, filesDeleted: 0, directory, dryRun: true as const, wouldDelete }
     }
     const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
-    return { ...succeeded, filesDeleted: await clearDirectory(directory), directory }
+    await openPages(app)
+    const purging = await app.purges()
+    const { pagesRemoved } = await purging.invalidate(everything(context, [{ scope: 'all' }]), () => clearDirectory(directory))
+    return { ...succeeded, filesDeleted: pagesRemoved, directory }
   },
 })
 
@@ -172,8 +176,19 @@ export const inspectPage = defineOperation({
 /** How many pages a dry run names; the number of all of them stands beside it. */
 const dryRunSample = 50
 
-async function clear(app: App, selection: Selection, dry: boolean): Promise<Cleared> {
-  if (!dry) return { ...succeeded, filesDeleted: await (await openPages(app)).remove(selection) }
+function everything({ source, actor }: OperationContext, targets: readonly Target[]): Invalidation {
+  return { targets, soft: false, source, actor }
+}
+
+async function clear(context: OperationContext, selection: { kind: 'all' } | { kind: 'type'; type: PageType }, dry: boolean): Promise<Cleared> {
+  const { app } = context
+  if (!dry) {
+    await openPages(app)
+    const purging = await app.purges()
+    const target = selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }
+    const { pagesRemoved } = await purging.invalidate(everything(context, [target]))
+    return { ...succeeded, filesDeleted: pagesRemoved }
+  }
   const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
   return readPages(app, async (pages) => ({
     ...succeeded,

@@ -1,6 +1,8 @@
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
-import { normaliseEntityId, type EntityType } from '../purge/entities.ts'
+import { entityTypes, normaliseEntityId, type EntityType } from '../purge/entities.ts'
+
+export { entityTypes, type EntityType }
 
 export interface NamedEntity {
   type: EntityType

@@ -6,6 +6,8 @@ import { initProject } from './init.ts'
 import * as messenger from './messenger.ts'
 import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
+import { purge } from './purge.ts'
+import * as purgeLog from './purge-log.ts'
 import { startWarmup } from './warmup.ts'
 import { watchWarmup } from './warmup-watch.ts'
 
@@ -21,6 +23,15 @@ export const operations: readonly Operation[] = [
   clients.listApiClients,
   clients.revokeApiClient,
   clients.rotateSigningKey,
+  purge,
+  purgeLog.purgeStatistics,
+  purgeLog.recentPurges,
+  purgeLog.purgedUrls,
+  purgeLog.urlFlow,
+  purgeLog.entityTimeline,
+  purgeLog.clearPurgeLog,
+  purgeLog.recentInvalidations,
+  purgeLog.clearInvalidationLog,
   config.showConfig,
   doctor,
   initProject,

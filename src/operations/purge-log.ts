@@ -139,7 +139,7 @@ export const recentInvalidations = defineOperation({
       z.object({
         id: z.string(),
         at: z.iso.datetime(),
-        source: z.enum(['api', 'cli', 'purge-method', 'task']),
+        source: described(z.string(), 'api, cli, purge-method or task'),
         actor: z.nullable(z.string()),
         scope: z.string(),
         value: z.nullable(z.string()),

@@ -2,7 +2,8 @@ import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
 import { toPageView } from '../pages/page-view.ts'
-import type { Selection } from '../pages/page-store.ts'
+import type { Page } from '../pages/page.ts'
+import type { PageStore } from '../pages/page-store.ts'
 import { entityTypes } from '../purge/entities.ts'
 import type { Target } from '../purge/invalidation.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
@@ -92,17 +93,20 @@ const dryRunSample = 50
 async function foresee(app: App, targets: readonly Target[]) {
   const { toKeys } = await import('../purge/purge-key.ts')
   const keys = toKeys(targets)
-  const selection: Selection[] = [
-    { kind: 'tags', tags: keys.flatMap((key) => ('tag' in key ? [key.tag] : [])) },
-    { kind: 'urls', urls: keys.flatMap((key) => (key.kind === 'url' ? [key.url] : [])) },
-  ]
+  const tags = keys.flatMap((key) => ('tag' in key ? [key.tag] : []))
+  const urls = keys.flatMap((key) => (key.kind === 'url' ? [key.url] : []))
   return readPages(app, async (pages) => {
-    const counts = await Promise.all(selection.map((each) => pages.count(each)))
-    const sample = selection.flatMap((each) => pages.sample(each, dryRunSample))
-    return {
-      dryRun: true as const,
-      wouldRemove: counts.reduce((sum, each) => sum + each, 0),
-      pages: [...new Map(sample.map((page) => [page.id, page])).values()].slice(0, dryRunSample).map((page) => toPageView(page, app.now())),
+    const wouldRemove = (await pages.count({ kind: 'tags', tags })) + (await pages.count({ kind: 'urls', urls }))
+    const named = new Map<number, Page>()
+    for (const page of samplesOf(pages, tags, urls)) {
+      named.set(page.id, page)
+      if (named.size === dryRunSample) break
     }
+    return { dryRun: true as const, wouldRemove, pages: [...named.values()].map((page) => toPageView(page, app.now())) }
   })
+}
+
+function* samplesOf(pages: PageStore, tags: readonly string[], urls: readonly string[]): Generator<Page> {
+  for (const url of urls) yield* pages.findByUrl(url)
+  for (const tag of tags) yield* pages.list({ tag, limit: dryRunSample, offset: 0 }).items
 }

@@ -18,6 +18,9 @@ export interface PurgingOptions {
   proxies: readonly string[]
 }
 
+/** Removes everything in another way than through the page store; resolves to the number of pages. */
+export type TakeAll = () => Promise<number>
+
 /** Purges recorded in one transaction: some milliseconds. */
 const slice = 200
 
@@ -28,13 +31,13 @@ const slice = 200
  *
  * @throws INVALID_INPUT, STORE_BUSY, STORE_FULL
  */
-export async function invalidate(options: PurgingOptions, invalidation: Invalidation): Promise<Invalidated> {
+export async function invalidate(options: PurgingOptions, invalidation: Invalidation, takeAll?: TakeAll): Promise<Invalidated> {
   const { records, now } = options
   const keys = toKeys(invalidation.targets)
   const at = now()
   const id = await intend(records, invalidation, keys, at)
   const started = performance.now()
-  const results = await takeLocally(options.pages, keys)
+  const results = takeAll === undefined ? await takeLocally(options.pages, keys) : [{ key: keys[0]!, pagesRemoved: await takeAll() }]
   const localTime = performance.now() - started
   await record(options, { id, at, localTime }, invalidation, results)
   const pagesRemoved = results.reduce((sum, result) => sum + result.pagesRemoved, 0)

@@ -1,0 +1,19 @@
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { plural } from '#src/lib/plural.ts'
+import { clearInvalidationLog } from '#src/operations/purge-log.ts'
+
+export default class InvalidationLogClear extends BaseCommand {
+  static override summary = 'Delete the invalidation log.'
+  static override examples = [
+    { description: 'Asks before', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Without a question', command: '<%= config.bin %> <%= command.id %> --yes' },
+  ]
+  static override flags = { yes: yesFlag }
+
+  async run() {
+    const { flags } = await this.parse(InvalidationLogClear)
+    await confirm('Delete the whole invalidation log?', flags.yes)
+    return this.perform(clearInvalidationLog, {}, ({ deleted }, output) => output.line(`${plural(deleted, 'invalidation')} deleted.`))
+  }
+}

@@ -1,0 +1,20 @@
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { plural } from '#src/lib/plural.ts'
+import { clearPurgeLog } from '#src/operations/purge-log.ts'
+
+export default class ReverseProxyClear extends BaseCommand {
+  static override summary = 'Delete the purge log.'
+  static override description = 'Purges that a reverse proxy has still to be told stay: none is lost.'
+  static override examples = [
+    { description: 'Asks before', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Without a question', command: '<%= config.bin %> <%= command.id %> --yes' },
+  ]
+  static override flags = { yes: yesFlag }
+
+  async run() {
+    const { flags } = await this.parse(ReverseProxyClear)
+    await confirm('Delete the whole purge log?', flags.yes)
+    return this.perform(clearPurgeLog, {}, ({ deleted }, output) => output.line(`${plural(deleted, 'purge')} deleted.`))
+  }
+}

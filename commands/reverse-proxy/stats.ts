@@ -1,0 +1,29 @@
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { purgeStatistics } from '#src/operations/purge-log.ts'
+
+export default class ReverseProxyStats extends BaseCommand {
+  static override summary = 'Show the purges of the last 24 hours, and which reverse proxy is behind.'
+  static override examples = [
+    { description: 'Numbers, hours and the most purged tags', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'How many purges a proxy has still to be told', command: '<%= config.bin %> <%= command.id %> --json | jq ".proxies"' },
+  ]
+
+  async run() {
+    await this.parse(ReverseProxyStats)
+    return this.perform(purgeStatistics, {}, async ({ overview, hourly, topTags, proxies }, output) => {
+      output.pairs([
+        ['Purges', overview.totalPurges],
+        ['URLs', overview.distinctUrls],
+        ['Tags', overview.distinctTags],
+        ['Response time, ms', overview.avgResponseTime],
+      ])
+      output.line()
+      await output.table(['hour', 'purges'], hourly.map(({ hour, purges }) => [hour, purges]))
+      if (topTags.length > 0) await output.table(['tag', 'purges'], topTags.map(({ tag, count }) => [tag, count]))
+      if (proxies.length > 0) {
+        const rows = proxies.map(({ name, pending, oldestPending, failed }) => [name, pending, oldestPending, failed])
+        await output.table(['proxy', 'pending', 'oldest pending', 'failed'], rows)
+      }
+    })
+  }
+}

@@ -1,0 +1,40 @@
+import { plural } from '../lib/plural.ts'
+import type { Purged } from '../operations/purge.ts'
+import type { PurgeItemValue } from '../operations/purge-log.ts'
+import type { Cell, Output } from './output.ts'
+
+/** What went where. */
+export async function presentPurged(value: Purged, output: Output, soft: boolean): Promise<void> {
+  const { wouldRemove, pages = [], proxies } = value
+  const done = soft ? 'stale' : 'removed'
+  const others = proxies.map(({ name }) => name)
+  if (wouldRemove !== undefined) {
+    output.line(`${plural(wouldRemove, 'page')} would be ${done} here.`)
+    if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
+    if (pages.length < wouldRemove) output.line(`... and ${wouldRemove - pages.length} more.`)
+    if (others.length > 0) output.line(`It would be queued for ${others.join(', ')}.`)
+    return
+  }
+  output.line(`${plural(value.pagesRemoved, 'page')} ${done} here.`)
+  for (const name of others) output.line(`${name}: queued.`)
+}
+
+/** Purges, a row each. */
+export async function presentPurges(items: readonly PurgeItemValue[], output: Output): Promise<void> {
+  await output.table(['at', 'kind', 'what', 'pages', 'source', 'ms', 'proxies'], items.map(toRow))
+}
+
+function toRow(item: PurgeItemValue): Cell[] {
+  return [item.createdAt, item.kind, whatOf(item), item.pagesRemoved, item.source, item.responseTime, proxiesOf(item)]
+}
+
+function whatOf(item: PurgeItemValue): string | null {
+  const entity = item.kind === 'entity' ? `${item.entityType} ${item.entityNumber ?? item.entityId}: ` : ''
+  const key = item.url ?? item.tag
+  return key === null ? null : entity + key
+}
+
+function proxiesOf({ proxies }: PurgeItemValue): string | null {
+  if (proxies.length === 0) return null
+  return proxies.map(({ name, status, attempts, error }) => `${name} ${status}${attempts > 1 ? ` (${attempts} tries)` : ''}${error === null ? '' : `: ${error}`}`).join(', ')
+}
