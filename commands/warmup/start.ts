@@ -2,17 +2,20 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { Output } from '#src/cli/output.ts'
 import { presentDiscovery, presentPlan, presentWarmup } from '#src/cli/present-warmup.ts'
-import { discoveryText, ProgressDisplay } from '#src/cli/progress.ts'
+import { discoveryText, ProgressDisplay, toAdvance } from '#src/cli/progress.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { printable } from '#src/lib/printable.ts'
-import { performOperation, type OperationContext, type OperationEvent } from '#src/operations/operation.ts'
-import { startWarmup, workWarmup, type Started, type WarmupReport } from '#src/operations/warmup.ts'
+import type { OperationEvent } from '#src/operations/operation.ts'
+import { readWarmupProgress } from '#src/operations/warmup.ts'
+import { startWarmup, tellWorkers, type Started } from '#src/operations/warmup-start.ts'
+import { waitForWarmup, type WarmupReport } from '#src/operations/warmup-wait.ts'
 
 export default class WarmupStart extends BaseCommand {
   static override summary = "Bring a sales channel's pages into the cache."
-  static override description = `Finds the URLs in the sitemaps of one or all sales channels and fetches each as a visitor would. Pages that are fresh in
-the cache are left alone. The command works the warmup itself and ends with it. With --wait, exit code 1 says that a page could not be warmed.`
+  static override description = `Finds the URLs in the sitemaps of one or all sales channels and gives them to the queue, whose workers (serve, messenger:consume async)
+fetch each as a visitor would. Pages that are fresh in the cache are left alone. With --wait the command ends with the warmup, works it itself
+where no worker runs, and exits with 1 if a page could not be warmed.`
   static override examples = [
     { description: 'All sales channels; for a deployment script', command: '<%= config.bin %> <%= command.id %> --wait' },
     { description: 'What would be fetched, without fetching it', command: '<%= config.bin %> <%= command.id %> --dry-run' },
@@ -32,28 +35,42 @@ the cache are left alone. The command works the warmup itself and ends with it. 
 
   async run(): Promise<Started & Partial<Pick<WarmupReport, 'progress'>>> {
     const { flags } = await this.parse(WarmupStart)
-    const { value, report, interrupted } = await this.withApp(async (app) => {
-      const context: OperationContext = { app, source: 'cli', actor: null, signal: app.signal, report: (event) => this.report(event) }
-      app.signal.addEventListener('abort', () => this.tell('\nFinishing what is under way; once more stops at once.'), { once: true })
+    const { value, report, interrupted } = await this.performing(async (performer, app, signal) => {
       try {
         const input = { salesChannelId: flags['sales-channel'] ?? null, batchSize: flags['batch-size'], force: flags.force, dryRun: flags['dry-run'] }
-        const value = await performOperation(startWarmup, context, input)
+        const value = await performer.perform(startWarmup, input)
         if (value.progressId === null) return { value, report: null, interrupted: false }
-        if (!flags.wait) this.tell('No worker runs elsewhere: this command works the warmup itself.')
-        const report = await workWarmup(context, value.progressId)
-        return { value, report, interrupted: app.signal.aborted }
+        if (!flags.wait) {
+          if (app !== null) await tellWorkers({ app, report: (event) => this.report(event) })
+          const { progress } = await performer.perform(readWarmupProgress, { progressId: value.progressId })
+          if (progress?.status === 'failed') throw new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
+          return { value, report: null, interrupted: false }
+        }
+        signal.addEventListener('abort', () => this.tell('\nFinishing what is under way; once more stops at once.'), { once: true })
+        const report = await waitForWarmup(
+          { performer, app, signal, onProgress: (progress) => this.#display.update(toAdvance(progress)), onMessage: (message) => this.report({ kind: 'message', message }) },
+          value.progressId,
+        )
+        return { value, report, interrupted: signal.aborted }
       } finally {
         this.#display.end()
       }
     })
     if (report === null) {
-      if (!this.jsonEnabled()) presentPlan(value, new Output())
+      if (!this.jsonEnabled()) this.#presentStarted(value)
       return value
     }
     if (this.jsonEnabled()) presentDiscovery(report.discovery, new Output(process.stderr))
     else presentWarmup(report, new Output())
-    this.#judge(report, interrupted, flags)
-    return flags.wait ? { ...value, progress: report.progress } : value
+    this.#judge(report, interrupted, flags['allow-failures'])
+    return { ...value, progress: report.progress }
+  }
+
+  #presentStarted(value: Started): void {
+    const output = new Output()
+    if (value.progressId === null) return presentPlan(value, output)
+    output.line(`Warmup ${value.progressId}: ${plural(value.totalUrls, 'URL')}.`)
+    if (value.totalUrls > 0) output.line('How far it is: pagecache warmup:progress, or warmup:watch.')
   }
 
   protected override report(event: OperationEvent): void {
@@ -62,25 +79,13 @@ the cache are left alone. The command works the warmup itself and ends with it. 
       return super.report(event)
     }
     const { progress } = event
-    if (progress['phase'] === 'discovery') {
-      this.#display.update({ kind: 'text', text: discoveryText({ files: Number(progress['files']), urls: Number(progress['urls']) }) })
-      return
-    }
-    const failed = Number(progress['failed_urls'])
-    this.#display.update({
-      kind: 'advance',
-      done: Number(progress['processed_urls']) + failed,
-      total: Number(progress['total_urls']),
-      percentage: Number(progress['percentage']),
-      perSecond: Number(progress['urls_per_second']),
-      etaSeconds: typeof progress['eta_seconds'] === 'number' ? progress['eta_seconds'] : null,
-      failed,
-    })
+    if (progress['phase'] !== 'discovery') return
+    this.#display.update({ kind: 'text', text: discoveryText({ files: Number(progress['files']), urls: Number(progress['urls']) }) })
   }
 
   /** Throws what the run's end means; with `--json` the value is printed and only the exit code says it. */
-  #judge({ progress, failures }: WarmupReport, interrupted: boolean, flags: { wait: boolean; 'allow-failures': boolean }): void {
-    const fault = toFault(progress, interrupted, flags.wait && !flags['allow-failures'])
+  #judge({ progress, failures }: WarmupReport, interrupted: boolean, failuresAllowed: boolean): void {
+    const fault = toFault(progress, interrupted, failuresAllowed)
     if (fault === null) return
     if (!this.jsonEnabled()) throw fault
     process.exitCode = fault.exit
@@ -88,9 +93,15 @@ the cache are left alone. The command works the warmup itself and ends with it. 
   }
 }
 
-function toFault(progress: WarmupReport['progress'], interrupted: boolean, failuresCount: boolean): PagecacheError | null {
-  if (interrupted) return new PagecacheError('INTERRUPTED', 'Interrupted. What was fetched is in the cache; start again for the rest.')
+function toFault(progress: WarmupReport['progress'], interrupted: boolean, failuresAllowed: boolean): PagecacheError | null {
+  if (interrupted) return new PagecacheError('INTERRUPTED', afterInterrupt[progress.status] ?? 'Interrupted.')
   if (progress.status === 'failed') return new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
-  if (!failuresCount || progress.failed_urls === 0) return null
+  if (progress.status === 'cancelled') return new PagecacheError('WARMUP_FAILED', `The warmup was cancelled; ${plural(progress.remaining_urls, 'URL')} of it not done.`)
+  if (failuresAllowed || progress.failed_urls === 0) return null
   return new PagecacheError('WARMUP_FAILED', `${progress.failed_urls} of ${plural(progress.total_urls, 'URL')} could not be warmed.`)
+}
+
+const afterInterrupt: Readonly<Record<string, string>> = {
+  running: 'Interrupted. Other workers go on with the warmup.',
+  paused: 'Interrupted. What was fetched is in the cache; pagecache warmup:resume goes on with the rest.',
 }

@@ -1,7 +1,8 @@
 import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
 import { plural } from '../lib/plural.ts'
-import type { Started, WarmupReport } from '../operations/warmup.ts'
+import type { Started } from '../operations/warmup-start.ts'
+import type { WarmupReport } from '../operations/warmup-wait.ts'
 import type { Cell, Output } from './output.ts'
 
 /** How a run went, when it has ended. */

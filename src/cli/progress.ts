@@ -3,6 +3,7 @@ import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
 import { plural } from '../lib/plural.ts'
 import { printable } from '../lib/printable.ts'
+import type { WarmupProgressRecord } from '../operations/warmup.ts'
 
 /** How far a long operation has come, of something that is counted. */
 export interface Advance {
@@ -17,6 +18,12 @@ export interface Advance {
 
 /** What is shown before the total is known: a text. */
 export type Progress = { kind: 'text'; text: string } | ({ kind: 'advance' } & Advance)
+
+/** A warmup's record, as it is shown. */
+export function toAdvance(progress: WarmupProgressRecord): Progress {
+  const { processed_urls, failed_urls, total_urls, percentage, urls_per_second, eta_seconds } = progress
+  return { kind: 'advance', done: processed_urls + failed_urls, total: total_urls, percentage, perSecond: urls_per_second, etaSeconds: eta_seconds, failed: failed_urls }
+}
 
 export interface ProgressStream {
   isTTY?: boolean

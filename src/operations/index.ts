@@ -8,7 +8,8 @@ import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
 import { purge } from './purge.ts'
 import * as purgeLog from './purge-log.ts'
-import { startWarmup } from './warmup.ts'
+import * as warmup from './warmup.ts'
+import { startWarmup } from './warmup-start.ts'
 import { watchWarmup } from './warmup-watch.ts'
 
 /** Every operation there is: what the HTTP API, the remote client and the OpenAPI document are made from. */
@@ -36,6 +37,12 @@ export const operations: readonly Operation[] = [
   doctor,
   initProject,
   startWarmup,
+  warmup.readWarmupProgress,
+  warmup.pauseWarmup,
+  warmup.resumeWarmup,
+  warmup.cancelWarmup,
+  warmup.listWarmups,
+  warmup.listWarmupFailures,
   watchWarmup,
   messenger.messengerStatistics,
   messenger.consumeMessages,

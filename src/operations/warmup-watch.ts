@@ -55,16 +55,32 @@ export const liveRecord = z.object({
   eta: z.nullable(z.object({ seconds: z.number(), low: z.number(), high: z.number() })),
 })
 
+/** What discovery left out, and which files it could not read. */
+export const discovery = z.object({
+  foreign: count,
+  refused: count,
+  disallowed: count,
+  duplicates: count,
+  otherTypes: count,
+  files: count,
+  errors: z.array(z.object({ url: z.string(), message: z.string() })),
+})
+
+export type WarmupDiscovery = z.output<typeof discovery>
+
 export const watchWarmup = defineOperation({
   name: 'warmup.watch',
   summary: 'What is going on in a warmup right now; the latest one without an id',
   input: z.object({ progressId: z.optional(text()) }),
-  output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord) }),
+  output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord), discovery: z.nullable(discovery) }),
   http: { method: 'GET', path: '/warmup/watch' },
   async run({ app }, { progressId }) {
-    const [{ readProgress }, { readLive }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/live.ts')])
+    const [{ readProgress, readRun }, { readLive }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/live.ts')])
     const records = await app.records()
-    const progress = await readProgress(records, progressId)
-    return { ...succeeded, progress, live: progress && (await readLive(records, progress)) }
+    const latest = progressId ?? (await readProgress(records))?.id
+    const run = latest === undefined ? null : await readRun(records, latest)
+    if (run === null) return { ...succeeded, progress: null, live: null, discovery: null }
+    const { total: _, crawlDelays: __, ...found } = run.discovery
+    return { ...succeeded, progress: run.progress, live: await readLive(records, run.progress), discovery: found }
   },
 })

@@ -1,12 +1,11 @@
 import * as z from 'zod/mini'
-import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
-import { plural } from '../lib/plural.ts'
-import type { WarmupProgress } from '../warmup/progress.ts'
-import type { Plan } from '../warmup/plan.ts'
-import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
-import { defineOperation, type OperationContext } from './operation.ts'
-import { openPages } from './read-pages.ts'
+import { toStatistics } from '../pages/statistics.ts'
+import { statistics } from './cache.ts'
+import { count, described, limit, offset, queryInteger, success, succeeded, text } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { readPages } from './read-pages.ts'
+import { originsOf } from './warmup-worker.ts'
 
 /** The progress record: spec 1, section 2, and contract section 4. */
 export const progressRecord = z.object({
@@ -29,182 +28,118 @@ export const progressRecord = z.object({
   finished_at: z.nullable(z.iso.datetime()),
 })
 
-/** What discovery left out, and which files it could not read. */
-const discovery = z.object({
-  foreign: count,
-  refused: count,
-  disallowed: count,
-  duplicates: count,
-  otherTypes: count,
-  files: count,
-  errors: z.array(z.object({ url: z.string(), message: z.string() })),
-})
+export type WarmupProgressRecord = z.output<typeof progressRecord>
 
-const started = z.object({
-  success,
-  progressId: described(z.nullable(z.string()), 'null with dryRun'),
-  totalUrls: count,
-  dryRun: z.optional(z.literal(true)),
-  urls: described(z.optional(z.array(z.string())), 'with dryRun: the first of what would be fetched'),
-  discovery: described(z.optional(discovery), 'with dryRun'),
-})
+const progressId = text('expected the id of a warmup')
 
-export type Started = z.output<typeof started>
-
-/** Named URLs come in one request body; more belong into a sitemap. */
-const mostUrls = 10_000
-const namedUrls = z.array(text()).check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
-
-/** How many URLs a dry run names; the number of all of them stands beside it. */
-const dryRunSample = 1000
-
-export const startWarmup = defineOperation({
-  name: 'warmup.start',
-  summary: 'Finds the URLs of one or all sales channels and starts to bring them into the cache',
-  input: z.object({
-    salesChannelId: z._default(z.nullable(text('expected the id of a sales channel, or null')), null),
-    batchSize: z._default(integer(1, 1000), 50),
-    urls: z.optional(namedUrls),
-    types: z.optional(z.array(pageType)),
-    force: flag,
-    dryRun: flag,
-  }),
-  output: started,
-  http: { method: 'POST', path: '/warmup/start' },
-  async run(context, input) {
-    const plan = await makePlan(context, input)
-    for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
-    if (input.dryRun) return toDryRun(plan)
-    const { createRun } = await import('../warmup/runs.ts')
-    const { salesChannelId, batchSize, force } = input
-    const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan })
-    return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls }
+export const readWarmupProgress = defineOperation({
+  name: 'warmup.progress',
+  summary: 'How far a warmup has come; the latest one without an id',
+  input: z.object({ progressId: z.optional(progressId) }),
+  output: z.object({ success, progress: z.nullable(progressRecord), cacheStats: statistics }),
+  http: { method: 'GET', path: '/warmup/progress' },
+  async run({ app }, input) {
+    const { readProgress } = await import('../warmup/runs.ts')
+    const progress = await readProgress(await app.records(), input.progressId)
+    return { ...succeeded, progress, cacheStats: toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression) }
   },
 })
 
-type StartInput = z.output<typeof startWarmup.input>
+const moveInput = z.object({ progressId })
+const moved = z.object({ success, progress: progressRecord })
 
-async function makePlan({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {
-  const channels = chooseChannels(app, input.salesChannelId)
-  if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
-  const [{ planRun }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
-    import('../warmup/plan.ts'),
-    import('../warmup/discover-fetch.ts'),
-    import('../warmup/limits.ts'),
-  ])
-  const { proxy } = await app.proxy()
-  const pages = await openPages(app)
-  const { canonical, bypassPath, channels: known } = proxy.classifying
-  const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
-  try {
-    return await planRun({
-      channels: known,
-      chosen: channels.map(({ id, sitemaps }) => ({ channel: known.all.find((channel) => channel.id === id)!, sitemaps })),
-      canonicalise: canonical,
-      isBypassed: bypassPath,
-      fetch,
-      limits: defaultLimits,
-      signal,
-      urls: input.urls ?? null,
-      types: input.types?.length ? input.types : null,
-      typeOf: (url) => pages.findByUrl(url)[0]?.type ?? null,
-      onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),
-    })
-  } finally {
-    await fetch.close()
-  }
-}
+export const pauseWarmup = defineOperation({
+  name: 'warmup.pause',
+  summary: 'Pauses a running warmup; the pages that are being fetched are finished',
+  input: moveInput,
+  output: moved,
+  http: { method: 'POST', path: '/warmup/pause' },
+  async run({ app }, input) {
+    const { pauseRun } = await import('../warmup/moves.ts')
+    return { ...succeeded, progress: await pauseRun(await app.records(), input.progressId) }
+  },
+})
 
-function chooseChannels(app: App, id: string | null) {
-  const { salesChannels } = app.config
-  if (id === null) return salesChannels
-  const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
-  const chosen = salesChannels.find((channel) => plain(channel.id) === plain(id))
-  if (chosen) return [chosen]
-  const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
-    hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
-  })
-}
+export const resumeWarmup = defineOperation({
+  name: 'warmup.resume',
+  summary: 'Resumes a paused warmup where it was',
+  input: moveInput,
+  output: moved,
+  http: { method: 'POST', path: '/warmup/resume' },
+  async run({ app }, input) {
+    const { resumeRun } = await import('../warmup/moves.ts')
+    return { ...succeeded, progress: await resumeRun(await app.records(), input.progressId, originsOf(app)) }
+  },
+})
 
-function whyNothing({ channel, foreign, others }: Plan['barren'][number]): string {
-  const found = `${channel.name} (${channel.url}): nothing to warm up. Its sitemaps name ${plural(foreign + others, 'URL')}, and none is a page of this sales channel that may be warmed.`
-  if (foreign === 0) return found
-  return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}; the url of this sales channel may be wrong.`
-}
+export const cancelWarmup = defineOperation({
+  name: 'warmup.cancel',
+  summary: 'Cancels a running or paused warmup; the pages that are in the cache stay there',
+  input: moveInput,
+  output: moved,
+  http: { method: 'POST', path: '/warmup/cancel' },
+  async run({ app }, input) {
+    const { cancelRun } = await import('../warmup/moves.ts')
+    return { ...succeeded, progress: await cancelRun(await app.records(), input.progressId) }
+  },
+})
 
-function toDryRun({ discovery, lists, failure }: Plan): Started {
-  if (failure !== null) throw new PagecacheError('WARMUP_FAILED', failure)
-  const { total, foreign, refused, disallowed, duplicates, otherTypes, files, errors } = discovery
-  return {
-    ...succeeded,
-    progressId: null,
-    totalUrls: total,
-    dryRun: true as const,
-    urls: lists.flatMap((list) => list.urls.slice(0, dryRunSample)).slice(0, dryRunSample),
-    discovery: { foreign, refused, disallowed, duplicates, otherTypes, files, errors },
-  }
-}
+export const listWarmups = defineOperation({
+  name: 'warmup.list',
+  summary: 'Warmups, the latest first',
+  input: z.object({ limit, offset }),
+  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(progressRecord) }),
+  http: { method: 'GET', path: '/warmup/list' },
+  async run({ app }, input) {
+    const { listRuns } = await import('../warmup/runs.ts')
+    return { ...succeeded, ...input, ...(await listRuns(await app.records(), input)) }
+  },
+})
 
-/** What is told of a run when it has ended, beside its record. */
-export interface WarmupReport {
-  progress: WarmupProgress
-  discovery: z.output<typeof discovery>
-  /** Why URLs failed, the commonest first. */
-  reasons: { error: string; count: number }[]
-  /** The first URLs that failed. */
-  failures: { url: string; error: string }[]
-}
+const failure = z.object({
+  url: z.string(),
+  variant: described(count, 'which of the configured variants, from 0'),
+  status: z.nullable(z.int()),
+  error: described(z.string(), 'why; of a page that was fetched and not stored, what forbids it'),
+  attempts: count,
+  at: z.iso.datetime(),
+})
 
-/** The longest that a `Retry-After` or a `Crawl-delay` is obeyed (milliseconds): a typing error in a shop must not stop a run for a day. */
-const longestWait = 60_000
-const reasonsTold = 5
-const failuresTold = 10
+const failures = z.object({
+  success,
+  progressId: z.string(),
+  total: count,
+  limit: count,
+  offset: count,
+  reasons: described(z.array(z.object({ error: z.string(), count })), 'the commonest of the whole warmup'),
+  items: z.array(failure),
+})
 
-/**
- * Works a run in this process until it is done or the context's signal is aborted; what is under way is finished then,
- * and the run is paused. Progress is reported about four times a second.
- */
-export async function workWarmup({ app, signal, report }: OperationContext, id: string): Promise<WarmupReport> {
-  const [{ workRun }, { readRun }, { listFailures, setStatus, topFailures }, { toFetchPage }, { toPasses }, { realTiming }] = await Promise.all([
-    import('../warmup/work-run.ts'),
-    import('../warmup/runs.ts'),
-    import('../warmup/save-progress.ts'),
-    import('../warmup/fetch-page.ts'),
-    import('../warmup/variant.ts'),
-    import('../warmup/timing.ts'),
-  ])
-  const { concurrency, requestsPerSecond, timeout, retries, variants } = app.config.warmup
-  const records = await app.records()
-  const { proxy } = await app.proxy()
-  const { force, discovery } = await readRun(records, id)
-  await workRun({
-    records,
-    runId: id,
-    origins: byOrigin(app, discovery.crawlDelays).map(({ channelIds, crawlDelay }) => ({
-      channelIds,
-      rules: { concurrency, requestsPerSecond, crawlDelay, retries, longestWait },
-    })),
-    fetchPage: toFetchPage(proxy, app.now, timeout),
-    passes: toPasses(variants),
-    force,
-    stop: signal,
-    abort: new AbortController().signal,
-    timing: realTiming,
-    random: Math.random,
-    onProgress: (progress) => report({ kind: 'progress', progress: { phase: 'warming', ...progress } }),
-  })
-  if (signal.aborted) await setStatus(records, id, 'paused', 'Interrupted')
-  const { progress } = await readRun(records, id)
-  const { items } = await listFailures(records, id, { limit: failuresTold, offset: 0 })
-  return { progress, discovery, reasons: await topFailures(records, id, reasonsTold), failures: items }
-}
+export type WarmupFailures = z.output<typeof failures>
 
-/** Channels of one origin share its limits; the longest delay that a robots.txt of theirs asks for counts. */
-function byOrigin(app: App, crawlDelays: Readonly<Record<string, number>>): { channelIds: string[]; crawlDelay: number | null }[] {
-  return [...Map.groupBy(app.config.salesChannels, (channel) => channel.origin).values()].map((channels) => {
-    const channelIds = channels.map((channel) => channel.id)
-    const delays = channelIds.flatMap((channelId) => crawlDelays[channelId] ?? [])
-    return { channelIds, crawlDelay: delays.length > 0 ? Math.max(...delays) : null }
-  })
-}
+const reasonsTold = 10
+
+export const listWarmupFailures = defineOperation({
+  name: 'warmup.failures',
+  summary: 'The pages that a warmup could not bring into the cache, with the reasons; of the latest one without an id',
+  input: z.object({
+    progressId: z.optional(progressId),
+    status: z.optional(queryInteger(100, 599)),
+    error: described(z.optional(text()), 'a part of the reason'),
+    url: described(z.optional(text()), 'a part of the URL'),
+    limit,
+    offset,
+  }),
+  output: failures,
+  http: { method: 'GET', path: '/warmup/failures' },
+  async run({ app }, input) {
+    const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/failures.ts')])
+    const records = await app.records()
+    const run = await readProgress(records, input.progressId)
+    if (run === null) throw new PagecacheError('NOT_FOUND', input.progressId === undefined ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`)
+    const { total, items } = await listFailures(records, run.id, input, input)
+    const { limit, offset } = input
+    const reasons = await topFailures(records, run.id, reasonsTold)
+    return { ...succeeded, progressId: run.id, total, limit, offset, reasons, items: items.map((item) => ({ ...item, at: new Date(item.at).toISOString() })) }
+  },
+})

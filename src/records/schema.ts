@@ -3,8 +3,8 @@ import type { DeliverTables } from './deliver-rows.ts'
 import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
-import type { WarmupLiveRow } from './warm-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
+import type { WarmupLiveRow, WarmupOriginRow } from './warm-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
 export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables {
@@ -13,6 +13,7 @@ export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, 
   warmup_failures: WarmupFailureRow
   warmup_live: WarmupLiveRow
   api_clients: ApiClientRow
+  warmup_origins: WarmupOriginRow
 }
 
 /** The records, or a transaction in them. */
@@ -21,7 +22,6 @@ export type RecordsTransaction = Transaction<RecordsSchema>
 
 export type WarmupStatus = 'running' | 'paused' | 'completed' | 'cancelled' | 'failed'
 
-/** `checked_urls` is no column: it is what is done plus what the batches have in hand (src/warmup/progress.ts). */
 export interface WarmupRunRow {
   id: string
   status: WarmupStatus
@@ -29,6 +29,7 @@ export interface WarmupRunRow {
   batch_size: number
   force: number
   total_urls: number
+  checked_urls: number
   processed_urls: number
   skipped_urls: number
   failed_urls: number
@@ -52,13 +53,11 @@ export interface WarmupBatchRow {
   /** JSON list of absolute URLs. */
   urls: string
   size: number
-  /** One bit for each URL that is done, base64, lowest bit first. */
+  /** One bit for each URL that was taken up, and that is done; base64, lowest bit first. */
+  taken: string
   done: string
-  /** URLs that the lease's holder has taken up and not finished. */
-  in_hand: number
-  /** Who works on it; results under another lease are refused. */
-  lease: string | null
-  leased_until: number | null
+  /** How often a worker took it up since a URL of it was done: a page that ends its worker is not tried for ever. */
+  openings: number
   finished_at: number | null
 }
 

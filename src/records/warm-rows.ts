@@ -7,3 +7,13 @@ export interface WarmupLiveRow {
   snapshot: string
   at: number
 }
+
+/** How fast an origin may be asked, as the worker that asked it last left it. */
+export interface WarmupOriginRow {
+  origin: string
+  /** No request starts before (milliseconds since the epoch). */
+  not_before: number
+  /** Requests at once. */
+  concurrency: number
+  at: number
+}

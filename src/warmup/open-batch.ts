@@ -1,7 +1,6 @@
-import type { UrlFailure } from './attempt.ts'
-import { DoneSet } from './done-set.ts'
-import type { ClaimedBatch } from './runs.ts'
+import type { Message } from '../queue/queue.ts'
 import type { BatchChange } from './save-progress.ts'
+import { UrlBits } from './url-bits.ts'
 import type { UrlOutcome } from './warm.ts'
 
 /** One URL of a batch. */
@@ -11,28 +10,34 @@ export interface BatchTask {
   url: string
 }
 
-type Unsaved = Pick<BatchChange, 'processed' | 'skipped' | 'failed'> & { failures: (UrlFailure & { url: string })[] }
+export interface StoredBatch {
+  number: number
+  urls: readonly string[]
+  taken: string
+  done: string
+}
 
-/** A batch that this worker has leased, with what was done in it and is not written yet. */
+/** A batch that this worker holds the message of, with what was done in it and is not written yet. */
 export class OpenBatch {
+  readonly message: Message
   readonly number: number
-  /** When it was last written, in monotonic milliseconds. */
-  savedAt: number
+  readonly #urls: readonly string[]
+  readonly #taken: UrlBits
+  readonly #done: UrlBits
+  #cursor = 0
   #lost = false
   #dirty = false
-  readonly #urls: readonly string[]
-  readonly #done: DoneSet
-  #cursor = 0
-  #inHand = 0
-  #unsaved: Unsaved = nothing()
+  #outcomes = new Map<number, UrlOutcome>()
 
-  constructor(claimed: ClaimedBatch, now: number) {
-    this.number = claimed.number
-    this.savedAt = now
-    this.#urls = claimed.urls
-    this.#done = new DoneSet(claimed.urls.length, claimed.done)
+  constructor(message: Message, stored: StoredBatch) {
+    this.message = message
+    this.number = stored.number
+    this.#urls = stored.urls
+    this.#taken = new UrlBits(stored.urls.length, stored.taken)
+    this.#done = new UrlBits(stored.urls.length, stored.done)
   }
 
+  /** Whether something is to be written. */
   get dirty(): boolean {
     return this.#dirty
   }
@@ -46,22 +51,15 @@ export class OpenBatch {
     while (this.#cursor < this.#urls.length && this.#done.has(this.#cursor)) this.#cursor++
     if (this.#lost || this.#cursor >= this.#urls.length) return null
     const index = this.#cursor++
-    this.#inHand++
+    this.#taken.add(index)
     this.#dirty = true
     return { batch: this, index, url: this.#urls[index]! }
   }
 
   finish(index: number, outcome: UrlOutcome): void {
-    this.#inHand--
     this.#done.add(index)
+    this.#outcomes.set(index, outcome)
     this.#dirty = true
-    if (outcome.kind === 'processed') {
-      this.#unsaved.processed++
-      if (outcome.skipped) this.#unsaved.skipped++
-    } else {
-      this.#unsaved.failed++
-      this.#unsaved.failures.push(...outcome.failures.map((failure) => ({ ...failure, url: this.#urls[index]! })))
-    }
   }
 
   /** Another worker holds it now: nothing more is taken from it or written. */
@@ -70,26 +68,16 @@ export class OpenBatch {
   }
 
   /** Hands over what is to be written; `restore` takes it back where it could not be. */
-  change(release: boolean): { change: BatchChange; restore(): void } {
-    const taken = this.#unsaved
-    this.#unsaved = nothing()
+  change(): { change: BatchChange; restore(): void } {
+    const outcomes = this.#outcomes
+    this.#outcomes = new Map()
     this.#dirty = false
-    const change = { number: this.number, done: this.#done.toString(), complete: this.complete, inHand: this.#inHand, release, ...taken }
-    return { change, restore: () => this.#restore(taken) }
+    const change = { message: this.message, number: this.number, urls: this.#urls, taken: this.#taken.toString(), outcomes }
+    return { change, restore: () => this.#restore(outcomes) }
   }
 
-  #restore(taken: Unsaved): void {
-    const { processed, skipped, failed, failures } = this.#unsaved
-    this.#unsaved = {
-      processed: taken.processed + processed,
-      skipped: taken.skipped + skipped,
-      failed: taken.failed + failed,
-      failures: [...taken.failures, ...failures],
-    }
+  #restore(outcomes: ReadonlyMap<number, UrlOutcome>): void {
+    this.#outcomes = new Map([...outcomes, ...this.#outcomes])
     this.#dirty = true
   }
-}
-
-function nothing(): Unsaved {
-  return { processed: 0, skipped: 0, failed: 0, failures: [] }
 }

@@ -19,12 +19,18 @@ export interface Pace {
   present: number | null
   /** Answers in a row that said "too much". */
   refusals: number
+  /** Why the limit was lowered; null once it is what was configured. */
+  reason: PaceReason | null
+  /** Whether `notBefore` is what the origin named in a `Retry-After`. */
+  named: boolean
   /** When the limit was lowered last: one burst of bad answers is one sign, not several. */
   loweredAt: number
 }
 
+export type PaceReason = '429' | '503' | 'latency'
+
 /** One answer, as the pace sees it. */
-export type PaceSample = { kind: 'answered'; ms: number } | { kind: 'too-much'; retryAfter: number | null }
+export type PaceSample = { kind: 'answered'; ms: number } | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null }
 
 const firstPause = 500
 const longestPause = 30_000
@@ -34,19 +40,22 @@ const lowerAtMostEvery = 1000
 const risenFactor = 3
 const risenBy = 200
 
-export function startPace(rules: PaceRules): Pace {
-  return { limit: rules.concurrency, notBefore: -Infinity, usual: null, present: null, refusals: 0, loweredAt: -Infinity }
+/** @param left how whoever asked the origin before left it: requests at once, and the time of the next one */
+export function startPace(rules: PaceRules, left: { limit: number; notBefore: number } | null = null): Pace {
+  const limit = Math.max(1, Math.min(rules.concurrency, left?.limit ?? rules.concurrency))
+  return { limit, notBefore: left?.notBefore ?? -Infinity, usual: null, present: null, refusals: 0, reason: null, named: false, loweredAt: -Infinity }
 }
 
 /** Slower when the origin refuses or becomes slow, faster again by one request each round that goes well. */
 export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: PaceRules): Pace {
-  if (sample.kind === 'too-much') return afterRefusal(pace, sample.retryAfter, now, rules)
+  if (sample.kind === 'too-much') return afterRefusal(pace, sample, now, rules)
   const present = smooth(pace.present, sample.ms, 0.2)
   // Up slowly, down quickly: the usual latency is that of an origin that is not under strain.
   const usual = smooth(pace.usual, sample.ms, pace.usual !== null && sample.ms > pace.usual ? 0.01 : 0.2)
   const answered: Pace = { ...pace, present, usual, refusals: 0 }
-  if (present > usual * risenFactor && present > usual + risenBy) return lowered(answered, 0.75, now)
-  return { ...answered, limit: Math.min(rules.concurrency, pace.limit + 1 / pace.limit) }
+  if (present > usual * risenFactor && present > usual + risenBy) return lowered(answered, 0.75, now, 'latency')
+  const limit = Math.min(rules.concurrency, pace.limit + 1 / pace.limit)
+  return { ...answered, limit, reason: limit < rules.concurrency ? pace.reason : null }
 }
 
 /** Milliseconds between the starts of two requests. */
@@ -55,18 +64,18 @@ export function startInterval(rules: PaceRules): number {
   return Math.max(rate, Math.min(rules.crawlDelay ?? 0, rules.longestWait))
 }
 
-function afterRefusal(pace: Pace, retryAfter: number | null, now: number, rules: PaceRules): Pace {
+function afterRefusal(pace: Pace, { status, retryAfter }: Extract<PaceSample, { kind: 'too-much' }>, now: number, rules: PaceRules): Pace {
   const own = Math.min(longestPause, firstPause * 2 ** pace.refusals)
   const until = now + (retryAfter === null ? own : Math.min(retryAfter, rules.longestWait))
-  const refused = { ...pace, notBefore: Math.max(pace.notBefore, until) }
+  const refused = { ...pace, reason: `${status}` as const, ...(until > pace.notBefore && { notBefore: until, named: retryAfter !== null }) }
   // The answers to what was under way together are one refusal.
   if (now - pace.loweredAt < lowerAtMostEvery) return refused
-  return { ...lowered(refused, 0.5, now), refusals: pace.refusals + 1 }
+  return { ...lowered(refused, 0.5, now, refused.reason), refusals: pace.refusals + 1 }
 }
 
-function lowered(pace: Pace, factor: number, now: number): Pace {
+function lowered(pace: Pace, factor: number, now: number, reason: PaceReason): Pace {
   if (now - pace.loweredAt < lowerAtMostEvery) return pace
-  return { ...pace, limit: Math.max(1, pace.limit * factor), loweredAt: now }
+  return { ...pace, limit: Math.max(1, pace.limit * factor), reason, loweredAt: now }
 }
 
 function smooth(before: number | null, value: number, weight: number): number {

@@ -13,15 +13,30 @@ export class Pacer {
   #underWay = 0
   #nextStart = -Infinity
 
-  constructor(rules: PaceRules, timing: Timing) {
+  /** @param left how whoever asked the origin before left it; `notBefore` is monotonic */
+  constructor(rules: PaceRules, timing: Timing, left: { limit: number; notBefore: number } | null = null) {
     this.#rules = rules
     this.#timing = timing
     this.#interval = startInterval(rules)
-    this.#pace = startPace(rules)
+    this.#pace = startPace(rules, left)
   }
 
   get pace(): Readonly<Pace> {
     return this.#pace
+  }
+
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  /** Milliseconds between the starts of two requests. */
+  get interval(): number {
+    return this.#interval
+  }
+
+  /** When the next request may start, in monotonic milliseconds. */
+  get notBefore(): number {
+    return Math.max(this.#pace.notBefore, this.#nextStart)
   }
 
   /** Milliseconds until a request may start; null while all places are taken. Asking changes nothing. */

@@ -20,7 +20,7 @@ export interface RunDiscovery extends DiscoveryCounts {
 
 export interface Plan {
   discovery: RunDiscovery
-  lists: { channelId: string; urls: string[] }[]
+  lists: { channelId: string; origin: string; urls: Iterable<string> }[]
   /** The channels whose sitemaps name pages, but none that can be warmed: how many of these are foreign, and how many not. */
   barren: { channel: Channel; foreign: number; others: number }[]
   /** Why nothing could be found; null where something could, or there was nothing to find. */
@@ -43,16 +43,23 @@ export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isB
 export async function planRun(options: PlanOptions): Promise<Plan> {
   const discovery: RunDiscovery = { total: 0, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 0, errors: [], otherTypes: 0, crawlDelays: {} }
   const barren: Plan['barren'] = []
-  const lists: Plan['lists'] = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery, barren)
-  for (const list of lists) {
-    if (options.types) await keepTypes(list, options.types, options.typeOf, discovery)
-    discovery.total += list.urls.length
+  const found = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery, barren)
+  const lists: Plan['lists'] = []
+  for (const { channel, urls } of found) {
+    const kept = options.types ? await keepTypes(urls, options.types, options.typeOf, discovery) : urls
+    discovery.total += kept.size
+    lists.push({ channelId: channel.id, origin: channel.origin, urls: kept })
   }
   return { discovery, lists, barren, failure: failureOf(discovery) }
 }
 
-async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren: Plan['barren']): Promise<Plan['lists']> {
-  const lists: Plan['lists'] = []
+interface Found {
+  channel: Channel
+  urls: UrlList
+}
+
+async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren: Plan['barren']): Promise<Found[]> {
+  const lists: Found[] = []
   let found = 0
   for (const { channel, sitemaps } of options.chosen) {
     const before = { files: discovery.files, urls: found }
@@ -64,13 +71,13 @@ async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren
     if (total === 0 && counts.foreign + others > 0) barren.push({ channel, foreign: counts.foreign, others })
     if (crawlDelay !== null) discovery.crawlDelays[channel.id] = crawlDelay
     found += total
-    lists.push({ channelId: channel.id, urls: [...urls] })
+    lists.push({ channel, urls })
   }
   return lists
 }
 
 /** URLs that somebody named: as strictly judged as those of a sitemap, but robots.txt is not asked. */
-function judgeGiven(options: PlanOptions, given: readonly string[], discovery: RunDiscovery): Plan['lists'] {
+function judgeGiven(options: PlanOptions, given: readonly string[], discovery: RunDiscovery): Found[] {
   const found = new Map(options.chosen.map(({ channel }) => [channel, new UrlList()]))
   for (const location of given) {
     const judged = options.chosen.map(({ channel }) => ({
@@ -82,23 +89,25 @@ function judgeGiven(options: PlanOptions, given: readonly string[], discovery: R
     // All of one priority and depth: they stay in the order in which they were given.
     for (const { channel, url } of pages) if (!found.get(channel)!.add(url, 1, 0)) discovery.duplicates++
   }
-  return [...found].map(([channel, urls]) => ({ channelId: channel.id, urls: [...urls] }))
+  return [...found].map(([channel, urls]) => ({ channel, urls }))
 }
 
 function isPath(location: string): boolean {
   return location.startsWith('/') && !/^\/[/\\]/.test(location)
 }
 
-async function keepTypes(list: Plan['lists'][number], types: readonly PageType[], typeOf: PlanOptions['typeOf'], discovery: RunDiscovery): Promise<void> {
-  const kept: string[] = []
-  for (const [index, url] of list.urls.entries()) {
+async function keepTypes(urls: UrlList, types: readonly PageType[], typeOf: PlanOptions['typeOf'], discovery: RunDiscovery): Promise<UrlList> {
+  const kept = new UrlList()
+  let seen = 0
+  for (const url of urls) {
     // Each look-up is a read of the index: others get their turn between them.
-    if (index % 500 === 499) await nextTurn()
+    if (++seen % 500 === 0) await nextTurn()
     const type = typeOf(url)
-    if (type === null || types.includes(type)) kept.push(url)
+    // They come in their order and stay in it.
+    if (type === null || types.includes(type)) kept.add(url, 1, 0)
     else discovery.otherTypes++
   }
-  list.urls = kept
+  return kept
 }
 
 /** Discovery broke when no file could be read and something went wrong; an empty sitemap is no fault. */

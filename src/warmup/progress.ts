@@ -21,8 +21,7 @@ export interface WarmupProgress {
   finished_at: string | null
 }
 
-/** @param inHand URLs that workers have taken up and not finished */
-export function toProgress(run: WarmupRunRow, inHand: number): WarmupProgress {
+export function toProgress(run: WarmupRunRow): WarmupProgress {
   const done = run.processed_urls + run.failed_urls
   const remaining = run.total_urls - done
   return {
@@ -31,7 +30,7 @@ export function toProgress(run: WarmupRunRow, inHand: number): WarmupProgress {
     sales_channel_id: run.sales_channel_id,
     batch_size: run.batch_size,
     total_urls: run.total_urls,
-    checked_urls: Math.min(run.total_urls, done + inHand),
+    checked_urls: run.checked_urls,
     processed_urls: run.processed_urls,
     skipped_urls: run.skipped_urls,
     failed_urls: run.failed_urls,
@@ -53,10 +52,11 @@ export function averageRate(run: WarmupRunRow, now: number): number {
   return seconds > 0 ? round((run.processed_urls + run.failed_urls) / seconds) : 0
 }
 
-/** Two decimals, rounded down, so that 100 is said only when all is done. A run without URLs has all of them when it is completed. */
+/** Two decimals, rounded down: 100 is said only of a run that is completed, of one without URLs too. */
 export function percentage(done: number, total: number, status: WarmupStatus): number {
-  if (total === 0) return status === 'completed' ? 100 : 0
-  return Math.floor((done * 10_000) / total) / 100
+  if (status === 'completed') return 100
+  // What was in flight when it was paused may have been the last.
+  return total === 0 ? 0 : Math.min(99.99, Math.floor((done * 10_000) / total) / 100)
 }
 
 function etaSeconds(remaining: number, run: WarmupRunRow): number | null {

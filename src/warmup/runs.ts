@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { dispatch } from '../queue/dispatch.ts'
+import type { NewMessage } from '../queue/queue.ts'
 import { uuidv7 } from '../lib/uuid.ts'
 import type { Records } from '../records/open.ts'
-import type { RecordsDatabase, RecordsTransaction, WarmupBatchRow, WarmupRunRow } from '../records/schema.ts'
+import type { RecordsDatabase, WarmupBatchRow, WarmupRunRow } from '../records/schema.ts'
+import { batchMessage } from './messages.ts'
 import type { RunDiscovery } from './plan.ts'
 import { toProgress, type WarmupProgress } from './progress.ts'
 
@@ -13,27 +16,42 @@ export interface NewRun {
   failure: string | null
   discovery: RunDiscovery
   /** The URLs of each channel, in the order in which they are warmed. */
-  lists: readonly { channelId: string; urls: Iterable<string> }[]
+  lists: readonly { channelId: string; origin: string; urls: Iterable<string> }[]
 }
 
-/** Rows of one INSERT; between two of them other work has its turn. */
+/** URLs written in one transaction, and messages in one statement's turn: other work goes on between them. */
+const urlsAtOnce = 5000
 const rowsAtOnce = 20
+const messagesAtOnce = 200
 
 /**
- * Writes a run and its batches in one transaction: it is there as a whole or not at all. A run without URLs
- * is completed with it.
+ * Writes a run. Its batches go first, in slices that hold nobody up: without their run they count for nothing. Then
+ * the run and the message of each batch are written in one transaction: it is there as a whole or not at all. A
+ * run without URLs is completed with it.
  */
 export async function createRun(records: Records, run: NewRun): Promise<WarmupProgress> {
+  const id = uuidv7(records.now())
+  const batches = run.failure === null ? await writeBatches(records, id, run) : []
   const now = records.now()
+  const row = newRow(id, run, now)
+  await records.db.transaction().execute(async (transaction) => {
+    await transaction.insertInto('warmup_runs').values(row).execute()
+    await dispatchInTurns(transaction, now, batches.map((origin, number) => batchMessage(id, number, origin)))
+  })
+  return toProgress(row)
+}
+
+function newRow(id: string, run: NewRun, now: number): WarmupRunRow {
   const total = run.discovery.total
   const status = run.failure !== null ? 'failed' : total === 0 ? 'completed' : 'running'
-  const row: WarmupRunRow = {
-    id: uuidv7(now),
+  return {
+    id,
     status,
     sales_channel_id: run.salesChannelId,
     batch_size: run.batchSize,
     force: run.force ? 1 : 0,
     total_urls: total,
+    checked_urls: 0,
     processed_urls: 0,
     skipped_urls: 0,
     failed_urls: 0,
@@ -46,51 +64,58 @@ export async function createRun(records: Records, run: NewRun): Promise<WarmupPr
     paused_at: null,
     paused_for: 0,
   }
-  await records.db.transaction().execute(async (transaction) => {
-    await transaction.insertInto('warmup_runs').values(row).execute()
-    await insertBatches(transaction, row, run.lists)
-  })
-  return toProgress(row, 0)
 }
 
-async function insertBatches(transaction: RecordsTransaction, run: WarmupRunRow, lists: NewRun['lists']): Promise<void> {
-  let rows: WarmupBatchRow[] = []
-  let number = 0
-  const write = async () => {
-    if (rows.length > 0) await transaction.insertInto('warmup_batches').values(rows).execute()
-    rows = []
+/** Adds messages in the caller's transaction; the event loop has its turn between slices of them. */
+export async function dispatchInTurns(db: RecordsDatabase, now: number, messages: readonly NewMessage[]): Promise<void> {
+  for (let from = 0; from < messages.length; from += messagesAtOnce) {
+    await dispatch(db, now, messages.slice(from, from + messagesAtOnce))
     await nextTurn()
   }
-  for (const { channelId, urls } of inTurn(lists, run.batch_size)) {
-    rows.push({
-      run_id: run.id,
-      number: number++,
-      sales_channel_id: channelId,
-      urls: JSON.stringify(urls),
-      size: urls.length,
-      done: '',
-      in_hand: 0,
-      lease: null,
-      leased_until: null,
-      finished_at: null,
+}
+
+/** The origin of each batch, by its number. */
+async function writeBatches(records: Records, runId: string, { lists, batchSize }: NewRun): Promise<string[]> {
+  const origins: string[] = []
+  let rows: WarmupBatchRow[] = []
+  let urlsWaiting = 0
+  const write = async () => {
+    const slice = rows
+    rows = []
+    urlsWaiting = 0
+    await records.db.transaction().execute(async (transaction) => {
+      for (let from = 0; from < slice.length; from += rowsAtOnce) {
+        await transaction.insertInto('warmup_batches').values(slice.slice(from, from + rowsAtOnce)).execute()
+      }
     })
-    if (rows.length === rowsAtOnce) await write()
+    await nextTurn()
+  }
+  for (const { channelId, origin, urls } of inTurn(lists, batchSize)) {
+    rows.push(newBatch(runId, origins.length, channelId, urls))
+    origins.push(origin)
+    urlsWaiting += urls.length
+    if (urlsWaiting >= urlsAtOnce || rows.length >= messagesAtOnce) await write()
   }
   await write()
+  return origins
+}
+
+function newBatch(runId: string, number: number, channelId: string, urls: readonly string[]): WarmupBatchRow {
+  return { run_id: runId, number, sales_channel_id: channelId, urls: JSON.stringify(urls), size: urls.length, taken: '', done: '', openings: 0, finished_at: null }
 }
 
 /** A batch of one channel, then one of the next: no channel waits for all of another. */
-function* inTurn(lists: NewRun['lists'], size: number): Generator<{ channelId: string; urls: string[] }> {
-  let open = lists.map(({ channelId, urls }) => ({ channelId, urls: urls[Symbol.iterator]() }))
+function* inTurn(lists: NewRun['lists'], size: number): Generator<{ channelId: string; origin: string; urls: string[] }> {
+  let open = lists.map(({ urls, ...list }) => ({ ...list, urls: urls[Symbol.iterator]() }))
   while (open.length > 0) {
-    for (const { channelId, urls } of open) {
+    for (const { urls, ...list } of open) {
       const batch: string[] = []
       for (let next = urls.next(); !next.done; next = urls.next()) {
         batch.push(next.value)
         if (batch.length === size) break
       }
-      if (batch.length > 0) yield { channelId, urls: batch }
-      else open = open.filter((list) => list.urls !== urls)
+      if (batch.length > 0) yield { ...list, urls: batch }
+      else open = open.filter((other) => other.urls !== urls)
     }
   }
 }
@@ -103,59 +128,29 @@ export async function readProgress(records: Records, id?: string): Promise<Warmu
 export async function progressOf(db: RecordsDatabase, id?: string): Promise<WarmupProgress | null> {
   const runs = db.selectFrom('warmup_runs').selectAll()
   const run = await (id === undefined ? runs.orderBy('id', 'desc').limit(1) : runs.where('id', '=', id)).executeTakeFirst()
-  if (!run) return null
-  const { inHand } = await db
-    .selectFrom('warmup_batches')
-    .select((expression) => expression.fn.sum<number | null>('in_hand').as('inHand'))
-    .where('run_id', '=', run.id)
-    .where('finished_at', 'is', null)
-    .where('lease', 'is not', null)
+  return run ? toProgress(run) : null
+}
+
+/** Runs, the latest first. */
+export async function listRuns(records: Records, page: { limit: number; offset: number }): Promise<{ total: number; items: WarmupProgress[] }> {
+  const rows = await records.db.selectFrom('warmup_runs').selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
+  const { total } = await records.db
+    .selectFrom('warmup_runs')
+    .select((expression) => expression.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
-  return toProgress(run, Number(inHand ?? 0))
+  return { total: Number(total), items: rows.map(toProgress) }
 }
 
-/** A run with what it has to be worked with. Throws where there is none with the id. */
-export async function readRun(records: Records, id: string): Promise<{ progress: WarmupProgress; force: boolean; discovery: RunDiscovery }> {
-  const progress = await progressOf(records.db, id)
-  const run = await records.db.selectFrom('warmup_runs').select(['force', 'discovery']).where('id', '=', id).executeTakeFirstOrThrow()
-  return { progress: progress!, force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery }
+/** A run with what it has to be worked with. */
+export interface RunToWork {
+  id: string
+  progress: WarmupProgress
+  force: boolean
+  discovery: RunDiscovery
 }
 
-export interface ClaimedBatch {
-  number: number
-  urls: string[]
-  done: WarmupBatchRow['done']
-}
-
-/**
- * Takes the next batch of some channels that nobody works on, or whose worker is gone, until `leasedUntil`;
- * null where there is none, or the run is not running.
- */
-export async function claimBatch(
-  records: Records,
-  claim: { runId: string; channelIds: readonly string[]; lease: string; leaseFor: number },
-): Promise<ClaimedBatch | null> {
-  const now = records.now()
-  return records.db.transaction().execute(async (transaction) => {
-    const batch = await transaction
-      .selectFrom('warmup_batches as batch')
-      .innerJoin('warmup_runs as run', 'run.id', 'batch.run_id')
-      .select(['batch.number', 'batch.urls', 'batch.done'])
-      .where('batch.run_id', '=', claim.runId)
-      .where('run.status', '=', 'running')
-      .where('batch.sales_channel_id', 'in', [...claim.channelIds])
-      .where('batch.finished_at', 'is', null)
-      .where((where) => where.or([where('batch.leased_until', 'is', null), where('batch.leased_until', '<', now)]))
-      .orderBy('batch.number')
-      .limit(1)
-      .executeTakeFirst()
-    if (!batch) return null
-    await transaction
-      .updateTable('warmup_batches')
-      .set({ lease: claim.lease, leased_until: now + claim.leaseFor, in_hand: 0 })
-      .where('run_id', '=', claim.runId)
-      .where('number', '=', batch.number)
-      .execute()
-    return { number: batch.number, urls: JSON.parse(batch.urls) as string[], done: batch.done }
-  })
+/** Null where there is none with the id. */
+export async function readRun(records: Records, id: string): Promise<RunToWork | null> {
+  const run = await records.db.selectFrom('warmup_runs').selectAll().where('id', '=', id).executeTakeFirst()
+  return run ? { id, progress: toProgress(run), force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery } : null
 }

@@ -1,153 +1,153 @@
-import { uuidv7 } from '../lib/uuid.ts'
+import { PagecacheError } from '../errors.ts'
+import { orderedId } from '../queue/ordered-ids.ts'
+import type { Message, Work } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
-import type { RecordsTransaction } from '../records/schema.ts'
-import type { UrlFailure } from './attempt.ts'
+import type { RecordsTransaction, WarmupBatchRow } from '../records/schema.ts'
 import { progressOf } from './runs.ts'
 import type { WarmupProgress } from './progress.ts'
+import { UrlBits } from './url-bits.ts'
+import type { UrlOutcome } from './warm.ts'
 
 /** What a worker did in one batch since it last wrote. */
 export interface BatchChange {
+  /** What it holds the batch by. */
+  message: Message
   number: number
-  /** All that is done in the batch, as stored. */
-  done: string
-  complete: boolean
-  inHand: number
-  processed: number
-  skipped: number
-  failed: number
-  failures: readonly (UrlFailure & { url: string })[]
-  /** Gives the batch back: others may take it. */
-  release: boolean
+  urls: readonly string[]
+  /** All that was ever taken up in the batch, as stored. */
+  taken: string
+  outcomes: ReadonlyMap<number, UrlOutcome>
 }
 
 export interface Saved {
   progress: WarmupProgress
-  /** Batches whose lease is no longer held: what was done in them counts for whoever holds it now. */
+  /** Batches whose message is no longer held: what was done in them counts for whoever holds it now. */
   lost: number[]
+  /** Batches that are finished; their messages have left the queue. */
+  finished: number[]
+}
+
+/** What the changes of some batches add to the counts of their run. */
+interface Counts {
+  checked: number
+  processed: number
+  skipped: number
+  failed: number
+  failures: { url: string; variant: number; status: number | null; error: string; attempts: number }[]
 }
 
 /**
- * Writes what a worker did, in one transaction: the URLs that are done, the counts and the failures agree
- * whatever crashes when. Counts are added only for batches whose lease is still ours, so that no URL is
- * counted twice. The last URL completes the run.
+ * Writes what a worker did, in one transaction: the URLs that are done, the counts, the failures and the end of a
+ * message agree whatever crashes when. A URL counts when its bit is set for the first time, and only while the
+ * message is still ours: nothing is counted twice. The last URL completes the run.
+ *
+ * @param also more to be written in the same transaction
  */
 export async function saveProgress(
   records: Records,
-  save: { runId: string; lease: string; leaseFor: number; urlsPerSecond: number; changes: readonly BatchChange[] },
+  work: Pick<Work, 'hold' | 'complete'>,
+  save: { runId: string; urlsPerSecond: number; changes: readonly BatchChange[] },
+  also: (transaction: RecordsTransaction, now: number) => Promise<void> = async () => {},
 ): Promise<Saved> {
   return records.db.transaction().execute(async (transaction) => {
     const now = records.now()
     const lost: number[] = []
-    const held: BatchChange[] = []
+    const finished: number[] = []
+    const counts: Counts = { checked: 0, processed: 0, skipped: 0, failed: 0, failures: [] }
     for (const change of save.changes) {
-      if (await updateBatch(transaction, save, change, now)) held.push(change)
-      else lost.push(change.number)
+      const batch = (await holds(work, transaction, change.message)) ? await readBatch(transaction, save.runId, change.number) : null
+      if (batch === null) lost.push(change.number)
+      else if (await updateBatch(transaction, batch, change, counts, now)) {
+        finished.push(change.number)
+        await work.complete(change.message, transaction)
+      }
     }
-    await insertFailures(transaction, save.runId, held, now)
-    await addCounts(transaction, save, held, now)
-    return { progress: (await progressOf(transaction, save.runId))!, lost }
+    await insertFailures(transaction, save.runId, counts.failures, now)
+    await addCounts(transaction, save, counts, now)
+    await also(transaction, now)
+    return { progress: (await progressOf(transaction, save.runId))!, lost, finished }
   })
 }
 
-async function updateBatch(
-  transaction: RecordsTransaction,
-  { runId, lease, leaseFor }: { runId: string; lease: string; leaseFor: number },
-  change: BatchChange,
-  now: number,
-): Promise<boolean> {
-  const free = change.complete || change.release
-  const { numUpdatedRows } = await transaction
-    .updateTable('warmup_batches')
-    .set({
-      done: change.done,
-      in_hand: free ? 0 : change.inHand,
-      lease: free ? null : lease,
-      leased_until: free ? null : now + leaseFor,
-      finished_at: change.complete ? now : null,
-    })
-    .where('run_id', '=', runId)
-    .where('number', '=', change.number)
-    .where('lease', '=', lease)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows === 1n
+async function holds(work: Pick<Work, 'hold'>, transaction: RecordsTransaction, message: Message): Promise<boolean> {
+  try {
+    await work.hold(transaction, message)
+    return true
+  } catch (error) {
+    if (error instanceof PagecacheError && error.code === 'LEASE_LOST') return false
+    throw error
+  }
 }
 
-async function insertFailures(transaction: RecordsTransaction, runId: string, changes: readonly BatchChange[], now: number): Promise<void> {
-  const rows = changes
-    .flatMap((change) => change.failures)
-    .map(({ url, variant, status, error, attempts }) => ({ id: uuidv7(now), run_id: runId, url, variant, status, error, attempts, at: now }))
+async function readBatch(transaction: RecordsTransaction, runId: string, number: number): Promise<WarmupBatchRow | null> {
+  const batches = transaction.selectFrom('warmup_batches').selectAll().where('run_id', '=', runId).where('number', '=', number)
+  return (await batches.executeTakeFirst()) ?? null
+}
+
+/** @returns whether the batch is finished */
+async function updateBatch(transaction: RecordsTransaction, batch: WarmupBatchRow, change: BatchChange, counts: Counts, now: number): Promise<boolean> {
+  const taken = new UrlBits(batch.size, batch.taken)
+  const done = new UrlBits(batch.size, batch.done)
+  const before = { taken: taken.count, done: done.count }
+  const ours = new UrlBits(batch.size, change.taken)
+  for (let index = 0; index < batch.size; index++) if (ours.has(index)) taken.add(index)
+  for (const [index, outcome] of change.outcomes) if (done.add(index)) count(counts, change.urls[index]!, outcome)
+  counts.checked += taken.count - before.taken
+  await transaction
+    .updateTable('warmup_batches')
+    .set({
+      taken: taken.toString(),
+      done: done.toString(),
+      ...(done.count > before.done && { openings: 0 }),
+      ...(done.complete && batch.finished_at === null && { finished_at: now }),
+    })
+    .where('run_id', '=', batch.run_id)
+    .where('number', '=', batch.number)
+    .execute()
+  return done.complete
+}
+
+function count(counts: Counts, url: string, outcome: UrlOutcome): void {
+  if (outcome.kind === 'processed') {
+    counts.processed++
+    if (outcome.skipped) counts.skipped++
+    return
+  }
+  counts.failed++
+  counts.failures.push(...outcome.failures.map((failure) => ({ ...failure, url })))
+}
+
+async function insertFailures(transaction: RecordsTransaction, runId: string, failures: Counts['failures'], now: number): Promise<void> {
+  const rows = failures.map(({ url, variant, status, error, attempts }) => ({ id: orderedId(now), run_id: runId, url, variant, status, error, attempts, at: now }))
   // In portions: a statement takes a limited number of values.
   for (let from = 0; from < rows.length; from += 100) {
     await transaction.insertInto('warmup_failures').values(rows.slice(from, from + 100)).execute()
   }
 }
 
-async function addCounts(
-  transaction: RecordsTransaction,
-  { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number },
-  changes: readonly BatchChange[],
-  now: number,
-): Promise<void> {
-  const sum = (key: 'processed' | 'skipped' | 'failed') => changes.reduce((total, change) => total + change[key], 0)
+async function addCounts(transaction: RecordsTransaction, { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number }, counts: Counts, now: number): Promise<void> {
   await transaction
     .updateTable('warmup_runs')
     .set((expression) => ({
-      processed_urls: expression('processed_urls', '+', sum('processed')),
-      skipped_urls: expression('skipped_urls', '+', sum('skipped')),
-      failed_urls: expression('failed_urls', '+', sum('failed')),
+      checked_urls: expression('checked_urls', '+', counts.checked),
+      processed_urls: expression('processed_urls', '+', counts.processed),
+      skipped_urls: expression('skipped_urls', '+', counts.skipped),
+      failed_urls: expression('failed_urls', '+', counts.failed),
       urls_per_second: urlsPerSecond,
       updated_at: now,
     }))
     .where('id', '=', runId)
     .execute()
+  await completeRun(transaction, runId, now)
+}
+
+/** A running run of which every URL is done is completed. */
+export async function completeRun(transaction: RecordsTransaction, runId: string, now: number): Promise<void> {
   await transaction
     .updateTable('warmup_runs')
-    .set({ status: 'completed', finished_at: now })
+    .set({ status: 'completed', finished_at: now, updated_at: now })
     .where('id', '=', runId)
     .where('status', '=', 'running')
     .where((where) => where(where('processed_urls', '+', where.ref('failed_urls')), '=', where.ref('total_urls')))
     .execute()
-}
-
-/** Ends or interrupts a running run in a status of its own, with the reason. */
-export async function setStatus(records: Records, runId: string, status: 'paused' | 'failed', message: string): Promise<void> {
-  const now = records.now()
-  await records.db
-    .updateTable('warmup_runs')
-    .set({ status, message, updated_at: now, finished_at: status === 'failed' ? now : null })
-    .where('id', '=', runId)
-    .where('status', '=', 'running')
-    .execute()
-}
-
-/** The failed URLs of a run, oldest first. Times are milliseconds since the epoch. */
-export async function listFailures(records: Records, runId: string, page: { limit: number; offset: number }) {
-  const items = await records.db
-    .selectFrom('warmup_failures')
-    .select(['url', 'variant', 'status', 'error', 'attempts', 'at'])
-    .where('run_id', '=', runId)
-    .orderBy('id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await records.db
-    .selectFrom('warmup_failures')
-    .select((expression) => expression.fn.countAll<number>().as('total'))
-    .where('run_id', '=', runId)
-    .executeTakeFirstOrThrow()
-  return { total: Number(total), items }
-}
-
-/** What the failures of a run say, the commonest first. */
-export async function topFailures(records: Records, runId: string, limit: number): Promise<{ error: string; count: number }[]> {
-  const rows = await records.db
-    .selectFrom('warmup_failures')
-    .select((expression) => ['error', expression.fn.countAll<number>().as('count')])
-    .where('run_id', '=', runId)
-    .groupBy('error')
-    .orderBy('count', 'desc')
-    .orderBy('error')
-    .limit(limit)
-    .execute()
-  return rows.map(({ error, count }) => ({ error, count: Number(count) }))
 }

@@ -1,10 +1,14 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { UrlHashes } from './url-hashes.ts'
+
 /**
  * URLs without duplicates in the order in which they are warmed: higher priority first, then the shorter
- * path, then as they came. Sorted by filling shelves, so that a million of them blocks nobody.
+ * path, then as they came. Sorted by filling shelves, so that a million of them blocks nobody; kept compressed, because
+ * URLs of one shop are alike, so that a million of them take a dozen megabytes beside their hashes.
  */
 export class UrlList {
-  readonly #known = new Set<string>()
-  readonly #shelves = new Map<number, string[]>()
+  readonly #known = new UrlHashes()
+  readonly #shelves = new Map<number, Shelf>()
 
   get size(): number {
     return this.#known.size
@@ -12,15 +16,36 @@ export class UrlList {
 
   /** @param priority 0 to 1 @param depth segments of the path @returns false when it is there already */
   add(url: string, priority: number, depth: number): boolean {
-    if (this.#known.size === this.#known.add(url).size) return false
+    if (!this.#known.add(url)) return false
     const place = Math.round((1 - priority) * 100) * 10_000 + Math.min(depth, 9999)
-    const shelf = this.#shelves.get(place)
-    if (shelf) shelf.push(url)
-    else this.#shelves.set(place, [url])
+    let shelf = this.#shelves.get(place)
+    if (!shelf) this.#shelves.set(place, (shelf = new Shelf()))
+    shelf.push(url)
     return true
   }
 
   *[Symbol.iterator](): Generator<string> {
     for (const place of [...this.#shelves.keys()].toSorted((a, b) => a - b)) yield* this.#shelves.get(place)!
+  }
+}
+
+/** Compressed together: about a millisecond's work each. */
+const urlsInPortion = 1000
+
+class Shelf {
+  readonly #portions: Buffer[] = []
+  #open: string[] = []
+
+  push(url: string): void {
+    this.#open.push(url)
+    if (this.#open.length < urlsInPortion) return
+    // Parts of the sitemap's text would otherwise be kept alive by the URLs that were cut out of it.
+    this.#portions.push(deflateRawSync(this.#open.join('\n'), { level: 1 }))
+    this.#open = []
+  }
+
+  *[Symbol.iterator](): Generator<string> {
+    for (const portion of this.#portions) yield* inflateRawSync(portion).toString().split('\n')
+    yield* this.#open
   }
 }

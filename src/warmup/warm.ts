@@ -1,6 +1,5 @@
 import { judgeAttempt, toPaceSample, type RetryRules, type UrlFailure, type Verdict } from './attempt.ts'
-import type { PaceRules } from './pace.ts'
-import { Pacer } from './pacer.ts'
+import type { Pacer } from './pacer.ts'
 import type { Timing } from './timing.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
@@ -15,13 +14,23 @@ export interface WarmOptions<Task extends { url: string }> {
   /** Request fields of each pass (`toPasses`); at least one. */
   passes: readonly Readonly<Record<string, string>>[]
   force: boolean
-  rules: PaceRules & RetryRules
+  rules: RetryRules & { concurrency: number }
+  pacer: Pacer
+  /** Asked before a request begins: what has to be waited for first, null for nothing. */
+  gate(): Promise<void> | null
+  observer: RequestObserver
   /** Aborted: nothing new is begun, and what is under way is finished. */
   stop: AbortSignal
   /** Aborted: what is under way is given up too. */
   abort: AbortSignal
   timing: Timing
   random(): number
+}
+
+/** Told of every request. */
+export interface RequestObserver {
+  /** @param attempt from 1 @returns told how it ended; `final`: it is not tried again */
+  began(url: string, attempt: number): (result: WarmResult | null, final: boolean) => void
 }
 
 interface Work<Task> {
@@ -48,7 +57,6 @@ export async function warm<Task extends { url: string }>(options: WarmOptions<Ta
 
 class Warmer<Task extends { url: string }> {
   readonly #options: WarmOptions<Task>
-  readonly #pacer: Pacer
   /** To be tried again. */
   readonly #waiting: Work<Task>[] = []
   readonly #underWay = new Set<Promise<void>>()
@@ -58,15 +66,17 @@ class Warmer<Task extends { url: string }> {
 
   constructor(options: WarmOptions<Task>) {
     this.#options = options
-    this.#pacer = new Pacer(options.rules, options.timing)
   }
 
   async run(): Promise<void> {
-    const { stop, timing } = this.#options
+    const { stop, timing, pacer, gate } = this.#options
     stop.addEventListener('abort', this.#wake)
     while (!stop.aborted && !this.#fault) {
-      const delay = this.#pacer.delay()
-      if (delay === null) {
+      const delay = pacer.delay()
+      const closed = delay === 0 ? gate() : null
+      if (closed) {
+        await Promise.race([closed, this.#woken.promise])
+      } else if (delay === null) {
         await this.#woken.promise
       } else if (delay > 0) {
         await timing.sleep(delay, stop)
@@ -95,7 +105,7 @@ class Warmer<Task extends { url: string }> {
   }
 
   #begin(work: Work<Task>): void {
-    this.#pacer.start()
+    this.#options.pacer.start()
     const running = this.#attempt(work)
       .then((more) => void (more && this.#waiting.push(more)))
       .catch((error: unknown) => void this.#fail(error))
@@ -108,16 +118,20 @@ class Warmer<Task extends { url: string }> {
 
   /** One request. Returns the work where more of it is to do: another attempt, or the next pass. */
   async #attempt(work: Work<Task>): Promise<Work<Task> | null> {
-    const { passes, rules, timing, abort, force, fetchPage, random, onDone } = this.#options
+    const { passes, rules, timing, abort, force, fetchPage, random, onDone, pacer, observer } = this.#options
     let result: WarmResult | null = null
+    let verdict: Verdict | null = null
+    const ended = observer.began(work.task.url, work.attempt)
     try {
       result = await fetchPage(work.task.url, { headers: passes[work.pass]!, force, signal: abort })
+      // Given up by us, which is no failure of the page.
+      if (abort.aborted && result.kind === 'failed') result = null
+      else verdict = judgeAttempt(result, work.attempt, rules, random())
     } finally {
-      this.#pacer.end(result && toPaceSample(result))
+      pacer.end(result && toPaceSample(result))
+      ended(result, verdict !== null && verdict.kind !== 'retry')
     }
-    // Given up by us, which is no failure of the page.
-    if (abort.aborted && result.kind === 'failed') return null
-    const verdict = judgeAttempt(result, work.attempt, rules, random())
+    if (verdict === null) return null
     if (verdict.kind === 'retry') return { ...work, attempt: work.attempt + 1, due: timing.now() + verdict.after }
     const done = withVerdict(work, verdict)
     if (done.pass < passes.length) return done

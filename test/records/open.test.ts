@@ -236,6 +236,7 @@ function run(id: string) {
     batch_size: 50,
     force: 0,
     total_urls: 0,
+    checked_urls: 0,
     processed_urls: 0,
     skipped_urls: 0,
     failed_urls: 0,

@@ -35,9 +35,9 @@ test('each attempt waits twice as long, half of it by chance, and the last one d
 test('what says something about the strain on the origin', () => {
   expect(toPaceSample({ kind: 'fresh' })).toBeNull()
   expect(toPaceSample(failed(null))).toBeNull()
-  expect(toPaceSample(failed(503, 100))).toEqual({ kind: 'too-much', retryAfter: 100 })
+  expect(toPaceSample(failed(503, 100))).toEqual({ kind: 'too-much', status: 503, retryAfter: 100 })
   expect(toPaceSample(failed(500))).toEqual({ kind: 'answered', ms: 5 })
-  expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' })).toEqual({ kind: 'too-much', retryAfter: null })
+  expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' })).toEqual({ kind: 'too-much', status: 429, retryAfter: null })
 })
 
 test('Retry-After in seconds, as a date, in the past, and unreadable', () => {

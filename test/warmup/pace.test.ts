@@ -16,14 +16,14 @@ describe('the number of requests at once', () => {
   })
 
   test('is halved by a refusal, once for those that were under way together', () => {
-    const refused = { kind: 'too-much', retryAfter: null } as const
+    const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
     const pace = feed(startPace(rules), [[0, refused], [1, refused], [2, refused]])
     expect(pace.limit).toBe(4)
     expect(feed(pace, [[2000, refused], [4000, refused], [6000, refused], [8000, refused]]).limit).toBe(1)
   })
 
   test('grows again by one a round that goes well', () => {
-    const pace = feed(startPace(rules), [[0, { kind: 'too-much', retryAfter: 0 }], ...answers(4, 50, 1)])
+    const pace = feed(startPace(rules), [[0, { kind: 'too-much', status: 429, retryAfter: 0 }], ...answers(4, 50, 1)])
     expect(pace.limit).toBeGreaterThan(4.8)
     expect(pace.limit).toBeLessThan(5.1)
   })
@@ -38,12 +38,12 @@ describe('the number of requests at once', () => {
 
 describe('a pause that the origin asks for', () => {
   test('is kept, up to the longest that is obeyed', () => {
-    expect(feed(startPace(rules), [[100, { kind: 'too-much', retryAfter: 5000 }]]).notBefore).toBe(5100)
-    expect(feed(startPace(rules), [[100, { kind: 'too-much', retryAfter: 86_400_000 }]]).notBefore).toBe(60_100)
+    expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 5000 }]]).notBefore).toBe(5100)
+    expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000 }]]).notBefore).toBe(60_100)
   })
 
   test('doubles where the origin names no time, up to half a minute', () => {
-    const refused = { kind: 'too-much', retryAfter: null } as const
+    const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
     const pauses: number[] = []
     let pace = startPace(rules)
     for (let at = 0; pauses.length < 9; at += 100_000) {

@@ -1,66 +1,58 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openRecords, type Records } from '../../src/records/open.ts'
-import { claimBatch, createRun, readProgress, type NewRun } from '../../src/warmup/runs.ts'
-import { listFailures, saveProgress, setStatus, topFailures } from '../../src/warmup/save-progress.ts'
-import { DoneSet } from '../../src/warmup/done-set.ts'
-import { realTiming } from '../../src/warmup/timing.ts'
-import type { WarmupProgress } from '../../src/warmup/progress.ts'
+import { mostOpenings } from '../../src/warmup/claim.ts'
+import { listFailures, topFailures } from '../../src/warmup/failures.ts'
+import { readLive } from '../../src/warmup/live.ts'
+import { cancelRun, pauseRun, resumeRun } from '../../src/warmup/moves.ts'
+import { reviveRuns } from '../../src/warmup/revive.ts'
+import { createRun, readProgress } from '../../src/warmup/runs.ts'
+import { saveProgress } from '../../src/warmup/save-progress.ts'
+import { UrlBits } from '../../src/warmup/url-bits.ts'
 import type { WarmResult } from '../../src/warmup/warm-result.ts'
-import { workRun, type WorkRunOptions } from '../../src/warmup/work-run.ts'
+import type { WarmupProgress } from '../../src/warmup/progress.ts'
+import { scratch, type Scratch } from '../helpers/scratch.ts'
+import { rules, WarmupBench } from '../helpers/warmup-bench.ts'
 
-let directory: string
-let records: Records
-let now: number
+let directory: Scratch
+let bench: WarmupBench
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'pagecache-runs-'))
-  now = Date.parse('2026-11-21T10:00:00Z')
-  records = await openRecords({ directory, now: () => now++ })
+  directory = await scratch('runs')
+  bench = await WarmupBench.open(directory.path)
 })
 
 afterEach(async () => {
-  await records.close()
-  rmSync(directory, { recursive: true, force: true })
+  await bench.close()
+  await directory.discard()
 })
 
-const a = 'channel-a'
-const b = 'channel-b'
 const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
-const noErrors = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
-
-function newRun(lists: NewRun['lists'], options: Partial<NewRun> = {}): Promise<WarmupProgress> {
-  const total = lists.reduce((sum, list) => sum + [...list.urls].length, 0)
-  return createRun(records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery: { ...noErrors, total }, lists, ...options })
-}
-
 const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
-const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
-const never = new AbortController().signal
+const notFound: WarmResult = { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }
+const originOf = () => 'http://origin-a'
 
-function work(runId: string, fetchPage: WorkRunOptions['fetchPage'], options: Partial<WorkRunOptions> = {}): Promise<WarmupProgress> {
-  return workRun({
-    records, runId, fetchPage, origins: [{ channelIds: [a, b], rules }], passes: [{}], force: false, stop: never, abort: never, timing: realTiming, random: Math.random, onProgress: () => {},
-    ...options,
-  })
+/** Fetches that wait until the test lets them go. */
+function gate() {
+  const opened = Promise.withResolvers<void>()
+  return { open: () => opened.resolve(), passed: opened.promise }
 }
 
 describe('a new run', () => {
-  test('is there with its batches, those of several channels in turn', async () => {
-    const run = await newRun([{ channelId: a, urls: urls(25) }, { channelId: b, urls: urls(12, 'b.example') }])
+  test('is there with its batches and a message for each, those of several channels in turn', async () => {
+    const run = await bench.newRun([{ urls: urls(25) }, { channelId: 'b', origin: 'http://origin-b', urls: urls(12, 'b.example') }])
     expect(run).toMatchObject({ status: 'running', total_urls: 37, checked_urls: 0, remaining_urls: 37, percentage: 0, finished_at: null })
-    const batches = await records.db.selectFrom('warmup_batches').select(['sales_channel_id', 'size', 'urls']).orderBy('number').execute()
-    expect(batches.map(({ sales_channel_id, size }) => [sales_channel_id, size])).toEqual([[a, 10], [b, 10], [a, 10], [b, 2], [a, 5]])
+    const batches = await bench.records.db.selectFrom('warmup_batches').select(['sales_channel_id', 'size', 'urls']).orderBy('number').execute()
+    expect(batches.map(({ sales_channel_id, size }) => [sales_channel_id, size])).toEqual([['a', 10], ['b', 10], ['a', 10], ['b', 2], ['a', 5]])
     expect(JSON.parse(batches[0]!.urls)).toEqual(urls(10))
-    expect(await readProgress(records)).toEqual(run)
+    const messages = await bench.records.db.selectFrom('queue_messages').select(['type', 'group', 'payload']).orderBy('id').execute()
+    expect(messages.map(({ type, group }) => `${type} ${group}`)).toEqual(['a', 'b', 'a', 'b', 'a'].map((origin) => `warmup.batch origin:http://origin-${origin}`))
+    expect(await bench.progress()).toEqual(run)
   })
 
   test('without a URL is completed at once, a broken one failed', async () => {
-    expect(await newRun([])).toMatchObject({ status: 'completed', percentage: 100, total_urls: 0 })
-    expect(await newRun([], { failure: 'no sitemap' })).toMatchObject({ status: 'failed', percentage: 0, message: 'no sitemap' })
-    expect(await readProgress(records)).toMatchObject({ status: 'failed' })
+    expect(await bench.newRun([])).toMatchObject({ status: 'completed', percentage: 100, total_urls: 0 })
+    expect(await bench.newRun([], { failure: 'no sitemap' })).toMatchObject({ status: 'failed', percentage: 0, message: 'no sitemap' })
+    expect(await bench.progress()).toMatchObject({ status: 'failed' })
+    expect(await bench.messages()).toBe(0)
   })
 
   test('that cannot be written as a whole is not there at all', async () => {
@@ -68,144 +60,268 @@ describe('a new run', () => {
       yield* urls(500)
       throw new Error('broken off')
     })()
-    await expect(createRun(records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery: { ...noErrors, total: 500 }, lists: [{ channelId: a, urls: broken }] })).rejects.toThrow('broken off')
-    expect(await readProgress(records)).toBeNull()
-  })
-
-  test('there is none with an unknown id', async () => {
-    expect(await readProgress(records, 'unknown')).toBeNull()
-  })
-})
-
-describe('a run whose records cannot be written any more', () => {
-  test('ends with that error while pages are still under way, and nothing else is thrown', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(20) }])
-    const full = new Error('database or disk is full')
-    let fetches = 0
-    const failing: Records = { ...records, now: records.now, db: records.db, close: () => records.close() }
-    const answer = async (): Promise<WarmResult> => {
-      if (++fetches === 1) Object.defineProperty(failing, 'db', { value: { transaction: () => { throw full } } })
-      // Longer than the time between two saves: the first of them fails before any page is there.
-      await new Promise((resolve) => setTimeout(resolve, 600))
-      return stored
-    }
-    await expect(work(id, answer, { records: failing })).rejects.toThrow('database or disk is full')
-  })
-})
-
-describe('a batch', () => {
-  const claim = (runId: string, lease: string, channelIds = [a, b]) => claimBatch(records, { runId, channelIds, lease, leaseFor: 1000 })
-  const change = (number: number, done: string, processed: number) => ({ number, done, complete: false, inHand: 0, processed, skipped: 0, failed: 0, failures: [], release: false })
-
-  test('is given to one worker at a time, by channel', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(20) }, { channelId: b, urls: urls(10) }])
-    expect((await claim(id, 'x', [b]))?.number).toBe(1)
-    expect((await claim(id, 'y'))?.number).toBe(0)
-    expect((await claim(id, 'z'))?.number).toBe(2)
-    expect(await claim(id, 'z')).toBeNull()
-  })
-
-  test('of a worker that is gone goes to another, and what the first one still says counts nothing', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(10) }])
-    const first = await claim(id, 'first')
-    const half = new DoneSet(10)
-    half.add(0)
-    const save = (lease: string, changes: ReturnType<typeof change>[]) => saveProgress(records, { runId: id, lease, leaseFor: 1000, urlsPerSecond: 0, changes })
-    await save('first', [change(first!.number, half.toString(), 1)])
-    now += 2000
-    const second = await claim(id, 'second')
-    expect(second).toEqual({ ...first, done: half.toString() })
-    half.add(1)
-    expect(await save('first', [change(0, half.toString(), 1)])).toMatchObject({ lost: [0], progress: { processed_urls: 1 } })
-    expect(await save('second', [change(0, half.toString(), 1)])).toMatchObject({ lost: [], progress: { processed_urls: 2 } })
-  })
-
-  test('is not given out while the run is not running', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(10) }])
-    await setStatus(records, id, 'paused', 'interrupted')
-    expect(await claim(id, 'x')).toBeNull()
-    expect(await readProgress(records, id)).toMatchObject({ status: 'paused', message: 'interrupted', finished_at: null })
+    const discovery = { total: 500, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
+    await expect(createRun(bench.records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery, lists: [{ channelId: 'a', origin: 'http://a', urls: broken }] })).rejects.toThrow('broken off')
+    expect(await readProgress(bench.records)).toBeNull()
+    expect(await bench.messages()).toBe(0)
   })
 })
 
 describe('working a run', () => {
-  test('warms every URL once and completes it', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(95) }, { channelId: b, urls: urls(20, 'b.example') }])
+  test('warms every URL once, completes it and leaves the queue empty', async () => {
+    const { id } = await bench.newRun([{ urls: urls(95) }, { channelId: 'b', origin: 'http://origin-b', urls: urls(20, 'b.example') }])
     const seen: string[] = []
-    const reports: WarmupProgress[] = []
-    const end = await work(id, async (url) => (seen.push(url), url.endsWith('/1') ? { kind: 'fresh' } : stored), { onProgress: (progress) => reports.push(progress) })
+    bench.startWorker(async (url) => (seen.push(url), url.endsWith('/1') ? { kind: 'fresh' } : stored))
+    const end = await bench.ended(id)
     expect(seen.toSorted()).toEqual([...urls(95), ...urls(20, 'b.example')].toSorted())
     expect(end).toMatchObject({ status: 'completed', total_urls: 115, checked_urls: 115, processed_urls: 115, skipped_urls: 2, failed_urls: 0, remaining_urls: 0, percentage: 100 })
     expect(end.finished_at).not.toBeNull()
-    expect(reports.at(-1)).toEqual(end)
-    expect(await readProgress(records, id)).toEqual(end)
+    await expect.poll(() => bench.messages()).toBe(0)
+    const live = await readLive(bench.records, end)
+    expect(live).toMatchObject({ results: { fetched: 113, fresh: 2 }, workers: [{ done: 115 }], eta: null })
   })
 
-  test('keeps why each URL failed', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(30) }])
-    const end = await work(id, async (url) => (Number(url.slice(17)) % 3 > 0 ? stored : url.endsWith('0') ? { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 } : { kind: 'not-stored', status: 200, reason: 'Set-Cookie', ms: 1 }))
-    expect(end).toMatchObject({ status: 'completed', processed_urls: 20, failed_urls: 10, checked_urls: 30, percentage: 100 })
-    expect(await topFailures(records, id, 5)).toEqual([{ error: 'Set-Cookie', count: 9 }, { error: 'answered 404', count: 1 }])
-    const failures = await listFailures(records, id, { limit: 100, offset: 0 })
-    expect(failures.total).toBe(10)
-    expect(failures.items.find(({ status }) => status === 404)).toMatchObject({ url: 'http://a.example/0', variant: 0, error: 'answered 404', attempts: 1 })
+  test('keeps why each URL failed, and finds it again', async () => {
+    const { id } = await bench.newRun([{ urls: urls(30) }])
+    bench.startWorker(async (url) => (Number(url.slice(17)) % 3 > 0 ? stored : url.endsWith('0') ? notFound : { kind: 'not-stored', status: 200, reason: 'Set-Cookie', ms: 1 }))
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 20, failed_urls: 10, checked_urls: 30, percentage: 100 })
+    expect(await topFailures(bench.records, id, 5)).toEqual([{ error: 'Set-Cookie', count: 9 }, { error: 'answered 404', count: 1 }])
+    const find = (filter: Parameters<typeof listFailures>[3]) => listFailures(bench.records, id, { limit: 100, offset: 0 }, filter)
+    expect(await find({})).toMatchObject({ total: 10 })
+    expect(await find({ status: 404 })).toMatchObject({ total: 1, items: [{ url: 'http://a.example/0', variant: 0, error: 'answered 404', attempts: 1 }] })
+    expect(await find({ error: 'set-COOKIE', url: 'example/2' })).toMatchObject({ total: 3 })
+    expect(await find({ error: '%' })).toMatchObject({ total: 0 })
+    expect(await readLive(bench.records, await bench.progress(id))).toMatchObject({ results: { notStored: { 'set-cookie': 9 }, failed: { 404: 1 } } })
   })
 
   test('stopped in the middle loses nothing and counts nothing twice', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(100) }])
+    const { id } = await bench.newRun([{ urls: urls(100) }])
     const seen: string[] = []
-    const stop = new AbortController()
-    const half = await work(id, async (url) => {
-      if (seen.push(url) === 37) stop.abort()
+    const half = gate()
+    const first = bench.startWorker(async (url) => {
+      if (seen.push(url) === 37) half.open()
       return stored
-    }, { stop: stop.signal })
-    expect(half.status).toBe('running')
-    expect(half.processed_urls).toBe(seen.length)
-    expect(half.checked_urls).toBe(seen.length)
-    const end = await work(id, async (url) => (seen.push(url), stored))
-    expect(end).toMatchObject({ status: 'completed', processed_urls: 100 })
+    })
+    await half.passed
+    await first.stop()
+    expect(await bench.progress(id)).toMatchObject({ status: 'running', processed_urls: seen.length, checked_urls: seen.length })
+    bench.startWorker(async (url) => (seen.push(url), stored))
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 100 })
     expect(seen.toSorted()).toEqual(urls(100).toSorted())
   })
 
-  test('by two workers at once shares it', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(200) }])
+  test('by several workers at once shares it, and never asks an origin for more than its limit', async () => {
+    const { id } = await bench.newRun([{ urls: urls(300) }, { channelId: 'b', origin: 'http://origin-b', urls: urls(300, 'b.example') }])
     const seen: string[] = []
-    const fetchPage = async (url: string) => (seen.push(url), await new Promise((resolve) => setImmediate(resolve)), stored)
-    await Promise.all([work(id, fetchPage), work(id, fetchPage)])
-    expect(await readProgress(records, id)).toMatchObject({ status: 'completed', processed_urls: 200 })
-    expect(seen.toSorted()).toEqual(urls(200).toSorted())
+    const [now, most] = [new Map<string, number>(), new Map<string, number>()]
+    const fetchPage = async (url: string) => {
+      const { host } = new URL(url)
+      seen.push(url)
+      now.set(host, (now.get(host) ?? 0) + 1)
+      most.set(host, Math.max(most.get(host) ?? 0, now.get(host)!))
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      now.set(host, now.get(host)! - 1)
+      return stored
+    }
+    for (let worker = 0; worker < 3; worker++) bench.startWorker(fetchPage)
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 600 })
+    expect(seen.toSorted()).toEqual([...urls(300), ...urls(300, 'b.example')].toSorted())
+    expect([...most.values()]).toEqual([rules.concurrency, rules.concurrency])
   })
 
-  test('ends soon after it was paused from elsewhere', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(50_000) }], { batchSize: 1000 })
-    let asked = 0
-    const end = await work(id, async () => {
-      if (++asked === 100) await setStatus(records, id, 'paused', 'paused')
-      return stored
-    })
-    expect(end.status).toBe('paused')
-    expect(end.processed_urls).toBe(asked)
-    expect(asked).toBeLessThan(50_000)
+  test('two runs at one origin are worked one after the other', async () => {
+    const [one, two] = [await bench.newRun([{ urls: urls(40) }]), await bench.newRun([{ urls: urls(40, 'b.example') }])]
+    const seen: string[] = []
+    bench.startWorker(async (url) => (seen.push(new URL(url).host), stored))
+    expect(await bench.ended(two.id)).toMatchObject({ status: 'completed', processed_urls: 40 })
+    expect(await bench.progress(one.id)).toMatchObject({ status: 'completed', processed_urls: 40 })
+    expect(seen.lastIndexOf('a.example')).toBeLessThan(seen.indexOf('b.example'))
   })
 
-  test('writes what was done when a bug ends it', async () => {
-    const { id } = await newRun([{ channelId: a, urls: urls(100) }])
-    let asked = 0
-    const broken = work(id, async () => {
-      if (++asked === 20) throw new TypeError('our bug')
+  test('writes what was done when a bug ends it; the message is tried again', async () => {
+    const { id } = await bench.newRun([{ urls: urls(100) }])
+    const seen: string[] = []
+    const worker = bench.startWorker(async (url) => {
+      if (seen.push(url) === 20) throw new TypeError('our bug')
       return stored
     })
-    await expect(broken).rejects.toThrow('our bug')
-    expect((await readProgress(records, id))!.processed_urls).toBeGreaterThanOrEqual(19)
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 100 })
+    expect(worker.events).toContainEqual(expect.objectContaining({ kind: 'retried', error: 'our bug' }))
+    expect(seen).toHaveLength(101)
   })
 })
 
-test('a set of done URLs survives being stored', () => {
-  const set = new DoneSet(13)
-  for (const index of [0, 7, 8, 12]) set.add(index)
-  const again = new DoneSet(13, set.toString())
+describe('the counts', () => {
+  const free = { hold: async () => {}, complete: async () => {} }
+  const message = (batch: number) => ({ payload: { batch } }) as never
+  const processed = { kind: 'processed', skipped: false } as const
+
+  test('a URL that two workers report counts once', async () => {
+    const { id } = await bench.newRun([{ urls: urls(10) }])
+    const taken = new UrlBits(10)
+    for (const index of [0, 1, 2]) taken.add(index)
+    const save = (indexes: number[]) =>
+      saveProgress(bench.records, free, {
+        runId: id,
+        urlsPerSecond: 0,
+        changes: [{ message: message(0), number: 0, urls: urls(10), taken: taken.toString(), outcomes: new Map(indexes.map((index) => [index, processed])) }],
+      })
+    expect(await save([0, 1])).toMatchObject({ progress: { processed_urls: 2, checked_urls: 3 }, finished: [], lost: [] })
+    expect(await save([1, 2])).toMatchObject({ progress: { processed_urls: 3, checked_urls: 3 } })
+    expect(await save([3, 4, 5, 6, 7, 8, 9])).toMatchObject({ progress: { processed_urls: 10, status: 'completed' }, finished: [0] })
+  })
+
+  test('what is reported under a lease that was lost counts nothing', async () => {
+    const { id } = await bench.newRun([{ urls: urls(10) }])
+    const { PagecacheError } = await import('../../src/errors.ts')
+    const lost = { ...free, hold: () => Promise.reject<void>(new PagecacheError('LEASE_LOST', 'another worker has it')) }
+    const change = { message: message(0), number: 0, urls: urls(10), taken: new UrlBits(10).toString(), outcomes: new Map([[0, processed]]) }
+    expect(await saveProgress(bench.records, lost, { runId: id, urlsPerSecond: 0, changes: [change] })).toMatchObject({ progress: { processed_urls: 0 }, lost: [0] })
+  })
+
+  test('progress never goes backwards and always adds up, whatever fails', async () => {
+    const { id } = await bench.newRun([{ urls: urls(400) }])
+    const samples: WarmupProgress[] = []
+    bench.startWorker(async (url) => (Number(url.slice(17)) % 5 === 0 ? notFound : stored))
+    await bench.until(id, (progress) => {
+      samples.push(progress)
+      return progress.status !== 'running'
+    })
+    for (const [index, { total_urls, checked_urls, processed_urls, failed_urls, remaining_urls }] of samples.entries()) {
+      const before = samples[index - 1]
+      expect(remaining_urls).toBe(total_urls - processed_urls - failed_urls)
+      expect(checked_urls).toBeGreaterThanOrEqual(processed_urls + failed_urls)
+      if (before) expect([checked_urls >= before.checked_urls, processed_urls >= before.processed_urls, failed_urls >= before.failed_urls]).toEqual([true, true, true])
+    }
+  })
+})
+
+describe('a batch over which workers die', () => {
+  test('is given up after some of them, with what was done in it, and the run ends', async () => {
+    const { id } = await bench.newRun([{ urls: urls(20) }])
+    await bench.records.db.updateTable('warmup_batches').set({ openings: mostOpenings }).where('number', '=', 0).execute()
+    const seen: string[] = []
+    bench.startWorker(async (url) => (seen.push(url), stored))
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 10, failed_urls: 10, checked_urls: 20 })
+    expect(seen.toSorted()).toEqual(urls(20).slice(10).toSorted())
+    expect((await topFailures(bench.records, id, 1))[0]!.error).toContain('workers in a row died')
+  })
+})
+
+describe('pause and resume', () => {
+  test('what is under way is finished, nothing more is begun, and it goes on where it was', async () => {
+    const { id } = await bench.newRun([{ urls: urls(60) }])
+    const seen: string[] = []
+    const held = gate()
+    const under = gate()
+    bench.startWorker(async (url) => {
+      if (seen.push(url) === 20) under.open()
+      if (seen.length >= 20) await held.passed
+      return stored
+    })
+    await under.passed
+    expect(await pauseRun(bench.records, id)).toMatchObject({ status: 'paused' })
+    held.open()
+    await expect.poll(() => bench.messages()).toBe(0)
+    const paused = await bench.progress(id)
+    expect(paused).toMatchObject({ status: 'paused', processed_urls: seen.length, checked_urls: seen.length })
+    expect(seen.length).toBeLessThan(60)
+    expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'running' })
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 60, skipped_urls: 0 })
+    expect(seen.toSorted()).toEqual(urls(60).toSorted())
+  })
+
+  test('at once after each other, again and again, loses and repeats nothing', async () => {
+    const { id } = await bench.newRun([{ urls: urls(200) }])
+    const seen: string[] = []
+    bench.startWorker(async (url) => (seen.push(url), await new Promise((resolve) => setTimeout(resolve, 5)), stored))
+    for (let time = 0; time < 10 && (await bench.progress(id)).status === 'running'; time++) {
+      await bench.until(id, ({ checked_urls, status }) => status !== 'running' || checked_urls > time * 8)
+      if ((await bench.progress(id)).status !== 'running') break
+      await pauseRun(bench.records, id)
+      await resumeRun(bench.records, id, originOf)
+    }
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 200, checked_urls: 200 })
+    expect(seen.toSorted()).toEqual(urls(200).toSorted())
+    await expect.poll(() => bench.messages()).toBe(0)
+  })
+
+  test('the last pages may be finished after the pause: resuming completes it', async () => {
+    const { id } = await bench.newRun([{ urls: urls(4) }])
+    const held = gate()
+    let begun = 0
+    bench.startWorker(async () => (begun++, await held.passed, stored))
+    await expect.poll(() => begun).toBe(4)
+    await pauseRun(bench.records, id)
+    held.open()
+    await bench.until(id, ({ processed_urls }) => processed_urls === 4)
+    expect(await bench.progress(id)).toMatchObject({ status: 'paused', percentage: 99.99, remaining_urls: 0 })
+    expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'completed', percentage: 100 })
+  })
+
+  test('without a worker the messages wait no more, and are back after it', async () => {
+    const { id } = await bench.newRun([{ urls: urls(50) }])
+    expect(await bench.messages()).toBe(5)
+    await pauseRun(bench.records, id)
+    expect(await bench.messages()).toBe(0)
+    await resumeRun(bench.records, id, originOf)
+    expect(await bench.messages()).toBe(5)
+  })
+})
+
+describe('cancel', () => {
+  test('gives up what is being fetched, and nothing is fetched after it', async () => {
+    const { id } = await bench.newRun([{ urls: urls(100) }])
+    let begun = 0
+    bench.startWorker((_, { signal }) => new Promise((resolve) => {
+      begun++
+      signal.addEventListener('abort', () => resolve({ kind: 'failed', status: null, error: 'aborted', retryAfter: null, ms: 1 }))
+    }))
+    await expect.poll(() => begun).toBe(4)
+    expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
+    await expect.poll(() => bench.messages()).toBe(0)
+    expect(begun).toBe(4)
+    expect(await bench.progress(id)).toMatchObject({ status: 'cancelled', processed_urls: 0, failed_urls: 0, remaining_urls: 100 })
+  })
+
+  test('of a paused run; and moves that its state does not allow are refused', async () => {
+    const { id } = await bench.newRun([{ urls: urls(10) }])
+    await expect(resumeRun(bench.records, id, originOf)).rejects.toMatchObject({ code: 'WRONG_STATE' })
+    await pauseRun(bench.records, undefined)
+    await expect(pauseRun(bench.records, id)).rejects.toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('is paused') })
+    expect(await cancelRun(bench.records, undefined)).toMatchObject({ id, status: 'cancelled' })
+    for (const move of [pauseRun(bench.records, id), resumeRun(bench.records, id, originOf), cancelRun(bench.records, id)]) await expect(move).rejects.toMatchObject({ code: 'WRONG_STATE' })
+    await expect(cancelRun(bench.records, 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+test('a running run without messages gets them again when a worker starts, one with messages does not', async () => {
+  const { id } = await bench.newRun([{ urls: urls(30) }])
+  expect(await reviveRuns(bench.records, originOf)).toBe(0)
+  await bench.records.db.deleteFrom('queue_messages').execute()
+  expect(await reviveRuns(bench.records, originOf)).toBe(1)
+  bench.startWorker(async () => stored)
+  expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 30 })
+})
+
+test('the pause that an origin asked for holds for whoever asks it next', async () => {
+  const { id } = await bench.newRun([{ urls: urls(10) }])
+  await bench.records.db.insertInto('warmup_origins').values({ origin: 'http://origin-a', not_before: Date.now() + 3_600_000, concurrency: 1, at: Date.now() }).execute()
+  let asked = 0
+  bench.startWorker(async () => (asked++, stored), { rulesFor: () => ({ ...rules, longestWait: 400 }) })
+  const live = async () => readLive(bench.records, await bench.progress(id))
+  await expect.poll(async () => (await live()).origins[0]?.limit).toBe(1)
+  expect(await bench.ended(id)).toMatchObject({ processed_urls: 10 })
+  expect(asked).toBe(10)
+})
+
+test('a set of URLs survives being stored', () => {
+  const set = new UrlBits(13)
+  for (const index of [0, 7, 8, 12]) expect(set.add(index)).toBe(true)
+  expect(set.add(8)).toBe(false)
+  const again = new UrlBits(13, set.toString())
   expect(Array.from({ length: 13 }, (_, index) => again.has(index)).flatMap((done, index) => (done ? [index] : []))).toEqual([0, 7, 8, 12])
-  expect(again.complete).toBe(false)
-  for (let index = 0; index < 13; index++) if (!again.has(index)) again.add(index)
+  expect([again.count, again.complete]).toEqual([4, false])
+  for (let index = 0; index < 13; index++) again.add(index)
   expect(again.complete).toBe(true)
 })

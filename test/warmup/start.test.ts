@@ -126,7 +126,8 @@ describe('failures', () => {
     const plain = await run(['warmup:start', '--json'], { cwd })
     expect(plain.code).toBe(0)
     expect(Object.keys(JSON.parse(plain.stdout))).toEqual(['success', 'progressId', 'totalUrls'])
-    expect(plain.stderr).toContain('works the warmup itself')
+    expect(plain.stderr).toContain('No worker takes warmups now')
+    expect(origin.hits('/fine')).toBe(1)
   })
 
   test('are exit 1 with --json too, with the value on stdout', async () => {

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { RetryRules } from '../../src/warmup/attempt.ts'
+import type { PaceRules } from '../../src/warmup/pace.ts'
+import { Pacer } from '../../src/warmup/pacer.ts'
 import { warm, type UrlOutcome, type WarmOptions } from '../../src/warmup/warm.ts'
 import { toPasses } from '../../src/warmup/variant.ts'
 import type { FetchPage, WarmResult } from '../../src/warmup/warm-result.ts'
@@ -17,7 +20,7 @@ interface Seen {
 async function run(
   urls: readonly string[],
   answer: (seen: Seen, nth: number, timing: VirtualTiming) => WarmResult | Promise<WarmResult>,
-  options: Partial<Omit<WarmOptions<{ url: string }>, 'rules'>> & { rules?: Partial<WarmOptions<{ url: string }>['rules']> } = {},
+  options: Partial<Omit<WarmOptions<{ url: string }>, 'rules'>> & { rules?: Partial<PaceRules & RetryRules> } = {},
 ) {
   const timing = new VirtualTiming()
   const seen: Seen[] = []
@@ -34,7 +37,8 @@ async function run(
     atOnce--
     return result
   }
-  const { rules, ...rest } = options
+  const { rules: changed, ...rest } = options
+  const rules: PaceRules & RetryRules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 3, longestWait: 60_000, ...changed }
   await timing.until(
     warm({
       next: async () => queue.shift() ?? null,
@@ -45,7 +49,10 @@ async function run(
       fetchPage,
       passes: [{}],
       force: false,
-      rules: { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 3, longestWait: 60_000, ...rules },
+      rules,
+      pacer: new Pacer(rules, timing),
+      gate: () => null,
+      observer: { began: () => () => {} },
       stop: never,
       abort: never,
       timing,

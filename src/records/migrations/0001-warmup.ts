@@ -13,6 +13,7 @@ export const warmup: Migration = {
       .addColumn('batch_size', 'integer', (column) => column.notNull())
       .addColumn('force', 'integer', (column) => column.notNull())
       .addColumn('total_urls', 'integer', (column) => column.notNull())
+      .addColumn('checked_urls', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('processed_urls', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('skipped_urls', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('failed_urls', 'integer', (column) => column.notNull().defaultTo(0))
@@ -26,26 +27,26 @@ export const warmup: Migration = {
       .addColumn('paused_for', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
 
+    // No reference to the run: batches are written before it, in slices, and count for nothing until it is there.
     await db.schema
       .createTable('warmup_batches')
-      .addColumn('run_id', 'text', (column) => column.notNull().references('warmup_runs.id').onDelete('cascade'))
+      .addColumn('run_id', 'text', (column) => column.notNull())
       .addColumn('number', 'integer', (column) => column.notNull())
       .addColumn('sales_channel_id', 'text', (column) => column.notNull())
       .addColumn('urls', 'text', (column) => column.notNull())
       .addColumn('size', 'integer', (column) => column.notNull())
+      .addColumn('taken', 'text', (column) => column.notNull().defaultTo(''))
       .addColumn('done', 'text', (column) => column.notNull().defaultTo(''))
-      .addColumn('in_hand', 'integer', (column) => column.notNull().defaultTo(0))
-      .addColumn('lease', 'text')
-      .addColumn('leased_until', 'bigint')
+      .addColumn('openings', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('finished_at', 'bigint')
       .addPrimaryKeyConstraint('warmup_batches_key', ['run_id', 'number'])
       .execute()
 
-    // Finished batches leave this index: claiming the next one never reads past what is done.
+    // Finished batches leave this index: resuming a run never reads past what is done.
     await db.schema
       .createIndex('warmup_batches_open')
       .on('warmup_batches')
-      .columns(['run_id', 'sales_channel_id', 'number'])
+      .columns(['run_id', 'number', 'sales_channel_id'])
       .where(sql.ref('finished_at'), 'is', null)
       .execute()
 

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What the workers of a run tell of it while they work: one row for each, written again about four times a second. */
+/** What the workers of a run tell of it while they work, one row for each; and how fast each origin may be asked, whoever asks next. */
 export const warmupLive: Migration = {
   name: '0007-warmup-live',
   async up(db) {
@@ -11,6 +11,14 @@ export const warmupLive: Migration = {
       .addColumn('snapshot', 'text', (column) => column.notNull())
       .addColumn('at', 'bigint', (column) => column.notNull())
       .addPrimaryKeyConstraint('warmup_live_key', ['run_id', 'worker'])
+      .execute()
+
+    await db.schema
+      .createTable('warmup_origins')
+      .addColumn('origin', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('not_before', 'bigint', (column) => column.notNull())
+      .addColumn('concurrency', 'real', (column) => column.notNull())
+      .addColumn('at', 'bigint', (column) => column.notNull())
       .execute()
   },
 }

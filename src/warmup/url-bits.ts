@@ -1,5 +1,5 @@
-/** Which URLs of a batch are done: one bit each, lowest first, as base64 in the record. */
-export class DoneSet {
+/** Some URLs of a batch: one bit each, lowest first, as base64 in the record. */
+export class UrlBits {
   readonly #bits: Buffer
   readonly #size: number
   #count = 0
@@ -11,6 +11,11 @@ export class DoneSet {
     for (let index = 0; index < size; index++) if (this.has(index)) this.#count++
   }
 
+  get count(): number {
+    return this.#count
+  }
+
+  /** Whether all URLs of the batch are in it. */
   get complete(): boolean {
     return this.#count === this.#size
   }
@@ -19,10 +24,12 @@ export class DoneSet {
     return (this.#bits[index >> 3]! & (1 << (index & 7))) !== 0
   }
 
-  /** Each index is added once. */
-  add(index: number): void {
+  /** @returns false when it was in it before */
+  add(index: number): boolean {
+    if (this.has(index)) return false
     this.#bits[index >> 3]! |= 1 << (index & 7)
     this.#count++
+    return true
   }
 
   toString(): string {

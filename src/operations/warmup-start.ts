@@ -1,0 +1,134 @@
+import * as z from 'zod/mini'
+import type { App } from '../app.ts'
+import { PagecacheError } from '../errors.ts'
+import { plural } from '../lib/plural.ts'
+import type { Plan } from '../warmup/plan.ts'
+import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
+import { defineOperation, type OperationContext } from './operation.ts'
+import { openPages } from './read-pages.ts'
+import { discovery } from './warmup-watch.ts'
+
+const started = z.object({
+  success,
+  progressId: described(z.nullable(z.string()), 'null with dryRun'),
+  totalUrls: count,
+  dryRun: z.optional(z.literal(true)),
+  urls: described(z.optional(z.array(z.string())), 'with dryRun: the first of what would be fetched'),
+  discovery: described(z.optional(discovery), 'with dryRun'),
+})
+
+export type Started = z.output<typeof started>
+
+/** Named URLs come in one request body; more belong into a sitemap. */
+const mostUrls = 10_000
+const namedUrls = z.array(text()).check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
+
+/** How many URLs a dry run names; the number of all of them stands beside it. */
+const dryRunSample = 1000
+
+export const startWarmup = defineOperation({
+  name: 'warmup.start',
+  summary: 'Finds the URLs of one or all sales channels and starts to bring them into the cache',
+  input: z.object({
+    salesChannelId: z._default(z.nullable(text('expected the id of a sales channel, or null')), null),
+    batchSize: z._default(integer(1, 1000), 50),
+    urls: z.optional(namedUrls),
+    types: z.optional(z.array(pageType)),
+    force: flag,
+    dryRun: flag,
+  }),
+  output: started,
+  http: { method: 'POST', path: '/warmup/start' },
+  async run(context, input) {
+    const plan = await makePlan(context, input)
+    for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
+    if (input.dryRun) return toDryRun(plan)
+    const { createRun } = await import('../warmup/runs.ts')
+    const { salesChannelId, batchSize, force } = input
+    const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan })
+    if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
+    return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls }
+  },
+})
+
+/** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
+export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
+  const { isWorkedAnywhere } = await import('./warmup-worker.ts')
+  if (await isWorkedAnywhere(app)) return
+  report({ kind: 'message', message: 'No worker takes warmups now: it begins as soon as pagecache serve or pagecache messenger:consume async runs.' })
+}
+
+type StartInput = z.output<typeof startWarmup.input>
+
+async function makePlan({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {
+  const channels = chooseChannels(app, input.salesChannelId)
+  if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
+  const [{ planRun }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
+    import('../warmup/plan.ts'),
+    import('../warmup/discover-fetch.ts'),
+    import('../warmup/limits.ts'),
+  ])
+  const { proxy } = await app.proxy()
+  const pages = await openPages(app)
+  const { canonical, bypassPath, channels: known } = proxy.classifying
+  const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
+  try {
+    return await planRun({
+      channels: known,
+      chosen: channels.map(({ id, sitemaps }) => ({ channel: known.all.find((channel) => channel.id === id)!, sitemaps })),
+      canonicalise: canonical,
+      isBypassed: bypassPath,
+      fetch,
+      limits: defaultLimits,
+      signal,
+      urls: input.urls ?? null,
+      types: input.types?.length ? input.types : null,
+      typeOf: (url) => pages.findByUrl(url)[0]?.type ?? null,
+      onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),
+    })
+  } finally {
+    await fetch.close()
+  }
+}
+
+function chooseChannels(app: App, id: string | null) {
+  const { salesChannels } = app.config
+  if (id === null) return salesChannels
+  const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
+  const chosen = salesChannels.find((channel) => plain(channel.id) === plain(id))
+  if (chosen) return [chosen]
+  const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
+  throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
+    hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
+  })
+}
+
+function whyNothing({ channel, foreign, others }: Plan['barren'][number]): string {
+  const found = `${channel.name} (${channel.url}): nothing to warm up. Its sitemaps name ${plural(foreign + others, 'URL')}, and none is a page of this sales channel that may be warmed.`
+  if (foreign === 0) return found
+  return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}; the url of this sales channel may be wrong.`
+}
+
+function toDryRun({ discovery, lists, failure }: Plan): Started {
+  if (failure !== null) throw new PagecacheError('WARMUP_FAILED', failure)
+  const { total, foreign, refused, disallowed, duplicates, otherTypes, files, errors } = discovery
+  return {
+    ...succeeded,
+    progressId: null,
+    totalUrls: total,
+    dryRun: true as const,
+    urls: firstOf(lists.map(({ urls }) => urls), dryRunSample),
+    discovery: { foreign, refused, disallowed, duplicates, otherTypes, files, errors },
+  }
+}
+
+function firstOf(lists: readonly Iterable<string>[], most: number): string[] {
+  const first: string[] = []
+  for (const list of lists) {
+    for (const url of list) {
+      if (first.length === most) return first
+      first.push(url)
+    }
+  }
+  return first
+}

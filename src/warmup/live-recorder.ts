@@ -1,0 +1,131 @@
+import type { Pacer } from './pacer.ts'
+import { latencyBucket, noLatencies } from './latency.ts'
+import { latestOf, noResults, slowestOf, whoAmI, type LiveFailure, type LiveOrigin, type LiveSlot, type WorkerLive } from './live.ts'
+import type { PaceRules } from './pace.ts'
+import { classOf, type ResultClass } from './result-class.ts'
+import { counted, emptyRing, peakOf, turned, type SecondRing } from './second-ring.ts'
+import type { RequestObserver } from './warm.ts'
+import type { WarmResult } from './warm-result.ts'
+
+/** How the process itself is. */
+export type Vitals = () => Pick<WorkerLive, 'memory' | 'eventLoopDelay'>
+
+/** So many slots are told: a screen has no more lines. */
+const slotsTold = 64
+/** Reasons come from the proxy's own words; should they multiply, the rest is `other`. */
+const reasonsKept = 40
+
+interface Origin {
+  pacer: Pacer
+  rules: PaceRules
+  requests: SecondRing
+  errors: SecondRing
+}
+
+/** What this process has to tell of one run. */
+export class LiveRecorder {
+  readonly #now: () => number
+  readonly #startedAt: number
+  readonly #slots = new Set<LiveSlot>()
+  readonly #origins = new Map<string, Origin>()
+  readonly #latencies = noLatencies()
+  readonly #results = noResults()
+  #ring: SecondRing
+  #done = 0
+  #peak = 0
+  #slowest: WorkerLive['slowest'] = []
+  #failures: LiveFailure[] = []
+
+  /** @param now milliseconds since the epoch */
+  constructor(now: () => number) {
+    this.#now = now
+    this.#startedAt = now()
+    this.#ring = emptyRing(this.#startedAt)
+  }
+
+  /** Takes in an origin that this process asks from now on. */
+  observe(origin: string, pacer: Pacer, rules: PaceRules): RequestObserver {
+    const at = this.#now()
+    const entry: Origin = { pacer, rules, requests: emptyRing(at), errors: emptyRing(at) }
+    this.#origins.set(origin, entry)
+    return { began: (url, attempt) => this.#began(entry, url, attempt) }
+  }
+
+  leave(origin: string): void {
+    this.#origins.delete(origin)
+  }
+
+  /** A URL is done, with all its variants. */
+  done(url: string, failures: readonly Omit<LiveFailure, 'url' | 'at'>[]): void {
+    const at = this.#now()
+    this.#done++
+    this.#ring = counted(this.#ring, at)
+    this.#peak = Math.max(this.#peak, peakOf(this.#ring))
+    const [failure] = failures
+    if (failure) this.#failures = latestOf([...this.#failures, { url, status: failure.status, error: failure.error, attempts: failure.attempts, at }])
+  }
+
+  #began(origin: Origin, url: string, attempt: number): (result: WarmResult | null, final: boolean) => void {
+    const since = this.#now()
+    const slot: LiveSlot = { url, since, attempt }
+    this.#slots.add(slot)
+    return (result, final) => {
+      this.#slots.delete(slot)
+      if (result === null) return
+      const at = this.#now()
+      origin.requests = counted(origin.requests, at)
+      const unusable = result.kind === 'failed' && (result.status === null || result.status === 429 || result.status >= 500)
+      if (unusable) origin.errors = counted(origin.errors, at)
+      if (final) this.#count(classOf(result))
+      if (result.kind === 'fresh' || result.status === null) return
+      this.#latencies[latencyBucket(result.ms)]!++
+      this.#slowest = slowestOf([...this.#slowest, { url, ms: Math.round(result.ms), at }])
+    }
+  }
+
+  #count({ kind, reason }: ResultClass): void {
+    if (kind === 'fetched' || kind === 'fresh') return void this.#results[kind]++
+    const counts = kind === 'failed' ? this.#results.failed : this.#results.notStored
+    const known = counts[reason] !== undefined || Object.keys(counts).length < reasonsKept
+    const key = known ? reason : 'other'
+    counts[key] = (counts[key] ?? 0) + 1
+  }
+
+  snapshot(vitals: Vitals, monotonicNow: number): WorkerLive {
+    const at = this.#now()
+    return {
+      ...whoAmI(),
+      ...vitals(),
+      startedAt: this.#startedAt,
+      done: this.#done,
+      peak: this.#peak,
+      ring: turned(this.#ring, at),
+      latencies: this.#latencies,
+      results: this.#results,
+      slots: [...this.#slots].slice(0, slotsTold),
+      slowest: this.#slowest,
+      failures: this.#failures,
+      origins: [...this.#origins].map(([origin, entry]) => toLiveOrigin(origin, entry, at, monotonicNow)),
+    }
+  }
+}
+
+function toLiveOrigin(origin: string, { pacer, rules, requests, errors }: Origin, at: number, monotonicNow: number): LiveOrigin {
+  const { pace } = pacer
+  const sum = (ring: SecondRing) => turned(ring, at).counts.reduce((total, count) => total + count, 0)
+  const pausedFor = pace.notBefore - monotonicNow
+  const until = pausedFor > 0 ? Math.round(at + pausedFor) : null
+  const reason = until !== null && pace.named ? 'retry-after' : pace.reason
+  return {
+    origin,
+    concurrency: pacer.underWay,
+    limit: Math.floor(pace.limit),
+    configured: rules.concurrency,
+    delay: Math.round(pacer.interval),
+    throttled: reason === null ? null : { reason, until },
+    latency: pace.present === null ? null : Math.round(pace.present),
+    usualLatency: pace.usual === null ? null : Math.round(pace.usual),
+    requests: sum(requests),
+    errors: sum(errors),
+  }
+}

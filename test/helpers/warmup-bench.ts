@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { realTiming } from '../../src/lib/timing.ts'
+import { consume } from '../../src/queue/consume.ts'
+import type { ConsumeEvent } from '../../src/queue/consume-event.ts'
+import type { Queue } from '../../src/queue/queue.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { openRecords, type Records } from '../../src/records/open.ts'
+import { warmupHandler, type WarmupWorkerOptions } from '../../src/warmup/handler.ts'
+import type { WarmupProgress } from '../../src/warmup/progress.ts'
+import { createRun, readProgress, type NewRun } from '../../src/warmup/runs.ts'
+
+export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
+const noErrors = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
+
+export interface TestWorker {
+  events: ConsumeEvent[]
+  /** Finishes what is in hand and leaves. */
+  stop(): Promise<void>
+}
+
+/** Records, their queue, and workers of warmups in this process that fetch what the test says. */
+export class WarmupBench {
+  readonly records: Records
+  readonly queue: Queue
+  readonly #workers = new Set<TestWorker>()
+
+  private constructor(records: Records) {
+    this.records = records
+    this.queue = openQueue(records, Date.now)
+  }
+
+  static async open(directory: string): Promise<WarmupBench> {
+    return new WarmupBench(await openRecords({ directory, now: Date.now }))
+  }
+
+  async newRun(lists: readonly { channelId?: string; origin?: string; urls: readonly string[] }[], options: Partial<NewRun> = {}): Promise<WarmupProgress> {
+    const total = lists.reduce((sum, list) => sum + list.urls.length, 0)
+    const filled = lists.map(({ channelId = 'a', origin = 'http://origin-a', urls }) => ({ channelId, origin, urls }))
+    return createRun(this.records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery: { ...noErrors, total }, lists: filled, ...options })
+  }
+
+  /** Begins to work whatever is on the queue. */
+  startWorker(fetchPage: WarmupWorkerOptions['fetchPage'], options: Partial<WarmupWorkerOptions> = {}): TestWorker {
+    const stop = new AbortController()
+    const events: ConsumeEvent[] = []
+    const handler = warmupHandler({
+      records: this.records,
+      rulesFor: () => rules,
+      fetchPage,
+      passes: [{}],
+      timing: realTiming,
+      random: Math.random,
+      vitals: () => ({ memory: { rss: 1, heapUsed: 1 }, eventLoopDelay: { mean: 0, max: 0 } }),
+      worker: randomUUID(),
+      ...options,
+    })
+    const consumed = consume({
+      queue: this.queue,
+      kind: 'consumer',
+      transports: ['async'],
+      handlers: [handler],
+      stop: stop.signal,
+      timing: realTiming,
+      random: Math.random,
+      memory: () => 0,
+      onEvent: (event) => void events.push(event),
+    })
+    const worker: TestWorker = {
+      events,
+      stop: async () => {
+        stop.abort()
+        await consumed
+        this.#workers.delete(worker)
+      },
+    }
+    this.#workers.add(worker)
+    return worker
+  }
+
+  async progress(id?: string): Promise<WarmupProgress> {
+    const progress = await readProgress(this.records, id)
+    if (progress === null) throw new Error('there is no such run')
+    return progress
+  }
+
+  /** Waits until a run is as the test says; throws with its record after half a minute. */
+  async until(id: string, is: (progress: WarmupProgress) => boolean | Promise<boolean>): Promise<WarmupProgress> {
+    for (const deadline = performance.now() + 30_000; ; ) {
+      const progress = await this.progress(id)
+      if (await is(progress)) return progress
+      if (performance.now() > deadline) throw new Error(`the run did not get there: ${JSON.stringify(progress)}`)
+      await realTiming.sleep(10, new AbortController().signal)
+    }
+  }
+
+  ended(id: string): Promise<WarmupProgress> {
+    return this.until(id, ({ status }) => status !== 'running')
+  }
+
+  /** Messages on the queue, those being worked on included. */
+  async messages(): Promise<number> {
+    return (await this.queue.statistics()).transports.find(({ name }) => name === 'async')!.count
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.records.close()
+  }
+}
