@@ -32,7 +32,7 @@ export function watched(seconds: number, change: { status?: Progress['status']; 
     ...change.progress,
     ...(change.status && { status: change.status }),
   }
-  return { success: true, progress, live: { ...live(seconds, at, progress), ...change.live } }
+  return { success: true, progress, discovery: null, live: { ...live(seconds, at, progress), ...change.live } }
 }
 
 function live(seconds: number, at: number, progress: Progress): Live {
