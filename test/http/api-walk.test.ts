@@ -42,7 +42,7 @@ function toSend({ http }: Operation, fields: Record<string, unknown>): Sent {
     return value
   })
   if (http!.method !== 'GET') return { path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(rest) }
-  const query = new URLSearchParams(Object.entries(rest).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((item) => [name, String(item)])))
+  const query = new URLSearchParams(Object.entries(rest).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, String(item)])))
   return { path: query.size > 0 ? `${path}?${query}` : path, headers: {} }
 }
 

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { KeyRing } from '../../src/auth/key-ring.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const options = (dataDir: string) => ({ dataDir, now: () => Date.now(), lifetime: 600_000 })
+
+it('are readable for their owner alone', async () => {
+  const dataDir = await tempDir()
+  const ring = new KeyRing(options(dataDir))
+  ring.rotate({ dropOld: false })
+  expect((await stat(join(dataDir, 'keys'))).mode & 0o777).toBe(0o700)
+  const names = await readdir(join(dataDir, 'keys'))
+  expect(names).toEqual(['000001.json', '000002.json'])
+  for (const name of names) expect((await stat(join(dataDir, 'keys', name))).mode & 0o777).toBe(0o600)
+})
+
+it('that cannot be read are refused, without a word of what is in them', async () => {
+  const dataDir = await tempDir()
+  new KeyRing(options(dataDir))
+  const file = join(dataDir, 'keys', '000001.json')
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/"d":"[^"]*"/, '"d":"canary"'))
+  expect(() => new KeyRing(options(dataDir))).toThrow(expect.objectContaining({ code: 'STORE_DAMAGED', message: expect.not.stringContaining('canary') as string }) as Error)
+})
+
+it('that are gone are made anew', async () => {
+  const dataDir = await tempDir()
+  const ring = new KeyRing(options(dataDir))
+  const { kid } = ring.current()
+  await rm(join(dataDir, 'keys', '000001.json'))
+  expect(ring.find(kid)).toBeNull()
+  expect(ring.current().kid).not.toBe(kid)
+})
+
+it('eight processes that start at once agree on one', async () => {
+  const dataDir = await tempDir()
+  const module = fileURLToPath(new URL('../../src/auth/key-ring.ts', import.meta.url))
+  const code = `const { KeyRing } = await import(${JSON.stringify(module)}); process.stdout.write(new KeyRing({ dataDir: ${JSON.stringify(dataDir)}, now: () => Date.now(), lifetime: 600000 }).current().kid)`
+  const kids = await Promise.all(Array.from({ length: 8 }, () => outputOf(code)))
+  expect(kids[0]).toMatch(/^[\w-]{16}$/)
+  expect(new Set(kids).size).toBe(1)
+})
+
+async function outputOf(code: string): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  await new Promise((resolve) => child.once('close', resolve))
+  return text
+}
