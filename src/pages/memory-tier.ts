@@ -21,6 +21,8 @@ const entryOverhead = 2_048
 /** A header, tag or variant: its strings' own heads and its places in the look-up tables. */
 const itemOverhead = 96
 
+const defaultMaxVariants = 64
+
 /**
  * Bodies in memory, least recently used go first. It believes nothing by itself: whoever asks polls the store
  * before, drops what the store says was removed, and takes in nothing that the store's fence does not hold for
@@ -31,10 +33,15 @@ export class MemoryTier {
   readonly #keysByTag: KeysBy<string> = new Map()
   readonly #keysByUrl: KeysBy<string> = new Map()
   readonly #keysByType: KeysBy<PageType> = new Map()
+  readonly #maxVariants: number
   #dirty: MemoryEntry[] = []
 
-  /** @param maxBytes of bodies and what is held for them; 0 keeps nothing */
-  constructor(maxBytes: number) {
+  /**
+   * @param maxBytes of bodies and what is held for them; 0 keeps nothing
+   * @param maxVariants under one key: a look-up goes through all of them, and visitors choose how many there are
+   */
+  constructor(maxBytes: number, maxVariants = defaultMaxVariants) {
+    this.#maxVariants = maxVariants
     this.#entries = new LRUCache<string, MemoryEntry[]>({
       maxSize: Math.max(1, maxBytes),
       sizeCalculation: sizeOf,
@@ -59,6 +66,7 @@ export class MemoryTier {
       else if (entry.page.id === page.id) bodies = entry.bodies
     }
     const entry = { page, bodies: { ...bodies, [encoding]: body }, hits: 0, hitMs: 0, usedAt: page.usedAt }
+    if (others.length >= this.#maxVariants) others.splice(leastRecentlyUsed(others), 1)
     this.#hold(page.key, [...others, entry])
     return entry
   }
@@ -73,8 +81,9 @@ export class MemoryTier {
   }
 
   #hold(key: string, entries: MemoryEntry[]): void {
-    const before = this.#entries.peek(key)
-    if (before !== undefined) this.#unlabel(before, key)
+    const gone = (this.#entries.peek(key) ?? []).filter((entry) => !entries.includes(entry))
+    // What the others bear too is labelled again below.
+    this.#unlabel(gone, key)
     this.#entries.set(key, entries)
     if (this.#entries.peek(key) === entries) this.#label(entries, key)
   }
@@ -149,6 +158,10 @@ export class MemoryTier {
       for (const tag of page.tags) deleteKey(this.#keysByTag, tag, key)
     }
   }
+}
+
+function leastRecentlyUsed(entries: readonly MemoryEntry[]): number {
+  return entries.reduce((least, { usedAt }, index) => (usedAt < entries[least]!.usedAt ? index : least), 0)
 }
 
 function addKey<Label>(keysBy: KeysBy<Label>, label: Label, key: string): void {

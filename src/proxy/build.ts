@@ -17,6 +17,8 @@ export interface ProxySettings {
   store: PageStore
   now: Clock
   memory: number
+  /** Of one page, in memory. */
+  maxVariants?: number
   compression: boolean
   maxPageSize: number
   defaultTtl: number
@@ -33,7 +35,7 @@ const hitInterval = 2000
 
 /** Builds a proxy with its memory tier and its connections to the shops; `close` ends all of it. */
 export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Proxy; close(): Promise<void> }> {
-  const memory = new MemoryTier(settings.memory)
+  const memory = new MemoryTier(settings.memory, settings.maxVariants)
   const { store } = settings
   store.onRemoved(selection => memory.drop(selection))
   store.onRenewed(keys => memory.dropKeys(keys))

@@ -54,10 +54,10 @@ describe('100 visitors wait for one page', () => {
   })
 })
 
-test('thousands of languages leave no more than the bounded number of variants', async () => {
+test('ten thousand languages leave no more than the bounded number of variants', async () => {
   shop.origin.on('/languages', request => page(`in ${request.headers['accept-language']}`, { vary: 'Accept-Language' }))
   const letters = 'abcdefghijklmnopqrstuvwxyz'
-  const languages = Array.from({ length: 2000 }, (_, index) => `${letters[index % 26]}${letters[Math.floor(index / 26) % 26]}-${index}`)
+  const languages = Array.from({ length: 10_000 }, (_, index) => `${letters[index % 26]}${letters[Math.floor(index / 26) % 26]}-${index}`)
   for (let at = 0; at < languages.length; at += 250) {
     const requests = languages.slice(at, at + 250).map((language, index) => `GET /languages HTTP/1.1\r\nHost: ${shop.host}\r\nAccept-Language: ${language}\r\n${index === 249 ? 'Connection: close\r\n' : ''}\r\n`)
     await speak(shop.port, requests.join(''))
@@ -66,4 +66,4 @@ test('thousands of languages leave no more than the bounded number of variants',
   const listed = (JSON.parse(stdout) as { items: { url: string }[] }).items.filter(({ url }) => url.endsWith('/languages'))
   expect(listed.length).toBeGreaterThan(0)
   expect(listed.length).toBeLessThanOrEqual(64)
-}, 120_000)
+}, 180_000)

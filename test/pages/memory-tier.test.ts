@@ -31,6 +31,20 @@ test('variants stand side by side, the same variant is renewed', () => {
   expect(memory.count).toBe(2)
 })
 
+test('beyond the most variants of a key the least recently used one goes, and stays out of invalidations', () => {
+  const memory = new MemoryTier(megabyte, 3)
+  const set = (language: string) => memory.set(page('a', { vary: { lang: language }, tags: ['all', language] }), 'gzip', bodyOf(language))
+  const [first] = ['de', 'en', 'fr'].map(set)
+  memory.countHit(first!, 1, 1)
+  set('it')
+  const languages = () => (memory.get(draft('a').key) ?? []).map((entry) => entry.page.vary['lang'])
+  expect(languages()).toEqual(['de', 'fr', 'it'])
+  memory.drop({ kind: 'tags', tags: ['en'] })
+  expect(languages()).toEqual(['de', 'fr', 'it'])
+  memory.drop({ kind: 'tags', tags: ['all'] })
+  expect(memory.get(draft('a').key)).toBeUndefined()
+})
+
 test('a page that was confirmed by a 304 keeps the codings of its body', () => {
   const memory = new MemoryTier(megabyte)
   const stored = page('a')
