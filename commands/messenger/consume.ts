@@ -62,7 +62,7 @@ daemon does the same inside itself unless it was started with --no-workers.`
       ...(flags['time-limit'] === undefined ? [] : [`been running for ${String(flags['time-limit'])}s`]),
       'received a stop signal via the messenger:stop-workers command',
     ]
-    this.tell(`// The worker will automatically exit once it has ${conditions.join(', or ').replace(/, or ([^,]*)$/, ' or $1')}.`)
+    this.tell(`// The worker will automatically exit once it has ${conditions.slice(0, -1).concat('').join(', ').replace(/, $/, ' or ')}${conditions.at(-1)}.`)
     this.tell('// Quit the worker with CONTROL-C.')
   }
 }

@@ -118,6 +118,7 @@ class Consumer {
     // The records answer within the turn of the event loop in which they are asked: without this, visitors of the daemon and
     // signals would wait until the queue is empty.
     await nextTurn()
+    if (this.#end.signal.aborted || lost.aborted) return
     const version = membership.version()
     const types = [...this.#handlers.values()].filter(({ type, concurrency = 1 }) => (this.#busy.get(type) ?? 0) < concurrency).map(({ type }) => type)
     const message = types.length === 0 ? null : await this.#patiently(() => membership.claim(types))

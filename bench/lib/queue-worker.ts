@@ -1,0 +1,33 @@
+import { realTiming } from '../../src/lib/timing.ts'
+import { consume } from '../../src/queue/consume.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { openRecords } from '../../src/records/open.ts'
+
+/** Told to the parent for each message: when its handler was called, in nanoseconds of the machine's monotonic clock. */
+export interface Handled {
+  at: string
+}
+
+const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+process.send!('ready')
+await consume({
+  queue: openQueue(records, Date.now),
+  kind: 'consumer',
+  transports: ['async'],
+  handlers: [
+    {
+      type: 'bench',
+      concurrency: 2,
+      handle: async () => void process.send!({ at: String(process.hrtime.bigint()) } satisfies Handled),
+    },
+  ],
+  stop: stop.signal,
+  timing: realTiming,
+  random: Math.random,
+  memory: () => 0,
+  onEvent: () => {},
+})
+await records.close()
+process.disconnect()

@@ -1,0 +1,125 @@
+/**
+ * The claim: two consumers take at least two hundred messages a second, and a message that is dispatched into an idle
+ * queue is started at once.
+ *
+ *   npx node bench/queue.ts [--messages 4000] [--singles 300] [--deep 100000] [--json]
+ *
+ * Consumers are processes of their own; a handler notes when it was called and returns. `messages` are dispatched at
+ * once and worked off by one and by two consumers, in no group, in one, and in fifty; then `singles` are dispatched one at a
+ * time into the empty queue. Last, two consumers work while `deep` messages of a group that another worker holds wait
+ * before theirs. Latency is from before the dispatch to the handler's first line, on the machine's one monotonic clock.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openQueue } from '../src/queue/records-queue.ts'
+import type { NewMessage, Queue } from '../src/queue/queue.ts'
+import { openRecords } from '../src/records/open.ts'
+import type { Handled } from './lib/queue-worker.ts'
+import { median, percentile } from './lib/statistics.ts'
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '4000' },
+    singles: { type: 'string', default: '300' },
+    deep: { type: 'string', default: '100000' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const count = Number(values.messages)
+
+interface Bench {
+  queue: Queue
+  directory: string
+  handled: Handled[]
+}
+
+const rates = {
+  'one consumer': await inQueue((bench) => rate(bench, 1, () => ({}))),
+  'two consumers': await inQueue((bench) => rate(bench, 2, () => ({}))),
+  'two, fifty groups': await inQueue((bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` }))),
+  'two, one group': await inQueue((bench) => rate(bench, 2, () => ({ group: 'g' }))),
+  [`two, behind ${Number(values.deep).toLocaleString('en')} that wait`]: await inQueue(async (bench) => {
+    await bench.queue.dispatch(messages(Number(values.deep), () => ({ group: 'deep' })))
+    const holder = await bench.queue.join({ kind: 'consumer', transports: ['async'], types: ['bench'] })
+    await holder.claim(['bench'])
+    return rate(bench, 2, () => ({}), holder.beat.bind(holder))
+  }),
+}
+const latency = await inQueue(singles)
+if (values.json) console.log(JSON.stringify({ rates, latency }))
+else print()
+
+async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'pagecache-bench-'))
+  const records = await openRecords({ directory, now: Date.now })
+  try {
+    return await work({ queue: openQueue(records, Date.now), directory, handled: [] })
+  } finally {
+    await records.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+function* messages(total: number, more: (index: number) => Partial<NewMessage>): Generator<NewMessage> {
+  for (let index = 0; index < total; index++) yield { transport: 'async', type: 'bench', payload: index, ...more(index) }
+}
+
+/** Messages a second, from the dispatch of all of them to the last handler. */
+async function rate(bench: Bench, consumers: number, more: (index: number) => Partial<NewMessage>, beat?: () => Promise<boolean>): Promise<number> {
+  const workers = await startWorkers(bench, consumers)
+  const beating = setInterval(() => void beat?.(), 5000)
+  const started = performance.now()
+  await bench.queue.dispatch(messages(count, more))
+  while (bench.handled.length < count) await sleep(5)
+  const seconds = (performance.now() - started) / 1000
+  clearInterval(beating)
+  await stopWorkers(workers)
+  return count / seconds
+}
+
+async function singles(bench: Bench): Promise<{ median: number; p99: number }> {
+  const workers = await startWorkers(bench, 2)
+  const latencies: number[] = []
+  for (let index = 0; index < Number(values.singles); index++) {
+    const dispatched = process.hrtime.bigint()
+    await bench.queue.dispatch([{ transport: 'async', type: 'bench', payload: index }])
+    while (bench.handled.length <= index) await sleep(1)
+    latencies.push(Number(BigInt(bench.handled[index]!.at) - dispatched) / 1e6)
+    // Not in step with the consumers' looking.
+    await sleep(Math.random() * 30)
+  }
+  await stopWorkers(workers)
+  return { median: median(latencies), p99: percentile(latencies, 99) }
+}
+
+async function startWorkers({ directory, handled }: Bench, consumers: number): Promise<ChildProcess[]> {
+  return Promise.all(
+    Array.from({ length: consumers }, async () => {
+      const child = fork(new URL('lib/queue-worker.ts', import.meta.url), [directory])
+      await once(child, 'message')
+      child.on('message', (message) => void handled.push(message as Handled))
+      return child
+    }),
+  )
+}
+
+async function stopWorkers(workers: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(
+    workers.map(async (worker) => {
+      worker.kill('SIGTERM')
+      await once(worker, 'exit')
+    }),
+  )
+}
+
+function print(): void {
+  console.log('| | messages a second |\n|---|---|')
+  for (const [name, perSecond] of Object.entries(rates)) console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
+  console.log('\n| from dispatch to start, idle queue | ms |\n|---|---|')
+  console.log(`| median | ${latency.median.toFixed(1)} |\n| 99th percentile | ${latency.p99.toFixed(1)} |`)
+}

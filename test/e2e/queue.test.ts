@@ -1,0 +1,137 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openRecords } from '../../src/records/open.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { run, start } from '../helpers/cli.ts'
+import { startDaemon } from '../helpers/daemon.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+async function project() {
+  const cwd = await tempDir()
+  const directory = join(cwd, 'var/data/prod')
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const records = await openRecords({ directory, now: Date.now })
+  onTestFinished(() => records.close())
+  return { cwd, records, queue: openQueue(records, Date.now), pagecache: (...args: string[]) => run(args, { cwd }) }
+}
+
+/** Takes one message and gives it up. */
+async function fail(queue: ReturnType<typeof openQueue>, error: string) {
+  const worker = await queue.join({ kind: 'consumer', transports: ['async', 'scheduler'], types: ['test'] })
+  await worker.fail((await worker.claim(['test']))!, error)
+  await worker.leave()
+}
+
+async function until(what: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await what())) {
+    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
+    await sleep(50)
+  }
+}
+
+describe('messenger:consume', () => {
+  test('says what it does in the words that operators know, and ends at its limit', async () => {
+    const { pagecache } = await project()
+    const { code, stdout, stderr } = await pagecache('messenger:consume', 'async', '--time-limit', '1', '--memory-limit', '2G')
+    expect(code).toBe(0)
+    expect(stderr).toContain('[OK] Consuming messages from transport "async".')
+    expect(stderr).toContain('The worker will automatically exit once it has exceeded 2G of memory, been running for 1s or received a stop signal via the messenger:stop-workers command.')
+    expect(stdout).toContain('0 messages; the time limit is reached.')
+    const json = JSON.parse((await pagecache('messenger:consume', '--time-limit=1', '--json')).stdout) as unknown
+    expect(json).toEqual({ success: true, receivers: ['async', 'scheduler'], messages: 0, failures: 0, end: 'time' })
+  })
+
+  test.each([
+    [['nope'], 'The receiver "nope" does not exist. Valid receivers are: async, scheduler.'],
+    [['async', '--limit', 'x'], 'Option "limit" must be a positive integer, "x" passed.'],
+    [['async', '--limit', '0'], 'Option "limit" must be a positive integer, "0" passed.'],
+    [['async', '--time-limit', '-1'], 'Option "time-limit" must be a positive integer, "-1" passed.'],
+    [['async', '--memory-limit', 'much'], 'Option "memory-limit" must be a size such as 128M, "much" passed.'],
+    [['async', '--sleep', 'long'], 'Option "sleep" must be a number of seconds, "long" passed.'],
+  ])('%j is refused', async (args, message) => {
+    const { pagecache } = await project()
+    const { code, stderr } = await pagecache('messenger:consume', ...args)
+    expect([code, stderr.split('\n').find((line) => line.startsWith('Error:'))]).toEqual([2, `Error: ${message}`])
+  })
+
+  test('ends with 0 when it is told to stop, by a signal or by messenger:stop-workers', async () => {
+    const { cwd, queue, pagecache } = await project()
+    for (const stop of ['signal', 'command']) {
+      const child = start(['messenger:consume'], { cwd })
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      await until(async () => (await queue.statistics()).workers.length === 1)
+      if (stop === 'signal') child.kill('SIGTERM')
+      else expect((await pagecache('messenger:stop-workers')).stdout).toContain('Signal successfully sent to stop any running workers')
+      expect(await ended).toBe(0)
+      expect((await queue.statistics()).workers).toEqual([])
+    }
+  })
+})
+
+describe('messenger:stats and messenger:failed', () => {
+  test('show what waits and what failed, retry and remove it', async () => {
+    const { queue, pagecache } = await project()
+    await queue.dispatch([{ transport: 'async', type: 'test', payload: { url: 'http://shop/\u001b[2J' } }, { transport: 'scheduler', type: 'test', payload: 2 }, { transport: 'async', type: 'later', payload: 3, delay: 60_000 }])
+    await fail(queue, 'origin said \u001b[31mno')
+    await fail(queue, 'no again')
+
+    const stats = await pagecache('messenger:stats')
+    expect(stats.stdout).toContain('async\t1\t0\t1\t0\t-')
+    expect(stats.stdout).toContain('failed\t2')
+    expect(JSON.parse((await pagecache('messenger:stats', '--json')).stdout)).toMatchObject({ success: true, transports: [{ name: 'async', count: 1, delayed: 1 }, {}, {}], failed: 2 })
+
+    const shown = await pagecache('messenger:failed:show')
+    expect(shown.stdout).toContain('Id\tClass\tFailed at\tError')
+    expect(shown.stdout).not.toContain('\u001b')
+    expect((await pagecache('messenger:failed:show', '--stats')).stdout).toContain('test\t2')
+    const { items } = JSON.parse((await pagecache('messenger:failed:show', '--transport', 'async', '--json')).stdout) as { items: { id: string }[] }
+    expect(items).toHaveLength(1)
+    const one = await pagecache('messenger:failed:show', items[0]!.id)
+    expect(one.stdout).toContain('Attempts: 1')
+    expect(one.stdout).not.toContain('\u001b')
+
+    expect((await pagecache('messenger:failed:retry', 'no-such-id')).code).toBe(3)
+    expect((await pagecache('messenger:failed:retry', items[0]!.id)).stdout).toContain('1 message put back')
+    expect((await queue.statistics()).transports[0]).toMatchObject({ waiting: 1 })
+
+    const refused = await pagecache('messenger:failed:remove', '--all')
+    expect([refused.code, (await queue.statistics()).failed]).toEqual([2, 1])
+    expect((await pagecache('messenger:failed:remove')).code).toBe(2)
+    expect((await pagecache('messenger:failed:remove', '--all', '--force')).stdout).toContain('1 message deleted')
+    expect((await queue.statistics()).failed).toBe(0)
+  })
+
+  test('doctor warns of what nobody takes and of what failed', async () => {
+    const { queue, pagecache } = await project()
+    await queue.dispatch([{ transport: 'async', type: 'test', payload: 1 }])
+    await fail(queue, 'broken')
+    await queue.dispatch([{ transport: 'scheduler', type: 'test', payload: 2 }])
+    const { stdout } = await pagecache('doctor')
+    expect(stdout).toContain('warn  queue: 1 message on scheduler')
+    expect(stdout).toContain('warn  failed messages: 1 message could not be handled')
+  })
+})
+
+describe('serve', () => {
+  test('works both transports inside, keeps its workers at stop-workers, and leaves nothing behind', async () => {
+    const { cwd, queue } = await project()
+    const daemon = await startDaemon({ projectDir: cwd, args: ['--origin', 'http://127.0.0.1:1'] })
+    onTestFinished(async () => void (await daemon.stop()))
+    await until(async () => (await queue.statistics()).workers.length === 1)
+    expect((await queue.statistics()).workers[0]).toMatchObject({ kind: 'daemon', pid: daemon.pid, transports: ['async', 'scheduler'] })
+    expect(JSON.parse((await daemon.run('messenger:stop-workers', '--json')).stdout)).toMatchObject({ workers: 0 })
+    expect(await daemon.stop()).toBe(0)
+    expect((await queue.statistics()).workers).toEqual([])
+  })
+
+  test('has no worker with --no-workers', async () => {
+    const { cwd, queue } = await project()
+    const daemon = await startDaemon({ projectDir: cwd, args: ['--origin', 'http://127.0.0.1:1', '--no-workers'] })
+    onTestFinished(async () => void (await daemon.stop()))
+    expect((await queue.statistics()).workers).toEqual([])
+    expect(existsSync(join(cwd, 'var/data/prod/records.sqlite'))).toBe(true)
+  })
+})
