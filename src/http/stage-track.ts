@@ -61,8 +61,8 @@ export class TrackEndpoint {
         counted: automated === null,
       })
       if (outcome === 'unknown') return this.#deny(visit, 'unknown_stage', 404, 'There is no such stage.')
-      if (outcome === 'recorded') counts.recorded += 1
-      else counts.ignored[automated ?? 'not_recording'] += 1
+      if (outcome === 'ignored') counts.ignored[automated ?? 'not_recording'] += 1
+      else counts.recorded += 1
       const cookies = cookiesFor(visit, asked, outcome, known === null ? session : null)
       reply(visit, 200, { success: true }, cookies.length === 0 ? {} : { 'Set-Cookie': cookies })
     } catch (error) {
@@ -92,10 +92,10 @@ function read(body: Buffer): TrackRequest | PagecacheError {
 
 /** What the visitor's browser has to remember of a recorded event. */
 function cookiesFor({ accepted, path }: StageVisit, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): string[] {
-  if (outcome !== 'recorded') return []
+  if (outcome === 'ignored') return []
   const secure = accepted.scheme === 'https'
   const lines = session === null ? [] : [sessionLine(session, path, secure)]
-  return type === 'permanent_dismiss' ? [...lines, hiddenLine(popupId, path, secure)] : lines
+  return type === 'permanent_dismiss' || outcome === 'shown_once' ? [...lines, hiddenLine(popupId, path, secure)] : lines
 }
 
 /** A page of a channel sent it, or of the very site that it was sent to, or nobody says. */

@@ -16,8 +16,11 @@ export interface TrackedEvent {
   counted: boolean
 }
 
-/** `ignored`: the stage does not record, or the event is not counted. */
-export type Outcome = 'recorded' | 'ignored' | 'unknown'
+/**
+ * `shown_once`: recorded, and the visitor is not to see the stage again. `ignored`: the stage does not record, or the event is not
+ * counted.
+ */
+export type Outcome = 'recorded' | 'shown_once' | 'ignored' | 'unknown'
 
 /** Who asks which stages to show. */
 export interface ActiveQuestion {

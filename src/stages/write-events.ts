@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { prepareRows } from '../records/prepared-rows.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
-import type { StageEventRow, StageRollupRow, StageSessionRow } from '../records/stage-rows.ts'
+import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
 import type { Outcome, TrackedEvent } from './batch.ts'
 import { dayLength, hourOf, sumByHour } from './sums.ts'
 
@@ -35,9 +35,9 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
 
   return (events) =>
     db.transaction().execute(async (transaction) => {
-      const recording = await readRecording(transaction, new Set(events.map((event) => event.popupId)))
-      const outcomes = events.map((event) => outcomeOf(event, recording))
-      const recorded = events.filter((_, index) => outcomes[index] === 'recorded')
+      const stages = await readStages(transaction, new Set(events.map((event) => event.popupId)))
+      const outcomes = events.map((event) => outcomeOf(event, stages))
+      const recorded = events.filter((_, index) => isRecorded(outcomes[index]!))
       const rows = recorded.map(toRow)
       await insertEvents.execute(transaction, rows)
       await addSums.execute(transaction, sumByHour(rows.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) }))))
@@ -50,20 +50,28 @@ const eventColumns = ['id', 'popup_id', 'event_type', 'sales_channel_id', 'custo
 const sumColumns = ['popup_id', 'hour', 'impression', 'cta_click', 'close', 'permanent_dismiss'] as const
 const sessionColumns = ['session', 'popup_id', 'shows', 'expires_at'] as const
 
-/** Whether each stage records; a stage that there is not is not in it. */
-async function readRecording(transaction: RecordsTransaction, ids: ReadonlySet<string>): Promise<Map<string, boolean>> {
-  const recording = new Map<string, boolean>()
-  for (const id of ids) {
-    const stage = await transaction.selectFrom('vendor_stage').select('stats_enabled').where('id', '=', id).where('deleted', 'is', null).executeTakeFirst()
-    if (stage !== undefined) recording.set(id, stage.stats_enabled === 1)
-  }
-  return recording
+function isRecorded(outcome: Outcome): boolean {
+  return outcome === 'recorded' || outcome === 'shown_once'
 }
 
-function outcomeOf({ popupId, counted }: TrackedEvent, recording: ReadonlyMap<string, boolean>): Outcome {
-  const records = recording.get(popupId)
-  if (records === undefined) return 'unknown'
-  return records && counted ? 'recorded' : 'ignored'
+type Recording = Pick<StageRow, 'stats_enabled' | 'frequency'>
+
+/** How each stage records; a stage that there is not is not in it. */
+async function readStages(transaction: RecordsTransaction, ids: ReadonlySet<string>): Promise<Map<string, Recording>> {
+  const stages = new Map<string, Recording>()
+  for (const id of ids) {
+    const query = transaction.selectFrom('vendor_stage').select(['stats_enabled', 'frequency'])
+    const stage = await query.where('id', '=', id).where('deleted', 'is', null).executeTakeFirst()
+    if (stage !== undefined) stages.set(id, stage)
+  }
+  return stages
+}
+
+function outcomeOf({ popupId, counted, type }: TrackedEvent, stages: ReadonlyMap<string, Recording>): Outcome {
+  const stage = stages.get(popupId)
+  if (stage === undefined) return 'unknown'
+  if (stage.stats_enabled === 0 || !counted) return 'ignored'
+  return stage.frequency === 'once' && type === 'impression' ? 'shown_once' : 'recorded'
 }
 
 function toRow(event: TrackedEvent): StageEventRow {

@@ -1,0 +1,114 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import * as z from 'zod/mini'
+import { App } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
+import * as stages from '../../src/operations/stages.ts'
+import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const channelId = '0190c0de-0000-7000-8000-000000000001'
+
+async function openApp(config: object = {}): Promise<App> {
+  const projectDir = await tempDir()
+  const salesChannels = [{ id: channelId, name: 'Storefront', url: 'http://shop.example', origin: 'http://127.0.0.1:9' }]
+  await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, ...config }))
+  const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: () => {} })
+  onTestFinished(() => app.close())
+  return app
+}
+
+/** Performs an operation, and holds its value against its own description. */
+async function perform<Input extends Schema, Value>(app: App, operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> {
+  const context = { app, source: 'cli' as const, actor: null, signal: app.signal, report: () => {} }
+  const value = await performOperation(operation, context, input)
+  expect(z.safeParse(operation.output, value).error).toBeUndefined()
+  return value
+}
+
+describe('a stage', () => {
+  it('is made from a name, with the defaults of the contract', async () => {
+    const { stage } = await perform(await openApp(), stages.createStage, { name: 'Sale' })
+    expect(stage).toMatchObject({ name: 'Sale', statsEnabled: true, retentionDays: 90, maxPerSession: null, frequency: 'always', salesChannelId: null, active: true, pageTypes: [] })
+  })
+
+  it('keeps what a change does not name', async () => {
+    const app = await openApp()
+    const { stage } = await perform(app, stages.createStage, { name: 'Sale', content: { headline: 'Summer', text: 'Now' }, salesChannelId: channelId.toUpperCase().replaceAll('-', '') })
+    expect(stage.salesChannelId).toBe(channelId)
+    const changed = await perform(app, stages.updateStage, { id: stage.id, retentionDays: 0, content: { html: '<p>Now</p>' } })
+    expect(changed.stage).toMatchObject({ name: 'Sale', retentionDays: 0, salesChannelId: channelId, content: { headline: 'Summer', text: null, html: '<p>Now</p>' } })
+    expect((await perform(app, stages.showStage, { id: stage.id.toUpperCase() })).stage).toEqual(changed.stage)
+    expect(await perform(app, stages.listStages, {})).toMatchObject({ total: 1, items: [{ id: stage.id }] })
+  })
+
+  it.each([
+    [{ name: '' }, /name/],
+    [{ name: 'x', retentionDays: -1 }, /retentionDays/],
+    [{ name: 'x', retentionDays: 1.5 }, /retentionDays/],
+    [{ name: 'x', maxPerSession: 0 }, /maxPerSession/],
+    [{ name: 'x', frequency: 'often' }, /frequency: expected one of always/],
+    [{ name: 'x', salesChannelId: 'nobody' }, /salesChannelId/],
+    [{ name: 'x', statsEnabled: 'yes' }, /statsEnabled/],
+    [{ name: 'x', content: { html: '<p>', text: 'x' } }, /html or text/],
+    [{ name: 'x', content: { callToAction: { label: 'Go', url: 'javascript:alert(1)' } } }, /callToAction.url/],
+    [{ name: 'x', content: { callToAction: { label: 'Go', url: '/\\evil.example' } } }, /callToAction.url/],
+    [{ name: 'x', content: { callToAction: { label: 'Go', url: '//evil.example' } } }, /callToAction.url/],
+    [{ name: 'x', content: { callToAction: { label: 'Go', action: 'scroll' } } }, /selector/],
+    [{ name: 'x', content: { callToAction: { action: 'close' } } }, /label/],
+  ])('cannot be %j', async (input, message) => {
+    await expect(perform(await openApp(), stages.createStage, input as { name: string })).rejects.toThrow(message)
+  })
+
+  it.each([
+    ['<script>alert(1)</script><p>a</p>', '<p>a</p>'],
+    ['<p onclick="alert(1)" style="position:fixed">a</p>', '<p>a</p>'],
+    ['<a href="javascript:alert(1)">a</a>', '<a>a</a>'],
+    ['<a href="JaVa\tScript:alert(1)">a</a>', '<a>a</a>'],
+    ['<img src="x" onerror="alert(1)">', '<img src="x" />'],
+    ['<img src="data:text/html,x">', '<img />'],
+    ['<iframe src="/"></iframe><object></object><svg onload="x"><style>*{}</style></svg><form action="/x"><input></form>', ''],
+    ['<a href="/sale" target="_blank">a</a>', '<a href="/sale" target="_blank" rel="noopener noreferrer">a</a>'],
+    ['<button data-action="close" formaction="javascript:x">a</button>', '<button data-action="close" type="button">a</button>'],
+  ])('stores of %s what is harmless', async (html, stored) => {
+    const { stage } = await perform(await openApp(), stages.createStage, { name: 'x', content: { html } })
+    expect(stage.content.html).toBe(stored)
+  })
+
+  it('that there is not is NOT_FOUND, whatever is asked of it', async () => {
+    const app = await openApp()
+    const id = '0190c0de-0000-7000-8000-00000000000f'
+    await expect(perform(app, stages.showStage, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(perform(app, stages.updateStage, { id, name: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(perform(app, stages.deleteStage, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(perform(app, stages.stageStatistics, { popupId: id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+describe('customer.delete', () => {
+  it('says what was done, as the configuration has it', async () => {
+    expect(await perform(await openApp(), stages.deleteCustomer, { customerId: 'c-1' })).toEqual({ success: true, events: 0, mode: 'anonymize' })
+    expect(await perform(await openApp({ stages: { customerDeletion: 'remove' } }), stages.deleteCustomer, { customerId: 'c-1' })).toMatchObject({ mode: 'remove' })
+  })
+})
+
+describe('the commands', () => {
+  it('make, change, show, list, count and delete a stage', async () => {
+    const cwd = await tempDir()
+    const made = await run(['stage:create', 'Sale', '--headline', 'Summer', '--cta-label', 'Go', '--cta-url', '/sale', '--json'], { cwd })
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    const { id } = (JSON.parse(made.stdout) as { stage: { id: string } }).stage
+    expect((await run(['stage:update', id, '--no-stats', '--max-per-session', '3', '--json'], { cwd })).stdout).toMatch(/"statsEnabled": false[\s\S]*"maxPerSession": 3/)
+    expect((await run(['stage:show', id], { cwd })).stdout).toMatch(/statistics: off\n[\s\S]*button: Go \(url: \/sale\)/)
+    expect((await run(['stage:list'], { cwd })).stdout).toContain(`${id}\tSale\tyes\toff\t90\talways\t3\tall`)
+    expect((await run(['stage:stats', id, '--from', '2026-01-01', '--to', '2026-01-03'], { cwd })).stdout).toContain('2026-01-02\t0\t0\t0\t0')
+    expect((await run(['stage:stats', id, '--from', 'never'], { cwd })).code).toBe(2)
+    expect(await run(['stage:delete', id], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') as string })
+    expect(await run(['stage:delete', id, '--events', 'remove', '--yes'], { cwd })).toMatchObject({ code: 0, stdout: 'Stage Sale deleted. 0 events removed.\n' })
+    expect((await run(['stage:show', id], { cwd })).code).toBe(3)
+    expect(await run(['customer:delete', 'c-1'], { cwd })).toMatchObject({ code: 2 })
+    expect(await run(['customer:delete', 'c-1', '--yes', '--json'], { cwd })).toMatchObject({ code: 0, stdout: expect.stringContaining('"mode": "anonymize"') as string })
+  })
+})

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import { startStorefront } from './storefront.ts'
+
+/** The database as anybody else would open it: what is held is held by the schema itself. */
+async function withEvent() {
+  const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+  const stage = await shop.stage()
+  await shop.track({ popupId: stage.id, eventType: 'close', pageType: 'cms', requestUrl: '/a' }, { 'x-customer': 'c-1' })
+  const database = new Database(join(shop.projectDir, 'var/data/prod/records.sqlite'))
+  database.pragma('foreign_keys = ON')
+  return { shop, stage, database }
+}
+
+describe('the log of events', () => {
+  it.each([
+    "event_type = 'impression'",
+    'created_at = created_at + 1',
+    "request_url = '/b'",
+    'request_url = null',
+    'page_type = null',
+    "customer_id = 'c-2'",
+    "customer_id = null, page_type = 'x'",
+    "id = 'other'",
+    'customer_id = customer_id',
+  ])('refuses to set %s', async (change) => {
+    const { database } = await withEvent()
+    try {
+      expect(() => database.exec(`update vendor_stage_event set ${change}`)).toThrow(/never changed/)
+    } finally {
+      database.close()
+    }
+  })
+
+  it('lets a customer be forgotten, once', async () => {
+    const { shop, database } = await withEvent()
+    database.exec('update vendor_stage_event set customer_id = null')
+    expect((await shop.events())[0]).toMatchObject({ customer_id: null, event_type: 'close' })
+    expect(() => database.exec("update vendor_stage_event set customer_id = 'c-3'")).toThrow(/never changed/)
+    database.close()
+  })
+
+  it('takes only the four kinds, and only of stages and channels that there are', async () => {
+    const { stage, database } = await withEvent()
+    const insert = (popup: string, type: string, channel: string) =>
+      database.prepare('insert into vendor_stage_event (id, popup_id, event_type, sales_channel_id, created_at) values (?, ?, ?, ?, 1)').run(`${popup}${type}`, popup, type, channel)
+    const { id } = database.prepare('select id from sales_channel').get() as { id: string }
+    expect(() => insert(stage.id, 'hover', id)).toThrow(/CHECK/)
+    expect(() => insert('nobody', 'close', id)).toThrow(/FOREIGN KEY/)
+    expect(() => insert(stage.id, 'close', 'nobody')).toThrow(/FOREIGN KEY/)
+    expect(() => database.prepare('delete from vendor_stage').run()).toThrow(/FOREIGN KEY/)
+    database.close()
+  })
+})
+
+describe('what is stored of a visitor', () => {
+  it('is no address, agent or session: none is in a database or a log', async () => {
+    const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+    const stage = await shop.stage({ frequency: 'once' })
+    const canaries = ['203.0.113.77', 'CanaryBrowser', 'canary-referer', 'Canary-Language', 'CanarySessionCanary0-_']
+    const headers = {
+      'x-forwarded-for': '203.0.113.77',
+      'user-agent': 'CanaryBrowser/1.0',
+      referer: 'https://canary-referer.example/',
+      'accept-language': 'Canary-Language',
+      cookie: 'vendor-stage-session=CanarySessionCanary0-_; other=canary-referer',
+    }
+    const body = { popupId: stage.id, eventType: 'impression', ip: '203.0.113.77', agent: 'CanaryBrowser' }
+    expect((await shop.track(body, headers)).status).toBe(200)
+    expect((await shop.track({ ...body, popupId: 'CanaryBrowser' }, headers)).status).toBe(400)
+    const given = await shop.track(body, { 'user-agent': 'CanaryBrowser/1.0' })
+    const session = /vendor-stage-session=([\w-]+)/.exec(given.headers.getSetCookie().join())![1]!
+    expect(await shop.events()).toHaveLength(2)
+    await shop.app.records().then(({ db }) => db.selectFrom('vendor_stage_session').selectAll().execute()).then((rows) => expect(rows).toHaveLength(2))
+    const directory = join(shop.projectDir, 'var')
+    const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    expect(files.length).toBeGreaterThan(1)
+    const stored = files.map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString('latin1')).join('\n') + shop.log.join('\n')
+    expect(stored).toContain(stage.id)
+    for (const canary of [...canaries, session]) expect(stored).not.toContain(canary)
+  })
+
+  it('leads from no session to an event: neither time nor order does', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    await shop.track({ popupId: stage.id, eventType: 'impression' })
+    const [row] = await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()
+    expect(Object.keys(row!).toSorted()).toEqual(['expires_at', 'popup_id', 'session', 'shows'])
+    expect(row!.expires_at % (24 * 3_600_000)).toBe(0)
+  })
+})

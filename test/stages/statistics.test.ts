@@ -1,0 +1,220 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { bucketFor, bucketNames, parseDay } from '../../src/stages/buckets.ts'
+import { deleteStage } from '../../src/stages/delete-stage.ts'
+import { eraseCustomer } from '../../src/stages/erase-customer.ts'
+import { pruneEvents } from '../../src/stages/prune.ts'
+import { readStatistics } from '../../src/stages/statistics.ts'
+import { openTracker, type Tracker } from '../../src/stages/tracker.ts'
+import type { TrackedEvent } from '../../src/stages/batch.ts'
+import { eventTypes, type EventType } from '../../src/stages/stage.ts'
+import { createStage, readStage, updateStage } from '../../src/stages/stages.ts'
+import { openRecords, type Records } from '../../src/records/open.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { settings } from './storefront.ts'
+
+const day = 24 * 3_600_000
+/** Noon of 20 November 2026. */
+const noon = Date.UTC(2026, 10, 20, 12)
+const channels = [{ id: 'channel-1', name: 'Storefront', url: 'http://shop.example' }]
+
+async function openStages(now: () => number = () => noon): Promise<{ records: Records; tracker: Tracker; event: (popupId: string, at: number, more?: Partial<TrackedEvent>) => TrackedEvent }> {
+  const directory = await tempDir()
+  const records = await openRecords({ directory, now })
+  const tracker = openTracker({ directory, channels })
+  onTestFinished(async () => {
+    await tracker.close()
+    await records.close()
+  })
+  const event = (popupId: string, at: number, more: Partial<TrackedEvent> = {}): TrackedEvent => ({
+    popupId, type: 'impression', salesChannelId: 'channel-1', customerId: null, pageType: null, requestUrl: null, at, session: null, counted: true, ...more,
+  })
+  return { records, tracker, event }
+}
+
+/** What the statistics must say, from the events alone. */
+async function plainCount({ db }: Records, popupId: string, from: number, to: number) {
+  const rows = await db
+    .selectFrom('vendor_stage_event')
+    .where('popup_id', '=', popupId)
+    .where('created_at', '>=', from * day)
+    .where('created_at', '<', (to + 1) * day)
+    .select(['event_type', ({ fn }) => fn.countAll<number>().as('events')])
+    .groupBy('event_type')
+    .execute()
+  return Object.fromEntries(eventTypes.map((type) => [type, rows.find((row) => row.event_type === type)?.events ?? 0]))
+}
+
+/** Statistics and count, read in one transaction: nothing comes between the two. */
+async function assertAgreement(records: Records, popupId: string, dateFrom: string, dateTo: string): Promise<number> {
+  return await records.db.transaction().execute(async (transaction) => {
+    const within = { ...records, db: transaction }
+    const value = await readStatistics(within, { popupId, dateFrom, dateTo })
+    const counted = await plainCount(within, popupId, parseDay(dateFrom)!, parseDay(dateTo)!)
+    expect(value.totals).toEqual(counted)
+    for (const type of eventTypes) expect(value.series.reduce((sum, point) => sum + point[type], 0)).toBe(counted[type])
+    return Object.values(value.totals).reduce((sum, number) => sum + number, 0)
+  })
+}
+
+const random = (seed: number) => () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
+
+describe('statistics', () => {
+  it('agree with a plain count at any moment while events come in, after pruning and after erasure', async () => {
+    const { records, tracker, event } = await openStages()
+    const stages = [await createStage(records, channels, { ...settings, retentionDays: 30 }), await createStage(records, channels, { ...settings, retentionDays: 0 })]
+    const next = random(7)
+    const oneOf = <T>(list: readonly T[]) => list[Math.floor(next() * list.length)]!
+    const ranges = [['2026-11-20', '2026-11-20'], ['2026-11-19', '2026-11-20'], ['2026-10-01', '2026-11-20'], ['2026-01-01', '2026-11-20'], ['2020-01-01', '2026-12-31']] as const
+    const most = 2000
+    let sent = 0
+    const producers = Array.from({ length: 16 }, async () => {
+      while (sent < most) {
+        sent += 1
+        await tracker.track(event(oneOf(stages).id, noon - Math.floor(next() * 200 * day), { type: oneOf(eventTypes) as EventType, customerId: next() < 0.2 ? 'c-1' : null }))
+      }
+    })
+    const seen: number[] = []
+    const watching = (async () => {
+      while (sent < most) {
+        seen.push(await assertAgreement(records, oneOf(stages).id, ...oneOf(ranges)))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })()
+    await Promise.all([...producers, watching])
+    expect(seen.length).toBeGreaterThan(5)
+
+    const agree = async () => {
+      for (const stage of stages) for (const [from, to] of ranges) await assertAgreement(records, stage.id, from, to)
+    }
+    await agree()
+    let pruned = 0
+    for (;;) {
+      const slice = await pruneEvents(records, { before: noon, limit: 300 })
+      pruned += slice
+      await agree()
+      if (slice < 300) break
+    }
+    expect(pruned).toBeGreaterThan(400)
+    const oldest = await records.db.selectFrom('vendor_stage_event').where('popup_id', '=', stages[0]!.id).select(({ fn }) => fn.min('created_at').as('at')).executeTakeFirstOrThrow()
+    expect(oldest.at).toBeGreaterThanOrEqual(noon - 30 * day)
+    const forever = await records.db.selectFrom('vendor_stage_event').where('popup_id', '=', stages[1]!.id).select(({ fn }) => fn.min('created_at').as('at')).executeTakeFirstOrThrow()
+    expect(forever.at).toBeLessThan(noon - 150 * day)
+
+    expect(await eraseCustomer(records, 'c-1', 'remove')).toBeGreaterThan(100)
+    expect(await records.db.selectFrom('vendor_stage_event').selectAll().where('customer_id', '=', 'c-1').execute()).toEqual([])
+    await agree()
+  })
+
+  it('have every bucket of the range, empty ones too, and rates', async () => {
+    const { records, tracker, event } = await openStages()
+    const { id } = await createStage(records, channels, settings)
+    const midnight = Date.UTC(2026, 10, 19)
+    for (const at of [midnight - 1, midnight, midnight + 3_599_999, midnight + day - 1, midnight + day]) await tracker.track(event(id, at))
+    await tracker.track(event(id, midnight, { type: 'cta_click' }))
+    const value = await readStatistics(records, { popupId: id.toUpperCase(), dateFrom: '2026-11-19', dateTo: '2026-11-19' })
+    expect(value).toMatchObject({ popupId: id, dateFrom: '2026-11-19', dateTo: '2026-11-19', bucket: 'hour', totals: { impression: 3, cta_click: 1, close: 0, permanent_dismiss: 0 } })
+    expect(value.rates).toEqual({ ctr: 0.3333, closeRate: 0, dismissRate: 0 })
+    expect(value.series).toHaveLength(24)
+    expect(value.series[0]).toEqual({ date: '2026-11-19T00:00:00.000Z', impression: 2, cta_click: 1, close: 0, permanent_dismiss: 0 })
+    expect(value.series[23]).toMatchObject({ date: '2026-11-19T23:00:00.000Z', impression: 1 })
+    const all = await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })
+    expect(all).toMatchObject({ dateFrom: '2026-11-18', dateTo: '2026-11-20', bucket: 'day', totals: { impression: 5 } })
+  })
+
+  it('are zeros for a stage that nobody saw', async () => {
+    const { records } = await openStages()
+    const { id } = await createStage(records, channels, settings)
+    const value = await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })
+    expect(value).toMatchObject({ dateFrom: '2026-11-20', dateTo: '2026-11-20', totals: { impression: 0 }, rates: { ctr: 0 } })
+  })
+
+  it.each([
+    ['2026-02-30', null, /dateFrom/],
+    ['yesterday', null, /dateFrom/],
+    [null, '2026-1-1', /dateTo/],
+    ['2026-11-21', '2026-11-20', /after/],
+  ])('from %s to %s is refused', async (dateFrom, dateTo, message) => {
+    const { records } = await openStages()
+    const { id } = await createStage(records, channels, settings)
+    await expect(readStatistics(records, { popupId: id, dateFrom, dateTo })).rejects.toThrow(message)
+  })
+
+  it.each([
+    ['2026-11-19', '2026-11-20', 'hour', 48, '2026-11-19T00:00:00.000Z'],
+    ['2026-11-18', '2026-11-20', 'day', 3, '2026-11-18'],
+    ['2026-01-01', '2026-04-02', 'day', 92, '2026-01-01'],
+    ['2026-01-01', '2026-04-03', 'week', 14, '2025-12-29'],
+    ['2024-02-29', '2026-02-28', 'week', 105, '2024-02-26'],
+    ['2024-01-01', '2025-12-31', 'week', 105, '2024-01-01'],
+    ['2024-01-01', '2026-01-01', 'month', 25, '2024-01-01'],
+    ['2024-01-31', '2026-02-01', 'month', 26, '2024-01-01'],
+  ])('from %s to %s are by the %s: %i, from %s', (from, to, kind, length, first) => {
+    const range = { from: parseDay(from)!, to: parseDay(to)! }
+    expect(bucketFor(range)).toBe(kind)
+    const names = bucketNames(bucketFor(range), range)
+    expect([names.length, names[0]]).toEqual([length, first])
+    expect(new Set(names).size).toBe(length)
+  })
+})
+
+describe('erasure', () => {
+  it('anonymizes: the events stay, name nobody, and the sums stay as they are', async () => {
+    const { records, tracker, event } = await openStages()
+    const { id } = await createStage(records, channels, settings)
+    await Promise.all(Array.from({ length: 2500 }, (_, index) => tracker.track(event(id, noon, { customerId: index % 2 === 0 ? 'c-1' : 'c-2' }))))
+    expect(await eraseCustomer(records, 'c-1', 'anonymize')).toBe(1250)
+    expect(await eraseCustomer(records, 'c-1', 'anonymize')).toBe(0)
+    expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(2500)
+    const left = await records.db.selectFrom('vendor_stage_event').select(['customer_id', ({ fn }) => fn.countAll<number>().as('events')]).groupBy('customer_id').execute()
+    expect(left).toEqual([{ customer_id: null, events: 1250 }, { customer_id: 'c-2', events: 1250 }])
+  })
+})
+
+describe('deleting a stage', () => {
+  it('removes its events where that is asked, and nothing of others', async () => {
+    const { records, tracker, event } = await openStages()
+    const [gone, stays] = [await createStage(records, channels, settings), await createStage(records, channels, settings)]
+    await Promise.all(Array.from({ length: 2100 }, (_, index) => tracker.track(event(index % 3 === 0 ? stays.id : gone.id, noon, { session: 'digest' }))))
+    expect(await deleteStage(records, gone.id, 'remove')).toMatchObject({ events: 1400, stage: { id: gone.id } })
+    for (const table of ['vendor_stage_event', 'vendor_stage_rollup', 'vendor_stage_session'] as const) {
+      expect(await records.db.selectFrom(table).selectAll().where('popup_id', '=', gone.id).execute()).toEqual([])
+    }
+    expect((await readStatistics(records, { popupId: stays.id, dateFrom: null, dateTo: null })).totals.impression).toBe(700)
+    await expect(readStatistics(records, { popupId: gone.id, dateFrom: null, dateTo: null })).rejects.toThrow('No stage')
+  })
+
+  it('keeps its events for their retention, countable; visitors and operators meet it no more', async () => {
+    const { records, tracker, event } = await openStages()
+    const { id } = await createStage(records, channels, { ...settings, retentionDays: 10 })
+    await tracker.track(event(id, noon))
+    expect(await deleteStage(records, id, 'keep')).toMatchObject({ events: 1 })
+    expect(await tracker.track(event(id, noon))).toBe('unknown')
+    expect(await tracker.findActive({ salesChannelId: 'channel-1', pageType: null, session: null, hidden: [] })).toEqual([])
+    await expect(readStage(records, id)).rejects.toThrow('No stage')
+    await expect(updateStage(records, channels, id, { name: 'x' })).rejects.toThrow('No stage')
+    expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(1)
+    expect(await pruneEvents(records, { before: noon + 11 * day, limit: 100 })).toBe(1)
+    expect(await records.db.selectFrom('vendor_stage').selectAll().execute()).toEqual([])
+  })
+
+  it('that was broken off is finished by the next pruning', async () => {
+    const { records, tracker, event } = await openStages()
+    const { id } = await createStage(records, channels, { ...settings, retentionDays: 0 })
+    await Promise.all(Array.from({ length: 50 }, () => tracker.track(event(id, noon))))
+    await records.db.updateTable('vendor_stage').set({ deleted: 'remove' }).execute()
+    expect(await pruneEvents(records, { before: noon, limit: 20 })).toBe(20)
+    expect(await pruneEvents(records, { before: noon, limit: 100 })).toBe(30)
+    expect(await records.db.selectFrom('vendor_stage').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('pruning', () => {
+  it('forgets sessions that are over', async () => {
+    const { records, tracker, event } = await openStages()
+    const { id } = await createStage(records, channels, settings)
+    await tracker.track(event(id, noon, { session: 'old' }))
+    await tracker.track(event(id, noon + 3 * day, { session: 'new' }))
+    expect(await pruneEvents(records, { before: noon + 3 * day, limit: 100 })).toBe(1)
+    expect((await records.db.selectFrom('vendor_stage_session').select('session').execute()).map(({ session }) => session)).toEqual(['new'])
+  })
+})

@@ -1,0 +1,98 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { App } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { startDaemon } from '../../src/http/daemon.ts'
+import type { Records } from '../../src/records/open.ts'
+import { createStage } from '../../src/stages/stages.ts'
+import type { Stage, StageFields } from '../../src/stages/stage.ts'
+import { freePort } from '../helpers/daemon.ts'
+import { exchange, type Answer } from '../helpers/exchange.ts'
+import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+export const channelId = '0190c0de-0000-7000-8000-000000000001'
+export const germanId = '0190c0de-0000-7000-8000-000000000002'
+
+export const settings: StageFields = {
+  name: 'Sale',
+  statsEnabled: true,
+  retentionDays: 90,
+  maxPerSession: null,
+  frequency: 'always',
+  salesChannelId: null,
+  active: true,
+  pageTypes: [],
+  content: { headline: 'Summer sale', html: null, text: 'Everything must go.', callToAction: null, dismissLabel: null, closeLabel: 'Close' },
+}
+
+/** A daemon in this process before a scripted shop: one channel at the root, one under /de. */
+export interface Storefront {
+  url: string
+  origin: Origin
+  app: App
+  records: Records
+  projectDir: string
+  /** What it said to its operator. */
+  log: string[]
+  stage(fields?: Partial<StageFields>): Promise<Stage>
+  track(body: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** Ids of the stages that a visitor with these cookies is shown. */
+  active(cookie?: string, query?: string): Promise<string[]>
+  events(): Promise<Awaited<ReturnType<typeof readEvents>>>
+}
+
+export async function startStorefront(stages: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<Storefront> {
+  const origin = await startOrigin({ otherwise: { status: 200, headers: { 'content-type': 'text/html' }, body: 'a page' } })
+  const projectDir = await tempDir()
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const salesChannels = [
+    { id: channelId, name: 'English', url, origin: origin.url },
+    { id: germanId, name: 'Deutsch', url: `${url}/de`, origin: origin.url },
+  ]
+  await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, stages: { rateLimit: { perAddress: null, perStage: null, total: null }, ...stages }, ...more }))
+  const log: string[] = []
+  const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: (message) => log.push(message) })
+  const daemon = await startDaemon(app, { host: '127.0.0.1', port, single: null, onError: (message, error) => log.push(`${message}: ${String(error)}`) })
+  onTestFinished(async () => {
+    await daemon.stop(1000)
+    await app.close()
+    await origin.stop()
+  })
+  const records = await app.records()
+  return {
+    url,
+    origin,
+    app,
+    records,
+    projectDir,
+    log,
+    stage: (fields = {}) => createStage(records, app.config.salesChannels, { ...settings, ...fields }),
+    track: (body, headers = {}) =>
+      exchange(`${url}/vendor-stage/track`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+    active: async (cookie, query = '') => {
+      const answer = await exchange(`${url}/vendor-stage/active${query}`, { headers: cookie === undefined ? {} : { cookie } })
+      return (JSON.parse(answer.body.toString()) as { items: { id: string }[] }).items.map(({ id }) => id)
+    },
+    events: () => readEvents(records),
+  }
+}
+
+function readEvents({ db }: Records) {
+  return db.selectFrom('vendor_stage_event').selectAll().orderBy('id').execute()
+}
+
+export function jsonOf(answer: Answer): unknown {
+  return JSON.parse(answer.body.toString())
+}
+
+/** The cookies of an answer, as a browser would send them. */
+export function cookiesOf(answer: Answer): string {
+  return answer.headers.getSetCookie().map((line) => line.split(';')[0]).join('; ')
+}

@@ -1,0 +1,296 @@
+import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { exchange } from '../helpers/exchange.ts'
+import { channelId, cookiesOf, germanId, jsonOf, startStorefront } from './storefront.ts'
+
+describe('an event', () => {
+  it('is there when the answer is, with what the client said and what the server knows', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const before = Date.now()
+    const answer = await shop.track({ popupId: stage.id, eventType: 'cta_click', pageType: 'product', requestUrl: '/p/1' })
+    expect([answer.status, jsonOf(answer), answer.headers.get('cache-control')]).toEqual([200, { success: true }, 'no-store'])
+    const [event] = await shop.events()
+    expect(event).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/) as string,
+      popup_id: stage.id,
+      event_type: 'cta_click',
+      sales_channel_id: channelId,
+      customer_id: null,
+      page_type: 'product',
+      request_url: '/p/1',
+      created_at: expect.any(Number) as number,
+    })
+    expect(event!.created_at).toBeGreaterThanOrEqual(before - 1000)
+    expect(Number.parseInt(event!.id.replace('-', '').slice(0, 12), 16)).toBe(event!.created_at)
+  })
+
+  it('may come as the text/plain of a beacon, and belongs to the channel whose address it came to', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const answer = await exchange(`${shop.url}/de/vendor-stage/track`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain;charset=UTF-8' },
+      body: JSON.stringify({ popupId: stage.id, eventType: 'close' }),
+    })
+    expect(answer.status).toBe(200)
+    expect((await shop.events()).map((event) => event.sales_channel_id)).toEqual([germanId])
+  })
+
+  it('takes nothing from the body but what the contract names', async () => {
+    const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+    const stage = await shop.stage()
+    const forged = { created_at: 5, createdAt: 5, customerId: 'mallory', customer_id: 'mallory', ip: '1.2.3.4', userAgent: 'x', salesChannelId: 'other', id: 'mine' }
+    await shop.track({ popupId: stage.id, eventType: 'impression', ...forged })
+    const [event] = await shop.events()
+    expect(event).toMatchObject({ customer_id: null, sales_channel_id: channelId })
+    expect(event!.created_at).toBeGreaterThan(1_000_000)
+  })
+
+  it('keeps at most 64 characters of the page type and 2,048 of the URL', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const answer = await shop.track({ popupId: stage.id, eventType: 'close', pageType: 'p'.repeat(65), requestUrl: `/${'u'.repeat(3000)}` })
+    expect(answer.status).toBe(200)
+    const [event] = await shop.events()
+    expect([event!.page_type!.length, event!.request_url!.length]).toEqual([64, 2048])
+  })
+
+  it('of a stage that does not record is answered and nothing else: no row, no session, no cookie', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage({ statsEnabled: false })
+    const answer = await shop.track({ popupId: stage.id, eventType: 'impression' })
+    expect([answer.status, jsonOf(answer), answer.headers.get('set-cookie')]).toEqual([200, { success: true }, null])
+    expect(await shop.events()).toEqual([])
+    expect(await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()).toEqual([])
+  })
+
+  it('never reaches the shop, and neither does anything below /vendor-stage/', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    await shop.track({ popupId: stage.id, eventType: 'close' })
+    await shop.active()
+    const paths = ['track', 'nothing', 'active/', ''].map((path) => exchange(`${shop.url}/vendor-stage/${path}`))
+    expect((await Promise.all(paths)).map(({ status }) => status)).toEqual([405, 404, 404, 404])
+    expect((await exchange(`${shop.url}/vendor-stage/active`, { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD')
+    expect(shop.origin.requests).toEqual([])
+  })
+})
+
+describe('what is refused', () => {
+  const id = '0190c0de-0000-7000-8000-00000000000a'
+  it.each([
+    ['no popupId', { eventType: 'close' }, /popupId/],
+    ['an empty popupId', { popupId: '', eventType: 'close' }, /popupId/],
+    ['no eventType', { popupId: id }, /eventType/],
+    ['an unknown eventType', { popupId: id, eventType: 'hover' }, /impression, cta_click, close, permanent_dismiss/],
+    ['an inherited eventType', { popupId: id, eventType: 'toString' }, /eventType/],
+    ['a popupId that is no id', { popupId: '../../etc', eventType: 'close' }, /popupId/],
+    ['a popupId that is a number', { popupId: 7, eventType: 'close' }, /popupId/],
+    ['a popupId that is a list', { popupId: [id], eventType: 'close' }, /popupId/],
+    ['a pageType that is an object', { popupId: id, eventType: 'close', pageType: {} }, /pageType/],
+    ['a list', [1], /object/],
+    ['null', 'null', /object/],
+    ['no JSON', '{"popupId":', /JSON/],
+    ['nothing', '', /JSON/],
+    ['__proto__', `{"popupId":"${id}","eventType":"close","__proto__":{"polluted":1}}`, /__proto__/],
+    ['__proto__, written otherwise and deeper', `{"popupId":"${id}","eventType":"close","a":[{"\\u005f_proto__":1}]}`, /__proto__/],
+    ['deep nesting', `{"popupId":"${id}","eventType":"close","a":${'['.repeat(3900)}${']'.repeat(3900)}}`, /nested/],
+    ['invalid UTF-8', Buffer.concat([Buffer.from(`{"popupId":"${id}","eventType":"close","pageType":"`), Buffer.from([0xff, 0xc0]), Buffer.from('"}')]), /UTF-8/],
+  ])('%s is a 400 that names it', async (_name, body, message) => {
+    const shop = await startStorefront()
+    const answer = await shop.track(body)
+    expect(answer.status).toBe(400)
+    expect(jsonOf(answer)).toEqual({ success: false, message: expect.stringMatching(message) as string })
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
+  })
+
+  it('other media types are 400, as are compressed bodies', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const body = JSON.stringify({ popupId: stage.id, eventType: 'close' })
+    expect((await shop.track(body, { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(400)
+    expect((await shop.track(gzipSync(body), { 'content-encoding': 'gzip' })).status).toBe(400)
+    expect(await shop.events()).toEqual([])
+  })
+
+  it('an unknown stage is 404, a deleted one too', async () => {
+    const shop = await startStorefront()
+    const answer = await shop.track({ popupId: randomUUID(), eventType: 'close' })
+    expect([answer.status, jsonOf(answer)]).toEqual([404, { success: false, message: expect.any(String) as string }])
+  })
+
+  it('a body over 8 KiB is 413, said or not', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const body = (size: number) => {
+      const frame = JSON.stringify({ popupId: stage.id, eventType: 'close', filler: '' })
+      return frame.replace('"filler":""', `"filler":"${'x'.repeat(size - frame.length)}"`)
+    }
+    expect((await shop.track(body(8192))).status).toBe(200)
+    expect((await shop.track(body(8193))).status).toBe(413)
+    expect((await shop.track(body(20_000), { 'transfer-encoding': 'chunked' })).status).toBe(413)
+    expect(await shop.events()).toHaveLength(1)
+  })
+
+  it('a foreign or null Origin is 403; the channels\' own pass', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const from = async (origin: string) => (await shop.track({ popupId: stage.id, eventType: 'close' }, { origin })).status
+    expect(await from('https://evil.example')).toBe(403)
+    expect(await from('null')).toBe(403)
+    expect(await from(`${shop.url}.evil.example`)).toBe(403)
+    expect(await from(shop.url.replace('http:', 'https:'))).toBe(403)
+    expect(await from(shop.url)).toBe(200)
+    expect(await shop.events()).toHaveLength(1)
+  })
+
+  it('no Origin is 403 where the configuration asks for one', async () => {
+    const shop = await startStorefront({ requireOrigin: true })
+    const stage = await shop.stage()
+    expect((await shop.track({ popupId: stage.id, eventType: 'close' })).status).toBe(403)
+    expect((await shop.track({ popupId: stage.id, eventType: 'close' }, { origin: shop.url })).status).toBe(200)
+  })
+})
+
+describe('who the customer is', () => {
+  it('says the configured header of a trusted proxy', async () => {
+    const shop = await startStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['127.0.0.1'] })
+    const stage = await shop.stage()
+    await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'customer-7' })
+    await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'a b' })
+    await shop.track({ popupId: stage.id, eventType: 'close' })
+    expect((await shop.events()).map((event) => event.customer_id).toSorted()).toEqual(['customer-7', null, null])
+  })
+
+  it('says nobody else', async () => {
+    const shop = await startStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['192.0.2.1'] })
+    const stage = await shop.stage()
+    await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'customer-7' })
+    expect((await shop.events()).map((event) => event.customer_id)).toEqual([null])
+  })
+})
+
+describe('bots and prefetches', () => {
+  it.each([
+    ['user-agent', 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'],
+    ['user-agent', 'facebookexternalhit/1.1'],
+    ['sec-purpose', 'prefetch;prerender'],
+    ['purpose', 'prefetch'],
+    ['x-moz', 'prefetch'],
+  ])('%s: %s is answered and not counted', async (name, value) => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const answer = await shop.track({ popupId: stage.id, eventType: 'impression' }, { [name]: value })
+    expect([answer.status, jsonOf(answer), answer.headers.get('set-cookie')]).toEqual([200, { success: true }, null])
+    expect(await shop.events()).toEqual([])
+  })
+
+  it('a browser is counted', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    await shop.track({ popupId: stage.id, eventType: 'impression' }, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' })
+    expect(await shop.events()).toHaveLength(1)
+  })
+})
+
+describe('too much', () => {
+  it('from one address is 429; from a neighbour it is not', async () => {
+    const shop = await startStorefront({ rateLimit: { perAddress: 1, perStage: null, total: null } }, { trustedProxies: ['127.0.0.1'] })
+    const stage = await shop.stage()
+    const send = (address: string) => shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-forwarded-for': address })
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => send(`2001:db8:1:2::${index.toString(16)}`)))
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThanOrEqual(20)
+    expect(refused[0]!.headers.get('retry-after')).toBe('1')
+    expect((await send('2001:db8:1:3::1')).status).toBe(200)
+    expect(await shop.events()).toHaveLength(answers.length - refused.length + 1)
+  })
+
+  it('for one stage, and in all, is 429', async () => {
+    const one = await startStorefront({ rateLimit: { perAddress: null, perStage: 1, total: null } })
+    const [stage, other] = [await one.stage(), await one.stage()]
+    const answers = await Promise.all(Array.from({ length: 30 }, () => one.track({ popupId: stage.id, eventType: 'close' })))
+    expect(answers.some(({ status }) => status === 429)).toBe(true)
+    expect((await one.track({ popupId: other.id, eventType: 'close' })).status).toBe(200)
+    const all = await startStorefront({ rateLimit: { perAddress: null, perStage: null, total: 1 } })
+    const third = await all.stage()
+    expect((await Promise.all(Array.from({ length: 30 }, () => all.track({ popupId: third.id, eventType: 'close' })))).some(({ status }) => status === 429)).toBe(true)
+  })
+})
+
+describe('a session', () => {
+  it('begins with the first impression, in a cookie that scripts and pages do not see', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    expect((await shop.track({ popupId: stage.id, eventType: 'close' })).headers.get('set-cookie')).toBeNull()
+    const first = await shop.track({ popupId: stage.id, eventType: 'impression' })
+    expect(first.headers.getSetCookie()).toEqual([expect.stringMatching(/^vendor-stage-session=[\w-]{22}; Path=\/vendor-stage; HttpOnly; SameSite=Lax$/)])
+    const second = await shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie: cookiesOf(first) })
+    expect(second.headers.get('set-cookie')).toBeNull()
+    expect((await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()).map(({ shows }) => shows)).toEqual([2])
+  })
+
+  it('is sent over https alone where the visitor came by https', async () => {
+    const shop = await startStorefront({}, { trustedProxies: ['127.0.0.1'], salesChannels: [{ id: channelId, name: 'Secure', url: 'https://shop.example', origin: 'http://127.0.0.1:9' }] })
+    const stage = await shop.stage()
+    const answer = await shop.track({ popupId: stage.id, eventType: 'impression' }, { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' })
+    expect(answer.headers.getSetCookie()[0]).toMatch(/; Secure$/)
+  })
+
+  it('counts impressions that come at once exactly', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage({ maxPerSession: 202 })
+    const cookie = cookiesOf(await shop.track({ popupId: stage.id, eventType: 'impression' }))
+    await Promise.all(Array.from({ length: 200 }, () => shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie })))
+    expect(await shop.events()).toHaveLength(201)
+    expect((await shop.records.db.selectFrom('vendor_stage_session').select('shows').execute())[0]).toEqual({ shows: 201 })
+    expect(await shop.active(cookie)).toEqual([stage.id])
+    await shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie })
+    expect(await shop.active(cookie)).toEqual([])
+    expect(await shop.active()).toEqual([stage.id])
+  })
+
+  it('is shown a stage as often as its frequency says', async () => {
+    const shop = await startStorefront()
+    const [always, perSession, once] = [await shop.stage(), await shop.stage({ frequency: 'once_per_session' }), await shop.stage({ frequency: 'once' })]
+    const first = await shop.track({ popupId: always.id, eventType: 'impression' })
+    const session = cookiesOf(first)
+    await shop.track({ popupId: perSession.id, eventType: 'impression' }, { cookie: session })
+    const seen = await shop.track({ popupId: once.id, eventType: 'impression' }, { cookie: session })
+    expect(await shop.active(session)).toEqual([always.id])
+    // A new session of the same browser: what was to be seen once is remembered by it alone.
+    expect(await shop.active(cookiesOf(seen))).toEqual([always.id, perSession.id])
+  })
+
+  it('that dismissed a stage for good is not shown it again', async () => {
+    const shop = await startStorefront()
+    const [stage, other] = [await shop.stage(), await shop.stage()]
+    const answer = await shop.track({ popupId: stage.id, eventType: 'permanent_dismiss' })
+    expect(answer.headers.getSetCookie()[0]).toMatch(/Max-Age=\d+; HttpOnly/)
+    expect(await shop.active(cookiesOf(answer))).toEqual([other.id])
+  })
+})
+
+describe('active', () => {
+  it('leaves out what is switched off, of another channel or another type of page', async () => {
+    const shop = await startStorefront()
+    const everywhere = await shop.stage()
+    await shop.stage({ active: false })
+    const german = await shop.stage({ salesChannelId: germanId })
+    const products = await shop.stage({ pageTypes: ['product'] })
+    expect(await shop.active(undefined, '?pageType=category')).toEqual([everywhere.id])
+    expect(await shop.active(undefined, '?pageType=product')).toEqual([everywhere.id, products.id])
+    const answer = await exchange(`${shop.url}/de/vendor-stage/active?pageType=cms`)
+    expect(jsonOf(answer)).toMatchObject({ success: true, total: 2, items: [{ id: everywhere.id }, { id: german.id }] })
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('tells nothing that is the operator\'s alone', async () => {
+    const shop = await startStorefront()
+    await shop.stage({ name: 'canary-name' })
+    const answer = await exchange(`${shop.url}/vendor-stage/active`)
+    expect(answer.body.toString()).not.toContain('canary-name')
+  })
+})
