@@ -16,6 +16,7 @@ const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/de
 const external = ['better-sqlite3', 'undici']
 
 await bundle()
+await bundleStorefrontScript()
 await writeManifest()
 
 async function bundle() {
@@ -42,6 +43,13 @@ async function bundle() {
     // Half the bytes to read and to check against the compile cache; names stay, for stacks that can be read.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   })
+  await build.close()
+}
+
+/** What visitors' browsers load: one file, as small as it gets. */
+async function bundleStorefrontScript() {
+  const build = await rolldown({ cwd: root, input: 'src/stages/client/main.ts', platform: 'browser', transform: { target: 'es2022' } })
+  await build.write({ file: join(root, 'dist/stages/client.js'), format: 'iife', minify: true })
   await build.close()
 }
 

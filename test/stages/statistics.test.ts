@@ -64,7 +64,7 @@ describe('statistics', () => {
     const stages = [await createStage(records, channels, { ...settings, retentionDays: 30 }), await createStage(records, channels, { ...settings, retentionDays: 0 })]
     const next = random(7)
     const oneOf = <T>(list: readonly T[]) => list[Math.floor(next() * list.length)]!
-    const ranges = [['2026-11-20', '2026-11-20'], ['2026-11-19', '2026-11-20'], ['2026-10-01', '2026-11-20'], ['2026-01-01', '2026-11-20'], ['2020-01-01', '2026-12-31']] as const
+    const ranges = [['2026-11-20', '2026-11-20'], ['2026-11-19', '2026-11-20'], ['2026-10-01', '2026-11-20'], ['2026-01-01', '2026-11-20'], ['2020-01-01', '2026-12-31']] as [string, string][]
     const most = 2000
     let sent = 0
     const producers = Array.from({ length: 16 }, async () => {
@@ -76,7 +76,8 @@ describe('statistics', () => {
     const seen: number[] = []
     const watching = (async () => {
       while (sent < most) {
-        seen.push(await assertAgreement(records, oneOf(stages).id, ...oneOf(ranges)))
+        const [from, to] = oneOf(ranges)
+        seen.push(await assertAgreement(records, oneOf(stages).id, from, to))
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     })()

@@ -1,0 +1,71 @@
+import type { ActiveStage } from '../batch.ts'
+
+/** A stage on the page. What is clicked bears what it does in `data-action`. */
+export interface StageDialog {
+  dialog: HTMLDialogElement
+  /** The X, and "don't show again" where there is one. */
+  close: Element
+  never: Element | null
+  /** Takes it off the page; the focus goes back to where it was. */
+  remove(): void
+}
+
+const style = `dialog{box-sizing:border-box;width:min(30rem,calc(100vw - 2rem));max-height:90vh;padding:0;border:0;border-radius:.75rem;background:#fff;color:#1d2321;font:1rem/1.5 system-ui,sans-serif;box-shadow:0 1rem 3rem #0005;overscroll-behavior:contain}
+dialog::backdrop{background:#0008}
+div{padding:2rem}
+h2{margin:0 2rem .75rem 0;font-size:1.5rem;line-height:1.2}
+p{margin:.5rem 0;white-space:pre-line}
+img{max-width:100%;height:auto}
+button,a.cta{font:inherit;cursor:pointer}
+.x{position:absolute;top:.5rem;right:.5rem;width:2.75rem;height:2.75rem;border:0;border-radius:50%;background:0;font-size:1.5rem;line-height:1;color:inherit}
+.cta{display:inline-block;margin:1rem 0 0;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1f6f5c;color:#fff;font-weight:600;text-decoration:none}
+.never{display:block;margin:1rem 0 0;padding:.25rem 0;border:0;background:0;color:#5b6762;font-size:.875rem;text-decoration:underline}
+:focus-visible{outline:3px solid #2f6fed;outline-offset:2px}`
+
+/**
+ * Puts a stage before the page: a modal dialog of the browser, which holds the focus and knows Escape. It stands in a shadow tree,
+ * so that neither the shop's styles nor ours leak.
+ */
+export function mount(stage: ActiveStage): StageDialog {
+  const { headline, html, text, callToAction, dismissLabel, closeLabel } = stage.content
+  const host = document.createElement('vendor-stage')
+  const shadow = host.attachShadow({ mode: 'open' })
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(style)
+  shadow.adoptedStyleSheets = [sheet]
+  const dialog = append(shadow, 'dialog', {})
+  const box = append(dialog, 'div', {})
+  if (headline) {
+    append(box, 'h2', { id: 'headline' }, headline)
+    dialog.setAttribute('aria-labelledby', 'headline')
+  } else dialog.setAttribute('aria-label', text?.slice(0, 80) || callToAction?.label || document.title)
+  // The server has sanitised it; a parsed document runs nothing.
+  if (html !== null) append(box, 'section', {}).append(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
+  if (text !== null) append(box, 'p', {}, text)
+  if (callToAction !== null) {
+    const { action, label, url, selector } = callToAction
+    if (action === 'url') append(box, 'a', { class: 'cta', href: url ?? '' }, label)
+    else append(box, 'button', { class: 'cta', type: 'button', 'data-action': action, 'data-target': selector ?? '' }, label)
+  }
+  const never = dismissLabel === null ? null : append(box, 'button', { class: 'never', type: 'button' }, dismissLabel)
+  const close = append(box, 'button', { class: 'x', type: 'button', 'aria-label': closeLabel }, '×')
+  document.body.append(host)
+  dialog.showModal()
+  return {
+    dialog,
+    close,
+    never,
+    remove() {
+      dialog.close()
+      host.remove()
+    },
+  }
+}
+
+function append<Name extends keyof HTMLElementTagNameMap>(parent: Node, name: Name, attributes: Record<string, string>, text = ''): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
+  element.textContent = text
+  parent.appendChild(element)
+  return element
+}
