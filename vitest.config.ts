@@ -8,5 +8,6 @@ export default defineConfig({
     // Slow machines exist, and no test asserts how long something takes: this only ends what hangs.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 25_000 } },
   },
 })

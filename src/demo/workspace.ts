@@ -11,7 +11,8 @@ export class Workspace {
   /** Where even the demo's own end is not waited for: nothing that it started may outlive it. */
   readonly #lastResort = () => {
     for (const child of this.#children) child.kill('SIGKILL')
-    rmSync(this.#directory, { recursive: true, force: true })
+    // A program that was ended a moment ago may still be writing there.
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 10 })
   }
 
   /** `directory` is every process's working directory and is removed at the end. */

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import type { PageStore } from '../pages/page-store.ts'
 
-/** The page store, where it can be read. @throws PagecacheError STORE_BUSY, STORE_FULL where it cannot */
+/** The page store, where it can be read. @throws PagecacheError STORE_BUSY, STORE_UNREADABLE, STORE_FULL where it cannot */
 export async function openPages(app: App): Promise<PageStore> {
   const pages = await app.pages()
   const fault = pages.fault()

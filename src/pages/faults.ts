@@ -79,5 +79,5 @@ export function unwritable(cause: unknown, directory?: string): PagecacheError {
 export function unreadable(directory: string, cause: unknown): PagecacheError {
   const foreign = 'Run this as the user whom the daemon runs as, or give this user the right to read and write there.'
   const hint = isFull(cause) ? 'Make room on its file system.' : foreign
-  return new PagecacheError('STORE_FULL', `The page store in ${directory} cannot be opened (${nameOf(cause)})`, { hint, cause })
+  return new PagecacheError(isFull(cause) ? 'STORE_FULL' : 'STORE_UNREADABLE', `The page store in ${directory} cannot be opened (${nameOf(cause)})`, { hint, cause })
 }

@@ -24,5 +24,5 @@ export async function acceptsToken(origin: OriginClient, channel: Channel, token
   discard(body)
   if (status >= 200 && status < 300) return true
   if (status === 401 || status === 403) return false
-  throw new OriginError(`the shop answers ${status} to ${question}`, false, null)
+  throw new OriginError(`the shop answers ${status} to ${question}`, 'broken', null)
 }

@@ -84,8 +84,9 @@ export class Fetcher {
     const head = question.visit.method === 'HEAD' && stale !== null
     const extra = head ? [] : stale === null ? rangeOf(question) : validatorsOf(stale.page)
     const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', true, null)), origin.totalTimeout)
+    const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', 'timeout', null)), origin.totalTimeout)
     const requestedAt = now()
+    let answering = false
     const asking: Asking = { question, sent, fence, started: performance.now(), patient: signal !== undefined }
     try {
       const response = await origin.send({
@@ -97,6 +98,7 @@ export class Fetcher {
         signal: signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]),
         onInterim: question.visit.onInterim,
       })
+      answering = true
       const received = { ...response, requestedAt, receivedAt: now() }
       if (head && !describes(stale.page, response)) return passedOn(received, 'the answer to a HEAD is no page')
       if (!head && (response.status !== 304 || stale === null)) return await this.#store(asking, received)
@@ -104,7 +106,7 @@ export class Fetcher {
       if (!head && !confirms(stale!.page, response)) return await this.fetch(question, null, fence, signal)
       return await this.#freshen(asking, stale!, received)
     } catch (error) {
-      throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error)
+      throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error, answering)
     } finally {
       clearTimeout(timer)
     }
@@ -140,7 +142,7 @@ export class Fetcher {
     const { maxPageSize, defaultTtl } = this.#options
     if (response.status === 304) {
       discard(response.body)
-      throw new OriginError('the origin answered 304 to a request without a condition', false, null)
+      throw new OriginError('the origin answered 304 to a request without a condition', 'broken', null)
     }
     const live = visibleHeaders(response.headers)
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
@@ -198,7 +200,7 @@ export class Fetcher {
     const received = toEncoding(fieldValue(response.headers, 'content-encoding'))
     if (received === null || body.length === 0) return { identity: body, encoding: 'identity', known: received !== null, bodies: { identity: body } }
     const identity = await decode(body, received, this.#options.maxPageSize * growth).catch((error: unknown) => {
-      throw new OriginError(`the origin sent a broken ${received} body`, false, error)
+      throw new OriginError(`the origin sent a broken ${received} body`, 'broken', error)
     })
     if (received !== 'identity') return { identity, encoding: received, known: true, bodies: { identity, [received]: body } }
     const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !directivesOf(response.headers).noTransform

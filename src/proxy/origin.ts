@@ -30,14 +30,17 @@ export interface OriginResponse {
   body: Readable
 }
 
-/** The shop could not be reached, was too slow or broke off. */
-export class OriginError extends Error {
-  readonly timedOut: boolean
+/** The shop was too slow, could not be reached, or what it answered is not whole or no HTTP. */
+export type OriginTrouble = 'timeout' | 'unreachable' | 'broken'
 
-  constructor(message: string, timedOut: boolean, cause: unknown) {
+/** The shop gave no answer that could be used. */
+export class OriginError extends Error {
+  readonly trouble: OriginTrouble
+
+  constructor(message: string, trouble: OriginTrouble, cause: unknown) {
     super(message, { cause })
     this.name = 'OriginError'
-    this.timedOut = timedOut
+    this.trouble = trouble
   }
 }
 
@@ -120,9 +123,11 @@ function isStaleConnection(error: unknown): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
 }
 
-export function toOriginError(error: unknown): OriginError {
+/** @param answering whether it happened after the head of an answer had come */
+export function toOriginError(error: unknown, answering = false): OriginError {
   if (error instanceof OriginError) return error
-  const { code, name, message } = error as { code?: string; name?: string; message?: string }
-  const timedOut = /TIMEOUT|ETIMEDOUT/.test(code ?? '') || name === 'TimeoutError'
-  return new OriginError(message || code || String(error), timedOut, error)
+  const { code = '', name, message } = error as { code?: string; name?: string; message?: string }
+  const timedOut = /TIMEOUT|ETIMEDOUT/.test(code) || name === 'TimeoutError'
+  const broken = answering || code.startsWith('HPE_') || code.startsWith('UND_ERR_RES')
+  return new OriginError(message || code || String(error), timedOut ? 'timeout' : broken ? 'broken' : 'unreachable', error)
 }

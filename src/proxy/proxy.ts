@@ -15,7 +15,7 @@ import type { VariantRules } from './key.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { Passage } from './pass.ts'
 import { classify, type ClassifyOptions, type Question } from './question.ts'
-import { plainAnswer, troubleAnswer } from './refusal.ts'
+import { plainAnswer, troubleAnswer, troubleText } from './refusal.ts'
 import { canonicaliser } from './target.ts'
 import { selects } from './vary.ts'
 import { answerFrom, coversRange, presentationOf, toHeld, transcode, type BodySource, type Held } from './view.ts'
@@ -156,7 +156,7 @@ export class Proxy {
       return await answerFrom(fetched.held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodyOf, fetched.live)
     } catch (error) {
       if (!(error instanceof OriginError) || stale === null || !this.#standsIn(stale, 'unreachable')) throw error
-      return this.#serve(question, stale, this.#hit(stale, 'stale, origin unreachable'))
+      return this.#serve(question, stale, this.#hit(stale, `stale, ${troubleText[error.trouble]}`))
     }
   }
 

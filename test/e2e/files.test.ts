@@ -142,7 +142,7 @@ describe('what is planted in the cache directory is not followed', () => {
     await withSite(async site => {
       for (let shard = 0; shard < 256; shard++) {
         const path = join(site.pages, 'bodies', shard.toString(16).padStart(2, '0'))
-        await rm(path, { recursive: true, force: true })
+        await rm(path, { recursive: true, force: true, maxRetries: 10 })
         await symlink(outside, path)
       }
       for (let number = 0; number < 20; number++) await exchange(`${site.daemon.url}/planted-${number}`)

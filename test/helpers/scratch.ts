@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import './child.ts'
 
-const removal = { recursive: true, force: true, maxRetries: 5 } as const
+const removal = { recursive: true, force: true, maxRetries: 10 } as const
 const scratches = new Set<string>()
 
 // Exit handlers run in the order of their registration: child.ts, imported above, has ended the programs that write here.

@@ -185,7 +185,7 @@ describe('a page store that cannot be opened', () => {
     await mkdir(join(projectDir, 'var/cache'), { recursive: true })
     await writeFile(join(projectDir, 'var/cache/prod'), 'a file where the directory should be')
     const app = await openApp(projectDir)
-    const refusal = { code: 'STORE_FULL', exit: 1, message: expect.stringContaining('var/cache/prod') as string, hint: expect.any(String) as string }
+    const refusal = { code: 'STORE_UNREADABLE', exit: 1, message: expect.stringContaining('var/cache/prod') as string, hint: expect.any(String) as string }
     for (const dryRun of [true, false]) {
       await expect(perform(app, clearPages, { dryRun })).rejects.toMatchObject(refusal)
       await expect(perform(app, clearApplicationCache, { dryRun })).rejects.toMatchObject(refusal)

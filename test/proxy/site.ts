@@ -101,7 +101,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
       await close()
       await store.close()
       await origin.close()
-      await rm(directory, { recursive: true, force: true })
+      await rm(directory, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }
