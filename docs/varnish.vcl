@@ -84,19 +84,19 @@ sub canonical_url {
   }
 }
 
-sub vcl_hash {
-  # Before the built-in rule, which adds URL and Host.
-  hash_data(req.http.x-variant);
-}
-
 sub vcl_backend_fetch {
-  unset bereq.http.x-variant;
   var.set("fence", var.global_get("fence"));
 }
 
 sub vcl_backend_response {
   # Bans look at the object alone, so that they can be worked off in the background.
   set beresp.http.x-url = bereq.url;
+  # A variant by Vary and not by the hash: a purge of a URL takes all that Vary tells apart.
+  if (beresp.http.Vary) {
+    set beresp.http.Vary = beresp.http.Vary + ", x-variant";
+  } else {
+    set beresp.http.Vary = "x-variant";
+  }
   if (beresp.http.Set-Cookie && beresp.http.Cache-Control ~ "(?i)\b(public|s-maxage)\b") {
     unset beresp.http.Set-Cookie;
   }
@@ -114,6 +114,10 @@ sub vcl_backend_response {
 
 sub vcl_deliver {
   unset resp.http.x-url;
+  set resp.http.Vary = regsub(resp.http.Vary, "(, )?x-variant$", "");
+  if (resp.http.Vary == "") {
+    unset resp.http.Vary;
+  }
   if (client.ip !~ tag_readers) {
     unset resp.http.xkey;
     unset resp.http.surrogate-key;

@@ -1,0 +1,213 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startDaemon, type Daemon } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { startRelay, type Relay } from '../helpers/relay.ts'
+import { installed } from '../helpers/rivals.ts'
+import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
+import { until } from '../http/shop.ts'
+import { speak } from '../http/wire.ts'
+
+/** Short enough that a test of a dead proxy ends soon, long enough for a slow machine. */
+const purge = { timeout: '500ms', settleTime: '100ms' }
+
+const withVarnish = describe.skipIf(!installed('varnishd'))
+if (!installed('varnishd')) console.warn('The real-Varnish tests are left out: varnishd is not installed (Debian: varnish, varnish-modules).')
+
+let origin: Origin
+let version = 1
+beforeAll(async () => {
+  origin = await startOrigin({
+    otherwise: request => ({
+      headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: `all ${request.path.slice(1)}` },
+      body: `version ${version} of ${request.path}`,
+    }),
+  })
+})
+afterAll(() => origin.stop())
+
+/** What a Varnish has for a path, and whether it was there before. */
+async function look(varnish: { url: string }, path: string): Promise<string> {
+  return (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example' } })).body.toString()
+}
+
+async function purgeTags(daemon: Daemon, tags: string): Promise<string> {
+  const { answers } = await speak(daemon.port, `PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: ${tags}\r\nConnection: close\r\n\r\n`)
+  expect(answers[0]!.status).toBe(200)
+  return answers[0]!.body
+}
+
+interface Delivery {
+  proxy: string
+  status: string
+  attempts: number
+  error: string | null
+}
+
+/** What the purge log says of the deliveries of the last purge. */
+function deliveries(daemon: Daemon): Delivery[] {
+  const database = new Database(join(daemon.projectDir, 'var/data/prod/records.sqlite'), { readonly: true })
+  try {
+    return database.prepare('SELECT proxy, status, attempts, error FROM purge_deliveries WHERE purge_id = (SELECT max(id) FROM purges) ORDER BY proxy').all() as Delivery[]
+  } finally {
+    database.close()
+  }
+}
+
+withVarnish('with a real Varnish', () => {
+  let varnish: Varnish
+  let relay: Relay
+  let daemon: Daemon
+  beforeAll(async () => {
+    varnish = await startVarnishProxy(origin.host)
+    relay = await startRelay(varnish.port)
+  })
+  beforeEach(async () => {
+    version = 1
+    await relay.set('open')
+    daemon = await startDaemon({
+      config: {
+        purge,
+        salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }],
+        reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }],
+      },
+    })
+  })
+  afterEach(() => daemon.stop())
+  afterAll(async () => {
+    await relay?.stop()
+    await varnish?.stop()
+  })
+
+  const isOld = async (path: string) => (await look(varnish, path)).startsWith('version 1')
+  const isNew = async (path: string) => (await look(varnish, path)).startsWith('version 2')
+
+  /** Brings pages into Varnish, then changes the shop. */
+  async function fill(...paths: string[]): Promise<void> {
+    for (const path of paths) await look(varnish, path)
+    version = 2
+    for (const path of paths) expect(await look(varnish, path)).toMatch(/^version 1/)
+  }
+
+  test('tags are purged, other pages stay', async () => {
+    await fill('/healthy-a', '/healthy-b', '/healthy-c')
+    await purgeTags(daemon, 'healthy-a healthy-b')
+    await until(() => isNew('/healthy-a'))
+    await until(() => isNew('/healthy-b'))
+    expect(await isOld('/healthy-c')).toBe(true)
+  })
+
+  test('a URL is purged by the name of its shop', async () => {
+    const ask = async (path: string, cookie: string) => (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example', cookie } })).body.toString()
+    await ask('/url-variants', 'sw-cache-hash=a')
+    await ask('/url-variants', 'session=2; sw-cache-hash=b')
+    await fill('/url-a?b=2&a=1&utm_source=mail', '/url-b')
+    expect(await ask('/url-variants', 'sw-cache-hash=a')).toMatch(/^version 1/)
+    expect(await ask('/url-variants', 'sw-cache-hash=b')).toMatch(/^version 1/)
+    await speak(daemon.port, 'PURGE /url-variants HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n')
+    await speak(daemon.port, 'PURGE /url-a?a=1&b=2 HTTP/1.1\r\nHost: varnish\r\nConnection: close\r\n\r\n')
+    await until(() => isNew('/url-a?b=2&a=1'))
+    expect(await ask('/url-variants', 'sw-cache-hash=a')).toMatch(/^version 2/)
+    expect(await ask('/url-variants', 'sw-cache-hash=b; session=1')).toMatch(/^version 2/)
+    expect(await isOld('/url-b')).toBe(true)
+  })
+
+  test('BAN of an expression, BAN of everything', async () => {
+    await fill('/ban-a/1', '/ban-a/2', '/ban-b')
+    await speak(daemon.port, 'BAN /ban-a/.* HTTP/1.1\r\nHost: varnish\r\nConnection: close\r\n\r\n')
+    await until(() => isNew('/ban-a/1'))
+    await until(() => isNew('/ban-a/2'))
+    expect(await isOld('/ban-b')).toBe(true)
+    await speak(daemon.port, 'BAN / HTTP/1.1\r\nHost: varnish\r\nConnection: close\r\n\r\n')
+    await until(() => isNew('/ban-b'))
+  })
+
+  test.each(['refusing', 'silent'] as const)('a purge that is answered while the proxy is %s is gone from it when it is back', async mode => {
+    await fill(`/away-${mode}`)
+    await relay.set(mode)
+    await purgeTags(daemon, `away-${mode}`)
+    expect(await isOld(`/away-${mode}`)).toBe(true)
+    await until(() => deliveries(daemon)[0]!.attempts > 1)
+    await relay.set('open')
+    await until(() => isNew(`/away-${mode}`))
+    await until(() => deliveries(daemon)[0]!.status === 'delivered')
+  })
+
+  test('frozen: the purge is tried again and is gone when it goes on', async () => {
+    await fill('/frozen')
+    varnish.freeze()
+    try {
+      await purgeTags(daemon, 'frozen')
+      await until(() => deliveries(daemon)[0]!.attempts > 0)
+      expect(deliveries(daemon)[0]).toMatchObject({ status: 'pending', error: 'no answer within 0.5 s' })
+    } finally {
+      varnish.thaw()
+    }
+    await until(() => isNew('/frozen'))
+    await until(() => deliveries(daemon)[0]!.status === 'delivered')
+  })
+
+  test('killed, and back with an empty cache', async () => {
+    await fill('/killed')
+    await varnish.kill()
+    await purgeTags(daemon, 'killed')
+    await until(() => deliveries(daemon)[0]!.attempts > 0)
+    await varnish.start()
+    expect(await look(varnish, '/killed')).toBe('version 2 of /killed')
+    await until(() => deliveries(daemon)[0]!.status === 'delivered')
+  })
+
+  test('the daemon is killed while the proxy is away: the next one delivers', async () => {
+    await fill('/durable')
+    await relay.set('silent')
+    await purgeTags(daemon, 'durable')
+    const { projectDir, port } = daemon
+    daemon.kill('SIGKILL')
+    await daemon.ended
+    await relay.set('open')
+    expect(await isOld('/durable')).toBe(true)
+    daemon = await startDaemon({ projectDir, port, config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }] } })
+    await until(() => isNew('/durable'))
+  })
+
+  test('what Varnish was fetching when the purge came is not kept', async () => {
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
+    let asked = 0
+    origin.on('/in-flight', async () => {
+      const body = `version ${version} of /in-flight`
+      if (++asked === 1) await mayAnswer
+      return { headers: { 'cache-control': 'public, s-maxage=3600', xkey: 'in-flight' }, body }
+    })
+    const visitor = look(varnish, '/in-flight')
+    await until(() => asked === 1)
+    version = 2
+    await purgeTags(daemon, 'in-flight')
+    await until(() => deliveries(daemon)[0]!.status === 'delivered')
+    answer()
+    expect(await visitor).toMatch(/^version 1/)
+    expect(await look(varnish, '/in-flight')).toMatch(/^version 2/)
+  })
+
+  test('a soft purge: the old page once more while it is renewed', async () => {
+    await fill('/soft')
+    await speak(daemon.port, 'PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: soft\r\nxkey-softpurge: 1\r\nConnection: close\r\n\r\n')
+    await until(() => isNew('/soft'))
+  })
+
+  test('a Varnish that lets nobody purge: the log says so, and it is tried again', async () => {
+    const strict = await startVarnishProxy(origin.host, vcl => vcl.replace(/(acl purgers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'))
+    try {
+      const { projectDir, port } = daemon
+      daemon.kill('SIGKILL')
+      await daemon.ended
+      daemon = await startDaemon({ projectDir, port, config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: strict.url }] } })
+      await purgeTags(daemon, 'strict')
+      await until(() => deliveries(daemon)[0]!.attempts > 1)
+      expect(deliveries(daemon)[0]).toMatchObject({ status: 'pending', error: expect.stringContaining('it answered 403 to PURGE') })
+    } finally {
+      await strict.stop()
+    }
+  })
+})

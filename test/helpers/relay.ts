@@ -1,0 +1,61 @@
+import { connect, createServer, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+
+/** `silent`: connections are accepted, and nothing is ever said on them. `refusing`: nobody listens. `slow`: each answer takes so many milliseconds. */
+export type RelayMode = 'open' | 'silent' | 'refusing' | { slow: number }
+
+/** A wire to a server on 127.0.0.1 that can be cut in the ways in which networks are. */
+export interface Relay {
+  url: string
+  port: number
+  /** Connections that were made to it. */
+  connections(): number
+  /** Also ends the connections that are open now. */
+  set(mode: RelayMode): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startRelay(target: number, first: RelayMode = 'open'): Promise<Relay> {
+  const sockets = new Set<Socket>()
+  let mode = first
+  let connections = 0
+  const server = createServer((socket) => {
+    connections++
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => socket.destroy())
+    if (mode === 'silent') return void socket.resume()
+    const other = connect(target, '127.0.0.1')
+    other.on('error', () => socket.destroy())
+    other.on('close', () => socket.destroy())
+    socket.on('close', () => other.destroy())
+    socket.pipe(other)
+    if (typeof mode === 'object') {
+      const { slow } = mode
+      other.on('data', (chunk: Buffer) => void setTimeout(() => socket.write(chunk), slow))
+    } else other.pipe(socket)
+  })
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  if (mode === 'refusing') await close()
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    connections: () => connections,
+    async set(next) {
+      for (const socket of sockets) socket.destroy()
+      if (next === 'refusing' && server.listening) await close()
+      mode = next
+      if (next !== 'refusing' && !server.listening) await listen(port)
+    },
+    async stop() {
+      if (server.listening) await close()
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startChild, type Child } from './child.ts'
+import { freePort } from './daemon.ts'
+import { scratch } from './scratch.ts'
+
+const vclFile = fileURLToPath(new URL('../../docs/varnish.vcl', import.meta.url))
+
+/** A Varnish with the VCL of the documentation, before any origin; it can be stopped in all the ways in which proxies stop. */
+export interface Varnish {
+  url: string
+  port: number
+  /** Both of its processes stand still, their sockets stay open. */
+  freeze(): void
+  thaw(): void
+  /** SIGKILL: its cache is gone with it. */
+  kill(): Promise<void>
+  /** At the same address, with an empty cache. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** @param backend `host:port` that it fetches from; `edit` changes the VCL that it is given */
+export async function startVarnishProxy(backend: string, edit: (vcl: string) => string = vcl => vcl): Promise<Varnish> {
+  const { path: directory, discard } = await scratch('varnish')
+  const [host, originPort] = backend.split(':')
+  const own = readFileSync(vclFile, 'utf8').replace('.host = "127.0.0.1";', `.host = "${host}";`).replace('.port = "8080";', `.port = "${originPort}";`)
+  await writeFile(join(directory, 'shop.vcl'), edit(own))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
+  let child: Child | null = null
+  const signal = (name: NodeJS.Signals) => {
+    for (const pid of [child!.pid, ...childrenOf(child!.pid)]) process.kill(pid, name)
+  }
+  const end = async () => {
+    const running = child
+    child = null
+    if (running === null) return
+    for (const pid of [...childrenOf(running.pid), running.pid]) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has gone with the other one.
+      }
+    }
+    await running.ended
+  }
+  const start = async () => {
+    const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,64m', '-j', 'none', '-T', 'none']
+    child = await startChild(['varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings], { cwd: directory, env, ready: () => isUp(url) })
+  }
+  try {
+    await start()
+  } catch (error) {
+    await discard()
+    throw error
+  }
+  return {
+    url,
+    port,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    kill: end,
+    start,
+    async stop() {
+      await end()
+      await discard()
+    },
+  }
+}
+
+/** It listens, and its VCL answers a purge of nothing, whatever it says. */
+async function isUp(url: string): Promise<boolean> {
+  return await fetch(url, { method: 'PURGE', headers: { xkey: 'nothing' }, signal: AbortSignal.timeout(2000) }).then(
+    async response => (await response.arrayBuffer(), response.status === 200 || response.status === 403),
+    () => false,
+  )
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
