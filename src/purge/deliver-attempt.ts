@@ -19,15 +19,15 @@ export interface Trouble {
  * Sends steps over all connections of a sender. The first that fails ends it: a proxy in trouble is not asked on. A request that
  * the proxy refuses to take as it is (too long for it, say) becomes everything: too much is gone then, but nothing stays.
  */
-export async function attempt(sender: PurgeSender, steps: readonly Step[], lost: AbortSignal): Promise<Attempt> {
+export async function attempt(sender: PurgeSender, steps: readonly Step[], end: AbortSignal): Promise<Attempt> {
   const queue = [...steps]
   const made: Attempt = { done: [], trouble: null }
   const run = async (connection: number): Promise<void> => {
     for (let step = queue.shift(); step !== undefined && made.trouble === null; step = queue.shift()) {
-      let outcome = await sender.send(step, connection, lost)
+      let outcome = await sender.send(step, connection, end)
       if (outcome.kind === 'refused' && step.kind !== 'everything') {
         step = { kind: 'everything' }
-        outcome = await sender.send(step, connection, lost)
+        outcome = await sender.send(step, connection, end)
       }
       if (outcome.kind === 'done') made.done.push({ step, ms: outcome.ms })
       else made.trouble ??= { error: outcome.error, ms: outcome.ms }

@@ -47,7 +47,7 @@ export class PurgeSender {
   }
 
   /** Sends one request on a connection and reads the whole answer. Never rejects: what went wrong is the outcome. */
-  async send(step: Step, connection: number, lost: AbortSignal): Promise<Outcome> {
+  async send(step: Step, connection: number, end: AbortSignal): Promise<Outcome> {
     const started = performance.now()
     const timeout = AbortSignal.timeout(this.#options.timeout)
     const spent = () => Math.round((performance.now() - started) * 100) / 100
@@ -57,7 +57,7 @@ export class PurgeSender {
         method,
         path,
         headers: { ...headers, 'user-agent': 'pagecache', ...(this.#authorization !== null && { authorization: this.#authorization }) },
-        signal: AbortSignal.any([timeout, lost]),
+        signal: AbortSignal.any([timeout, end]),
       })
       const text = await readText(body)
       if (statusCode >= 200 && statusCode < 300) return { kind: 'done', ms: spent(), text }

@@ -109,11 +109,12 @@ class Delivery {
   async run(): Promise<void> {
     const work = this.#work
     for (;;) {
-      if (work.stop.aborted || work.lost.aborted) return work.release(work.message)
       const slice = await this.#next()
       if (slice === null) return
       const made = await this.#send(slice)
       await this.#noteDone(slice, made)
+      // A request that was broken off because the worker ends says nothing of the proxy: the next worker sends it again.
+      if (work.stop.aborted || work.lost.aborted) return work.release(work.message)
       if (made.trouble !== null) return this.#postpone(slice, { ...made, trouble: made.trouble })
     }
   }
@@ -136,15 +137,15 @@ class Delivery {
    * come into its cache behind the first round.
    */
   async #send({ steps }: Slice): Promise<Attempt> {
-    const { lost, stop } = this.#work
-    if (this.#circuit.failures === 0) return attempt(this.#sender, steps, lost)
+    const end = AbortSignal.any([this.#work.lost, this.#work.stop])
+    if (this.#circuit.failures === 0) return attempt(this.#sender, steps, end)
     const [probe, ...rest] = steps
-    const probed = await attempt(this.#sender, [probe!], lost)
+    const probed = await attempt(this.#sender, [probe!], end)
     if (probed.trouble !== null) return probed
-    const first = await attempt(this.#sender, rest, lost)
+    const first = await attempt(this.#sender, rest, end)
     if (first.trouble !== null) return { done: [], trouble: first.trouble }
-    await this.#options.timing.sleep(this.#options.settings.settle, AbortSignal.any([lost, stop]))
-    return attempt(this.#sender, steps, lost)
+    await this.#options.timing.sleep(this.#options.settings.settle, end)
+    return attempt(this.#sender, steps, end)
   }
 
   async #noteDone(slice: Slice, { done, trouble }: Attempt): Promise<void> {

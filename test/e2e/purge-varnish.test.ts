@@ -13,8 +13,8 @@ import { speak } from '../http/wire.ts'
 /** Short enough that a test of a dead proxy ends soon, long enough for a slow machine. */
 const purge = { timeout: '500ms', settleTime: '100ms' }
 
-const withVarnish = describe.skipIf(!installed('varnishd'))
-if (!installed('varnishd')) console.warn('The real-Varnish tests are left out: varnishd is not installed (Debian: varnish, varnish-modules).')
+const hasVarnish = installed('varnishd')
+if (!hasVarnish) console.warn('The real-Varnish tests are left out: varnishd is not installed (Debian: varnish, varnish-modules).')
 
 let origin: Origin
 let version = 1
@@ -56,7 +56,7 @@ function deliveries(daemon: Daemon): Delivery[] {
   }
 }
 
-withVarnish('with a real Varnish', () => {
+describe.skipIf(!hasVarnish)('with a real Varnish', () => {
   let varnish: Varnish
   let relay: Relay
   let daemon: Daemon

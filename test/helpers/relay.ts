@@ -1,5 +1,4 @@
-import { connect, createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** `silent`: connections are accepted, and nothing is ever said on them. `refusing`: nobody listens. `slow`: each answer takes so many milliseconds. */
 export type RelayMode = 'open' | 'silent' | 'refusing' | { slow: number }

@@ -1,0 +1,216 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { read, speak } from '../http/wire.ts'
+import { openShop, until, type Shop } from '../http/shop.ts'
+
+const tags = (names: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: names }, body: `page with ${names}` })
+
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  shop.origin.otherwise(request => tags(`all ${request.path.slice(1)}`))
+})
+afterAll(() => shop.close())
+beforeEach(async () => {
+  await speak(shop.port, `BAN / HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n`)
+  shop.origin.forget()
+})
+
+/** Brings pages into the cache. */
+async function fill(...paths: string[]): Promise<void> {
+  for (const path of paths) await shop.ask(path)
+  shop.origin.forget()
+  for (const path of paths) await shop.ask(path)
+  expect(shop.origin.requests).toEqual([])
+}
+
+/** Which of these pages the shop is asked for again. */
+async function gone(...paths: string[]): Promise<string[]> {
+  shop.origin.forget()
+  for (const path of paths) await shop.ask(path)
+  return shop.origin.requests.map(request => request.path)
+}
+
+describe("what Shopware's gateway sends, byte for byte", () => {
+  /** Guzzle on curl: the Host of the proxy, no body, the connection kept. */
+  const guzzle = (line: string, fields = '') => `${line} HTTP/1.1\r\nHost: varnish:6081\r\nUser-Agent: GuzzleHttp/7\r\n${fields}\r\n`
+
+  test('invalidate: PURGE / with its tags does not take the home page', async () => {
+    await fill('/', '/product-0190c0de', '/other')
+    const { answers } = await speak(shop.port, guzzle('PURGE /', 'xkey: product-0190c0de category-route-1\r\n'), { answers: 1 })
+    expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
+    expect(await gone('/', '/product-0190c0de', '/other')).toEqual(['/product-0190c0de'])
+  })
+
+  test('fifty tags, and many more', async () => {
+    const names = Array.from({ length: 1500 }, (_, number) => `product-${String(number).padStart(32, '0')}`)
+    await fill(`/${names[49]}`, `/${names[1400]}`, '/other')
+    const fifty = await speak(shop.port, guzzle('PURGE /', `xkey: ${names.slice(0, 50).join(' ')}\r\n`), { answers: 1 })
+    expect(fifty.answers[0]!.body).toBe('Invalidated 1 objects')
+    const many = await speak(shop.port, guzzle('PURGE /', `xkey: ${names.join(' ')}\r\n`), { answers: 1 })
+    expect(many.answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
+    expect(await gone('/other')).toEqual([])
+  })
+
+  test('ban: PURGE of a path with the Host of the proxy is that path on every channel', async () => {
+    await fill('/a', '/b')
+    const { answers } = await speak(shop.port, guzzle('PURGE /a'), { answers: 1 })
+    expect(answers[0]).toMatchObject({ status: 200, body: 'Purged' })
+    expect(await gone('/a', '/b')).toEqual(['/a'])
+  })
+
+  test('banAll: BAN /', async () => {
+    await fill('/', '/a')
+    const { answers, closed } = await speak(shop.port, guzzle('BAN /'), { answers: 1 })
+    expect(answers[0]!.status).toBe(200)
+    expect(closed).toBe(false)
+    expect(await gone('/', '/a')).toEqual(['/', '/a'])
+  })
+
+  test('all of it on one connection', async () => {
+    await fill('/a', '/b', '/c')
+    const requests = [guzzle('PURGE /', 'xkey: a\r\n'), guzzle('PURGE /b'), guzzle('BAN /')]
+    const { answers } = await speak(shop.port, requests.join(''), { answers: 3 })
+    expect(answers.map(answer => [answer.status, answer.body.split(' ')[0]])).toEqual([[200, 'Invalidated'], [200, 'Purged'], [200, 'Banned']])
+    expect(await gone('/a', '/b', '/c')).toEqual(['/a', '/b', '/c'])
+  })
+})
+
+test('the reason phrase is the text', async () => {
+  const socket = connect(shop.port, '127.0.0.1')
+  const text = await new Promise<string>(resolve => {
+    socket.once('data', chunk => resolve(chunk.toString('latin1')))
+    socket.write('PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: none\r\n\r\n')
+  })
+  socket.destroy()
+  expect(text).toMatch(/^HTTP\/1\.1 200 Invalidated 0 objects\r\n/)
+})
+
+test('xkey repeats, blanks and commas separate', async () => {
+  await fill('/a', '/b', '/c', '/d')
+  const { answers } = await speak(shop.port, 'PURGE /d HTTP/1.1\r\nHost: proxy\r\nxkey: a, b\r\nXkey:c\r\n\r\n', { answers: 1 })
+  expect(answers[0]!.body).toBe('Invalidated 3 objects')
+  expect(await gone('/a', '/b', '/c', '/d')).toEqual(['/a', '/b', '/c'])
+})
+
+test('no tag at all purges nothing', async () => {
+  await fill('/', '/a')
+  const { answers } = await speak(shop.port, 'PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: , \r\n\r\n', { answers: 1 })
+  expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 0 objects' })
+  expect(await gone('/', '/a')).toEqual([])
+})
+
+test('every variant of a URL goes', async () => {
+  const ask = (cookie: string) => shop.ask('/variants', { headers: { cookie } })
+  await ask('sw-currency=eur')
+  await ask('sw-currency=usd')
+  await speak(shop.port, `PURGE /variants HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`, { answers: 1 })
+  shop.origin.forget()
+  await ask('sw-currency=eur')
+  await ask('sw-currency=usd')
+  expect(shop.origin.hits('/variants')).toBe(2)
+})
+
+test.each([
+  ['a tag that is too long', `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${'a'.repeat(2000)}\r\n\r\n`],
+  ['a BAN without Host', 'BAN / HTTP/1.1\r\nX: a\r\n\r\n'],
+  ['a BAN with two Hosts', 'BAN / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+])('%s is refused and purges nothing', async (_, request) => {
+  await fill('/kept')
+  const { answers } = await speak(shop.port, request, { answers: 1 })
+  expect(answers[0]!.status).toBe(400)
+  expect(await gone('/kept')).toEqual([])
+})
+
+test('control characters and a hundred thousand tags are refused, and the daemon goes on', async () => {
+  await fill('/kept')
+  for (const value of ['a\0b', 'a\x01b', Array.from({ length: 100_000 }, (_, number) => `t${number}`).join(' ')]) {
+    const { answers } = await speak(shop.port, `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${value}\r\n\r\n`)
+    expect([400, 431]).toContain(answers[0]!.status)
+  }
+  expect(await gone('/kept')).toEqual([])
+})
+
+describe('BAN on a connection with others', () => {
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
+  const ban = 'BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n'
+
+  test('in pieces, behind a hit, before a miss', async () => {
+    await fill('/a')
+    const pieces = [get('/a'), 'B', 'AN /noth', 'ing HTTP/1.1\r\nHo', 'st: proxy\r\n\r', '\n', get('/a'), get('/b')]
+    const { answers } = await speak(shop.port, pieces, { answers: 4 })
+    expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['page', 'Banned', 'page', 'page'])
+  })
+
+  test('pipelined: answers come in order, and what is behind it is answered too', async () => {
+    await fill('/a')
+    const { answers } = await speak(shop.port, ban + get('/a') + get('/b'), { answers: 3 })
+    expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['Banned', 'page', 'page'])
+    expect(answers[2]!.body).toBe('page with all b')
+  })
+
+  test('behind a request that is still with the shop it waits for its turn, and is the last', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    shop.origin.on('/slow', async () => {
+      await promise
+      return tags('slow')
+    })
+    const speaking = speak(shop.port, [get('/slow'), 'BAN /noth', 'ing HTTP/1.1\r\nHost: proxy\r\n\r\n', get('/never')])
+    await until(() => shop.origin.hits('/slow') === 1)
+    resolve()
+    const { answers, closed } = await speaking
+    expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['page', 'Banned'])
+    expect(answers[1]!.headers['connection']).toBe('close')
+    expect(closed).toBe(true)
+    expect(shop.origin.hits('/never')).toBe(0)
+  })
+
+  test.each([
+    ['a body', 'BAN / HTTP/1.1\r\nHost: proxy\r\nContent-Length: 40\r\n\r\n'],
+    ['chunks', 'BAN / HTTP/1.1\r\nHost: proxy\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['line feeds alone', 'BAN / HTTP/1.1\nHost: proxy\n\n'],
+    ['a folded field', 'BAN / HTTP/1.1\r\nHost: proxy\r\nX: a\r\n b\r\n\r\n'],
+    ['UNBAN behind a request', 'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\nabUNBAN / HTTP/1.1\r\nHost: proxy\r\n\r\n'],
+  ])('%s: nothing is purged, and what is hidden behind it is not seen', async (_, head) => {
+    await fill('/kept')
+    const { answers, closed } = await speak(shop.port, `${head.replace('HOST', shop.host)}${get('/smuggled')}`)
+    expect(answers.at(-1)!.status).toBe(400)
+    expect(closed).toBe(true)
+    expect(shop.origin.hits('/smuggled')).toBe(0)
+    expect(await gone('/kept')).toEqual([])
+  })
+})
+
+describe('from an address that may not', () => {
+  let strict: Shop
+  beforeAll(async () => {
+    strict = await openShop({ config: { purgers: ['192.0.2.1'], trustedProxies: ['127.0.0.1'] } })
+    strict.origin.otherwise(request => tags(`all ${request.path.slice(1)}`))
+  })
+  afterAll(() => strict.close())
+
+  test.each([
+    ['PURGE', 'PURGE /kept HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+    ['PURGE with tags', 'PURGE / HTTP/1.1\r\nHost: HOST\r\nxkey: kept all\r\nFORWARDED\r\n'],
+    ['BAN', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+    ['BAN in pieces', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED'],
+    ['PURGEKEYS', 'PURGEKEYS / HTTP/1.1\r\nHost: HOST\r\nxkey-softpurge: kept all\r\nFORWARDED\r\n'],
+    ['BAN behind another request', 'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\nBAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+  ])('%s is answered 403, whatever X-Forwarded-For says', async (_, request) => {
+    await strict.ask('/kept')
+    strict.origin.forget()
+    const text = request.replaceAll('HOST', strict.host).replace('FORWARDED', 'X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nConnection: close\r\n')
+    const { answers } = await speak(strict.port, text)
+    expect(answers.at(-1)!.status).toBe(403)
+    await strict.ask('/kept')
+    expect(strict.origin.hits('/kept')).toBe(0)
+  })
+})
+
+test('a BAN whose head does not come is told so and cut', async () => {
+  const socket = connect(shop.port, '127.0.0.1')
+  socket.write('BAN / HTTP/1.1\r\nHost: pro')
+  const { answers, closed } = await read(socket)
+  expect(answers[0]!.status).toBe(408)
+  expect(closed).toBe(true)
+})
