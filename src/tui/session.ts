@@ -98,7 +98,8 @@ export class Session {
 
   /** What the store says now, whatever is shown. */
   #current(): TabView {
-    return this.#tab.view({ feeds: this.#poller.feeds, asked: this.#view.asked, now: this.#options.now() })
+    const { now, time } = this.#options
+    return this.#tab.view({ feeds: this.#poller.feeds, asked: this.#view.asked, now: now(), time: time() })
   }
 
   /** What is shown: a frozen picture, as long as its tab was asked for then; run and age are always those of now. */
@@ -107,7 +108,9 @@ export class Session {
     const { frozen, asked } = this.#view
     if (!frozen || !Object.keys(this.#tab.plans).every((name) => frozen.feeds[name])) return current
     const { run, stale } = current
-    return { ...this.#tab.view({ feeds: frozen.feeds, asked, now: frozen.at }), run, stale }
+    const { now, time } = this.#options
+    const then = time() - (now() - frozen.at)
+    return { ...this.#tab.view({ feeds: frozen.feeds, asked, now: frozen.at, time: then }), run, stale }
   }
 
   #outcome(key: string, input: string): Outcome {
