@@ -33,21 +33,22 @@ export interface Layout {
  *
  * @param wanted rows that the lines above the lists would take
  * @param panels how many lists there are
+ * @param lead whether the first list has the whole width where others stand side by side; else the last one may have it
  */
-export function toLayout(columns: number, rows: number, wanted: number, panels: number, focus: number): Layout {
+export function toLayout(columns: number, rows: number, wanted: number, panels: number, focus: number, lead = false): Layout {
   if (columns < smallest.columns || rows < smallest.rows) return { kind: 'one-line', columns, rows, summary: 0, arrangement: 'tabbed', areas: [] }
   const body = rows - 2
   const least = rows >= 24 ? goodPanel : leastPanel
   const summary = panels === 0 ? Math.min(wanted, body) : Math.min(wanted, body - least)
   const area = { row: 1 + summary, column: 0, width: columns, height: body - summary }
-  return { kind: 'full', columns, rows, summary, ...arrange(area, panels, focus) }
+  return { kind: 'full', columns, rows, summary, ...arrange(area, panels, focus, lead) }
 }
 
-function arrange(area: Omit<Area, 'panel'>, panels: number, focus: number): Pick<Layout, 'arrangement' | 'areas'> {
+function arrange(area: Omit<Area, 'panel'>, panels: number, focus: number, lead: boolean): Pick<Layout, 'arrangement' | 'areas'> {
   if (panels === 0) return { arrangement: 'stacked', areas: [] }
   if (panels === 1) return { arrangement: 'stacked', areas: [{ ...area, panel: 0 }] }
-  const gridRows = Math.ceil(panels / 2)
-  if (area.width >= twoColumnsFrom && area.height >= gridRows * leastPanel) return { arrangement: 'grid', areas: grid(area, panels) }
+  const gridRows = Math.ceil((panels + (lead ? 1 : 0)) / 2)
+  if (area.width >= twoColumnsFrom && area.height >= gridRows * leastPanel) return { arrangement: 'grid', areas: grid(area, panels, gridRows, lead) }
   if (area.height >= panels * goodPanel) return { arrangement: 'stacked', areas: stack(area, panels) }
   return { arrangement: 'tabbed', areas: [{ ...area, panel: Math.min(focus, panels - 1) }] }
 }
@@ -57,15 +58,18 @@ function stack(area: Omit<Area, 'panel'>, panels: number): Area[] {
   return heights.map((height, panel) => ({ ...area, panel, height, row: area.row + sum(heights.slice(0, panel)) }))
 }
 
-/** Two in a row, the last one alone over the whole width where their number is odd. */
-function grid(area: Omit<Area, 'panel'>, panels: number): Area[] {
-  const heights = split(area.height, Math.ceil(panels / 2))
+/** Two in a row; one that is alone in its row has the whole width. */
+function grid(area: Omit<Area, 'panel'>, panels: number, gridRows: number, lead: boolean): Area[] {
+  const heights = split(area.height, gridRows)
   const left = Math.ceil((area.width - 1) / 2)
+  // A lead takes two places: its own and that of the empty one beside it.
+  const place = (panel: number) => (lead && panel > 0 ? panel + 1 : panel)
   return Array.from({ length: panels }, (_, panel) => {
-    const line = Math.floor(panel / 2)
+    const line = Math.floor(place(panel) / 2)
     const base = { panel, row: area.row + sum(heights.slice(0, line)), height: heights[line]! }
-    if (panel === panels - 1 && panel % 2 === 0) return { ...base, column: 0, width: area.width }
-    return panel % 2 === 0 ? { ...base, column: 0, width: left } : { ...base, column: left + 1, width: area.width - left - 1 }
+    const alone = (lead && panel === 0) || (panel === panels - 1 && place(panel) % 2 === 0)
+    if (alone) return { ...base, column: 0, width: area.width }
+    return place(panel) % 2 === 0 ? { ...base, column: 0, width: left } : { ...base, column: left + 1, width: area.width - left - 1 }
   })
 }
 

@@ -1,5 +1,9 @@
 import { formatCount } from '../lib/format-count.ts'
 import type { Statistics } from '../operations/cache.ts'
+import type { MessengerStatistics } from '../operations/messenger.ts'
+import { purgesInShort } from './purges-tab/tab.ts'
+import type { PurgeStatistics } from './purges-tab/values.ts'
+import { queueInShort } from './queue-tab/tab.ts'
 import type { Source } from './source.ts'
 import { shortProgress } from './warmup-tab/progress-block.ts'
 import type { Watched } from './warmup-tab/watched.ts'
@@ -8,18 +12,30 @@ import type { Watched } from './warmup-tab/watched.ts'
 export interface SystemState {
   cache: Statistics
   warmup: Watched
+  purges: PurgeStatistics
+  queue: MessengerStatistics
 }
 
+const parts: Readonly<Record<keyof SystemState, string>> = {
+  cache: 'cache.stats',
+  warmup: 'warmup.watch',
+  purges: 'purgeLog.stats',
+  queue: 'messenger.stats',
+}
+
+/** Everything once. */
 export async function readAll(source: Source): Promise<SystemState> {
-  const [cache, warmup] = await Promise.all([source.perform('cache.stats', {}), source.perform('warmup.watch', {})])
-  return { cache: cache as Statistics, warmup: warmup as Watched }
+  const values = await Promise.all(Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const))
+  return Object.fromEntries(values) as unknown as SystemState
 }
 
 /** One sentence for each part that is known. */
-export function monitorSummary({ cache, warmup }: Partial<SystemState>): string[] {
+export function monitorSummary({ cache, warmup, purges, queue }: Partial<SystemState>): string[] {
   return [
     ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
     ...(warmup ? [`warmup: ${warmup.progress ? shortProgress(warmup.progress, warmup.live) : 'none yet'}`] : []),
+    ...(purges ? [`purges: ${purgesInShort(purges)}`] : []),
+    ...(queue ? [`queue: ${queueInShort(queue)}`] : []),
   ]
 }
 

@@ -43,6 +43,8 @@ export interface Block {
 export interface TabView {
   blocks: readonly Block[]
   panels: readonly Panel[]
+  /** The first list wants the whole width. */
+  lead?: boolean
   /** Why what is shown may be old; null while it is not. */
   stale: string | null
   /** The run that p, r and c are about. */

@@ -34,7 +34,7 @@ export function toScreen(input: ScreenInput): Line[] {
   const tabId = tabs[view.tab]!.id
   const focus = focusOf(view, tabId, shown.panels.length)
   const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1) }))
-  const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus)
+  const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus, shown.lead)
   if (layout.kind === 'one-line') return [fitLine([span(shown.stale === null ? shown.short : `STALE ${shown.short}`)], Math.max(1, width))]
   const context: KeyContext = { status: shown.run?.status ?? null, tabs: tabs.length, panels: shown.panels.length }
   const body = overlay(input, width, rows - 2, context) ?? [

@@ -9,3 +9,8 @@ export function staleness(feed: Feed | undefined, now: number): string | null {
   const why = feed.error ?? (feed.at === null ? 'no answer yet' : 'no answer')
   return `STALE ${shortSpan(age / 1000)}: ${why}`
 }
+
+/** The first of several that is stale. */
+export function stalest(feeds: readonly (Feed | undefined)[], now: number): string | null {
+  return feeds.map((feed) => staleness(feed, now)).find((stale) => stale !== null) ?? null
+}

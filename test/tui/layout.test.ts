@@ -6,8 +6,8 @@ import { span, toText } from '../../src/tui/text/line.ts'
 const sizes = [60, 79, 80, 100, 109, 110, 120, 200].flatMap((columns) => [15, 16, 24, 30, 40, 70].map((rows) => [columns, rows] as const))
 
 describe.each(sizes)('on %i×%i', (columns, rows) => {
-  test.each([0, 1, 2, 3, 4])('%i lists stand below the figures, above the foot, and nowhere on each other', (panels) => {
-    const { kind, summary, areas } = toLayout(columns, rows, 12, panels, 0)
+  test.each([0, 1, 2, 3, 4].flatMap((panels) => [false, true].map((lead) => [panels, lead] as const)))('%i lists (lead: %s) stand below the figures, above the foot, and nowhere on each other', (panels, lead) => {
+    const { kind, summary, areas } = toLayout(columns, rows, 12, panels, 0, lead)
     expect(kind).toBe('full')
     const taken = new Set<string>()
     for (const { row, column, width, height } of areas) {

@@ -1,7 +1,11 @@
 import type { Statistics } from '../../operations/cache.ts'
+import type { MessengerStatistics } from '../../operations/messenger.ts'
 import { block, gap, label, labelWidth } from '../block.ts'
 import type { Block } from '../panel.ts'
-import { staleness } from '../stale.ts'
+import { purgePlan, purgesInShort } from '../purges-tab/tab.ts'
+import type { PurgeStatistics } from '../purges-tab/values.ts'
+import { queueInShort, queuePlan } from '../queue-tab/tab.ts'
+import { stalest } from '../stale.ts'
 import type { Tab } from '../tab.ts'
 import { span } from '../text/line.ts'
 import { cut } from '../text/width.ts'
@@ -17,18 +21,32 @@ export const overviewTab: Tab = {
   plans: {
     cache: { operation: 'cache.stats', input: {}, every: 1000 },
     warmup: { operation: 'warmup.watch', input: {}, every: 1000 },
+    purges: purgePlan,
+    queue: queuePlan,
   },
   view({ feeds, now }) {
     const cache = (feeds['cache']?.value ?? null) as Statistics | null
     const warmup = (feeds['warmup']?.value ?? null) as Watched | null
+    const purges = (feeds['purges']?.value ?? null) as PurgeStatistics | null
+    const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
     return {
-      blocks: [...(cache ? cacheBlocks(cache) : [waiting('cache')]), warmup ? warmupBlock(warmup) : waiting('warmup'), gap],
+      blocks: [
+        ...(cache ? cacheBlocks(cache) : [waiting('cache')]),
+        warmup ? warmupBlock(warmup) : waiting('warmup'),
+        purges ? lineBlock('purges', purgesInShort(purges)) : waiting('purges'),
+        queue ? lineBlock('queue', queueInShort(queue)) : waiting('queue'),
+        gap,
+      ],
       panels: cache ? [typesPanel(cache)] : [],
-      stale: staleness(feeds['cache'], now) ?? staleness(feeds['warmup'], now),
+      stale: stalest(Object.keys(overviewTab.plans).map((name) => feeds[name]), now),
       run: null,
       short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'asking …',
     }
   },
+}
+
+function lineBlock(name: string, text: string): Block {
+  return block(1, (width) => [[label(name), span(cut(text, width - labelWidth))]])
 }
 
 function waiting(name: string): Block {

@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { MessengerStatistics } from '../../operations/messenger.ts'
 import { block, gap } from '../block.ts'
-import { staleness } from '../stale.ts'
+import { stalest } from '../stale.ts'
 import type { Tab } from '../tab.ts'
 import { span } from '../text/line.ts'
 import { failedPanel, workersPanel } from './lists.ts'
@@ -18,7 +18,7 @@ export const queueTab: Tab = {
   view({ feeds, now, time }) {
     const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
     const failed = (feeds['failed']?.value ?? null) as FailedMessages | null
-    const stale = staleness(feeds['queue'], now) ?? staleness(feeds['failed'], now)
+    const stale = stalest([feeds['queue'], feeds['failed']], now)
     if (queue === null) return { blocks: [block(0, () => [[span('Asking for the queue …', 'dim')]])], panels: [], stale, run: null, short: 'asking …' }
     return {
       blocks: [...transportBlocks(queue), gap],
