@@ -15,8 +15,8 @@ export function rateBlock({ overview, hourly }: PurgeStatistics, recent: RecentP
     const figures: Line[] = [
       [span(recent === null ? '-' : `${shortRate(purgeRate(recent, time) * 60)}/min`, 'strong'), span(' now', 'dim')],
       [span(formatCount(overview.totalPurges), 'strong'), span(' in 24 h ', 'dim'), span(sparkline(counts, 24).trimStart(), 'accent')],
-      [span(formatCount(overview.distinctUrls)), span(' URLs', 'dim')],
-      [span(formatCount(overview.distinctTags)), span(' tags', 'dim')],
+      [span(formatCount(overview.distinctUrls)), span(overview.distinctUrls === 1 ? ' URL' : ' URLs', 'dim')],
+      [span(formatCount(overview.distinctTags)), span(overview.distinctTags === 1 ? ' tag' : ' tags', 'dim')],
       [span('answered in ', 'dim'), span(shortMs(overview.avgResponseTime))],
     ]
     return [[label('purges'), ...join(figures, width - labelWidth)]]
@@ -49,7 +49,9 @@ export function whoBlock({ items }: RecentInvalidations): Block {
 export function proxyBlock({ proxies }: PurgeStatistics, time: number): Block {
   return block(1, (width) => {
     if (proxies.length === 0) return [[label('proxies'), span('none but this one', 'dim')]]
-    const parts = proxies.slice(0, shownProxies).map(({ name, pending, oldestPending, failed }): Line => [
+    // Those that are behind are what one looks for.
+    const worst = proxies.toSorted((left, right) => right.failed + right.pending - left.failed - left.pending)
+    const parts = worst.slice(0, shownProxies).map(({ name, pending, oldestPending, failed }): Line => [
       span(`${name} `),
       pending === 0 ? span('up to date', 'good') : span(`${formatCount(pending)} behind`, 'warn'),
       ...(oldestPending === null ? [] : [span(` since ${ago(Date.parse(oldestPending), time).replace(' ago', '')}`, 'warn')]),

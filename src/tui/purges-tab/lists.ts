@@ -7,9 +7,10 @@ import { span, type Line, type Span } from '../text/line.ts'
 import { cells, cutMiddle, padEnd, padStart } from '../text/width.ts'
 import { whoOf, type Invalidation, type PurgeItem, type PurgeStatistics, type RecentInvalidations, type RecentPurges } from './values.ts'
 
-/** What was purged, in one text. */
-function keyOf({ kind, url, tag, entityType, entityId }: PurgeItem): string {
-  return url ?? tag ?? (entityType === null ? (kind === 'all' ? 'everything' : kind) : `${entityType} ${entityId}`)
+/** What was purged, in one text; which type of pages says only the invalidation. */
+function keyOf({ kind, url, tag, entityType, entityId }: PurgeItem, invalidation: Invalidation | undefined): string {
+  const named = url ?? tag ?? (entityType === null ? null : `${entityType} ${entityId}`)
+  return named ?? (kind === 'all' ? 'everything' : (invalidation?.value ?? ''))
 }
 
 /** Whether every reverse proxy was told. */
@@ -28,6 +29,7 @@ export function purgesPanel({ items, total }: RecentPurges, invalidations: reado
     const { id, createdAt, kind, source, pagesRemoved, proxies, invalidationId } = item
     const invalidation = asked.get(invalidationId)
     const cause = invalidation ? whoOf(invalidation) : source
+    const what = keyOf(item, invalidation)
     const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
     const line = (width: number): Line => {
       const roomy = width >= 90
@@ -37,14 +39,14 @@ export function purgesPanel({ items, total }: RecentPurges, invalidations: reado
         span(timeOfDay(Date.parse(createdAt)), 'dim'),
         span(' '),
         span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
-        span(fill(cutMiddle(keyOf(item), key), key), kind === 'all' ? 'bad' : 'plain'),
+        span(fill(cutMiddle(what, key), key), kind === 'all' ? 'bad' : 'plain'),
         span(padStart(`${formatCount(pagesRemoved)}${roomy ? ' pages' : ''}`, pages), pagesRemoved === 0 ? 'dim' : 'plain'),
         span('  '),
         span(padEnd(cause, who), 'dim'),
         deliverySpan(proxies),
       ]
     }
-    return { id, line, text: `${kind} ${keyOf(item)} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`, status: null, ms: null, bad, detail: purgeDetail(item, cause, time) }
+    return { id, line, text: `${kind} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`, status: null, ms: null, bad, detail: purgeDetail(item, cause, time) }
   })
   return { id: 'purges', title: 'Purges', total, rows, empty: 'Nothing was purged yet.' }
 }
@@ -93,15 +95,16 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
   const rows = items.map((item): Row => {
     const { id, at, scope, value, pagesRemoved } = item
     const line = (width: number): Line => {
-      const wide = width >= 70 ? 20 : 13
+      const roomy = width >= 70
+      const wide = roomy ? 20 : 13
       return [
         span(timeOfDay(Date.parse(at)), 'dim'),
         span(' '),
         span(padEnd(whoOf(item), wide)),
         span(padEnd(scope, 8), scope === 'all' ? 'bad' : 'plain'),
         span(padStart(formatCount(pagesRemoved), 7)),
-        span(' pages  ', 'dim'),
-        span(cutMiddle(value ?? '', Math.max(1, width - wide - 32))),
+        span(roomy ? ' pages  ' : '  ', 'dim'),
+        span(cutMiddle(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
       ]
     }
     const facts = known([['At', moment(at, time)], ['Who', whoOf(item)], ['Scope', scope], ['What', value], ['Pages', formatCount(pagesRemoved)], ['Id', id]])

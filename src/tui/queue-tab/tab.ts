@@ -23,6 +23,7 @@ export const queueTab: Tab = {
     return {
       blocks: [...transportBlocks(queue), gap],
       panels: [workersPanel(queue, time), ...(failed ? [failedPanel(failed, time)] : [])],
+      lead: true,
       stale,
       run: null,
       short: queueInShort(queue),

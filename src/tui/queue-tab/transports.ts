@@ -18,10 +18,10 @@ export function transportBlocks({ transports, workers }: MessengerStatistics): B
       const late = oldestAge !== null && oldestAge >= longWait
       const parts: Line[] = [
         [span(padStart(formatCount(waiting), 9), late ? 'warn' : 'strong'), span(' wait', 'dim')],
-        [span(padStart(formatCount(held), 4)), span(' in hand', 'dim')],
-        [span(padStart(formatCount(delayed), 6)), span(' put off', 'dim')],
         ...(oldestAge === null ? [] : [[span('the first for ', 'dim'), span(shortSpan(oldestAge), late ? 'warn' : 'plain')]]),
         ...(worked ? [] : [[span('no worker', count > 0 ? 'bad' : 'warn')]]),
+        [span(padStart(formatCount(held), 4)), span(' in hand', 'dim')],
+        [span(padStart(formatCount(delayed), 6)), span(' put off', 'dim')],
       ]
       return [[span(padEnd(name, 11), 'dim'), ...join(parts, width - 11)]]
     }),

@@ -1,0 +1,145 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
+import { isDueLine, monitorSummary, readAll, type SystemState } from '../../src/tui/monitor-summary.ts'
+import { causes, purgeRate, type RecentPurges } from '../../src/tui/purges-tab/values.ts'
+import { Session } from '../../src/tui/session.ts'
+import { warmupSummary } from '../../src/tui/summary.ts'
+import { toText } from '../../src/tui/text/line.ts'
+import { cells } from '../../src/tui/text/width.ts'
+import { watchLines } from '../../src/tui/watch-lines.ts'
+import { system, time } from './fake-system.ts'
+import { FakeSource, watched } from './fake-source.ts'
+
+function start(answers: Record<string, unknown> = {}) {
+  const source = new FakeSource({ ...system(), ...answers })
+  const session = new Session({ source, tabs: monitorTabs, leaving: 'leave', untilEnd: false, now: () => 1000, time: () => time, random: () => 0.5, save: async (file) => file })
+  session.start()
+  onTestFinished(() => session.stop())
+  const text = (columns = 120, rows = 36) => session.screen(columns, rows).map(toText).join('\n')
+  return { session, source, text, press: (...keys: string[]) => keys.forEach((key) => session.press(key, key)) }
+}
+
+describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as const))('the tab %s', (id, key) => {
+  test.each([[120, 36], [80, 24], [60, 15]])('fits into %i×%i', async (columns, rows) => {
+    const { session, text, press } = start()
+    press(key)
+    await vi.waitFor(() => expect(text()).not.toMatch(/asking …|Asking for/))
+    const lines = session.screen(columns, rows).map((line) => line.map((span) => span.text).join(''))
+    expect(lines).toHaveLength(rows)
+    for (const line of lines) expect(cells(line)).toBe(columns - 1)
+    await expect(text(columns, rows)).toMatchFileSnapshot(`screens/${id}-${columns}x${rows}.txt`)
+  })
+
+  test('says in one line how it stands', async () => {
+    const { session, text, press } = start()
+    press(key)
+    await vi.waitFor(() => expect(text()).not.toMatch(/asking …|Asking for/))
+    expect(session.screen(50, 10)).toHaveLength(1)
+    expect(text(50, 10)).not.toBe('')
+  })
+
+  test('is stale when nobody answers', async () => {
+    const { text, press } = start(Object.fromEntries(Object.keys(system()).map((name) => [name, new Error('gone')])))
+    press(key)
+    await vi.waitFor(() => expect(text()).toMatch(/asking …|Asking for/))
+  })
+})
+
+describe('purges', () => {
+  test('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
+    const { text, press } = start()
+    press('3')
+    await vi.waitFor(() => expect(text()).toContain('everything purged 2×'))
+    for (const part of ['latest 40 s ago, api erp-sync', 'varnish-2 12 behind since 3 min', '1 never told', 'theme-config', 'erp-sync', '1 pending']) expect(text()).toContain(part)
+    press('e')
+    await vi.waitFor(() => expect(text()).toContain('errors only'))
+    expect(text()).toContain('everything')
+  })
+
+  test('enter tells a purge with its cause and each proxy', async () => {
+    const { session, text, press } = start()
+    press('3')
+    await vi.waitFor(() => expect(text()).toContain('Purges 240'))
+    session.press('return', '')
+    for (const part of ['Because of', 'varnish-2', 'pending, 3 attempts', 'connect ECONNREFUSED']) expect(text()).toContain(part)
+  })
+
+  test('the rate is that of the last minute, or of what the list covers', () => {
+    const at = (ago: number) => ({ createdAt: new Date(time - ago).toISOString() })
+    const recent = (limit: number, ...ago: number[]) => ({ limit, items: ago.map(at) }) as unknown as RecentPurges
+    expect(purgeRate(recent(50), time)).toBe(0)
+    expect(purgeRate(recent(50, 1000, 30_000, 90_000), time) * 60).toBe(2)
+    expect(purgeRate(recent(2, 1000, 10_000), time)).toBe(0.2)
+  })
+
+  test('who asks most stands first', () => {
+    const asked = (source: string, actor: string | null, pagesRemoved: number) => ({ id: '', at: '', source, actor, scope: 'tags', value: '', pagesRemoved })
+    expect(causes([asked('cli', null, 1), asked('api', 'x', 2), asked('api', 'x', 3)])).toEqual([{ who: 'api x', count: 2, pages: 5 }, { who: 'cli', count: 1, pages: 1 }])
+  })
+})
+
+test('the queue names who works on what, and what failed', async () => {
+  const { text, press } = start()
+  press('4')
+  await vi.waitFor(() => expect(text()).toContain('purge.deliver (proxy:varnish-1)'))
+  for (const part of ['412 wait', 'the first for 1 min 34 s', 'no worker', 'failed for good', 'not seen for 30 s', 'the proxy answered 500']) expect(text()).toContain(part)
+})
+
+describe('without a screen', () => {
+  test('the system is one sentence a part', async () => {
+    const state = await readAll(new FakeSource(system()))
+    expect(monitorSummary(state).join('; ')).toContain('queue: 412 wait, 5 in hand, 2 failed, 2 workers')
+    expect(monitorSummary({})).toEqual([])
+  })
+
+  test('a line is due first, each ten seconds, each five percent, and when a warmup ends', () => {
+    const state = (percentage: number, status: 'running' | 'completed' = 'running') => ({ warmup: watched(0, { status, progress: { percentage } }) }) as SystemState
+    const printed = { state: state(12), at: 1000 }
+    expect(isDueLine(null, state(0), 0)).toBe(true)
+    expect(isDueLine(printed, state(14.9), 2000)).toBe(false)
+    expect(isDueLine(printed, state(15), 2000)).toBe(true)
+    expect(isDueLine(printed, state(12), 11_000)).toBe(true)
+    expect(isDueLine(printed, state(12, 'completed'), 2000)).toBe(true)
+  })
+
+  test('a run is watched to its end, over failures of the source', async () => {
+    let asked = 0
+    const source = new FakeSource({
+      'warmup.watch': () => {
+        asked++
+        if (asked === 3) return new Error('the daemon does not answer')
+        return watched(asked * 100, { status: asked > 4 ? 'completed' : 'running' })
+      },
+    })
+    const updates: number[] = []
+    const told: string[] = []
+    const last = await watchLines({ source, id: null, signal: new AbortController().signal, update: ({ done }) => updates.push(done), tell: (message) => told.push(message) })
+    expect(last.progress?.status).toBe('completed')
+    expect(updates.at(-1)).toBe(39_000)
+    expect(updates).toEqual(updates.toSorted((left, right) => left - right))
+    expect(told).toEqual(['No answer, asking again: the daemon does not answer'])
+  })
+
+  test('what cannot be watched from the beginning is an error', async () => {
+    const source = new FakeSource({ 'warmup.watch': new Error('no') })
+    await expect(watchLines({ source, id: null, signal: new AbortController().signal, update: () => {}, tell: () => {} })).rejects.toThrow('no')
+  })
+
+  test('an interruption ends the watching, not the run', async () => {
+    const abort = new AbortController()
+    const source = new FakeSource({ 'warmup.watch': () => watched(100) })
+    const last = await watchLines({ source, id: null, signal: abort.signal, update: () => abort.abort(), tell: () => {} })
+    expect(last.progress?.status).toBe('running')
+  })
+})
+
+test('what remains of a warmup says how it stands and what to do', () => {
+  expect(warmupSummary(watched(700)).join('\n')).toMatchInlineSnapshot(`
+    "Warmup 0190c0de-1111-7000-8000-00000000012f: running, 45.50 %, 54,600 of 120,000 pages in 11 min 40 s
+      52,371 stored, 2,184 fresh before, 45 failed; 76.2 pages/s on average
+      why pages stayed cold: set-cookie 31, 404 12, private 8, 503 7, timeout 5, too-large 1
+      which ones: pagecache warmup:failures 0190c0de-1111-7000-8000-00000000012f
+      it goes on; to see it again: pagecache warmup:watch 0190c0de-1111-7000-8000-00000000012f"
+  `)
+  expect(warmupSummary({ success: true, progress: null, live: null } as never)).toEqual(['There was no warmup yet. One starts: pagecache warmup:start'])
+})
