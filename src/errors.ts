@@ -18,7 +18,7 @@ const kinds = {
   LISTEN_FAILED: { status: 500, exit: 1 },
   CHECK_FAILED: { status: 500, exit: 1 },
   LEASE_LOST: { status: 409, exit: 1 },
-  WARMUP_FAILED: { status: 500, exit: 1 },
+  WARMUP_FAILED: { status: 502, exit: 1 },
   UNAUTHORIZED: { status: 401, exit: 1 },
   FORBIDDEN: { status: 403, exit: 1 },
   TOO_LARGE: { status: 413, exit: 2 },

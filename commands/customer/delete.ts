@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { plural } from '#src/lib/plural.ts'
 import { deleteCustomer } from '#src/operations/stages.ts'
 
@@ -16,7 +16,7 @@ export default class CustomerDelete extends BaseCommand {
 
   async run() {
     const { args, flags } = await this.parse(CustomerDelete)
-    await confirm(`Erase the customer ${args.id} from all events?`, flags.yes)
+    await this.confirm(`Erase the customer ${args.id} from all events?`, flags.yes)
     return this.perform(deleteCustomer, { customerId: args.id }, ({ events, mode }, output) => {
       output.line(`${plural(events, 'event')} ${mode === 'remove' ? 'removed' : 'anonymized'}.`)
     })

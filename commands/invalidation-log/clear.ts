@@ -1,5 +1,5 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { plural } from '#src/lib/plural.ts'
 import { clearInvalidationLog } from '#src/operations/purge-log.ts'
 
@@ -13,7 +13,7 @@ export default class InvalidationLogClear extends BaseCommand {
 
   async run() {
     const { flags } = await this.parse(InvalidationLogClear)
-    await confirm('Delete the whole invalidation log?', flags.yes)
+    await this.confirm('Delete the whole invalidation log?', flags.yes)
     return this.perform(clearInvalidationLog, {}, ({ deleted }, output) => output.line(`${plural(deleted, 'invalidation')} deleted.`))
   }
 }

@@ -1,5 +1,5 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { confirm, yesFlag } from '#src/cli/confirm.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { plural } from '#src/lib/plural.ts'
 import { clearPurgeLog } from '#src/operations/purge-log.ts'
 
@@ -14,7 +14,7 @@ export default class ReverseProxyClear extends BaseCommand {
 
   async run() {
     const { flags } = await this.parse(ReverseProxyClear)
-    await confirm('Delete the whole purge log?', flags.yes)
+    await this.confirm('Delete the whole purge log?', flags.yes)
     return this.perform(clearPurgeLog, {}, ({ deleted }, output) => output.line(`${plural(deleted, 'purge')} deleted.`))
   }
 }

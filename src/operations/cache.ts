@@ -100,6 +100,7 @@ export const clearApplicationCache = defineOperation({
     dryRun: z.optional(z.literal(true)),
     wouldDelete: z.optional(count),
   }),
+  http: { method: 'POST', path: '/application-cache/clear' },
   async run(context, input) {
     const { app } = context
     const directory = app.loaded.places.cacheDir

@@ -16,6 +16,7 @@ export const showConfig = defineOperation({
     file: z.nullable(z.string()),
     values: z.array(z.object({ key: z.string(), value: z.unknown(), source: z.string() })),
   }),
+  http: { method: 'GET', path: '/config' },
   async run({ app }) {
     const { environment, places, file } = app.loaded
     const { projectDir, cacheDir, dataDir } = places

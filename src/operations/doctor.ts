@@ -39,6 +39,7 @@ export const doctor = defineOperation({
       }),
     ),
   }),
+  http: { method: 'GET', path: '/doctor' },
   async run({ app, signal }) {
     const findings = (await Promise.all(checks.map((check) => check(app, signal)))).flat()
     return { success: findings.every((finding) => finding.status !== 'failed'), checks: findings }

@@ -1,0 +1,202 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient, type ApiClient } from '../helpers/api.ts'
+import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
+import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { scratch, type Scratch } from '../helpers/scratch.ts'
+
+/** What works on the machine alone on which it is typed, and says so. */
+const here = new Set(['client:create', 'client:list', 'client:revoke', 'client:rotate-key', 'demo', 'init', 'messenger:consume', 'serve'])
+
+/** What performs no operation and says the same everywhere. */
+const nowhere = new Set(['completion'])
+
+/** Which daemons and directories there are differs between two machines: here the exit code is compared, and the names of what is told. */
+const ofMachine = new Set(['config:show', 'doctor', 'monitor', 'messenger:stats'])
+
+const stage = '0190c0de-0000-7000-8000-00000000000f'
+const page = 'http://shop.example/one'
+
+/** How each command is run, beside the run without any argument. They run in this order, and each on what the ones before have left. */
+const lines: Record<string, string[][]> = {
+  'warmup:start': [['--dry-run'], ['--batch-size', '0'], ['--sales-channel', stage], ['--wait', '--allow-failures', '--json'], ['--wait'], ['--wait', '--force', '--json']],
+  'warmup:progress': [['nothing']],
+  'warmup:pause': [['nothing']],
+  'warmup:failures': [['nothing']],
+  'warmup:watch': [['--no-tui'], ['nothing', '--json']],
+  'monitor': [['--json']],
+  'cache:list': [['--json'], ['--limit', '1'], ['--limit', '0'], ['--limit', '1001'], ['--offset', '-1'], ['--type', 'products'], ['--type', 'nothing'], ['--prefix', 'http://shop.example/o']],
+  'cache:inspect': [[page], [page, '--json'], ['nothing'], ['http://other.example/']],
+  'purge:url': [[page, '--dry-run'], [page], [page, '--json']],
+  'purge:tag': [['tag-one'], ['tag-one', '--json'], ['--json', ' ']],
+  'purge:entity': [['product', '0190c0de000070008000000000000001'], ['nothing', 'x']],
+  'reverse-proxy:recent': [['--json'], ['--limit', '0']],
+  'reverse-proxy:url-flow': [[page], [page, '--json']],
+  'reverse-proxy:entity-timeline': [['product', '0190c0de000070008000000000000001', '--json'], ['nothing', 'x']],
+  'reverse-proxy:clear': [['--yes'], ['--yes', '--json']],
+  'invalidation-log:recent': [['--limit', '2']],
+  'invalidation-log:clear': [['--yes']],
+  'vendor:cache:clear': [['--dry-run'], ['--type', 'cms'], ['--type', 'nothing'], ['--json']],
+  'cache:clear': [['--dry-run']],
+  'stage:show': [[stage], [stage, '--json']],
+  'stage:update': [[stage, '--name', 'x']],
+  'stage:delete': [[stage, '--yes']],
+  'stage:stats': [[stage], [stage, '--from', 'yesterday']],
+  'stage:create': [['Summer', '--json'], ['--json']],
+  'customer:delete': [['customer-1', '--yes']],
+  'messenger:failed:show': [['nothing']],
+  'messenger:failed:retry': [['nothing'], ['--yes']],
+  'messenger:failed:remove': [['nothing', '--yes'], ['--all', '--yes']],
+}
+
+const manifest = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as { commands: Record<string, unknown> }
+const ids = Object.keys(manifest.commands)
+const ordered = [...Object.keys(lines).filter((id) => ids.includes(id)), ...ids.filter((id) => !(id in lines))]
+
+let origin: Origin
+let local: Daemon
+let remote: Daemon
+let client: ApiClient
+let elsewhere: Scratch
+
+/** Two daemons of the same shop, each with its own state; commands run beside the one, and at the other. */
+beforeAll(async () => {
+  origin = await startOrigin({
+    otherwise: (request) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=600', xkey: 'tag-one' }, body: `page of ${request.path}` }),
+  })
+  origin.on('/sitemap.xml', { headers: { 'content-type': 'application/xml' }, body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${page}</loc></url><url><loc>http://shop.example/two</loc></url><url><loc>http://other.example/</loc></url></urlset>` })
+  origin.on('/two', { status: 404, body: 'none' })
+  const config = { salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }], warmup: { retries: 0 } }
+  local = await startDaemon({ config })
+  remote = await startDaemon({ config })
+  client = await createClient(remote, 'elsewhere')
+  elsewhere = await scratch('elsewhere')
+})
+
+afterAll(async () => {
+  await local?.stop()
+  await remote?.stop()
+  await origin?.stop()
+  await elsewhere?.discard()
+})
+
+const credentials = () => ({ PAGECACHE_CLIENT_ID: client.clientId, PAGECACHE_CLIENT_SECRET: client.clientSecret })
+
+function runThere(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
+  return runProgram([...args, '--server', remote.url], { projectDir: elsewhere.path, env: { ...credentials(), ...env } })
+}
+
+/**
+ * Without what two daemons cannot have in common: ids, times, durations, their own addresses and directories. The logs say `cli` of
+ * what was typed beside the daemon and `api` of what came over the network, with the client; and a single answer brings no progress.
+ */
+function comparable({ code, stdout, stderr }: CommandResult): { code: number | null; stdout: string; stderr: string } {
+  const plain = (text: string) =>
+    text
+      .replaceAll(local.url, '<server>')
+      .replaceAll(remote.url, '<server>')
+      .replaceAll(local.projectDir, '<project>')
+      .replaceAll(remote.projectDir, '<project>')
+      .replaceAll(/^Reading sitemaps: .*\n/gm, '')
+      .replaceAll('On <server>: ', '')
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
+      .replaceAll(/\b(vm|\S+) \d+(?=\tasync)/g, '<worker>')
+      .replaceAll(/\tcli\t-?|\tapi\t(?:<id>)?/g, '\t<who>\t')
+      .replaceAll(/"source": "(?:cli|api)"/g, '"source": "<who>"')
+      .replaceAll(/(^Response time, ms:|<who>\t) ?[\d.]+/gm, '$1 <n>')
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<time>')
+      .replaceAll(/\d+(?:\.\d+)? ?(?:ms|µs|s|min|h|pages\/s|URLs\/s|\/s)\b/g, '<n>')
+      .replaceAll(/("(?:[A-Za-z_]*(?:[tT]ime|age|_per_second|eta_seconds|[lL]eft|pid|latency\w*|p\d\d|at|rate|bytes\w*|size))"): -?[\d.e-]+/g, '$1: "<n>"')
+      .replaceAll(/127\.0\.0\.1:\d+/g, '<address>')
+  return { code, stdout: plain(stdout), stderr: plain(stderr) }
+}
+
+/** The keys of a value, or the beginnings of the lines. */
+function shapeOf(text: string): unknown {
+  if (!text.startsWith('{')) return text.split('\n').map((line) => /^[^:=\t]*/.exec(line)![0].trim())
+  return Object.keys(JSON.parse(text) as object)
+}
+
+/** A command that watches goes on until it is interrupted: off a terminal that is not what is compared. */
+const endless = new Set(['monitor'])
+
+describe.each(ordered.filter((id) => !here.has(id) && !nowhere.has(id)))('%s', (id) => {
+  const argvs = [...(endless.has(id) ? [] : [[]]), ...(lines[id] ?? []), ...(lines[id] || endless.has(id) ? [] : [['--json']])]
+
+  it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
+    const [own, theirs] = (await Promise.all([local.run(id, ...argv), runThere([id, ...argv])])).map(comparable) as [CommandResult, CommandResult]
+    if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
+    expect(theirs.code).toBe(own.code)
+    expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
+  })
+})
+
+describe.each([...here])('%s', (id) => {
+  it('says that it works on this machine alone', async () => {
+    const needed: Record<string, string[]> = { 'client:create': ['name'], 'client:revoke': ['x', '--yes'] }
+    const { code, stdout, stderr } = await runThere([id, ...(needed[id] ?? [])])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/machine alone/)
+  })
+})
+
+describe('a profile', () => {
+  beforeAll(async () => {
+    await mkdir(join(elsewhere.path, 'secrets'))
+    await writeFile(join(elsewhere.path, 'secrets', 'staging'), `${client.clientSecret}\n`)
+    const config = { profiles: { staging: { server: remote.url, clientId: client.clientId, clientSecretFile: 'secrets/staging' }, broken: { server: remote.url, clientId: 'a', clientSecretFile: 'none' } } }
+    await writeFile(join(elsewhere.path, 'pagecache.yaml'), stringify(config))
+  })
+
+  const run = (args: string[], env: Record<string, string> = {}) => runProgram(args, { projectDir: elsewhere.path, env })
+
+  it('is used by --profile and by PAGECACHE_PROFILE', async () => {
+    const own = await remote.run('warmup:list', '--json')
+    expect(await run(['warmup:list', '--json', '--profile', 'staging'])).toEqual(own)
+    expect(await run(['warmup:list', '--json'], { PAGECACHE_PROFILE: 'staging' })).toEqual(own)
+    expect(await run(['warmup:list', '--json'], { PAGECACHE_SERVER: remote.url, ...credentials() })).toEqual(own)
+  })
+
+  it('that there is not, or not whole, is said', async () => {
+    expect(await run(['cache:stats', '--profile', 'stagin'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean staging?') as string })
+    expect(await run(['cache:stats', '--profile', 'broken'])).toMatchObject({ code: 2, stderr: expect.stringContaining('clientSecretFile') as string })
+    expect(await run(['cache:stats', '--profile', 'staging', '--server', remote.url])).toMatchObject({ code: 2 })
+  })
+
+  it('is named by a question, and its secret by nothing', async () => {
+    const asked = await run(['reverse-proxy:clear', '--profile', 'staging'])
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`On staging (${remote.url})`) as string })
+    const { stdout } = await run(['config:show', '--json', '--config', join(elsewhere.path, 'pagecache.yaml')])
+    expect(stdout).toContain('secrets/staging')
+    expect(stdout).not.toContain(client.clientSecret)
+  })
+})
+
+describe('what goes wrong', () => {
+  const stats = (server: string, env: Record<string, string> = credentials()) => runProgram(['cache:stats', '--server', server], { projectDir: elsewhere.path, env })
+
+  it.each([
+    ['nothing listens', async () => stats(`http://127.0.0.1:${await freePort()}`), 1, 'nothing listens there'],
+    ['no such name', async () => stats('http://daemon.invalid'), 1, 'its name is not known'],
+    ['TLS where there is none', async () => stats(remote.url.replace('http:', 'https:')), 1, 'https://'],
+    ['a shop', async () => stats(origin.url), 1, 'not as pagecache does'],
+    ['no URL', async () => stats('daemon'), 2, 'no address of a daemon'],
+    ['a wrong secret', async () => stats(remote.url, { ...credentials(), PAGECACHE_CLIENT_SECRET: 'wrong' }), 1, 'does not know this client'],
+    ['no secret', async () => stats(remote.url, {}), 2, 'PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET not set'],
+  ])('%s', async (_, run, code, message) => {
+    const result = await run()
+    expect(result.stderr).toContain(message)
+    expect(result).toMatchObject({ code, stdout: '' })
+    expect(result.stderr).not.toContain(client.clientSecret)
+  })
+
+  it('a client that may only read is told so', async () => {
+    const reader = await createClient(remote, 'reader', 'read')
+    const env = { PAGECACHE_CLIENT_ID: reader.clientId, PAGECACHE_CLIENT_SECRET: reader.clientSecret }
+    expect(await stats(remote.url, env)).toMatchObject({ code: 0 })
+    const refused = await runProgram(['vendor:cache:clear', '--server', remote.url], { projectDir: elsewhere.path, env })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('scope write') as string })
+  })
+})
