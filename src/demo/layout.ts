@@ -28,7 +28,7 @@ body{margin:0;font:16px/1.6 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif
 a{color:inherit;text-decoration:none}a:hover{color:var(--accent)}
 img{display:block;max-width:100%;height:auto}
 .wrap{max-width:1120px;margin:0 auto;padding:0 24px}
-.top{display:flex;align-items:center;gap:24px;padding:18px 0}
+.top{display:flex;align-items:center;gap:24px;padding-block:18px}
 .brand{font:600 24px/1 Georgia,"Times New Roman",serif;letter-spacing:.02em;margin-right:auto}
 .top a:not(.brand){font-size:14px;color:var(--soft)}
 .who{font-size:14px;font-weight:600;color:var(--accent)}

@@ -10,14 +10,15 @@ export interface StageDialog {
   remove(): void
 }
 
-const style = `dialog{box-sizing:border-box;width:min(30rem,calc(100vw - 2rem));max-height:90vh;padding:0;border:0;border-radius:.75rem;background:#fff;color:#1d2321;font:1rem/1.5 system-ui,sans-serif;box-shadow:0 1rem 3rem #0005;overscroll-behavior:contain}
+const style = `dialog{box-sizing:border-box;width:min(30rem,calc(100vw - 2rem));max-height:90vh;padding:0;overflow:hidden;border:0;border-radius:.75rem;background:#fff;color:#1d2321;font:1rem/1.5 system-ui,sans-serif;box-shadow:0 1rem 3rem #0005}
+dialog[open]{display:flex}
 dialog::backdrop{background:#0008}
-div{padding:2rem}
-h2{margin:0 2rem .75rem 0;font-size:1.5rem;line-height:1.2}
+div{flex:1;padding:2.5rem 2rem 2rem;overflow:auto;overscroll-behavior:contain}
+h2{margin:0 1rem .75rem 0;font-size:1.5rem;line-height:1.2}
 p{margin:.5rem 0;white-space:pre-line}
 img{max-width:100%;height:auto}
-button,a.cta{font:inherit;cursor:pointer}
-.x{position:absolute;top:.5rem;right:.5rem;width:2.75rem;height:2.75rem;border:0;border-radius:50%;background:0;font-size:1.5rem;line-height:1;color:inherit}
+button{font:inherit;cursor:pointer}
+.x{position:absolute;top:.5rem;right:.5rem;width:2.75rem;height:2.75rem;border:0;border-radius:50%;background:#fffc;font-size:1.5rem;line-height:1;color:inherit}
 .cta{display:inline-block;margin:1rem 0 0;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1f6f5c;color:#fff;font-weight:600;text-decoration:none}
 .never{display:block;margin:1rem 0 0;padding:.25rem 0;border:0;background:0;color:#5b6762;font-size:.875rem;text-decoration:underline}
 :focus-visible{outline:3px solid #2f6fed;outline-offset:2px}`
@@ -48,7 +49,7 @@ export function mount(stage: ActiveStage): StageDialog {
     else append(box, 'button', { class: 'cta', type: 'button', 'data-action': action, 'data-target': selector ?? '' }, label)
   }
   const never = dismissLabel === null ? null : append(box, 'button', { class: 'never', type: 'button' }, dismissLabel)
-  const close = append(box, 'button', { class: 'x', type: 'button', 'aria-label': closeLabel }, '×')
+  const close = append(dialog, 'button', { class: 'x', type: 'button', 'aria-label': closeLabel }, '×')
   document.body.append(host)
   dialog.showModal()
   return {

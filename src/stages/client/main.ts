@@ -28,14 +28,20 @@ function show(stage: ActiveStage): Promise<void> {
   return new Promise((resolve) => {
     const { dialog, close, never, remove } = mount(stage)
     const tell = (type: EventType) => void report(base, stage, type, pageType)
-    const stopWatching = watchSeen(dialog, () => tell('impression'))
+    const seen = once(() => tell('impression'))
+    const stopWatching = watchSeen(dialog, seen)
+    // Who does something with it has seen it.
+    const act = (type: EventType) => {
+      seen()
+      tell(type)
+    }
     let gone = false
     let pressed: EventTarget | null = null
     const end = (type?: EventType) => {
       // One act, one event: what comes after the first is the end of it.
       if (gone) return
       gone = true
-      if (type !== undefined) tell(type)
+      if (type !== undefined) act(type)
       stopWatching()
       remove()
       resolve()
@@ -49,7 +55,7 @@ function show(stage: ActiveStage): Promise<void> {
       if (layer === null || (event.type === 'auxclick' && (event.button !== 1 || layer.tagName !== 'A'))) return
       if (layer === close) return end('close')
       if (layer === never) return end('permanent_dismiss')
-      tell('cta_click')
+      act('cta_click')
       const { action, target: selector } = layer.dataset
       if (action === 'close' || action === 'scroll') {
         event.preventDefault()
@@ -68,7 +74,15 @@ function show(stage: ActiveStage): Promise<void> {
   })
 }
 
-/** Calls back once, when the element is in the window and the window is looked at. */
+function once(callback: () => void): () => void {
+  let done = false
+  return () => {
+    if (!done) callback()
+    done = true
+  }
+}
+
+/** Calls back when the element is in the window and the window is looked at; not again after that. */
 function watchSeen(element: Element, onSeen: () => void): () => void {
   let inView = false
   const check = () => {

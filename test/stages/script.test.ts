@@ -1,0 +1,268 @@
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { StageContent, StageFields } from '../../src/stages/stage.ts'
+import { installed } from '../helpers/rivals.ts'
+import { settings, startStorefront, type Storefront } from './storefront.ts'
+
+const hasChromium = installed('chromium')
+let browser: Browser
+
+beforeAll(async () => {
+  if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+})
+afterAll(() => browser?.close())
+
+const html = `<!doctype html><html lang="en"><head><title>Shoes</title></head><body>
+<h1>Shoes</h1><a id="first" href="/other">other</a><div style="height:3000px"></div><h2 id="far">Far below</h2>
+<script src="/vendor-stage/client.js" data-page-type="product" defer></script></body></html>`
+
+const content: StageContent = {
+  headline: 'Summer sale',
+  html: null,
+  text: 'Everything must go.',
+  callToAction: { label: 'To the sale', action: 'url', url: '/other', selector: null },
+  dismissLabel: "Don't show again",
+  closeLabel: 'Close',
+}
+
+interface Visit {
+  shop: Storefront
+  page: Page
+  /** Goes to the page and waits until a stage is shown. */
+  open(): Promise<void>
+  /** The same, and until its impression is recorded. */
+  see(): Promise<void>
+  /** What was recorded, in order, once there is so much. */
+  recorded(count: number): Promise<string[]>
+  faults: string[]
+}
+
+/** A visitor with a browser of their own, before a shop with these stages whose pages come out of the cache. */
+async function visit(stages: Partial<StageFields>[] = [{}], options: { csp?: string; init?: string; page?: string } = {}): Promise<Visit> {
+  const shop = await startStorefront()
+  const headers = { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', ...(options.csp === undefined ? {} : { 'content-security-policy': options.csp }) }
+  shop.origin.otherwise({ status: 200, headers, body: options.page ?? html })
+  for (const fields of stages) await shop.stage({ ...settings, content, ...fields })
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text()))
+  if (options.init !== undefined) await page.addInitScript(options.init)
+  const open = async () => {
+    await page.goto(`${shop.url}/shoes`)
+    await page.locator('vendor-stage dialog[open]').waitFor()
+  }
+  const atLeast = (count: number) => vi.waitUntil(async () => (await shop.events()).length >= count, { timeout: 15_000, interval: 50 })
+  return {
+    shop,
+    page,
+    faults,
+    open,
+    async see() {
+      const before = (await shop.events()).length
+      await open()
+      await atLeast(before + 1)
+    },
+    async recorded(count) {
+      await atLeast(count)
+      // Whatever was sent beyond it was sent before this request, and is written before it is answered.
+      await page.evaluate("fetch('/vendor-stage/active').then((answer) => answer.text())")
+      const events = await shop.events()
+      return events.toSorted((a, b) => a.created_at - b.created_at).map((event) => event.event_type)
+    },
+  }
+}
+
+/** By then the browser has looked whether the stage is in view. */
+const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
+
+const stage = (page: Page) => page.locator('vendor-stage dialog')
+
+describe('the storefront script', () => {
+  it('is less than 4 KB compressed', () => {
+    const script = readFileSync(new URL('../../dist/stages/client.js', import.meta.url))
+    expect(gzipSync(script, { level: 9 }).length).toBeLessThan(4096)
+    expect(script.toString()).not.toContain('innerHTML')
+  })
+})
+
+describe.skipIf(!hasChromium)(`the storefront script in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`, () => {
+  it('works on a page out of our cache, which knows nothing of the visitor', async () => {
+    const { shop, page, see, recorded, faults } = await visit()
+    await see()
+    const second = await page.goto(`${shop.url}/shoes`)
+    expect(second!.headers()['cache-status']).toMatch(/hit/)
+    await stage(page).waitFor()
+    expect(await recorded(2)).toEqual(['impression', 'impression'])
+    expect((await shop.events())[0]).toMatchObject({ page_type: 'product', request_url: '/shoes' })
+    expect(await second!.request().headerValue('cookie')).toBeNull()
+    expect(shop.origin.hits('/shoes')).toBe(1)
+    expect(faults).toEqual([])
+  })
+
+  it('sends one impression for each show: five shows are five', async () => {
+    const { see, recorded } = await visit()
+    for (let show = 0; show < 5; show += 1) {
+      await see()
+      expect(await recorded(show + 1)).toHaveLength(show + 1)
+    }
+    expect(await recorded(5)).toEqual(Array(5).fill('impression'))
+  })
+
+  it('sends an impression when it is seen, not when it is mounted', async () => {
+    const hidden = `let state = 'hidden'; Object.defineProperty(document, 'visibilityState', { get: () => state }); window.look = () => { state = 'visible'; document.dispatchEvent(new Event('visibilitychange')) }`
+    const { shop, page, open, recorded } = await visit([{}], { init: hidden })
+    await open()
+    await page.evaluate(twoFrames)
+    expect(await shop.events()).toEqual([])
+    await page.evaluate('look(); look()')
+    expect(await recorded(1)).toEqual(['impression'])
+  })
+
+  it('takes whoever does something with it for somebody who has seen it', async () => {
+    const { page, open, recorded } = await visit([{}], { init: "Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })" })
+    await open()
+    await page.keyboard.press('Escape')
+    expect((await recorded(2)).toSorted()).toEqual(['close', 'impression'])
+  })
+
+  it('counts a call to action once, although the page goes away with it', async () => {
+    const { shop, page, see, recorded } = await visit()
+    await see()
+    await stage(page).getByText('To the sale').click()
+    await page.waitForURL(`${shop.url}/other`)
+    await stage(page).waitFor()
+    expect((await recorded(3)).toSorted()).toEqual(['cta_click', 'impression', 'impression'])
+  })
+
+  it.each(['close', 'scroll'] as const)('counts a call to action that does %s, and no close with it', async (action) => {
+    const { page, see, recorded } = await visit([{ content: { ...content, callToAction: { label: 'Go on', action, url: null, selector: '#far' } } }])
+    await see()
+    await stage(page).getByText('Go on').dblclick()
+    await stage(page).waitFor({ state: 'detached' })
+    expect(await recorded(2)).toEqual(['impression', 'cta_click'])
+    if (action === 'scroll') await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
+  })
+
+  it('counts any layer with a click action, and nothing for a click beside it', async () => {
+    const layers = '<p>only text</p><button>plain button</button><div data-action="scroll" data-target="#far"><b>deep</b> layer</div>'
+    const { page, see, recorded } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
+    await see()
+    await stage(page).getByText('only text').click()
+    await stage(page).getByText('plain button').click()
+    await stage(page).getByText('plain button').click()
+    await stage(page).getByText('deep').click()
+    await stage(page).waitFor({ state: 'detached' })
+    expect(await recorded(4)).toEqual(['impression', 'cta_click', 'cta_click', 'cta_click'])
+  })
+
+  it.each([
+    ['the X', (page: Page) => stage(page).getByRole('button', { name: 'Close' }).dblclick()],
+    ['the overlay', (page: Page) => page.mouse.click(5, 5)],
+    ['Escape', (page: Page) => page.keyboard.press('Escape')],
+  ])('counts one close for %s', async (_name, dismiss) => {
+    const { page, see, recorded } = await visit()
+    await see()
+    await dismiss(page)
+    await stage(page).waitFor({ state: 'detached' })
+    expect(await recorded(2)).toEqual(['impression', 'close'])
+  })
+
+  it('takes text that is marked beyond the edge for no click on the overlay', async () => {
+    const { page, see, recorded } = await visit()
+    await see()
+    const box = (await stage(page).getByText('Everything must go.').boundingBox())!
+    await page.mouse.move(box.x + 5, box.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(5, 5)
+    await page.mouse.up()
+    await stage(page).getByRole('button', { name: 'Close' }).click()
+    expect(await recorded(2)).toEqual(['impression', 'close'])
+  })
+
+  it('counts "don\'t show again" as that alone, and shows it never again', async () => {
+    const { shop, page, see, recorded } = await visit()
+    await see()
+    await stage(page).getByText("Don't show again").click()
+    await stage(page).waitFor({ state: 'detached' })
+    expect(await recorded(2)).toEqual(['impression', 'permanent_dismiss'])
+    const asked = page.waitForResponse(/active/)
+    await page.goto(`${shop.url}/shoes`)
+    expect(await (await asked).json()).toMatchObject({ total: 0 })
+  })
+
+  it('follows frequency and cap', async () => {
+    const { shop, page, see, recorded } = await visit([{ maxPerSession: 2 }])
+    await see()
+    await recorded(1)
+    await see()
+    await recorded(2)
+    const asked = page.waitForResponse(/active/)
+    await page.goto(`${shop.url}/shoes`)
+    expect(await (await asked).json()).toMatchObject({ total: 0 })
+  })
+
+  it('shows one stage after another', async () => {
+    const { page, see, recorded } = await visit([{}, { content: { ...content, headline: 'The second' } }])
+    await see()
+    expect(await stage(page).count()).toBe(1)
+    await page.keyboard.press('Escape')
+    await stage(page).getByText('The second').waitFor()
+    expect(await recorded(3)).toEqual(['impression', 'close', 'impression'])
+  })
+
+  it('sends nothing for a stage that does not record, and keeps to its frequency itself', async () => {
+    const { shop, page, open } = await visit([{ statsEnabled: false, frequency: 'once_per_session' }])
+    const tracked: string[] = []
+    page.on('request', (request) => request.url().includes('/track') && tracked.push(request.url()))
+    await open()
+    await page.waitForFunction('sessionStorage.length === 1')
+    const asked = page.waitForResponse(/active/)
+    await page.goto(`${shop.url}/shoes`)
+    expect(await (await asked).json()).toMatchObject({ total: 1 })
+    await page.evaluate(twoFrames)
+    expect(await stage(page).count()).toBe(0)
+    expect(tracked).toEqual([])
+  })
+
+  it('sends and keeps nothing without consent; asks for it at each act', async () => {
+    const { shop, page, open, recorded } = await visit([{}], { init: 'window.agreed = false; window.vendorStageConsent = () => Promise.resolve(window.agreed)' })
+    await open()
+    await page.evaluate(twoFrames)
+    expect(await page.context().cookies()).toEqual([])
+    await page.evaluate('window.agreed = true')
+    await page.keyboard.press('Escape')
+    expect(await recorded(1)).toEqual(['close'])
+    expect(await shop.events()).toHaveLength(1)
+  })
+
+  it('is an accessible dialog: named, focused, closed by Escape, and the focus goes back', async () => {
+    const { page, see } = await visit()
+    await page.addInitScript("addEventListener('load', () => document.querySelector('#first').focus())")
+    await see()
+    const dialog = page.getByRole('dialog', { name: 'Summer sale' })
+    expect(await dialog.count()).toBe(1)
+    const inside = () => page.evaluate('document.activeElement.tagName')
+    for (let tab = 0; tab < 3; tab += 1) {
+      expect(await inside()).toBe('VENDOR-STAGE')
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Escape')
+    await stage(page).waitFor({ state: 'detached' })
+    expect(await page.evaluate('document.activeElement.id')).toBe('first')
+  })
+
+  it('works under a strict content security policy, and included twice', async () => {
+    const page = html.replace('</body>', '<script src="/vendor-stage/client.js" async></script></body>')
+    const visitor = await visit([{}], { csp: "default-src 'self'; script-src 'self'; style-src 'self'", page: page.replace(' style="height:3000px"', '') })
+    await visitor.see()
+    expect(await visitor.page.evaluate("getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('dialog')).borderRadius")).toBe('12px')
+    expect(await visitor.recorded(1)).toEqual(['impression'])
+    expect(await stage(visitor.page).count()).toBe(1)
+    expect(visitor.faults).toEqual([])
+  })
+})
