@@ -21,8 +21,8 @@ export default class ReverseProxyStats extends BaseCommand {
       await output.table(['hour', 'purges'], hourly.map(({ hour, purges }) => [hour, purges]))
       if (topTags.length > 0) await output.table(['tag', 'purges'], topTags.map(({ tag, count }) => [tag, count]))
       if (proxies.length > 0) {
-        const rows = proxies.map(({ name, pending, oldestPending, failed }) => [name, pending, oldestPending, failed])
-        await output.table(['proxy', 'pending', 'oldest pending', 'failed'], rows)
+        const rows = proxies.map(({ name, state, pending, oldestPending, failed, lastError, lastErrorAt }) => [name, state, pending, oldestPending, failed, lastErrorAt, lastError])
+        await output.table(['proxy', 'state', 'pending', 'oldest pending', 'failed', 'last error at', 'last error'], rows)
       }
     })
   }

@@ -1,9 +1,10 @@
 import * as z from 'zod/mini'
 import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
-import { checkChannels, checkPort, checkReverseProxies } from './doctor/network-checks.ts'
+import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
+import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkDirectories, checkDisk, checkPages, checkRecords } from './doctor/storage-checks.ts'
 import { defineOperation } from './operation.ts'
 

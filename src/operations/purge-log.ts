@@ -42,16 +42,31 @@ export const purgeStatistics = defineOperation({
     hourly: z.array(z.object({ hour: z.iso.datetime(), purges: count })),
     topTags: z.array(z.object({ tag: z.string(), count })),
     proxies: described(
-      z.array(z.object({ name: z.string(), pending: count, oldestPending: z.nullable(z.iso.datetime()), failed: count })),
-      'what each reverse proxy has still to be told, and what it never was',
+      z.array(
+        z.object({
+          name: z.string(),
+          state: described(z.enum(['ok', 'behind', 'down']), 'behind: purges have waited for long, or were given up; down: it does not answer'),
+          pending: count,
+          oldestPending: z.nullable(z.iso.datetime()),
+          failed: count,
+          circuit: described(z.enum(['closed', 'open', 'half-open']), 'open: it is left alone for a while; half-open: one request finds out'),
+          failures: described(count, 'attempts in a row that came to nothing'),
+          failingSince: z.nullable(z.iso.datetime()),
+          lastError: z.nullable(z.string()),
+          lastErrorAt: z.nullable(z.iso.datetime()),
+          lastDeliveredAt: z.nullable(z.iso.datetime()),
+        }),
+      ),
+      'what each reverse proxy has still to be told, what it never was, and whether it answers',
     ),
   }),
   http: { method: 'GET', path: '/reverse-proxy-stats' },
   async run({ app }) {
-    const { readBacklogs, readPurgeStatistics } = await import('../purge/statistics.ts')
+    const { readPurgeStatistics } = await import('../purge/statistics.ts')
+    const { readProxyStates } = await import('../purge/proxy-state.ts')
     const { db } = await app.records()
     const configured = app.config.reverseProxies.map((proxy) => proxy.name)
-    return { ...(await readPurgeStatistics(db, Date.now())), proxies: await readBacklogs(db, configured) }
+    return { ...(await readPurgeStatistics(db, Date.now())), proxies: await readProxyStates(db, configured, Date.now()) }
   },
 })
 

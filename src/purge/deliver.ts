@@ -38,6 +38,9 @@ const purgesAtOnce = 1000
 /** Requests to one proxy at a time. */
 const connections = 4
 
+/** A proxy that has nothing else on its mind answers within this (milliseconds). */
+const promptly = 250
+
 /** The message by which a proxy's waiting purges are delivered; one that waits already is enough. */
 export function deliverMessage(proxy: string, delay = 0) {
   return { transport: 'async' as const, type: deliverType, payload: { proxy }, group: `proxy:${proxy}`, key: `proxy:${proxy}`, delay }
@@ -134,16 +137,20 @@ class Delivery {
 
   /**
    * A proxy that was away is first sent one request, and then everything twice: what it was fetching while it stood still may have
-   * come into its cache behind the first round.
+   * come into its cache behind the first round. So is one that took long to answer: it may have stood still as well.
    */
   async #send({ steps }: Slice): Promise<Attempt> {
     const end = AbortSignal.any([this.#work.lost, this.#work.stop])
-    if (this.#circuit.failures === 0) return attempt(this.#sender, steps, end)
-    const [probe, ...rest] = steps
-    const probed = await attempt(this.#sender, [probe!], end)
-    if (probed.trouble !== null) return probed
-    const first = await attempt(this.#sender, rest, end)
-    if (first.trouble !== null) return { done: [], trouble: first.trouble }
+    if (this.#circuit.failures === 0) {
+      const made = await attempt(this.#sender, steps, end)
+      if (made.trouble !== null || !made.done.some(({ ms }) => ms > promptly)) return made
+    } else {
+      const [probe, ...rest] = steps
+      const probed = await attempt(this.#sender, [probe!], end)
+      if (probed.trouble !== null) return probed
+      const first = await attempt(this.#sender, rest, end)
+      if (first.trouble !== null) return { done: [], trouble: first.trouble }
+    }
     await this.#options.timing.sleep(this.#options.settings.settle, end)
     return attempt(this.#sender, steps, end)
   }

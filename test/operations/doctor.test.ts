@@ -152,18 +152,15 @@ describe('the port', () => {
   })
 })
 
-it('a reverse proxy passes when it can be reached, and fails when it cannot', async () => {
-  const open = await listen(createTcpServer((socket) => socket.end()))
-  const closed = await closedPort()
-  const { checks } = await examine({
-    server,
-    reverseProxies: [
-      { name: 'up', type: 'varnish', url: `http://127.0.0.1:${open}` },
-      { name: 'down', type: 'varnish', url: `http://127.0.0.1:${closed}` },
-    ],
-  })
-  expect(checks['reverse proxy up']?.status).toBe('passed')
-  expect(checks['reverse proxy down']).toMatchObject({ status: 'failed', remedy: expect.any(String) as string })
+it('a reverse proxy passes when it takes purges by tag; else it is said what is wrong', async () => {
+  const answering = (status: number, text: string) => shop((request, response) => response.writeHead(request.method === 'PURGE' && request.headers['xkey'] ? status : 500).end(text))
+  const ports = { up: await answering(200, 'Invalidated 0 objects'), strict: await answering(403, 'Forbidden'), other: await answering(200, 'Purged'), none: await answering(405, 'no'), down: await closedPort() }
+  const reverseProxies = Object.entries(ports).map(([name, port]) => ({ name, type: 'varnish', url: `http://127.0.0.1:${port}` }))
+  const { checks } = await examine({ server, reverseProxies })
+  const statuses = Object.keys(ports).map((name) => checks[`reverse proxy ${name}`]?.status)
+  expect(statuses).toEqual(['passed', 'failed', 'warned', 'failed', 'failed'])
+  expect(checks['reverse proxy strict']).toMatchObject({ remedy: expect.stringContaining('purgers') as string })
+  expect(checks['reverse proxy down']).toMatchObject({ remedy: expect.any(String) as string })
 })
 
 describe('the command', () => {

@@ -1,6 +1,5 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { connect } from 'node:net'
 
 /** How long a check waits for somebody else; longer means that visitors would wait too. */
 export const patience = 3000
@@ -14,14 +13,14 @@ export interface Answer {
   text: string
 }
 
-/** One GET, at most `patience` from the connection to the end. Rejects with the system's error, or on timeout. */
-export function ask(url: URL, options: { host?: string; signal: AbortSignal }): Promise<Answer> {
+/** One request, a GET without `method`, at most `patience` from the connection to the end. Rejects with the system's error, or on timeout. */
+export function ask(url: URL, options: { method?: string; headers?: Record<string, string>; host?: string; signal: AbortSignal }): Promise<Answer> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(patience)])
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   // Neither the agent's pool nor keep-alive: nothing of a check may stay open.
-  const headers = { 'user-agent': 'pagecache-doctor', connection: 'close', ...(options.host && { host: options.host }) }
+  const headers = { 'user-agent': 'pagecache-doctor', connection: 'close', ...options.headers, ...(options.host && { host: options.host }) }
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const request = send(url, { agent: false, headers, signal }, (response) => {
+  const request = send(url, { agent: false, method: options.method ?? 'GET', headers, signal }, (response) => {
     let text = ''
     const answer = () => resolve({ status: response.statusCode ?? 0, text })
     response.setEncoding('utf8')
@@ -37,15 +36,4 @@ export function ask(url: URL, options: { host?: string; signal: AbortSignal }): 
   request.once('error', (error) => reject(signal.aborted ? new Error(`no answer within ${patience / 1000} s`) : error))
   request.end()
   return promise
-}
-
-/** Opens a connection and closes it again. Rejects like `ask`. */
-export function reach(url: URL): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ''), port, timeout: patience })
-  socket.once('connect', () => resolve())
-  socket.once('timeout', () => reject(new Error(`no connection within ${patience / 1000} s`)))
-  socket.once('error', reject)
-  return promise.finally(() => socket.destroy())
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { SalesChannel } from '../../config/schema.ts'
 import { maskUrls } from '../../lib/mask.ts'
-import { ask, reach } from './ask.ts'
+import { ask } from './ask.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
 export const checkChannels: Check = async (app, signal) => {
@@ -57,19 +57,6 @@ async function sitemapsOfRobots(channel: SalesChannel, signal: AbortSignal): Pro
   return named.length > 0 ? named : ['/sitemap.xml']
 }
 
-export const checkReverseProxies: Check = async (app) =>
-  Promise.all(
-    app.config.reverseProxies.map(async ({ name, url }) => {
-      try {
-        await reach(new URL(url))
-        return passed(`reverse proxy ${name}`, `${maskUrls(url)} is reachable`)
-      } catch (error) {
-        const remedy = 'Start it, or correct its url; until then its purges wait and are retried.'
-        return failed(`reverse proxy ${name}`, `${maskUrls(url)}: ${reason(error)}`, remedy)
-      }
-    }),
-  )
-
 export const checkPort: Check = async (app, signal) => {
   const { host, port } = app.config.server
   const where = `${host}:${port}`
@@ -98,7 +85,8 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-function reason(error: unknown): string {
+/** What went wrong, in words. */
+export function reason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'nobody listens there'
   return code === 'ENOTFOUND' ? 'there is no such host' : message || code || String(error)

@@ -1,0 +1,61 @@
+import type { App } from '../../app.ts'
+import type { ReverseProxy } from '../../config/schema.ts'
+import { formatDuration } from '../../lib/format-duration.ts'
+import { maskUrls } from '../../lib/mask.ts'
+import { plural } from '../../lib/plural.ts'
+import { printable } from '../../lib/printable.ts'
+import { ask } from './ask.ts'
+import { failed, passed, warned, type Check, type Finding } from './finding.ts'
+import { reason } from './network-checks.ts'
+import { recordsExist } from './storage-checks.ts'
+
+/** Each reverse proxy is purged of a tag that no page has, and what still waits for it is looked at. */
+export const checkReverseProxies: Check = async (app, signal) => {
+  const probes = await Promise.all(app.config.reverseProxies.map((proxy) => probe(proxy, signal)))
+  return [...probes, ...(await checkBacklogs(app))]
+}
+
+async function probe({ name, url }: ReverseProxy, signal: AbortSignal): Promise<Finding> {
+  const check = `reverse proxy ${name}`
+  const where = maskUrls(url)
+  try {
+    const { status, text } = await ask(toProbe(url), { method: 'PURGE', headers: { xkey: 'pagecache-doctor', ...authorization(url) }, signal })
+    if (status === 403) return failed(check, `${where} answers 403 to a purge`, 'Add the address of this machine to the purgers of its VCL.')
+    if (status < 200 || status > 299) return failed(check, `${where} answers ${status} to a purge by tag`, 'Give it a VCL that knows PURGE with xkey: docs/varnish.md.')
+    if (/invalidated/i.test(text)) return passed(check, `${where} takes purges`)
+    return warned(check, `${where} answers ${status} to a purge by tag, but not as xkey does: ${printable(text.slice(0, 60))}`, 'Make sure that its VCL knows PURGE with xkey: docs/varnish.md.')
+  } catch (error) {
+    return failed(check, `${where}: ${reason(error)}`, 'Start it, or correct its url; until then its purges wait and are retried.')
+  }
+}
+
+function toProbe(url: string): URL {
+  const probe = new URL('/', url)
+  probe.username = ''
+  probe.password = ''
+  return probe
+}
+
+function authorization(url: string): Record<string, string> {
+  const { username, password } = new URL(url)
+  if (username === '' && password === '') return {}
+  return { authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}` }
+}
+
+async function checkBacklogs(app: App): Promise<Finding[]> {
+  if (app.config.reverseProxies.length === 0 || !(await recordsExist(app))) return []
+  try {
+    const { readProxyStates } = await import('../../purge/proxy-state.ts')
+    const now = Date.now()
+    const states = await readProxyStates((await app.records()).db, app.config.reverseProxies.map((proxy) => proxy.name), now)
+    return states
+      .filter(({ state }) => state !== 'ok')
+      .map(({ name, pending, failed: givenUp, oldestPending, lastError }) => {
+        const age = oldestPending === null ? '' : `, the oldest for ${formatDuration(Math.max(0, now - Date.parse(oldestPending)) / 1000)}`
+        const why = lastError === null ? '' : `; ${printable(lastError)}`
+        return warned(`purges of ${name}`, `${plural(pending, 'purge')} wait${age}, ${givenUp} were given up${why}`, 'They are delivered as soon as it answers a worker; pagecache reverse-proxy:stats shows it.')
+      })
+  } catch (error) {
+    return [failed('purges of reverse proxies', (error as Error).message, 'The message names what is in the way; mend that, and run pagecache doctor again.')]
+  }
+}
