@@ -1,0 +1,47 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { onTestFinished, vi } from 'vitest'
+
+const execute = promisify(execFile)
+
+export const hasTmux = spawnSync('tmux', ['-V']).status === 0
+
+/** A real terminal with a shell command in it. */
+export interface Terminal {
+  /** What is to be seen, without colours; with `escapes` with them. */
+  screen(options?: { escapes?: boolean }): Promise<string>
+  /** Waits until it is to be seen. */
+  see(text: string | RegExp): Promise<string>
+  keys(...keys: string[]): Promise<void>
+  resize(columns: number, rows: number): Promise<void>
+  /** What tmux says of the pane, such as `alternate_on`. */
+  flag(name: string): Promise<string>
+}
+
+/** Starts a command in a terminal of its own; both are gone after the test. The command is one line for `sh`. */
+export async function openTerminal(command: string, options: { columns: number; rows: number; cwd: string; env?: Record<string, string> }): Promise<Terminal> {
+  const socket = `pagecache-test-${randomUUID()}`
+  // A bare environment: nothing of the developer's own decides what is shown. tmux gives its panes the environment of its server.
+  const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`, HOME: options.cwd, LANG: 'C.UTF-8', TERM: 'xterm-256color', ...options.env }
+  const tmux = async (...args: string[]) => (await execute('tmux', ['-L', socket, '-f', '/dev/null', ...args], { env, cwd: options.cwd })).stdout
+  await tmux('new-session', '-d', '-x', String(options.columns), '-y', String(options.rows), '-s', 'test', `${command}; exec sleep 600`)
+  onTestFinished(async () => void (await tmux('kill-server').catch(() => {})))
+  const screen = async ({ escapes = false } = {}) => tmux('capture-pane', '-p', '-t', 'test', ...(escapes ? ['-e'] : []))
+  return {
+    screen,
+    see: async (text) =>
+      vi.waitFor(
+        async () => {
+          const shown = await screen()
+          if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown)) throw new Error(`${text} is not to be seen in\n${shown}`)
+          return shown
+        },
+        { timeout: 25_000, interval: 100 },
+      ),
+    keys: async (...keys) => void (await tmux('send-keys', '-t', 'test', ...keys)),
+    resize: async (columns, rows) => void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),
+    flag: async (name) => (await tmux('display-message', '-p', '-t', 'test', `#{${name}}`)).trim(),
+  }
+}
