@@ -109,6 +109,7 @@ export const configSchema = z.strictObject({
     requestsPerSecond: withDefault(value.positiveNumberOrNull(), null),
     timeout: withDefault(value.duration(1), '30s'),
     retries: withDefault(value.wholeNumber(0, 20), 3),
+    afterPurge: withDefault(value.durationOrNull(), null),
     variants: list(warmupVariant),
   }),
   retention: section({

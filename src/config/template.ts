@@ -72,6 +72,8 @@ warmup:
   # requestsPerSecond: null
   # timeout: 30s
   # retries: 3
+  # Warm what was purged again, so long after the purge; null: do not.
+  # afterPurge: null
   # Further versions to warm: what a visitor with these cookies or headers gets.
   # - { cookies: { sw-currency: EUR } }
   # variants: []

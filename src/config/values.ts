@@ -53,6 +53,13 @@ export function duration(minimum = 0) {
   return schema
 }
 
+/** Milliseconds, or null. */
+export function durationOrNull() {
+  const schema = value('a duration such as 30s, or null', (input) => (input === null ? null : parseDuration(input)))
+  valueKinds.add(schema, { kind: 'duration' })
+  return schema
+}
+
 /** Bytes. */
 export function size() {
   const schema = value('a size such as 128MB, or a number of bytes', parseSize)

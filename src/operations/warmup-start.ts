@@ -60,15 +60,24 @@ export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' 
 
 type StartInput = z.output<typeof startWarmup.input>
 
-async function makePlan({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {
+/** What a run is asked to warm. */
+interface Wanted extends Pick<StartInput, 'salesChannelId' | 'types'> {
+  /** Instead of the sitemaps. */
+  urls?: Iterable<string> | undefined
+}
+
+/** Finds what a run has to warm. */
+export async function makePlan({ app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>, input: Wanted): Promise<Plan> {
   const channels = chooseChannels(app, input.salesChannelId)
   if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
-  const [{ planRun }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
+  const [{ planRun }, { purgedUrls }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
     import('../warmup/plan.ts'),
+    import('../warmup/purged-urls.ts'),
     import('../warmup/discover-fetch.ts'),
     import('../warmup/limits.ts'),
   ])
   const { proxy } = await app.proxy()
+  const records = await app.records()
   const pages = await openPages(app)
   const { canonical, bypassPath, channels: known } = proxy.classifying
   const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
@@ -82,6 +91,7 @@ async function makePlan({ app, signal, report }: OperationContext, input: StartI
       limits: defaultLimits,
       signal,
       urls: input.urls ?? null,
+      purged: () => purgedUrls(records, 0),
       types: input.types?.length ? input.types : null,
       typeOf: (url) => pages.findByUrl(url)[0]?.type ?? null,
       onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),

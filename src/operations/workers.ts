@@ -5,13 +5,14 @@ import type { ConsumeEvent } from '../queue/consume-event.ts'
 import type { ConsumeLimits, Consumed } from '../queue/consume.ts'
 import type { Handler, Transport } from '../queue/queue.ts'
 import { makeDeliver } from './deliver-worker.ts'
+import { makeAfterPurgeHandler } from './warmup-after-purge.ts'
 import { makeWarmupHandler } from './warmup-worker.ts'
 
 /** Makes the handler of one type of message from what the app has. Heavy parts are opened by the first message that needs them. */
 export type HandlerMaker = (app: App) => Promise<Handler>
 
 /** Every type of message that there is, with who handles it. */
-const makers: readonly HandlerMaker[] = [makeDeliver, makeWarmupHandler]
+const makers: readonly HandlerMaker[] = [makeDeliver, makeWarmupHandler, makeAfterPurgeHandler]
 
 export interface WorkOptions {
   kind: 'consumer' | 'daemon'

@@ -4,7 +4,7 @@ import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
-import type { WarmupLiveRow, WarmupOriginRow } from './warm-rows.ts'
+import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
 export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables {
@@ -14,6 +14,7 @@ export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, 
   warmup_live: WarmupLiveRow
   api_clients: ApiClientRow
   warmup_origins: WarmupOriginRow
+  warmup_purged: WarmupPurgedRow
 }
 
 /** The records, or a transaction in them. */

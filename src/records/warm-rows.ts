@@ -17,3 +17,10 @@ export interface WarmupOriginRow {
   concurrency: number
   at: number
 }
+
+/** The last run of what was purged; one row at most. */
+export interface WarmupPurgedRow {
+  run_id: string
+  /** Purges until then were given to it (milliseconds since the epoch). */
+  until: number
+}

@@ -37,6 +37,8 @@ export interface DiscoverOptions extends Pick<PageUrlRules, 'channels' | 'canoni
   fetch: SitemapFetch
   limits: DiscoveryLimits
   signal: AbortSignal
+  /** URLs of any channel whose pages were purged: they are warmed last, where the sitemaps do not name them. */
+  purged?: () => AsyncIterable<string>
   /** Told after each file. */
   onProgress?: (counts: { files: number; urls: number }) => void
 }
@@ -57,6 +59,9 @@ interface Pending {
   url: URL
   depth: number
 }
+
+/** Lower than any priority of a sitemap. */
+const afterAll = -0.01
 
 /** Ends the walk of a channel, with what it has found so far. */
 class Enough extends SitemapError {}
@@ -93,6 +98,7 @@ class Walk {
     for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
       if (!(await this.#visit(next))) break
     }
+    for await (const url of this.#options.purged?.() ?? []) this.#addPurged(url)
   }
 
   async #readRobots(url: URL): Promise<Robots> {
@@ -166,6 +172,14 @@ class Walk {
     if (!this.#robots.allows(judged.target)) return void this.#counts.disallowed++
     if (this.#urls.size >= limits.urls) throw new Enough(`more than ${limits.urls} URLs; the others are left out`)
     if (!this.#urls.add(judged.url, priority, judged.depth)) this.#counts.duplicates++
+  }
+
+  /** Most of them are in the sitemaps, or of other channels: that is worth no count. */
+  #addPurged(location: string): void {
+    const { channel, limits } = this.#options
+    const judged = judgePageUrl(location, channel, { ...this.#options, locLength: limits.locLength })
+    if (judged.kind !== 'page' || !this.#robots.allows(judged.target) || this.#urls.size >= limits.urls) return
+    this.#urls.add(judged.url, afterAll, judged.depth)
   }
 
   #countEntry(): void {

@@ -27,12 +27,12 @@ export interface Plan {
   failure: string | null
 }
 
-export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isBypassed' | 'fetch' | 'limits' | 'signal'> {
+export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isBypassed' | 'fetch' | 'limits' | 'signal' | 'purged'> {
   channels: Channels
   /** The channels that are to be warmed. */
   chosen: readonly PlannedChannel[]
   /** Instead of the sitemaps. Relative ones are meant below each chosen channel. */
-  urls: readonly string[] | null
+  urls: Iterable<string> | null
   /** Only pages of these types, as far as the cache knows; a page that it does not know stays in. Null for all. */
   types: readonly PageType[] | null
   typeOf: (url: string) => PageType | null
@@ -77,7 +77,7 @@ async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren
 }
 
 /** URLs that somebody named: as strictly judged as those of a sitemap, but robots.txt is not asked. */
-function judgeGiven(options: PlanOptions, given: readonly string[], discovery: RunDiscovery): Found[] {
+function judgeGiven(options: PlanOptions, given: Iterable<string>, discovery: RunDiscovery): Found[] {
   const found = new Map(options.chosen.map(({ channel }) => [channel, new UrlList()]))
   for (const location of given) {
     const judged = options.chosen.map(({ channel }) => ({

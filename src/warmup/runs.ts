@@ -3,7 +3,7 @@ import { dispatch } from '../queue/dispatch.ts'
 import type { NewMessage } from '../queue/queue.ts'
 import { uuidv7 } from '../lib/uuid.ts'
 import type { Records } from '../records/open.ts'
-import type { RecordsDatabase, WarmupBatchRow, WarmupRunRow } from '../records/schema.ts'
+import type { RecordsDatabase, RecordsTransaction, WarmupBatchRow, WarmupRunRow } from '../records/schema.ts'
 import { batchMessage } from './messages.ts'
 import type { RunDiscovery } from './plan.ts'
 import { toProgress, type WarmupProgress } from './progress.ts'
@@ -14,6 +14,8 @@ export interface NewRun {
   force: boolean
   /** Discovery broke: the run is failed from the start, and this says why. */
   failure: string | null
+  /** What else is to be said of it. */
+  message?: string
   discovery: RunDiscovery
   /** The URLs of each channel, in the order in which they are warmed. */
   lists: readonly { channelId: string; origin: string; urls: Iterable<string> }[]
@@ -28,8 +30,14 @@ const messagesAtOnce = 200
  * Writes a run. Its batches go first, in slices that hold nobody up: without their run they count for nothing. Then
  * the run and the message of each batch are written in one transaction: it is there as a whole or not at all. A
  * run without URLs is completed with it.
+ *
+ * @param also more to be written in the transaction of the run
  */
-export async function createRun(records: Records, run: NewRun): Promise<WarmupProgress> {
+export async function createRun(
+  records: Records,
+  run: NewRun,
+  also: (transaction: RecordsTransaction, id: string) => Promise<void> = async () => {},
+): Promise<WarmupProgress> {
   const id = uuidv7(records.now())
   const batches = run.failure === null ? await writeBatches(records, id, run) : []
   const now = records.now()
@@ -37,6 +45,7 @@ export async function createRun(records: Records, run: NewRun): Promise<WarmupPr
   await records.db.transaction().execute(async (transaction) => {
     await transaction.insertInto('warmup_runs').values(row).execute()
     await dispatchInTurns(transaction, now, batches.map((origin, number) => batchMessage(id, number, origin)))
+    await also(transaction, id)
   })
   return toProgress(row)
 }
@@ -56,7 +65,7 @@ function newRow(id: string, run: NewRun, now: number): WarmupRunRow {
     skipped_urls: 0,
     failed_urls: 0,
     urls_per_second: 0,
-    message: run.failure,
+    message: run.failure ?? run.message ?? null,
     discovery: JSON.stringify(run.discovery),
     created_at: now,
     updated_at: now,

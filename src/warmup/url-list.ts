@@ -14,7 +14,7 @@ export class UrlList {
     return this.#known.size
   }
 
-  /** @param priority 0 to 1 @param depth segments of the path @returns false when it is there already */
+  /** @param priority 0 to 1, below 0 after all others @param depth segments of the path @returns false when it is there already */
   add(url: string, priority: number, depth: number): boolean {
     if (!this.#known.add(url)) return false
     const place = Math.round((1 - priority) * 100) * 10_000 + Math.min(depth, 9999)

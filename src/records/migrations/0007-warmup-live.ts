@@ -20,5 +20,12 @@ export const warmupLive: Migration = {
       .addColumn('concurrency', 'real', (column) => column.notNull())
       .addColumn('at', 'bigint', (column) => column.notNull())
       .execute()
+
+    // One row: until when what was purged was given to a run, and to which.
+    await db.schema
+      .createTable('warmup_purged')
+      .addColumn('run_id', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('until', 'bigint', (column) => column.notNull())
+      .execute()
   },
 }

@@ -1,0 +1,19 @@
+import type { App } from '../app.ts'
+import type { Handler } from '../queue/queue.ts'
+
+const batchSize = 50
+
+/** What warms purged pages again, where `warmup.afterPurge` says so. */
+export async function makeAfterPurgeHandler(app: App): Promise<Handler> {
+  const { afterPurgeHandler } = await import('../warmup/after-purge.ts')
+  return afterPurgeHandler({
+    records: await app.records(),
+    delay: app.config.warmup.afterPurge,
+    now: Date.now,
+    batchSize,
+    plan: async (urls, signal) => {
+      const { makePlan } = await import('./warmup-start.ts')
+      return makePlan({ app, signal, report: () => {} }, { salesChannelId: null, urls })
+    },
+  })
+}
