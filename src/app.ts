@@ -77,7 +77,11 @@ export class App {
     return this.#part('purges', async () => {
       const { openPurging } = await import('./purge/purging.ts')
       const [records, pages, queue] = [await this.records(), await this.pages(), await this.queue()]
-      return openPurging({ records, pages, queue, now: Date.now, proxies: this.config.reverseProxies.map((proxy) => proxy.name) })
+      const purging = await openPurging({ records, pages, queue, now: Date.now, proxies: this.config.reverseProxies.map((proxy) => proxy.name) })
+      const { afterPurge } = this.config.warmup
+      if (afterPurge === null) return purging
+      const { withRewarming } = await import('./warmup/after-purge.ts')
+      return withRewarming(purging, queue, afterPurge)
     })
   }
 

@@ -5,10 +5,12 @@ const batchSize = 50
 
 /** What warms purged pages again, where `warmup.afterPurge` says so. */
 export async function makeAfterPurgeHandler(app: App): Promise<Handler> {
-  const { afterPurgeHandler } = await import('../warmup/after-purge.ts')
+  const { afterPurgeHandler, afterPurgeMessage } = await import('../warmup/after-purge.ts')
+  const { afterPurge } = app.config.warmup
+  if (afterPurge !== null) await (await app.queue()).dispatch([afterPurgeMessage(afterPurge)])
   return afterPurgeHandler({
     records: await app.records(),
-    delay: app.config.warmup.afterPurge,
+    delay: afterPurge,
     now: Date.now,
     batchSize,
     plan: async (urls, signal) => {

@@ -5,7 +5,7 @@ const portion = 1000
 
 /**
  * URLs whose page a purge took out of the cache, of the purge log. `since`: purged after that moment (milliseconds since the
- * epoch); what was purged by its name alone and never held is left out.
+ * epoch). Left out is what was purged by its name alone and never held, and what a warmup found gone (404, 410) since.
  */
 export async function* purgedUrls(records: Records, since: number): AsyncGenerator<string> {
   for (let after = -1, more = true; more; ) {
@@ -22,6 +22,18 @@ export async function* purgedUrls(records: Records, since: number): AsyncGenerat
             .select('purges.id')
             .whereRef('purge_pages.url_id', '=', 'purge_urls.id')
             .where('purges.pages_removed', '>', 0),
+        ),
+      )
+      .where((where) =>
+        where.not(
+          where.exists(
+            where
+              .selectFrom('warmup_failures')
+              .select('warmup_failures.id')
+              .whereRef('warmup_failures.url', '=', 'purge_urls.url')
+              .whereRef('warmup_failures.at', '>', 'purge_urls.last_purged_at')
+              .where('warmup_failures.status', 'in', [404, 410]),
+          ),
         ),
       )
       .orderBy('id')

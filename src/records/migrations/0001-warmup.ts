@@ -61,6 +61,7 @@ export const warmup: Migration = {
       .addColumn('attempts', 'integer', (column) => column.notNull())
       .addColumn('at', 'bigint', (column) => column.notNull())
       .execute()
+    await db.schema.createIndex('warmup_failures_url').on('warmup_failures').columns(['url']).execute()
     await db.schema.createIndex('warmup_failures_of_run').on('warmup_failures').columns(['run_id', 'id']).execute()
   },
 }
