@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { toPositive } from '#src/cli/positive.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { consumeMessages, toReceivers } from '#src/operations/messenger.ts'
@@ -62,7 +63,8 @@ daemon does the same inside itself unless it was started with --no-workers.`
       ...(flags['time-limit'] === undefined ? [] : [`been running for ${String(flags['time-limit'])}s`]),
       'received a stop signal via the messenger:stop-workers command',
     ]
-    this.tell(`// The worker will automatically exit once it has ${conditions.slice(0, -1).concat('').join(', ').replace(/, $/, ' or ')}${conditions.at(-1)}.`)
+    const last = conditions.pop()
+    this.tell(`// The worker will automatically exit once it has ${conditions.length === 0 ? '' : `${conditions.join(', ')} or `}${last}.`)
     this.tell('// Quit the worker with CONTROL-C.')
   }
 }
@@ -74,12 +76,6 @@ const reasons = {
   failures: 'the failure limit is reached',
   time: 'the time limit is reached',
   memory: 'the memory limit is exceeded',
-}
-
-function toPositive(name: string, given: string | undefined): number | undefined {
-  if (given === undefined) return undefined
-  if (/^0*[1-9]\d{0,14}$/.test(given)) return Number(given)
-  throw new PagecacheError('USAGE', `Option "${name}" must be a positive integer, "${given}" passed.`)
 }
 
 function toSeconds(given: string | undefined): number | undefined {

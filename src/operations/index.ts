@@ -4,6 +4,7 @@ import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
 import * as messenger from './messenger.ts'
+import * as scheduledTask from './scheduled-task.ts'
 import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
 import { purge } from './purge.ts'
@@ -51,6 +52,11 @@ export const operations: readonly Operation[] = [
   messenger.showFailedMessage,
   messenger.retryFailedMessages,
   messenger.removeFailedMessages,
+  scheduledTask.listScheduledTasks,
+  scheduledTask.scheduleTaskOnce,
+  scheduledTask.deactivateScheduledTask,
+  scheduledTask.runSingleTask,
+  scheduledTask.runScheduledTasks,
   stages.createStage,
   stages.listStages,
   stages.showStage,

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
-import { parseSize } from '../lib/quantity.ts'
 import { transports as transportNames, type FailedMessage, type QueueStatistics } from '../queue/queue.ts'
 import { count, described, limit, offset, succeeded, success, text } from './fields.ts'
+import { toBytes } from './memory-limit.ts'
 import { defineOperation } from './operation.ts'
 import { describeEvent, work } from './workers.ts'
 
@@ -116,13 +116,6 @@ export function toReceivers(given: readonly string[]) {
       ...(name === 'failed' ? { hint: 'Failed messages are put back on their transport with messenger:failed:retry.' } : {}),
     })
   })
-}
-
-/** As Symfony reads it, `128M`, and as the configuration does, `128MB`. */
-function toBytes(given: string): number {
-  const bytes = /^\d+$/.test(given) ? Number(given) : parseSize(given.replace(/([KMGT])B?$/i, '$1B'))
-  if (bytes !== undefined && bytes > 0) return bytes
-  throw new PagecacheError('INVALID_INPUT', `Option "memory-limit" must be a size such as 128M, "${given}" passed.`)
 }
 
 export const stopWorkers = defineOperation({

@@ -25,10 +25,26 @@ export interface WorkOptions {
   onEvent(event: ConsumeEvent): void
 }
 
-/** Consumes messages of all types in this process; `src/queue/consume.ts` says how. */
+/**
+ * Consumes messages of all types in this process; `src/queue/consume.ts` says how. Whoever takes messages of the
+ * scheduler queues the tasks that are due as well.
+ */
 export async function work(app: App, options: WorkOptions): Promise<Consumed> {
+  const { makeTaskHandlers, schedule } = await import('./tasks.ts')
+  const handlers = await Promise.all([...makers.map((make) => make(app)), makeTaskHandlers(app)])
+  if (!options.transports.includes('scheduler')) return consumeWith(app, handlers.flat(), options)
+  const ended = new AbortController()
+  const stop = AbortSignal.any([options.stop, ended.signal])
+  const [consumed] = await Promise.all([
+    consumeWith(app, handlers.flat(), { ...options, stop }).finally(() => ended.abort()),
+    schedule(app, stop).finally(() => ended.abort()),
+  ])
+  return consumed
+}
+
+/** Consumes messages with these handlers alone. */
+export async function consumeWith(app: App, handlers: readonly Handler[], options: WorkOptions): Promise<Consumed> {
   const { consume } = await import('../queue/consume.ts')
-  const handlers = await Promise.all(makers.map((make) => make(app)))
   return consume({
     ...options,
     queue: await app.queue(),

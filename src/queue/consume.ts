@@ -64,7 +64,10 @@ class Consumer {
   readonly #handlers: ReadonlyMap<string, Handler>
   readonly #busy = new Map<string, number>()
   readonly #slots = new Set<Promise<void>>()
+  /** Nothing more is taken. */
   readonly #end = new AbortController()
+  /** What is in hand should come to its end soon: a limit of messages alone is no reason for that. */
+  readonly #hurry = new AbortController()
   /** Aborted, and replaced, when the loop has to look again: a slot came free, or the end has come. */
   #wake = new AbortController()
   #reason: ConsumeEnd = 'stopped'
@@ -87,7 +90,7 @@ class Consumer {
       while (!this.#end.signal.aborted) await this.#serve()
     } finally {
       stop.removeEventListener('abort', onStop)
-      this.#finish(this.#reason)
+      this.#end.abort()
     }
     if (this.#fault) throw this.#fault.error
     return { taken: this.#taken, failures: this.#failures, end: this.#reason }
@@ -138,7 +141,7 @@ class Consumer {
       lost,
       timing,
       random,
-      stop: this.#end.signal,
+      stop: this.#hurry.signal,
       mayTake: () => !this.#end.signal.aborted,
       onTaken: () => this.#count(),
       onEvent: (event) => this.#note(event),
@@ -146,17 +149,22 @@ class Consumer {
     const slot = work.run().catch((error: unknown) => this.#break(error)).finally(() => {
       this.#slots.delete(slot)
       this.#busy.set(message.type, this.#busy.get(message.type)! - 1)
-      const { limits, memory } = this.#options
-      if (limits?.memory !== undefined && memory() > limits.memory) this.#finish('memory')
+      this.#weigh()
       this.#look()
     })
     this.#slots.add(slot)
+  }
+
+  #weigh(): void {
+    const { limits, memory } = this.#options
+    if (limits?.memory !== undefined && memory() > limits.memory) this.#finish('memory')
   }
 
   /** Until there may be something to claim, or the end has come. */
   async #wait(membership: Membership, version: string): Promise<void> {
     const { timing, sleep } = this.#options
     const { signal } = this.#wake
+    this.#weigh()
     if (this.#end.signal.aborted) return
     if (sleep !== undefined) return timing.sleep(sleep, signal)
     const until = timing.now() + claimEvery
@@ -182,6 +190,7 @@ class Consumer {
   }
 
   #finish(reason: ConsumeEnd): void {
+    if (reason !== 'messages' && reason !== 'failures') this.#hurry.abort()
     if (this.#end.signal.aborted) return
     this.#reason = reason
     this.#end.abort()

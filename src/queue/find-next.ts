@@ -13,7 +13,8 @@ interface Candidate {
  */
 export async function findNext(db: RecordsDatabase, transport: Transport, types: readonly string[], now: number): Promise<string | null> {
   const found: Candidate[] = []
-  for (const type of types) {
+  for (const type of await waitingTypes(db, transport)) {
+    if (!types.includes(type)) continue
     for (const group of [null, ...(await freeGroups(db, transport, type))]) {
       const head = await headOf(db, transport, type, group, now)
       if (head) found.push(head)
@@ -41,6 +42,37 @@ async function headOf(db: RecordsDatabase, transport: Transport, type: string, g
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
+}
+
+/** The types of what waits on a transport: most types have nothing there. Walks from name to name in the index. */
+async function waitingTypes(db: RecordsDatabase, transport: Transport): Promise<string[]> {
+  const rows = await db
+    .withRecursive('types(name)', (query) =>
+      query
+        .selectFrom('queue_messages')
+        .select(({ fn }) => fn.min<string | null>('type').as('name'))
+        .where('transport', '=', transport)
+        .where('lease', 'is', null)
+        .unionAll(
+          query
+            .selectFrom('types')
+            .select((expression) =>
+              expression
+                .selectFrom('queue_messages as behind')
+                .select(({ fn }) => fn.min('behind.type').as('name'))
+                .where('behind.transport', '=', transport)
+                .where('behind.lease', 'is', null)
+                .whereRef('behind.type', '>', 'types.name')
+                .as('name'),
+            )
+            .where('types.name', 'is not', null),
+        ),
+    )
+    .selectFrom('types')
+    .select('types.name')
+    .where('types.name', 'is not', null)
+    .execute()
+  return rows.map(({ name }) => name!)
 }
 
 /** The groups with waiting messages that nobody works on. Walks from name to name in the index. */

@@ -3,11 +3,12 @@ import type { DeliverTables } from './deliver-rows.ts'
 import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
+import type { TaskTables } from './task-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
 import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-rows.ts'
 
 /** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
-export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables {
+export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables, TaskTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

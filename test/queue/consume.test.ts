@@ -60,6 +60,19 @@ describe('consume', () => {
     expect(seen[0]).toBe('other')
   })
 
+  test('a limit of messages hurries nobody; the end of the time does', async () => {
+    const { queue, consume, timing } = await testQueue()
+    await queue.dispatch([message(1), message(2)])
+    const hurried: boolean[] = []
+    const handle: Handler['handle'] = async (work) => {
+      await timing.sleep(5000, work.stop)
+      hurried.push(work.stop.aborted)
+    }
+    await timing.until(consume({ handlers: [{ type: 'a', handle }], limits: { messages: 1 } }))
+    await timing.until(consume({ handlers: [{ type: 'a', handle }], limits: { time: 1000 } }))
+    expect(hurried).toEqual([false, true])
+  })
+
   test('ends after its time, its failures, or its memory', async () => {
     const { queue, consume, timing } = await testQueue()
     expect(await timing.until(consume({ handlers: [], limits: { time: 60_000 } }))).toMatchObject({ end: 'time' })

@@ -2,10 +2,11 @@ import type { Migration } from '../migrate.ts'
 import { warmup } from './0001-warmup.ts'
 import { queue } from './0002-queue.ts'
 import { purges } from './0003-purges.ts'
+import { tasks } from './0004-tasks.ts'
 import { clients } from './0005-clients.ts'
 import { stages } from './0006-stages.ts'
 import { warmupLive } from './0007-warmup-live.ts'
 import { deliveries } from './0008-deliveries.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, purges, clients, stages, warmupLive, deliveries]
+export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries]

@@ -1,0 +1,26 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { runSingleTask } from '#src/operations/scheduled-task.ts'
+
+export default class ScheduledTaskRunSingle extends BaseCommand {
+  static override summary = 'Run one task now and wait for its end.'
+  static override description = 'It runs in this process, or in a worker that was faster; never in two. Exit code 1 if it failed.'
+  static override exitCodes = [0, 1, 2, 3, 130]
+  static override examples = [
+    { description: 'Remove the pages that are past any use', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages' },
+    { description: 'What it did', command: '<%= config.bin %> <%= command.id %> vendor_stage.prune_events --json | jq -r .task.result' },
+  ]
+  static override args = {
+    name: Args.string({ description: 'The task.', required: true }),
+  }
+
+  async run() {
+    const { args } = await this.parse(ScheduledTaskRunSingle)
+    const value = await this.perform(runSingleTask, { name: args.name }, ({ success, task }, output) => {
+      if (success) output.line(`[OK] ${task.name}: ${task.result ?? task.status}`)
+      else this.tell(`[ERROR] ${task.name} is ${task.status}${task.error === null ? '' : `: ${task.error}`}`)
+    })
+    if (!value.success) process.exitCode = 1
+    return value
+  }
+}

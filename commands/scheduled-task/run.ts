@@ -1,0 +1,31 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { toPositive } from '#src/cli/positive.ts'
+import { runScheduledTasks } from '#src/operations/scheduled-task.ts'
+
+export default class ScheduledTaskRun extends BaseCommand {
+  static override summary = 'Queue the tasks that are due, again and again.'
+  static override description = `Workers of the scheduler transport run them: serve, or messenger:consume scheduler. Both queue what is due by themselves, so
+that this command is for those who run the two apart. It ends as messenger:consume does.`
+  static override examples = [
+    { description: 'Until it is stopped', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Once, from a cron job', command: '<%= config.bin %> <%= command.id %> --no-wait' },
+  ]
+  static override flags = {
+    'no-wait': Flags.boolean({ summary: 'Queue what is due now, and end.' }),
+    'time-limit': Flags.string({ char: 't', summary: 'End after so many seconds.', helpValue: '<seconds>' }),
+    'memory-limit': Flags.string({ char: 'm', summary: 'End when the process takes more memory than this.', helpValue: '<size>' }),
+  }
+
+  async run() {
+    const { flags } = await this.parse(ScheduledTaskRun)
+    const input = {
+      wait: !flags['no-wait'],
+      timeLimit: toPositive('time-limit', flags['time-limit']),
+      memoryLimit: flags['memory-limit'],
+    }
+    return this.perform(runScheduledTasks, input, ({ end }, output) => {
+      output.line(end === 'queued' ? '[OK] Scheduled tasks have been queued.' : `[OK] No more tasks are queued by this process (${end}).`)
+    })
+  }
+}

@@ -1,0 +1,27 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '#src/cli/base-command.ts'
+import { scheduleTaskOnce } from '#src/operations/scheduled-task.ts'
+
+export default class ScheduledTaskSchedule extends BaseCommand {
+  static override summary = 'Schedule a task; an inactive one is active again.'
+  static override exitCodes = [0, 1, 2, 3, 130]
+  static override examples = [
+    { description: 'For its next night', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages' },
+    { description: 'At once, in whatever worker is there', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --immediately' },
+  ]
+  static override args = {
+    name: Args.string({ description: 'The task.', required: true }),
+  }
+  static override flags = {
+    immediately: Flags.boolean({ char: 'i', summary: 'Queue it now.' }),
+    force: Flags.boolean({ char: 'f', summary: 'While it is queued or running too.' }),
+  }
+
+  async run() {
+    const { args, flags } = await this.parse(ScheduledTaskSchedule)
+    return this.perform(scheduleTaskOnce, { name: args.name, immediately: flags.immediately, force: flags.force }, ({ task }, output) => {
+      output.line(`[OK] Scheduled task "${task.name}" was ${task.status === 'queued' ? 'queued' : `scheduled for ${task.nextExecution}`}.`)
+    })
+  }
+}

@@ -1,0 +1,9 @@
+import { PagecacheError } from '../errors.ts'
+import { parseSize } from '../lib/quantity.ts'
+
+/** Bytes, as Symfony reads them, `128M`, and as the configuration does, `128MB`. Throws INVALID_INPUT. */
+export function toBytes(given: string): number {
+  const bytes = /^\d+$/.test(given) ? Number(given) : parseSize(given.replace(/([KMGT])B?$/i, '$1B'))
+  if (bytes !== undefined && bytes > 0) return bytes
+  throw new PagecacheError('INVALID_INPUT', `Option "memory-limit" must be a size such as 128M, "${given}" passed.`)
+}

@@ -1,0 +1,138 @@
+import * as z from 'zod/mini'
+import type { App } from '../app.ts'
+import { PagecacheError } from '../errors.ts'
+import { realTiming } from '../lib/timing.ts'
+import type { ScheduledTaskRow } from '../records/task-rows.ts'
+import type { Task } from '../schedule/task.ts'
+import { count, described, flag, succeeded, success, text } from './fields.ts'
+import { toBytes } from './memory-limit.ts'
+import { defineOperation } from './operation.ts'
+import { schedule, tasksOf } from './tasks.ts'
+import { consumeWith } from './workers.ts'
+
+const task = z.object({
+  name: z.string(),
+  nextExecution: z.nullable(z.string()).check(z.describe('ISO 8601, UTC; null while it is inactive')),
+  lastExecution: z.nullable(z.string()),
+  runInterval: described(count, 'seconds'),
+  status: z.enum(['scheduled', 'queued', 'running', 'failed', 'skipped', 'inactive']),
+  result: z.nullable(z.string()).check(z.describe('what it did when it last ran')),
+  error: z.nullable(z.string()).check(z.describe('why it last failed')),
+})
+const name = described(text(), 'such as vendor_cache.cleanup_pages')
+
+function toValue(row: ScheduledTaskRow): z.output<typeof task> {
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+  return {
+    name: row.name,
+    nextExecution: row.status === 'inactive' ? null : iso(row.next_execution_at),
+    lastExecution: iso(row.last_execution_at),
+    runInterval: row.run_interval / 1000,
+    status: row.status,
+    result: row.result,
+    error: row.error,
+  }
+}
+
+export const listScheduledTasks = defineOperation({
+  name: 'scheduled-task.list',
+  summary: 'The scheduled tasks, when each runs, and how it stands',
+  input: z.object({}),
+  output: z.object({ success, items: z.array(task) }),
+  http: { method: 'GET', path: '/scheduled-task/list' },
+  async run({ app }) {
+    return { ...succeeded, items: (await rowsOf(app)).map(toValue) }
+  },
+})
+
+async function rowsOf(app: App): Promise<ScheduledTaskRow[]> {
+  const { readTasks } = await import('../schedule/scheduled-tasks.ts')
+  return readTasks(await app.records(), tasksOf(app), Date.now())
+}
+
+/** The task, registered. Throws NOT_FOUND with the names that there are. */
+async function findTask(app: App, wanted: string): Promise<Task> {
+  const tasks = tasksOf(app)
+  const found = tasks.find((one) => one.name === wanted)
+  if (!found) throw new PagecacheError('NOT_FOUND', `There is no scheduled task "${wanted}".`, { hint: `There are: ${tasks.map((one) => one.name).join(', ')}.` })
+  await rowsOf(app)
+  return found
+}
+
+export const scheduleTaskOnce = defineOperation({
+  name: 'scheduled-task.schedule',
+  summary: 'Schedules a task for its next time or at once; an inactive one is active again',
+  input: z.object({ name, immediately: flag, force: described(flag, 'while it is queued or running too') }),
+  output: z.object({ success, task }),
+  http: { method: 'POST', path: '/scheduled-task/schedule' },
+  async run({ app }, { name: wanted, immediately, force }) {
+    const found = await findTask(app, wanted)
+    const { scheduleTask } = await import('../schedule/scheduled-tasks.ts')
+    return { ...succeeded, task: toValue(await scheduleTask(await app.records(), found, { now: Date.now(), immediately, force })) }
+  },
+})
+
+export const deactivateScheduledTask = defineOperation({
+  name: 'scheduled-task.deactivate',
+  summary: 'Lets a task run no more; what runs now is not ended',
+  input: z.object({ name, force: described(flag, 'while it is queued or running too') }),
+  output: z.object({ success, task }),
+  http: { method: 'POST', path: '/scheduled-task/deactivate' },
+  async run({ app }, { name: wanted, force }) {
+    const found = await findTask(app, wanted)
+    const { deactivateTask } = await import('../schedule/scheduled-tasks.ts')
+    return { ...succeeded, task: toValue(await deactivateTask(await app.records(), found, { now: Date.now(), force })) }
+  },
+})
+
+/** How often a task is looked at that another worker may have taken (milliseconds). */
+const lookEvery = 200
+
+export const runSingleTask = defineOperation({
+  name: 'scheduled-task.run-single',
+  summary: 'Runs one task now and waits for its end',
+  input: z.object({ name }),
+  output: z.object({ success: z.boolean(), task }),
+  http: { method: 'POST', path: '/scheduled-task/run-single' },
+  async run({ app, signal }, { name: wanted }) {
+    const found = await findTask(app, wanted)
+    const records = await app.records()
+    const [{ queueTask, readTask }, { taskHandler }] = await Promise.all([import('../schedule/scheduled-tasks.ts'), import('../schedule/task-handler.ts')])
+    await records.db.transaction().execute((transaction) => queueTask(transaction, found, Date.now()))
+    const ended = new AbortController()
+    // Whoever takes it: this process, or a worker that was faster.
+    const consuming = consumeWith(app, [taskHandler(records, found, Date.now)], { kind: 'consumer', transports: ['scheduler'], stop: AbortSignal.any([signal, ended.signal]), onEvent: () => {} })
+    const isUnderWay = async () => ['queued', 'running'].includes((await readTask(records.db, wanted)).status)
+    while (!signal.aborted && (await isUnderWay())) await realTiming.sleep(lookEvery, signal)
+    ended.abort()
+    await consuming
+    const row = await readTask(records.db, wanted)
+    return { success: row.status === 'scheduled' || row.status === 'skipped', task: toValue(row) }
+  },
+})
+
+export const runScheduledTasks = defineOperation({
+  name: 'scheduled-task.run',
+  summary: 'Queues the tasks that are due, once or until it is told to stop; workers of the scheduler transport run them',
+  input: z.object({
+    wait: described(z._default(z.boolean(), true), 'go on queueing what comes due'),
+    timeLimit: described(z.optional(z.int().check(z.minimum(1))), 'seconds'),
+    memoryLimit: described(z.optional(z.string()), 'such as 128M'),
+  }),
+  output: z.object({ success, end: z.enum(['queued', 'stopped', 'stop-workers', 'time', 'memory']) }),
+  async run({ app, signal }, { wait, timeLimit, memoryLimit }) {
+    if (!wait) {
+      const { queueDue } = await import('../schedule/scheduled-tasks.ts')
+      await queueDue(await app.records(), tasksOf(app), Date.now())
+      return { ...succeeded, end: 'queued' as const }
+    }
+    const ended = new AbortController()
+    const limits = { ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }), ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }) }
+    // A worker that takes nothing: it hears messenger:stop-workers, signals and limits like every other one.
+    const [{ end }] = await Promise.all([
+      consumeWith(app, [], { kind: 'consumer', transports: [], limits, stop: signal, onEvent: () => {} }).finally(() => ended.abort()),
+      schedule(app, ended.signal),
+    ])
+    return { ...succeeded, end: end as 'stopped' | 'stop-workers' | 'time' | 'memory' }
+  },
+})
