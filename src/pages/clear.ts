@@ -9,6 +9,7 @@ import { PageIndex } from './page-index.ts'
 import {
   directoryMode,
   identityOf,
+  isCleared,
   isFresh,
   isRealDirectory,
   isTrash,
@@ -104,7 +105,7 @@ const removal = `
 
 /** Deletes what was moved aside, in a process of its own that nobody waits for. What fails is tried again by the next sweep. */
 export function removeTrash(directory: string): void {
-  const paths = leftovers(directory).map((name) => join(directory, name))
+  const paths = leftovers(directory).flatMap((name) => partsToGo(within(directory, join(directory, name)), name))
   if (paths.length === 0) return
   const child = spawn(process.execPath, ['-e', removal, '--', ...paths], {
     detached: true,
@@ -118,13 +119,21 @@ export function removeTrash(directory: string): void {
 
 function ignore(): void {}
 
+/** Of a directory whose URLs are still to be read, everything but its index. */
+function partsToGo(places: Places, name: string): string[] {
+  return isCleared(name) && ageOf(places.index) < clearedKeptFor ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null) : [places.pages]
+}
+
+/** Nobody reads the URLs of a cleared directory after so long, in milliseconds. */
+const clearedKeptFor = 3_600_000
+
 /** A page directory that was being built this long ago, in milliseconds, has no builder any more. */
 const abandonedAfter = 60_000
 
 function leftovers(directory: string): string[] {
   try {
     return readdirSync(directory).filter(
-      (name) => isTrash(name) || (isFresh(name) && ageOf(join(directory, name)) > abandonedAfter),
+      (name) => isTrash(name) || isCleared(name) || (isFresh(name) && ageOf(join(directory, name)) > abandonedAfter),
     )
   } catch (error) {
     if (faultOf(error) === null) throw error
@@ -140,12 +149,13 @@ function ageOf(path: string): number {
 /**
  * Clears the whole application cache directory of an environment: the pages and whatever else lies there. Everything
  * is moved aside at once and deleted in the background; other processes notice at their next request.
+ * `trace`: keeps the URLs of the pages to be read, as `PageStore.remove` does.
  * @returns the exact number of page files removed
  * @throws PagecacheError STORE_BUSY, STORE_FULL where an entry cannot be moved
  */
-export async function clearApplicationCache(directory: string): Promise<number> {
+export async function clearApplicationCache(directory: string, trace: number | null = null): Promise<number> {
   try {
-    return await clearEverything(placesIn(directory))
+    return await clearEverything(placesIn(directory), trace)
   } catch (error) {
     const fault = faultOf(error)
     if (fault === null) throw error
@@ -153,14 +163,14 @@ export async function clearApplicationCache(directory: string): Promise<number> 
   }
 }
 
-async function clearEverything(places: Places): Promise<number> {
+async function clearEverything(places: Places, trace: number | null): Promise<number> {
   const { directory } = places
   await mkdir(directory, { recursive: true, mode: directoryMode })
-  const removed = await clearPages(places)
+  const removed = await clearPages(places, trace)
   const trash = newTrash(directory)
   await mkdir(trash, { mode: directoryMode })
   for (const name of await readdir(directory)) {
-    if (name === 'pages' || isTrash(name) || isFresh(name)) continue
+    if (name === 'pages' || isTrash(name) || isFresh(name) || isCleared(name)) continue
     try {
       await rename(join(directory, name), join(trash, name))
     } catch (error) {
@@ -173,7 +183,7 @@ async function clearEverything(places: Places): Promise<number> {
 
 const clearingPatience = 5_000
 
-async function clearPages(places: Places): Promise<number> {
+async function clearPages(places: Places, trace: number | null): Promise<number> {
   const giveUp = performance.now() + clearingPatience
   let removed = 0
   while (true) {
@@ -182,7 +192,7 @@ async function clearPages(places: Places): Promise<number> {
     try {
       const index = openSound(places)
       try {
-        removed += index.tombstone()
+        removed += index.tombstone(trace)
         index.moveAside()
         return removed
       } finally {

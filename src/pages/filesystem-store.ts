@@ -1,11 +1,12 @@
 import { PagecacheError } from '../errors.ts'
 import { BodyFiles, type WrittenBody } from './body-files.ts'
+import { takenByClear } from './cleared.ts'
 import { emptyCounters } from './counters.ts'
 import { faultOf } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
-import type { Fence, HitCount, PageFilter, PageStore, Selection, TypeCounters } from './page-store.ts'
+import type { Fence, HitCount, PageFilter, PageStore, RemoveOptions, Selection, Taken, TypeCounters } from './page-store.ts'
 import type { StoredBody } from './page-reads.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
@@ -219,12 +220,21 @@ class FilesystemStore implements PageStore {
     }
   }
 
-  remove(selection: Selection): Promise<number> {
-    return this.#track(this.#remove(selection))
+  remove(selection: Selection, options?: RemoveOptions): Promise<number> {
+    return this.#track(this.#remove(selection, options))
   }
 
-  async #remove(selection: Selection): Promise<number> {
-    const removed = await this.#remover.remove(unique(selection))
+  async taken(trace: number, after: number, limit: number): Promise<Taken[]> {
+    const found = this.#shared.read<Taken[]>([], (index) => index.traces.taken(trace, after, limit))
+    return found.length > 0 ? found : takenByClear(this.#options.directory, trace, after, limit)
+  }
+
+  release(trace: number): Promise<void> {
+    return this.#track(this.#housekeeper.release(trace))
+  }
+
+  async #remove(selection: Selection, options?: RemoveOptions): Promise<number> {
+    const removed = await this.#remover.remove(unique(selection), options)
     this.#housekeeper.wake()
     return removed
   }

@@ -2,8 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import type { BodyFiles } from './body-files.ts'
 import { removeTrash } from './clear.ts'
+import { releaseCleared } from './cleared.ts'
 import { faultOf } from './faults.ts'
 import type { SharedIndex } from './shared-index.ts'
+import { abandonedAfter } from './traces.ts'
 
 /** Small enough that a slice takes the event loop for some 5 ms and leaves it the same time again. */
 const slice = 64
@@ -112,6 +114,7 @@ export class Housekeeper {
     const expired = await this.#expire()
     while (!this.#stopped && (await this.#reapSlice())) await pause(0)
     await this.#dropUnusedTags()
+    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter))) await this.release(trace)
     await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
     const orphans = await this.removeOrphans()
     removeTrash(directory)
@@ -142,6 +145,16 @@ export class Housekeeper {
       await shared.write((index) => index.write(() => index.choices.dropUnusedTags(first, first + 999)))
       await pause(0)
     }
+  }
+
+  /** What a traced removal took may be cleaned away. */
+  async release(trace: number): Promise<void> {
+    const { shared, directory } = this.#options
+    if (shared.current !== null) {
+      while (await shared.write((index) => index.write(() => index.traces.release(trace)))) await pause(0)
+    }
+    releaseCleared(directory, trace)
+    this.wake()
   }
 
   /** Returns the number of bodies removed that no row points to. */

@@ -7,14 +7,15 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": tells our index from any other SQLite file. */
 const applicationId = 0x70676368
-const schemaVersion = 1
+const schemaVersion = 2
 
 /**
- * A page is dead where its epoch is not that of its type; -1 is dead whatever the type. Dead pages leave the
- * partial indexes at once and the table later, after their bodies.
+ * A page is dead where its epoch is not that of its type, or where it is named in `dead`; it leaves the tables later, after its
+ * body. The large rows of `page` and their indexes are not touched by that, so that a purge of many pages costs little.
+ * A soft purge names pages in `stale` in the same way. `trace`: of which removals the URLs are still to be read (src/pages/traces.ts).
  */
 const schema = `
-  CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL);
+  CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL, trace INTEGER);
   CREATE TABLE stat (
     type TEXT PRIMARY KEY, epoch INTEGER NOT NULL DEFAULT 0, count INTEGER NOT NULL DEFAULT 0,
     original_size INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0,
@@ -30,13 +31,19 @@ const schema = `
   CREATE INDEX page_key ON page (key_hash);
   CREATE INDEX page_type ON page (type, epoch);
   CREATE INDEX page_url ON page (url);
-  CREATE INDEX page_used ON page (used_at) WHERE epoch >= 0;
-  CREATE INDEX page_delete ON page (delete_at) WHERE epoch >= 0;
+  CREATE INDEX page_used ON page (used_at);
+  CREATE INDEX page_delete ON page (delete_at);
   CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE page_tag (
     tag_id INTEGER NOT NULL, page_id INTEGER NOT NULL, PRIMARY KEY (tag_id, page_id)
   ) WITHOUT ROWID;
   CREATE INDEX page_tag_page ON page_tag (page_id);
+  CREATE TABLE dead (page_id INTEGER PRIMARY KEY, trace INTEGER, value INTEGER);
+  CREATE INDEX dead_reapable ON dead (page_id) WHERE trace IS NULL;
+  CREATE INDEX dead_traced ON dead (trace, page_id) WHERE trace IS NOT NULL;
+  CREATE TABLE stale (page_id INTEGER PRIMARY KEY, at INTEGER NOT NULL, trace INTEGER, value INTEGER);
+  CREATE INDEX stale_traced ON stale (trace, page_id) WHERE trace IS NOT NULL;
+  CREATE TABLE trace (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, type TEXT, epoch INTEGER);
   CREATE TABLE removal (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL);
 `
 
@@ -76,7 +83,7 @@ function writeSchema(path: string): void {
     database.pragma('journal_mode = WAL')
     database.transaction(() => {
       database.exec(schema)
-      database.prepare('INSERT INTO meta VALUES (?, 0, 0)').run(randomUUID())
+      database.prepare('INSERT INTO meta VALUES (?, 0, 0, NULL)').run(randomUUID())
       const addType = database.prepare('INSERT INTO stat (type) VALUES (?)')
       for (const type of pageTypes) addType.run(type)
       // Ids of one generation mean nothing in another: each begins somewhere else.

@@ -119,6 +119,8 @@ export class MemoryTier {
         return selection.tags.forEach((tag) => this.#dropKeys(this.#keysByTag.get(tag)))
       case 'urls':
         return selection.urls.forEach((url) => this.#dropKeys(this.#keysByUrl.get(url)))
+      case 'matching':
+        return this.drop({ kind: 'all' })
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { live } from './page-reads.ts'
 import { pageTypes, type PageType } from './page.ts'
 
 export interface DeadPage {
@@ -13,42 +14,55 @@ export interface LeastUsed extends DeadPage {
 }
 
 /**
- * Which pages go next, a slice at a time. What a slice takes leaves the index that the next one is read from,
- * so that taking n pages costs n steps and no list of them is ever held.
+ * Which pages go next, a slice at a time, so that no list of all of them is ever held.
  */
 export class PageChoices {
-  readonly #takeTaggedQuery: Statement<[string, number], { tag_id: number; page_id: number }>
-  readonly #dropTaggedQuery: Statement<[number, string]>
-  readonly #getAtUrlsQuery: Statement<[string], number>
+  readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
+  readonly #getTaggedQuery: Statement<[number, number, number], number>
+  readonly #getAtUrlsQuery: Statement<[string], { value: number; id: number }>
+  readonly #getUrlsQuery: Statement<[string, string, number, number], { id: number; url: string }>
   readonly #getLeastUsedQuery: Statement<[number], LeastUsed>
   readonly #getExpiredQuery: Statement<[number, number], number>
-  readonly #getDeadQuery: Statement<[PageType, PageType, number], DeadPage>
+  readonly #getDeadQuery: Statement<[number], DeadPage>
+  readonly #getClearedQuery: Statement<[PageType, PageType, PageType, number], DeadPage>
+  readonly #dropDeadQuery: Statement<[string]>
+  readonly #dropStaleQuery: Statement<[string]>
   readonly #dropLinksQuery: Statement<[string]>
   readonly #dropPagesQuery: Statement<[string]>
   readonly #dropUnusedTagsQuery: Statement<[number, number]>
   readonly #getLastTagQuery: Statement<[], number | null>
 
   constructor(database: Database) {
-    this.#takeTaggedQuery = database.prepare(`
-      SELECT l.tag_id, l.page_id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
-      CROSS JOIN page_tag l ON l.tag_id = t.id LIMIT ?`)
-    this.#dropTaggedQuery = database.prepare(
-      'DELETE FROM page_tag WHERE tag_id = ? AND page_id IN (SELECT value FROM json_each(?))',
-    )
-    this.#getAtUrlsQuery = database
-      .prepare<[string], number>(
-        'SELECT p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0',
+    this.#getTagsQuery = database.prepare('SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value')
+    this.#getTaggedQuery = database
+      .prepare<[number, number, number], number>(
+        `SELECT l.page_id FROM page_tag l WHERE l.tag_id = ? AND l.page_id > ?
+           AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id) ORDER BY l.page_id LIMIT ?`,
       )
       .pluck()
+    this.#getAtUrlsQuery = database.prepare(
+      `SELECT j.key AS value, p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}`,
+    )
+    this.#getUrlsQuery = database.prepare(
+      'SELECT id, url FROM page WHERE url >= ? AND (url > ? OR id > ?) ORDER BY url, id LIMIT ?',
+    )
     this.#getLeastUsedQuery = database.prepare(
       `SELECT p.id, p.size, p.file, p.epoch = s.epoch AS live FROM page p CROSS JOIN stat s ON s.type = p.type
-       WHERE p.epoch >= 0 ORDER BY p.used_at, p.id LIMIT ?`,
+       WHERE NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id) ORDER BY p.used_at, p.id LIMIT ?`,
     )
     this.#getExpiredQuery = database
-      .prepare<[number, number], number>('SELECT id FROM page WHERE epoch >= 0 AND delete_at <= ? LIMIT ?')
+      .prepare<[number, number], number>(
+        'SELECT id FROM page WHERE delete_at <= ? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = page.id) LIMIT ?',
+      )
       .pluck()
-    this.#getDeadQuery = database.prepare(`
-      SELECT id, file FROM page WHERE type = ? AND epoch < (SELECT epoch FROM stat WHERE type = ?) LIMIT ?`)
+    this.#getDeadQuery = database.prepare(
+      'SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id WHERE d.trace IS NULL LIMIT ?',
+    )
+    this.#getClearedQuery = database.prepare(`
+      SELECT id, file FROM page WHERE type = ? AND epoch <
+        coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)
+    this.#dropDeadQuery = database.prepare('DELETE FROM dead WHERE page_id IN (SELECT value FROM json_each(?))')
+    this.#dropStaleQuery = database.prepare('DELETE FROM stale WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropLinksQuery = database.prepare(
       'DELETE FROM page_tag WHERE page_id IN (SELECT value FROM json_each(?))',
     )
@@ -58,16 +72,24 @@ export class PageChoices {
     this.#getLastTagQuery = database.prepare<[], number | null>('SELECT max(id) FROM tag').pluck()
   }
 
-  /** Takes up to `limit` pages off their tags; `more` says that others may bear them still. */
-  takeTagged(tags: readonly string[], limit: number): { ids: number[]; more: boolean } {
-    const links = this.#takeTaggedQuery.all(JSON.stringify(tags), limit)
-    const byTag = Map.groupBy(links, (link) => link.tag_id)
-    for (const [tag, own] of byTag) this.#dropTaggedQuery.run(tag, JSON.stringify(own.map((link) => link.page_id)))
-    return { ids: [...new Set(links.map((link) => link.page_id))], more: links.length === limit }
+  /** Those of the tags that some page has borne, with their places in the list. */
+  knownTags(tags: readonly string[]): { value: number; id: number }[] {
+    return this.#getTagsQuery.all(JSON.stringify(tags))
   }
 
-  atUrls(urls: readonly string[]): number[] {
+  /** The next pages with a tag, by their numbers. */
+  tagged(tag: number, after: number, limit: number): number[] {
+    return this.#getTaggedQuery.all(tag, after, limit)
+  }
+
+  /** The pages at URLs, each with its URL's place in the list. */
+  atUrls(urls: readonly string[]): { value: number; id: number }[] {
     return this.#getAtUrlsQuery.all(JSON.stringify(urls))
+  }
+
+  /** The next pages in the order of their URLs; dead ones too. */
+  byUrl(after: { url: string; id: number }, limit: number): { id: number; url: string }[] {
+    return this.#getUrlsQuery.all(after.url, after.url, after.id, limit)
   }
 
   leastUsed(limit: number): LeastUsed[] {
@@ -78,19 +100,19 @@ export class PageChoices {
     return this.#getExpiredQuery.all(now, limit)
   }
 
+  /** Pages whose rows and bodies may go: as many as there are, since on a full disk only their bodies make room for forgetting them. */
   dead(limit: number): DeadPage[] {
+    const found = this.#getDeadQuery.all(limit)
     for (const type of pageTypes) {
-      const found = this.#getDeadQuery.all(type, type, limit)
-      if (found.length > 0) return found
+      if (found.length < limit) found.push(...this.#getClearedQuery.all(type, type, type, limit - found.length))
     }
-    return []
+    return found
   }
 
   /** Forgets dead pages whose bodies are gone. */
   drop(ids: readonly number[]): void {
     const list = JSON.stringify(ids)
-    this.#dropLinksQuery.run(list)
-    this.#dropPagesQuery.run(list)
+    for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery]) query.run(list)
   }
 
   lastTag(): number {

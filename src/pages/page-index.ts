@@ -5,8 +5,9 @@ import { openIndexFile, UnusableIndex } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
 import { PageReads } from './page-reads.ts'
 import { PageWrites } from './page-writes.ts'
-import { identityOf, newTrash, vitalParts, type Places } from './places.ts'
+import { identityOf, newCleared, newTrash, vitalParts, type Places } from './places.ts'
 import { RemovalLog } from './removals.ts'
+import { Traces } from './traces.ts'
 
 /** One open index: its statements and its transactions. Which file it is never changes. */
 export class PageIndex {
@@ -16,6 +17,7 @@ export class PageIndex {
   readonly reads: PageReads
   readonly writes: PageWrites
   readonly choices: PageChoices
+  readonly traces: Traces
   /** Of each vital part of the store, which file or directory it was when the index was opened. */
   readonly identities: readonly (string | null)[]
   readonly #places: Places
@@ -37,6 +39,7 @@ export class PageIndex {
       this.reads = new PageReads(database, this.counters)
       this.writes = new PageWrites(database, this.counters)
       this.choices = new PageChoices(database)
+      this.traces = new Traces(database)
       this.#beginQuery = database.prepare('BEGIN IMMEDIATE')
       this.#commitQuery = database.prepare('COMMIT')
       this.#rollbackQuery = database.prepare('ROLLBACK')
@@ -100,11 +103,11 @@ export class PageIndex {
   }
 
   /** Marks all of it as removed, for every process. Returns how many live pages that took: 0 for who came second. */
-  tombstone(): number {
+  tombstone(trace: number | null = null): number {
     return this.writeDurably(() => {
       if (this.isCleared()) return 0
       const { count } = this.counters.totals()
-      this.log.tombstone()
+      this.log.tombstone(trace)
       return count
     })
   }
@@ -116,7 +119,9 @@ export class PageIndex {
   moveAside(): void {
     this.write(() => {
       if (identityOf(this.#places.index) !== this.identities[0]) return
-      renameSync(this.#places.pages, newTrash(this.#places.directory))
+      const { trace } = this.log.state()
+      const { directory, pages } = this.#places
+      renameSync(pages, trace === null ? newTrash(directory) : newCleared(directory, trace))
     })
   }
 

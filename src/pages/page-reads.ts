@@ -12,7 +12,8 @@ export interface StoredBody {
 }
 
 /** A subquery, and rows sorted by us: a join with `stat` takes twice the time of the look-up, ORDER BY four times. */
-export const live = 'p.epoch = (SELECT s.epoch FROM stat s WHERE s.type = p.type)'
+export const live =
+  'p.epoch = (SELECT s.epoch FROM stat s WHERE s.type = p.type) AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id)'
 
 /** `text` and everything that begins with it lies between `text` and this. */
 function endOfPrefix(text: string): string {
@@ -39,7 +40,7 @@ export class PageReads {
     this.#sinceQuery = database.prepare('SELECT id, key FROM page WHERE id > ? ORDER BY id LIMIT ?')
     this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()
     this.#findByUrlQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.epoch >= 0 AND ${live}`)
+      SELECT ${pageColumns} FROM page p WHERE p.url = ? AND ${live}`)
     this.#getBodyQuery = database.prepare(`
       SELECT p.file, p.size, p.digest FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
     this.#hasFileQuery = database
@@ -54,7 +55,7 @@ export class PageReads {
     this.#countUrlsQuery = database
       .prepare<[string], number>(
         `SELECT count(DISTINCT p.id) FROM json_each(?) j
-         CROSS JOIN page p ON p.url = j.value AND p.epoch >= 0 AND ${live}`,
+         CROSS JOIN page p ON p.url = j.value AND ${live}`,
       )
       .pluck()
   }
@@ -97,6 +98,8 @@ export class PageReads {
         return this.#countTagsQuery.get(JSON.stringify(selection.tags)) ?? 0
       case 'urls':
         return this.#countUrlsQuery.get(JSON.stringify(selection.urls)) ?? 0
+      case 'matching':
+        throw new Error('Pages that match are counted in slices')
     }
   }
 
@@ -125,7 +128,7 @@ function newestFirst(one: Page, other: Page): number {
 function toQuery(filter: PageFilter): { from: string; parameters: string[]; order: string } {
   const { type, tag, urlPrefix } = filter
   const parameters: string[] = []
-  let from = `FROM page p WHERE p.epoch >= 0 AND ${live}`
+  let from = `FROM page p WHERE ${live}`
   let order = 'p.id DESC'
   if (tag !== undefined) {
     from = `FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id WHERE t.name = ? AND ${live}`

@@ -17,10 +17,12 @@ export interface PageRow {
   digest: Buffer
   record: string
   seal: number
+  /** When a soft purge made it stale. */
+  stale_at?: number | null
 }
 
 export const pageColumns =
-  'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.digest, p.record, p.seal'
+  'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
 
 /** 48 bits of the key's hash, the most that is worth its index; and the name that its bodies go by. */
 export function hashKey(key: string): { number: number; name: string } {
@@ -89,6 +91,7 @@ export function toPage(row: PageRow): Page {
     url: row.url,
     type: row.type,
     ...record,
+    staleAt: Math.min(record.staleAt, row.stale_at ?? Infinity),
     size: row.size,
     hits: row.hits,
     hitMs: row.hit_us / 1000,

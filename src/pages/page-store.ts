@@ -7,6 +7,8 @@ export type Selection =
   | { kind: 'type'; type: PageType }
   | { kind: 'tags'; tags: readonly string[] }
   | { kind: 'urls'; urls: readonly string[] }
+  /** Pages whose URLs match: for `remove` alone. To listeners and fences it is a removal that any page may belong to. */
+  | { kind: 'matching'; matches(url: string): boolean }
 
 /**
  * The moment at which a fetch began. A page that an invalidation selected after that moment is not
@@ -15,6 +17,20 @@ export type Selection =
 export interface Fence {
   readonly generation: string
   readonly sequence: number
+}
+
+export interface RemoveOptions {
+  /** Marks the pages as stale from now on, and removes none; not for `all`, `type` and `matching`. */
+  soft?: boolean
+  /** Keeps the URLs of what goes until `release`, for at most an hour; any number that no other removal has. */
+  trace?: number
+}
+
+/** A page that a traced removal took. */
+export interface Taken {
+  id: number
+  url: string
+  value: number
 }
 
 export interface TypeCounters {
@@ -76,7 +92,14 @@ export interface PageStore {
   /** Replaces the headers and times of a page after a 304; the body stays. Null as for `put`, or when the page is gone. */
   freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null>
   /** Removes pages and fences what is being fetched; resolves to the exact number of pages (files) removed. */
-  remove(selection: Selection): Promise<number>
+  remove(selection: Selection, options?: RemoveOptions): Promise<number>
+  /**
+   * The URLs of pages that a traced removal took, the next ones after a page's number; none: those were all. `value`: by which of the
+   * selection's tags or URLs, counted from 0.
+   */
+  taken(trace: number, after: number, limit: number): Promise<Taken[]>
+  /** The URLs of a traced removal were read: what it took may be cleaned away. */
+  release(trace: number): Promise<void>
   /** Counts what `remove` would take. */
   count(selection: Selection): Promise<number>
   recordHits(hits: readonly HitCount[]): void

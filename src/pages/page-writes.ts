@@ -5,7 +5,13 @@ import { hashKey, pageColumns, sealOf, toMicroseconds, toPage, toRecord, variant
 import type { Counters, Sums } from './counters.ts'
 import { live, type StoredBody } from './page-reads.ts'
 
-interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us'> {
+/** Which removal took a page, and by which of its values. */
+export interface PlaceInTrace {
+  trace: number
+  value: number
+}
+
+interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us' | 'stale_at'> {
   key_hash: number
   epoch: number
   original_size: number
@@ -28,7 +34,10 @@ export class PageWrites {
   readonly #linkTagQuery: Statement<[number, string]>
   readonly #unlinkTagsQuery: Statement<[number]>
   readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
-  readonly #killQuery: Statement<[string]>
+  readonly #killQuery: Statement<[number | null, number | null, string]>
+  readonly #countLiveQuery: Statement<[string], number>
+  readonly #stalenQuery: Statement<[number, number | null, number | null, string]>
+  readonly #refreshQuery: Statement<[number]>
   readonly #hitQuery: Statement<[number, number, number, number], { type: PageType }>
 
   constructor(database: Database, counters: Counters) {
@@ -61,8 +70,17 @@ export class PageWrites {
         sum(p.generation_us) AS generationUs, sum(p.hits) AS hits, sum(p.hit_us) AS hitUs
       FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${live} GROUP BY p.type`)
     this.#killQuery = database.prepare(
-      'UPDATE page SET epoch = -1 WHERE epoch >= 0 AND id IN (SELECT value FROM json_each(?))',
+      'INSERT INTO dead (page_id, trace, value) SELECT value, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
     )
+    this.#countLiveQuery = database
+      .prepare<[string], number>(`
+         SELECT count(*) FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${live}
+         AND NOT EXISTS (SELECT 1 FROM stale z WHERE z.page_id = p.id)`)
+      .pluck()
+    this.#stalenQuery = database.prepare(`
+      INSERT INTO stale (page_id, at, trace, value) SELECT value, ?, ?, ? FROM json_each(?) WHERE true
+      ON CONFLICT DO NOTHING`)
+    this.#refreshQuery = database.prepare('DELETE FROM stale WHERE page_id = ?')
     this.#hitQuery = database.prepare(`
       UPDATE page SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
       WHERE id = ? AND epoch = (SELECT s.epoch FROM stat s WHERE s.type = page.type) RETURNING type`)
@@ -119,6 +137,7 @@ export class PageWrites {
       ...{ id: row.id, type: draft.type, epoch: this.#counters.epoch(draft.type), record, seal: renewed.seal },
       ...{ cached_at: draft.cachedAt, delete_at: draft.deleteAt, used_at: now },
     })
+    this.#refreshQuery.run(row.id)
     if (draft.type !== row.type) this.#move(row, draft.type)
     if (stored.tags.join('\0') !== draft.tags.join('\0')) {
       this.#unlinkTagsQuery.run(row.id)
@@ -143,16 +162,27 @@ export class PageWrites {
     }
   }
 
-  /** Makes pages dead, whose rows and bodies are reaped later. Returns how many of them were live. */
-  kill(ids: readonly number[]): number {
+  /**
+   * Makes pages dead, whose rows and bodies are reaped later: at once, or where a trace is named, after their URLs were read.
+   * Returns how many of them were live.
+   */
+  kill(ids: readonly number[], trace: PlaceInTrace | null = null): number {
     const list = JSON.stringify(ids)
     let killed = 0
     for (const { type, ...sums } of this.#sumQuery.all(list)) {
       this.#counters.subtract(type, sums)
       killed += sums.count
     }
-    this.#killQuery.run(list)
+    this.#killQuery.run(trace?.trace ?? null, trace?.value ?? null, list)
     return killed
+  }
+
+  /** Makes pages stale from a moment on, in milliseconds since the epoch. Returns how many live ones were not made so before. */
+  stalen(ids: readonly number[], at: number, trace: PlaceInTrace | null): number {
+    const list = JSON.stringify(ids)
+    const count = this.#countLiveQuery.get(list) ?? 0
+    this.#stalenQuery.run(at, trace?.trace ?? null, trace?.value ?? null, list)
+    return count
   }
 
   /** Adds hits to the pages that still live. */

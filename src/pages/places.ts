@@ -43,6 +43,17 @@ export function newFresh(directory: string): string {
   return join(directory, freshPrefix + randomBytes(8).toString('hex'))
 }
 
+/** A page directory that was cleared, and whose URLs are still to be read for the log. */
+const clearedPrefix = '.cleared-'
+
+export function newCleared(directory: string, trace: number): string {
+  return join(directory, `${clearedPrefix}${trace}-${randomBytes(8).toString('hex')}`)
+}
+
+export function isCleared(name: string, trace?: number): boolean {
+  return name.startsWith(trace === undefined ? clearedPrefix : `${clearedPrefix}${trace}-`)
+}
+
 export function isTrash(name: string): boolean {
   return name.startsWith(trashPrefix)
 }

@@ -12,6 +12,8 @@ export interface LogState {
   generation: string
   cleared: number
   floor: number
+  /** The trace of the removal that cleared it. */
+  trace: number | null
 }
 
 interface RemovalRow {
@@ -31,6 +33,8 @@ export function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'ur
       return selection.urls.includes(page.url)
     case 'tags':
       return page.tags.some((tag) => selection.tags.includes(tag))
+    case 'matching':
+      return selection.matches(page.url)
   }
 }
 
@@ -44,6 +48,9 @@ function toValue(selection: Selection): string {
       return JSON.stringify(selection.tags)
     case 'urls':
       return JSON.stringify(selection.urls)
+    // Who reads it does not know the pattern: anything may match.
+    case 'matching':
+      return ''
   }
 }
 
@@ -57,6 +64,8 @@ function toSelection(row: RemovalRow): Selection {
       return { kind: 'tags', tags: JSON.parse(row.value) as string[] }
     case 'urls':
       return { kind: 'urls', urls: JSON.parse(row.value) as string[] }
+    case 'matching':
+      return { kind: 'matching', matches: () => true }
   }
 }
 
@@ -72,22 +81,22 @@ export class RemovalLog {
   readonly #getPrunableQuery: Statement<[number], number | null>
   readonly #setFloorQuery: Statement<[number]>
   readonly #pruneQuery: Statement<[number]>
-  readonly #tombstoneQuery: Statement<[]>
+  readonly #tombstoneQuery: Statement<[number | null]>
 
   constructor(database: Database) {
-    this.#getStateQuery = database.prepare('SELECT generation, cleared, floor FROM meta')
+    this.#getStateQuery = database.prepare('SELECT generation, cleared, floor, trace FROM meta')
     this.#getLastQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'removal'`).pluck()
     this.#getSinceQuery = database.prepare('SELECT seq, kind, value FROM removal WHERE seq > ? ORDER BY seq')
     this.#appendQuery = database.prepare('INSERT INTO removal (at, kind, value) VALUES (?, ?, ?)')
     this.#getPrunableQuery = database.prepare<[number], number | null>('SELECT max(seq) FROM removal WHERE at < ?').pluck()
     this.#setFloorQuery = database.prepare('UPDATE meta SET floor = max(floor, ?)')
     this.#pruneQuery = database.prepare('DELETE FROM removal WHERE seq <= ?')
-    this.#tombstoneQuery = database.prepare('UPDATE meta SET cleared = 1')
+    this.#tombstoneQuery = database.prepare('UPDATE meta SET cleared = 1, trace = ?')
   }
 
   /** A meta table without its row is no index of ours and counts as cleared. */
   state(): LogState {
-    return this.#getStateQuery.get() ?? { generation: '', cleared: 1, floor: 0 }
+    return this.#getStateQuery.get() ?? { generation: '', cleared: 1, floor: 0, trace: null }
   }
 
   last(): number {
@@ -117,7 +126,7 @@ export class RemovalLog {
   }
 
   /** From here on nothing in this index is served or taken in by any process. */
-  tombstone(): void {
-    this.#tombstoneQuery.run()
+  tombstone(trace: number | null): void {
+    this.#tombstoneQuery.run(trace)
   }
 }

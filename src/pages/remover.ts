@@ -3,12 +3,12 @@ import { PagecacheError } from '../errors.ts'
 import type { BodyFiles } from './body-files.ts'
 import { isFull } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
-import type { Selection } from './page-store.ts'
+import type { PageType } from './page.ts'
+import type { RemoveOptions, Selection } from './page-store.ts'
 import { lookAt, type Places } from './places.ts'
+import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal-choices.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** Pages taken, and names looked up, in one transaction of a long removal: some milliseconds. */
-const slice = 1_000
 /** So many bodies make room on a full disk, more where fewer were not enough. */
 const roomMakers = [4, 16, 64]
 
@@ -18,9 +18,6 @@ export interface RemoverOptions {
   places: Places
   now: () => number
 }
-
-/** Chooses the next pages to take; `more` says that others may be left. */
-type Choice = (index: PageIndex, values: readonly string[]) => { ids: number[]; more: boolean }
 
 /** Carries out an invalidation: the log entry that fences and tells, and the pages that it takes. */
 export class Remover {
@@ -35,12 +32,12 @@ export class Remover {
    * least used make some.
    * @throws PagecacheError STORE_BUSY, STORE_FULL
    */
-  async remove(selection: Selection): Promise<number> {
+  async remove(selection: Selection, options: RemoveOptions = {}): Promise<number> {
     let failure: unknown = null
     for (const bodies of [0, ...roomMakers]) {
       const sacrificed = bodies === 0 ? [] : await this.#makeRoom(bodies)
       try {
-        const removed = await this.#take(selection)
+        const removed = await this.#take(selection, options)
         await this.#forget(sacrificed)
         return removed
       } catch (error) {
@@ -69,37 +66,37 @@ export class Remover {
     }
   }
 
-  async #take(selection: Selection): Promise<number> {
+  async #take(selection: Selection, options: RemoveOptions): Promise<number> {
     const { shared, places } = this.#options
     if (shared.current === null && lookAt(places.pages) === null) return 0
     switch (selection.kind) {
       case 'all':
-        return this.#takeAll()
+        return this.#takeAll(options.trace ?? null)
       case 'type':
-        return this.#log(selection, (index) => index.counters.clear(selection.type))
+        return this.#log(selection, options, selection.type, (index) => index.counters.clear(selection.type))
       case 'tags':
-        return this.#takeSlices(selection, selection.tags, (index, tags) => index.choices.takeTagged(tags, slice))
+        return this.#takeSlices(selection, options, taggedChoice(selection.tags))
       case 'urls':
-        return this.#takeSlices(selection, selection.urls, (index, urls) => ({
-          ids: index.choices.atUrls(urls),
-          more: false,
-        }))
+        return this.#takeSlices(selection, options, urlChoice(selection.urls))
+      case 'matching':
+        return this.#takeMatching(selection, options)
     }
   }
 
-  async #takeAll(): Promise<number> {
+  async #takeAll(trace: number | null): Promise<number> {
     const { shared } = this.#options
-    const removed = await shared.write((index) => index.tombstone())
+    const removed = await shared.write((index) => index.tombstone(trace))
     shared.announce({ kind: 'all' })
     return removed
   }
 
   /** A removal's entry in the log, durable, together with what it takes. */
-  async #log(selection: Selection, take: (index: PageIndex) => number): Promise<number> {
+  async #log(selection: Selection, { trace }: RemoveOptions, type: PageType | null, take: (index: PageIndex) => number): Promise<number> {
     const { shared, now } = this.#options
     const removed = await shared.write((index) =>
       index.writeDurably(() => {
         index.log.append(selection, now())
+        if (trace !== undefined) index.traces.open(trace, now(), type)
         return take(index)
       }),
     )
@@ -112,24 +109,44 @@ export class Remover {
    * being fetched; where there was more than one slice, a second one at the end empties memories that were filled
    * in the meantime from pages whose turn had not come.
    */
-  async #takeSlices(selection: Selection, values: readonly string[], choose: Choice): Promise<number> {
+  async #takeSlices(selection: Selection, options: RemoveOptions, choose: Choice): Promise<number> {
     const { shared } = this.#options
     let removed = 0
-    let slices = 0
-    for (let first = 0; first < values.length; first += slice) {
-      const some = values.slice(first, first + slice)
-      for (let more = true; more; slices += 1) {
-        const take = (index: PageIndex): number => {
-          const chosen = choose(index, some)
-          more = chosen.more
-          return index.writes.kill(chosen.ids)
-        }
-        if (slices === 0) removed += await this.#log(selection, take)
-        else removed += await shared.write((index) => index.write(() => take(index)))
-        if (more) await yieldToOthers()
+    for (let more = true, slices = 0; more; slices += 1) {
+      const take = (index: PageIndex): number => {
+        const chosen = choose(index)
+        more = chosen.more
+        return chosen.places.reduce((sum, { ids, value }) => sum + this.#takePages(index, ids, value, options), 0)
       }
+      if (slices === 0) removed += await this.#log(selection, options, null, take)
+      else removed += await shared.write((index) => index.write(() => take(index)))
+      if (more) await yieldToOthers()
+      else if (slices > 0) await this.#log(selection, options, null, () => 0)
     }
-    if (slices > 1) await this.#log(selection, () => 0)
+    return removed
+  }
+
+  #takePages(index: PageIndex, ids: readonly number[], value: number, { soft, trace }: RemoveOptions): number {
+    const place = trace === undefined ? null : { trace, value }
+    return soft === true ? index.writes.stalen(ids, this.#options.now(), place) : index.writes.kill(ids, place)
+  }
+
+  /** Goes through the URLs of all pages that there are now; pages that come meanwhile were fetched after the fence. */
+  async #takeMatching(selection: Selection & { kind: 'matching' }, options: RemoveOptions): Promise<number> {
+    const { shared } = this.#options
+    await this.#log(selection, options, null, () => 0)
+    const last = shared.read(0, (index) => index.reads.lastPage())
+    let removed = 0
+    for (let after = { url: '', id: 0 }; ; ) {
+      const pages = shared.read<{ id: number; url: string }[]>([], (index) => index.choices.byUrl(after, slice))
+      if (pages.length === 0) break
+      const { ids, read } = matchFor(pages, selection.matches)
+      after = pages[read - 1]!
+      const found = ids.filter((id) => id <= last)
+      if (found.length > 0) removed += await shared.write((index) => index.write(() => this.#takePages(index, found, 0, options)))
+      await yieldToOthers()
+    }
+    await this.#log(selection, options, null, () => 0)
     return removed
   }
 }

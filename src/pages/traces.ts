@@ -1,0 +1,89 @@
+import type { Database, Statement } from 'better-sqlite3'
+import type { PageType } from './page.ts'
+import { live } from './page-reads.ts'
+import type { Taken } from './page-store.ts'
+
+/** A trace that nobody has released for so long, in milliseconds, has lost its reader. */
+export const abandonedAfter = 3_600_000
+
+/** Rows that are given free in one transaction. */
+const slice = 2_000
+
+interface Trace {
+  type: PageType | null
+  epoch: number | null
+}
+
+/**
+ * Of which removals the URLs are still to be read. Pages that were named in `dead` or `stale` stand there with their trace; those of
+ * a cleared type are all pages of its former epoch; those of a cleared index are all that it holds.
+ */
+export class Traces {
+  readonly #openQuery: Statement<[number, number, PageType | null, PageType | null]>
+  readonly #getQuery: Statement<[number], Trace>
+  readonly #getNamedQuery: Statement<[number, number, number, number, number, number], Taken>
+  readonly #getOfTypeQuery: Statement<[PageType, number, number, number], Taken>
+  readonly #getAllQuery: Statement<[number, number], Taken>
+  readonly #freeDeadQuery: Statement<[number, number]>
+  readonly #freeStaleQuery: Statement<[number, number]>
+  readonly #closeQuery: Statement<[number]>
+  readonly #getAbandonedQuery: Statement<[number], number>
+
+  constructor(database: Database) {
+    this.#openQuery = database.prepare(
+      'INSERT INTO trace (id, at, type, epoch) VALUES (?, ?, ?, (SELECT epoch FROM stat WHERE type = ?)) ON CONFLICT DO NOTHING',
+    )
+    this.#getQuery = database.prepare('SELECT type, epoch FROM trace WHERE id = ?')
+    this.#getNamedQuery = database.prepare(`
+      SELECT id, value, url FROM (
+        SELECT * FROM (SELECT d.page_id AS id, d.value, p.url FROM dead d CROSS JOIN page p ON p.id = d.page_id
+          WHERE d.trace = ? AND d.page_id > ? ORDER BY d.page_id LIMIT ?)
+        UNION ALL
+        SELECT * FROM (SELECT z.page_id AS id, z.value, p.url FROM stale z CROSS JOIN page p ON p.id = z.page_id
+          WHERE z.trace = ? AND z.page_id > ? ORDER BY z.page_id LIMIT ?)
+      ) ORDER BY id`)
+    this.#getOfTypeQuery = database.prepare(
+      `SELECT p.id, 0 AS value, p.url FROM page p WHERE p.type = ? AND p.epoch = ? AND p.id > ?
+         AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id) ORDER BY p.id LIMIT ?`,
+    )
+    this.#getAllQuery = database.prepare(`SELECT p.id, 0 AS value, p.url FROM page p WHERE p.id > ? AND ${live} ORDER BY p.id LIMIT ?`)
+    this.#freeDeadQuery = database.prepare(
+      'UPDATE dead SET trace = NULL WHERE page_id IN (SELECT page_id FROM dead WHERE trace = ? LIMIT ?)',
+    )
+    this.#freeStaleQuery = database.prepare(
+      'UPDATE stale SET trace = NULL WHERE page_id IN (SELECT page_id FROM stale WHERE trace = ? LIMIT ?)',
+    )
+    this.#closeQuery = database.prepare('DELETE FROM trace WHERE id = ?')
+    this.#getAbandonedQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
+  }
+
+  /** Begins a trace; before a type is cleared, of all its pages. */
+  open(trace: number, at: number, type: PageType | null): void {
+    this.#openQuery.run(trace, at, type, type)
+  }
+
+  /** The next pages of a trace, by their numbers. */
+  taken(trace: number, after: number, limit: number): Taken[] {
+    const { type, epoch } = this.#getQuery.get(trace) ?? { type: null, epoch: null }
+    if (type !== null && epoch !== null) return this.#getOfTypeQuery.all(type, epoch, after, limit)
+    return this.#getNamedQuery.all(trace, after, limit, trace, after, limit).slice(0, limit)
+  }
+
+  /** Every live page of an index that was cleared. */
+  all(after: number, limit: number): Taken[] {
+    return this.#getAllQuery.all(after, limit)
+  }
+
+  /** Gives a slice of what was traced free; false when that was the last. */
+  release(trace: number): boolean {
+    const { changes } = this.#freeDeadQuery.run(trace, slice)
+    const { changes: more } = this.#freeStaleQuery.run(trace, slice)
+    if (changes === slice || more === slice) return true
+    this.#closeQuery.run(trace)
+    return false
+  }
+
+  abandoned(before: number): number[] {
+    return this.#getAbandonedQuery.all(before)
+  }
+}
