@@ -75,9 +75,9 @@ export class App {
   /** Everything that drops pages goes through this; its log has the times of the wall clock. */
   purges() {
     return this.#part('purges', async () => {
-      const { openPurging } = await import('./purge/purging.ts')
+      const [{ openPurging }, { thisProcess }] = await Promise.all([import('./purge/purging.ts'), import('./queue/process-identity.ts')])
       const [records, pages, queue] = [await this.records(), await this.pages(), await this.queue()]
-      const purging = await openPurging({ records, pages, queue, now: Date.now, proxies: this.config.reverseProxies.map((proxy) => proxy.name) })
+      const purging = await openPurging({ records, pages, queue, now: Date.now, owner: thisProcess(), proxies: this.config.reverseProxies.map((proxy) => proxy.name) })
       const { afterPurge } = this.config.warmup
       if (afterPurge === null) return purging
       const { withRewarming } = await import('./warmup/after-purge.ts')

@@ -91,6 +91,7 @@ export const purgedUrls = defineOperation({
   http: { method: 'GET', path: '/reverse-proxy-log/urls' },
   async run({ app }, range) {
     const { listUrls } = await import('../purge/purge-log.ts')
+    await (await app.purges()).catchUp()
     const { db } = await app.records()
     return { ...succeeded, ...(await listUrls(db, range)) }
   },
@@ -106,6 +107,7 @@ export const urlFlow = defineOperation({
     const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([import('../purge/purge-log.ts'), import('../proxy/purge-urls.ts')])
     const { proxy } = await app.proxy()
     const url = toCanonicalUrl(given, proxy.classifying)?.url ?? given
+    await (await app.purges()).catchUp()
     const { db } = await app.records()
     return { ...succeeded, url, items: await readUrlFlow(db, url, range) }
   },

@@ -24,6 +24,8 @@ export interface RemoveOptions {
   soft?: boolean
   /** Keeps the URLs of what goes until `release`, for at most an hour; any number that no other removal has. */
   trace?: number
+  /** Told, slice by slice, how many pages went by which of the selection's tags or URLs. */
+  onTaken?(value: number, pages: number): void
 }
 
 /** A page that a traced removal took. */

@@ -126,9 +126,11 @@ export class Remover {
     return removed
   }
 
-  #takePages(index: PageIndex, ids: readonly number[], value: number, { soft, trace }: RemoveOptions): number {
+  #takePages(index: PageIndex, ids: readonly number[], value: number, { soft, trace, onTaken }: RemoveOptions): number {
     const place = trace === undefined ? null : { trace, value }
-    return soft === true ? index.writes.stalen(ids, this.#options.now(), place) : index.writes.kill(ids, place)
+    const taken = soft === true ? index.writes.stalen(ids, this.#options.now(), place) : index.writes.kill(ids, place)
+    onTaken?.(value, taken)
+    return taken
   }
 
   /** Goes through the URLs of all pages that there are now; pages that come meanwhile were fetched after the fence. */

@@ -1,12 +1,17 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import type { PageStore, Selection } from '../pages/page-store.ts'
+import { PagecacheError } from '../errors.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import type { ProcessIdentity } from '../queue/process-identity.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
 import { invalidationIdOf } from './log-id.ts'
 import { describeTargets, toKeys, type PurgeKey } from './purge-key.ts'
-import { recordPurges, type KeyResult } from './record-purges.ts'
+import { recordPurges } from './record-purges.ts'
 import { addToHour, hourOf } from './rollups.ts'
+import { takeLocally, toGroups, traceOf, type Group, type TakeAll } from './take-locally.ts'
+import { beginTrace } from './trace-urls.ts'
 
 export interface PurgingOptions {
   records: Records
@@ -16,42 +21,78 @@ export interface PurgingOptions {
   now: () => number
   /** Names of the configured reverse proxies. */
   proxies: readonly string[]
+  /** This process, as the owner of what it has begun. */
+  owner: ProcessIdentity
 }
-
-/** Removes everything in another way than through the page store; resolves to the number of pages. */
-export type TakeAll = () => Promise<number>
 
 /** Purges recorded in one transaction: some milliseconds. */
 const slice = 200
 
+/** An invalidation that is durable and still to be done. */
+export interface Intent {
+  id: number
+  at: number
+  source: string
+  soft: boolean
+  keys: readonly PurgeKey[]
+  /** Purges of the first keys, which are recorded already. */
+  recorded: readonly number[]
+}
+
 /**
  * Drops pages, from wherever that was asked: the only way. What is to be done is durable first; then the pages go here, by the
  * fence of the page store; then, in one transaction, the purges, what each reverse proxy is still to be told, and the messages
- * that tell it. So no proxy fetches from us before the page is gone here, and a crash in between leaves the intent.
+ * that tell it. So no proxy fetches from us before the page is gone here, and a crash in between leaves the intent, which
+ * whoever comes next carries out (src/purge/purging.ts).
  *
  * @throws INVALID_INPUT, STORE_BUSY, STORE_FULL
  */
-export async function invalidate(options: PurgingOptions, invalidation: Invalidation, takeAll?: TakeAll): Promise<Invalidated> {
-  const { records, now } = options
+export async function invalidate(
+  options: PurgingOptions,
+  invalidation: Invalidation,
+  takeAll: TakeAll | null,
+  onIntent: (id: number) => void,
+): Promise<Invalidated & { id: number; tracing: boolean }> {
   const keys = toKeys(invalidation.targets)
-  const at = now()
-  const id = await intend(records, invalidation, keys, at)
-  const started = performance.now()
-  const results = takeAll === undefined ? await takeLocally(options.pages, keys) : [{ key: keys[0]!, pagesRemoved: await takeAll() }]
-  const localTime = performance.now() - started
-  await record(options, { id, at, localTime }, invalidation, results)
-  const pagesRemoved = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
-  return { invalidationId: invalidationIdOf({ created_at: at, id }), pagesRemoved }
+  assertSoft(invalidation.soft, keys)
+  const groups = toGroups(keys)
+  const at = options.now()
+  let id: number
+  try {
+    id = await intend(options, invalidation, keys, at)
+  } catch (error) {
+    throw await takeUnrecorded(options.pages, groups, { soft: invalidation.soft, count: keys.length, takeAll }, error)
+  }
+  onIntent(id)
+  const { source, soft } = invalidation
+  const { pagesRemoved, tracing } = await carryOut(options, { id, at, source, soft, keys, recorded: [] }, groups, takeAll)
+  return { id, tracing, invalidationId: invalidationIdOf({ created_at: at, id }), pagesRemoved }
 }
 
-async function intend(records: Records, invalidation: Invalidation, keys: readonly PurgeKey[], at: number): Promise<number> {
+function assertSoft(soft: boolean, keys: readonly PurgeKey[]): void {
+  if (!soft || keys.every((key) => key.kind === 'url' || key.kind === 'tag' || key.kind === 'entity')) return
+  throw new PagecacheError('INVALID_INPUT', 'soft: only URLs, tags and entities can be purged softly')
+}
+
+/** What cannot be recorded is gone here at least: visitors of this cache come before the log. Returns the error with what was done. */
+async function takeUnrecorded(pages: PageStore, groups: readonly Group[], options: { soft: boolean; count: number; takeAll: TakeAll | null }, error: unknown): Promise<unknown> {
+  if (!(error instanceof PagecacheError)) return error
+  const counts = await takeLocally(pages, groups, { ...options, invalidation: null })
+  const removed = counts.reduce((sum, count) => sum + count, 0)
+  return new PagecacheError(error.code, `The purge could not be recorded: ${error.message}. It took ${removed} pages here; reverse proxies were not told, so it has to be repeated`, {
+    ...(error.hint !== null && { hint: error.hint }),
+    cause: error,
+  })
+}
+
+async function intend({ records, owner }: PurgingOptions, invalidation: Invalidation, keys: readonly PurgeKey[], at: number): Promise<number> {
   const { soft, source, actor, targets } = invalidation
   return records.db.transaction().execute(async (transaction) => {
     const { id } = await transaction
       .insertInto('invalidations')
       .values({
         ...{ created_at: at, source, actor, ...describeTargets(targets), soft: Number(soft) },
-        ...{ intent: JSON.stringify({ keys }), owner: null, recorded: null, trace: null },
+        ...{ intent: JSON.stringify(keys), owner: JSON.stringify(owner), recorded: null, trace: null },
       })
       .returning('id')
       .executeTakeFirstOrThrow()
@@ -60,45 +101,54 @@ async function intend(records: Records, invalidation: Invalidation, keys: readon
   })
 }
 
-async function takeLocally(pages: PageStore, keys: readonly PurgeKey[]): Promise<KeyResult[]> {
-  const results: KeyResult[] = []
-  for (const key of keys) results.push({ key, pagesRemoved: await pages.remove(toSelection(key)) })
-  return results
+/** Does what is intended: the pages here, then the log and the messages. Returns the number of pages. Done twice, it does no harm. */
+export async function carryOut(options: PurgingOptions, intent: Intent, groups: readonly Group[], takeAll: TakeAll | null): Promise<{ pagesRemoved: number; tracing: boolean }> {
+  const { pages, records } = options
+  const started = performance.now()
+  const counts = await takeLocally(pages, groups, { count: intent.keys.length, invalidation: intent.id, soft: intent.soft, takeAll })
+  const localTime = performance.now() - started
+  let ids = intent.recorded
+  let tracing = false
+  while (ids.length < intent.keys.length) {
+    const progress = { counts, ids, groups, localTime }
+    const recorded = await records.db.transaction().execute((transaction) => recordSlice(transaction, options, intent, progress))
+    ;({ ids, tracing } = recorded)
+    if (ids.length < intent.keys.length) await yieldToOthers()
+  }
+  if (!tracing) await releaseAll(pages, intent.id, groups)
+  return { pagesRemoved: counts.reduce((sum, count) => sum + count, 0), tracing }
 }
 
-function toSelection(key: PurgeKey): Selection {
-  switch (key.kind) {
-    case 'all':
-    case 'pattern':
-      return { kind: 'all' }
-    case 'type':
-      return { kind: 'type', type: key.type }
-    case 'url':
-      return { kind: 'urls', urls: [key.url] }
-    case 'tag':
-    case 'entity':
-      return { kind: 'tags', tags: [key.tag] }
-  }
+/** The page store may clean away what an invalidation took, whose URLs are all recorded. */
+async function releaseAll(pages: PageStore, id: number, groups: readonly Group[]): Promise<void> {
+  for (const number of groups.keys()) await pages.release(traceOf(id, number))
 }
 
-async function record(
-  { records, queue, proxies }: PurgingOptions,
-  { id, at, localTime }: { id: number; at: number; localTime: number },
-  { source, soft }: Invalidation,
-  results: readonly KeyResult[],
-): Promise<void> {
-  for (let first = 0; first < results.length; first += slice) {
-    const some = results.slice(first, first + slice)
-    const isLast = first + slice >= results.length
-    await records.db.transaction().execute(async (transaction) => {
-      await recordPurges(transaction, { invalidationId: id, at, source, soft, queue, proxies, localTime }, some)
-      const removed = some.reduce((sum, result) => sum + result.pagesRemoved, 0)
-      await transaction
-        .updateTable('invalidations')
-        .set((eb) => ({ pages_removed: eb('pages_removed', '+', removed), ...(isLast && { intent: null, owner: null }) }))
-        .where('id', '=', id)
-        .execute()
-    })
-    if (!isLast) await yieldToOthers()
-  }
+interface Progress {
+  counts: readonly number[]
+  /** Of the purges that are recorded. */
+  ids: readonly number[]
+  groups: readonly Group[]
+  localTime: number
+}
+
+async function recordSlice(transaction: RecordsTransaction, options: PurgingOptions, intent: Intent, { counts, ids, groups, localTime }: Progress): Promise<{ ids: readonly number[]; tracing: boolean }> {
+  const { queue, proxies, pages } = options
+  const { id, at, source, soft, keys } = intent
+  const first = ids.length
+  const results = keys.slice(first, first + slice).map((key, index) => ({ key, pagesRemoved: counts[first + index]! }))
+  const made = await recordPurges(transaction, { invalidationId: id, at, source, soft, queue, proxies, localTime }, results)
+  const all = [...ids, ...made]
+  const isLast = all.length === keys.length
+  const trace = isLast ? await beginTrace(transaction, pages, { id, at, groups, purges: all }) : null
+  const removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
+  await transaction
+    .updateTable('invalidations')
+    .set((eb) => ({
+      pages_removed: eb('pages_removed', '+', removed),
+      ...(isLast ? { intent: null, owner: null, recorded: null, trace } : { recorded: JSON.stringify(all) }),
+    }))
+    .where('id', '=', id)
+    .execute()
+  return { ids: all, tracing: trace !== null }
 }

@@ -1,16 +1,165 @@
-import { invalidate, type PurgingOptions, type TakeAll } from './invalidate.ts'
+import { PagecacheError } from '../errors.ts'
+import { hasEnded, type ProcessIdentity } from '../queue/process-identity.ts'
+import { carryOut, invalidate, type PurgingOptions } from './invalidate.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
+import type { PurgeKey } from './purge-key.ts'
+import { toGroups, type TakeAll } from './take-locally.ts'
+import { traceUrls } from './trace-urls.ts'
 
 /** The purges of one environment, as the app opens them. */
 export interface Purging {
   /** Drops pages: see `invalidate`. `takeAll` is for who removes more than pages. */
   invalidate(invalidation: Invalidation, takeAll?: TakeAll): Promise<Invalidated>
+  /** Carries out what processes began that ended over it, and records the URLs that are not recorded yet. How many invalidations. */
+  catchUp(): Promise<number>
   close(): Promise<void>
 }
 
+/** How often a long-lived process looks for what others left behind, in milliseconds. */
+const lookInterval = 2_000
+
+/** Opens the purges, and carries out what was intended when a process was killed. */
 export async function openPurging(options: PurgingOptions): Promise<Purging> {
+  const purging = new RecordedPurging(options)
+  await purging.repair()
+  // An object of its own functions: it may be wrapped.
   return {
-    invalidate: (invalidation, takeAll) => invalidate(options, invalidation, takeAll),
-    close: async () => {},
+    invalidate: (invalidation, takeAll) => purging.invalidate(invalidation, takeAll),
+    catchUp: () => purging.catchUp(),
+    close: () => purging.close(),
+  }
+}
+
+class RecordedPurging {
+  readonly #options: PurgingOptions
+  readonly #stopping = new AbortController()
+  /** Invalidations that this process has in hand. */
+  readonly #inHand = new Set<number>()
+  /** Those that it could not carry out when it was asked to; tried again at the next look. */
+  readonly #failed = new Set<number>()
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #timer: NodeJS.Timeout
+  #looking = false
+
+  constructor(options: PurgingOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.#track(this.#look()), lookInterval)
+    this.#timer.unref()
+  }
+
+  invalidate(invalidation: Invalidation, takeAll?: TakeAll): Promise<Invalidated> {
+    return this.#track(this.#invalidate(invalidation, takeAll ?? null))
+  }
+
+  async #invalidate(invalidation: Invalidation, takeAll: TakeAll | null): Promise<Invalidated> {
+    let begun: number | null = null
+    try {
+      const { id, tracing, invalidationId, pagesRemoved } = await invalidate(this.#options, invalidation, takeAll, (intent) => {
+        begun = intent
+        this.#inHand.add(intent)
+      })
+      if (tracing) void this.#track(this.#quietly(() => this.#traceUrls(id)))
+      return { invalidationId, pagesRemoved }
+    } catch (error) {
+      if (begun !== null) this.#failed.add(begun)
+      throw error
+    } finally {
+      if (begun !== null) this.#inHand.delete(begun)
+    }
+  }
+
+  async catchUp(): Promise<number> {
+    return (await this.repair()) + (await this.#traceRest(this.#options.now()))
+  }
+
+  /** Carries out intents whose process has ended, or that failed here. */
+  async repair(): Promise<number> {
+    const { records, owner } = this.#options
+    const rows = await records.db
+      .selectFrom('invalidations')
+      .select(['id', 'created_at', 'source', 'soft', 'intent', 'owner', 'recorded'])
+      .where('intent', 'is not', null)
+      .orderBy('id')
+      .execute()
+    let repaired = 0
+    for (const row of rows) {
+      if (this.#inHand.has(row.id) || !(this.#failed.has(row.id) || this.#isLeft(row.owner))) continue
+      const { numUpdatedRows } = await records.db
+        .updateTable('invalidations')
+        .set({ owner: JSON.stringify(owner) })
+        .where('id', '=', row.id)
+        .where('intent', 'is not', null)
+        .where('owner', 'is', row.owner)
+        .executeTakeFirstOrThrow()
+      if (numUpdatedRows === 0n) continue
+      this.#inHand.add(row.id)
+      try {
+        const keys = JSON.parse(row.intent!) as PurgeKey[]
+        const recorded = JSON.parse(row.recorded ?? '[]') as number[]
+        await carryOut(this.#options, { id: row.id, at: row.created_at, source: row.source, soft: row.soft !== 0, keys, recorded }, toGroups(keys), null)
+        this.#failed.delete(row.id)
+        repaired += 1
+      } finally {
+        this.#inHand.delete(row.id)
+      }
+    }
+    return repaired
+  }
+
+  #isLeft(owner: string | null): boolean {
+    if (owner === null) return true
+    return hasEnded(JSON.parse(owner) as ProcessIdentity, this.#options.owner)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking || this.#stopping.signal.aborted) return
+    this.#looking = true
+    try {
+      // Whoever made an invalidation is about to record its URLs.
+      await this.#quietly(async () => void ((await this.repair()) + (await this.#traceRest(this.#options.now() - 5 * lookInterval))))
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  /** Records the URLs of invalidations from before a moment. */
+  async #traceRest(before: number): Promise<number> {
+    const rows = await this.#options.records.db
+      .selectFrom('invalidations')
+      .select('id')
+      .where('trace', 'is not', null)
+      .where('created_at', '<=', before)
+      .orderBy('id')
+      .execute()
+    for (const { id } of rows) await this.#traceUrls(id)
+    return rows.length
+  }
+
+  #traceUrls(id: number): Promise<void> {
+    return traceUrls(this.#options, id, this.#stopping.signal)
+  }
+
+  /** What cannot be done now is done at the next look. */
+  async #quietly(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof PagecacheError)) throw error
+    }
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work)
+    try {
+      return await work
+    } finally {
+      this.#running.delete(work)
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#stopping.abort()
+    await Promise.allSettled(this.#running)
   }
 }

@@ -30,11 +30,11 @@ export interface InvalidationRow {
   intent: string | null
   /** Which process does it, as JSON. */
   owner: string | null
-  /** Which purges were recorded already, as JSON: the first id and the number of each run of rows. */
+  /** The numbers of the purges that were recorded already, as a JSON list in the order of the keys, where that takes more than one transaction. */
   recorded: string | null
   /** Where the URLs of its pages are still to be read from, as JSON; null where all are recorded. */
   trace: string | null
-  /** How far that is done. */
+  /** The last page that was read of what comes first in `trace`. */
   traced: Generated<number>
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openPurging } from '../../src/purge/purging.ts'
+import { thisProcess } from '../../src/queue/process-identity.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -13,7 +14,7 @@ export async function openPurges(options: { proxies?: readonly string[]; directo
   const { pages } = await openPages({ directory: join(directory, 'cache'), now })
   const records = await openRecords({ directory: join(directory, 'data'), now })
   onTestFinished(() => records.close())
-  const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: options.proxies ?? [] })
+  const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [] })
   onTestFinished(() => purging.close())
   return { purging, pages, records, directory }
 }

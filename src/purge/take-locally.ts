@@ -1,0 +1,64 @@
+import type { PageStore, RemoveOptions, Selection } from '../pages/page-store.ts'
+import { toMatcher } from './pattern.ts'
+import type { PurgeKey } from './purge-key.ts'
+
+/** Keys that are taken in one removal, and where they stand in the list of all. */
+export interface Group {
+  selection: Selection
+  keys: number[]
+}
+
+/** Removes everything in another way than through the page store; resolves to the number of pages. */
+export type TakeAll = (trace: number) => Promise<number>
+
+/** The removals that keys are. Where everything goes, nothing is left for the others. */
+export function toGroups(keys: readonly PurgeKey[]): Group[] {
+  const all = keys.findIndex((key) => key.kind === 'all')
+  if (all >= 0) return [{ selection: { kind: 'all' }, keys: [all] }]
+  const tags: Group & { selection: { kind: 'tags'; tags: string[] } } = { selection: { kind: 'tags', tags: [] }, keys: [] }
+  const urls: Group & { selection: { kind: 'urls'; urls: string[] } } = { selection: { kind: 'urls', urls: [] }, keys: [] }
+  const others: Group[] = []
+  for (const [index, key] of keys.entries()) {
+    if (key.kind === 'tag' || key.kind === 'entity') {
+      tags.selection.tags.push(key.tag)
+      tags.keys.push(index)
+    } else if (key.kind === 'url') {
+      urls.selection.urls.push(key.url)
+      urls.keys.push(index)
+    } else if (key.kind === 'type') others.push({ selection: { kind: 'type', type: key.type }, keys: [index] })
+    else if (key.kind === 'pattern') others.push({ selection: { kind: 'matching', matches: toMatcher(key.pattern) }, keys: [index] })
+  }
+  return [urls, tags, ...others].filter((group) => group.keys.length > 0)
+}
+
+/** So many removals one invalidation has at most: types and patterns are named one by one. */
+export const mostGroups = 16
+
+/** What a removal's pages are known by to the page store, until their URLs are recorded. */
+export function traceOf(invalidation: number, group: number): number {
+  return invalidation * mostGroups + group
+}
+
+/** Takes the pages of the keys out of the cache. How many each key took, in the order of the keys. */
+export async function takeLocally(
+  pages: PageStore,
+  groups: readonly Group[],
+  options: { count: number; invalidation: number | null; soft: boolean; takeAll: TakeAll | null },
+): Promise<number[]> {
+  const counts = Array.from({ length: options.count }, () => 0)
+  for (const [number, { selection, keys }] of groups.entries()) {
+    const trace = options.invalidation === null ? undefined : traceOf(options.invalidation, number)
+    if (options.takeAll !== null && selection.kind === 'all') {
+      counts[keys[0]!] = await options.takeAll(trace ?? 0)
+      continue
+    }
+    const removal: RemoveOptions = {
+      soft: options.soft,
+      ...(trace !== undefined && { trace }),
+      onTaken: (value, taken) => (counts[keys[value]!]! += taken),
+    }
+    const removed = await pages.remove(selection, removal)
+    if (keys.length === 1) counts[keys[0]!] = removed
+  }
+  return counts
+}
