@@ -85,6 +85,8 @@ sub canonical_url {
 }
 
 sub vcl_backend_fetch {
+  # A pagecache behind this Varnish shows the tags of a page to those of its trustedProxies that ask for them.
+  set bereq.http.x-pagecache-tags = "1";
   var.set("fence", var.global_get("fence"));
 }
 

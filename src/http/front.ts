@@ -11,6 +11,7 @@ import { serveHitsFirst } from './hit-connection.ts'
 import { LateBans } from './late-bans.ts'
 import { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purge-methods.ts'
+import { tagFields } from './purge-order.ts'
 import { refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { awaitsContinue, respond } from './respond.ts'
@@ -122,7 +123,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     return true
   }
   if (options.own(request, response, pass) || options.stages(request, response, accepted)) return
-  if (request.method === 'GET' && answerHot(request, response, accepted, options.proxy, started)) return
+  if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, started)) return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
@@ -133,6 +134,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     })
   }
   await passOn(request, response, accepted, hasBody(request) ? request : null, options)
+}
+
+/** Whether a cache in front of us asks for the tags of a page, by which it will be purged (docs/varnish.md). */
+function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
+  return request.headers['x-pagecache-tags'] !== undefined && options.isTrusted(request.socket.remoteAddress)
 }
 
 /** Through the cache or to the shop. */
@@ -146,6 +152,7 @@ async function passOn(request: IncomingMessage, response: ServerResponse, accept
     }),
     body,
   })
+  if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
   // A body that nobody reads must not be taken for the next request.
   if (hasBody(request) && !request.complete) answer.headers.push(['Connection', 'close'])
   respond(response, answer)

@@ -20,6 +20,7 @@ const decisive = new Map<number, readonly string[]>([
   [10, ['connection']],
   [13, ['authorization']],
   [14, ['content-length']],
+  [16, ['x-pagecache-tags']],
   [17, ['if-modified-since', 'transfer-encoding']],
   [19, ['if-unmodified-since']],
 ])

@@ -50,6 +50,23 @@ export function splitTags(lines: readonly string[]): string[] {
   return [...new Set(lines.flatMap(line => line.split(/[\t ,]+/)))].filter(tag => tag !== '')
 }
 
+/** Longer lines are too long for Varnish (`http_resp_hdr_len`, 8 KiB by default). */
+const longestLine = 7500
+
+/** Tags as fields of an answer to a cache: as many lines as it takes. */
+export function tagFields(tags: readonly string[]): HeaderPair[] {
+  const fields: HeaderPair[] = []
+  let line = ''
+  for (const tag of tags) {
+    if (line !== '' && line.length + tag.length >= longestLine) {
+      fields.push(['xkey', line])
+      line = ''
+    }
+    line = line === '' ? tag : `${line} ${tag}`
+  }
+  return line === '' ? fields : [...fields, ['xkey', line]]
+}
+
 /** `BAN /regex`, or `BAN /` with the expressions of FOSHttpCache in its fields. */
 function banOrder({ target, headers }: PurgeRequest): PurgeOrder {
   if (target !== '/') return { kind: 'pattern', pattern: target }

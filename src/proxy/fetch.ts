@@ -10,7 +10,7 @@ import { directivesOf } from './cache-control.ts'
 import { isStrong } from './conditional.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
 import { connectionFields, fieldValue, hasField, withoutFields } from './fields.ts'
-import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
+import { storableHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { storeObstacle } from './may-store.ts'
 import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
@@ -27,7 +27,7 @@ export type Fetched =
    */
   | { kind: 'held'; held: Held; status: number; obstacle: string | null; shareable: boolean; live: HeaderPair[] }
   /** To be passed on to the one who asked. */
-  | { kind: 'stream'; status: number; headers: HeaderPair[]; body: Readable; obstacle: string }
+  | { kind: 'stream'; status: number; headers: HeaderPair[]; tags: readonly string[]; body: Readable; obstacle: string }
 
 /** One question on its way. */
 interface Asking {
@@ -219,7 +219,7 @@ const overflow = {
 }
 
 function passedOn(response: OriginResponse, obstacle: string): Fetched {
-  return { kind: 'stream', status: response.status, headers: visibleHeaders(response.headers), body: response.body, obstacle }
+  return { kind: 'stream', status: response.status, headers: visibleHeaders(response.headers), tags: tagsOf(response.headers), body: response.body, obstacle }
 }
 
 function reflectionObstacle(question: Question, sent: readonly HeaderPair[], response: Received, body: Buffer): string | null {

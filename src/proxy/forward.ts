@@ -13,7 +13,7 @@ export const proxyName = 'pagecache'
 const spoken = new Set([
   'forwarded', 'x-host', 'x-original-host', 'x-original-url', 'x-rewrite-url', 'x-override-url', 'x-http-host-override', 'x-real-ip', 'x-client-ip', 'client-ip',
   'x-cluster-client-ip', 'true-client-ip', 'cf-connecting-ip', 'fastly-client-ip', 'x-originating-ip', 'x-remote-ip', 'x-remote-addr', 'x-scheme', 'x-url-scheme',
-  'front-end-https', 'x-proxyuser-ip', 'x-wap-profile', 'x-arbitrary', 'proxy', 'surrogate-capability',
+  'front-end-https', 'x-proxyuser-ip', 'x-wap-profile', 'x-arbitrary', 'proxy', 'surrogate-capability', 'x-pagecache-tags',
 ])
 
 export const methodOverrides = new Set(['x-http-method-override', 'x-http-method', 'x-method-override'])

@@ -2,7 +2,7 @@ import type { PageStore } from '../pages/page-store.ts'
 import { cacheStatus } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import { fieldValue } from './fields.ts'
-import { passHeaders, visibleHeaders, withAuthorization } from './forward.ts'
+import { passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
 import { canonicalUrl } from './key.ts'
 import type { OriginClient, OriginResponse } from './origin.ts'
 import type { ClassifyOptions } from './question.ts'
@@ -44,7 +44,7 @@ export class Passage {
     })
     if (!safeMethods.has(visit.method) && response.status < 400) await this.#invalidate(route, response)
     const outcome = cacheStatus({ kind: 'forward', why: visit.method === 'GET' ? 'bypass' : 'method', status: response.status, detail: route.reason })
-    return { status: response.status, headers: [...visibleHeaders(response.headers), ['Cache-Status', outcome]], body: response.body }
+    return { status: response.status, headers: [...visibleHeaders(response.headers), ['Cache-Status', outcome]], body: response.body, tags: tagsOf(response.headers) }
   }
 
   /** The URL itself, and what Location and Content-Location name on the same site. */

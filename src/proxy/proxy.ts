@@ -152,7 +152,7 @@ export class Proxy {
         return this.#serve(question, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
       }
       const outcome: Outcome = { kind: 'forward', why, status: fetched.status, ...(fetched.obstacle === null ? { stored: true } : { detail: fetched.obstacle }) }
-      if (fetched.kind === 'stream') return { status: fetched.status, headers: [...fetched.headers, ['Cache-Status', cacheStatus(outcome)]], body: fetched.body }
+      if (fetched.kind === 'stream') return { status: fetched.status, headers: [...fetched.headers, ['Cache-Status', cacheStatus(outcome)]], body: fetched.body, tags: fetched.tags }
       return await answerFrom(fetched.held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodyOf, fetched.live)
     } catch (error) {
       if (!(error instanceof OriginError) || stale === null || !this.#standsIn(stale, 'unreachable')) throw error

@@ -88,14 +88,14 @@ export async function answerFrom(held: Held, asked: Presentation, now: number, o
   const encoding = encodingFor(page, asked.acceptEncoding)
   const body = held.bodies[encoding] ?? (await bodyOf(held, encoding))
   const headers = viewHeaders(page, encoding, body.length, now, outcome, live)
-  if (bodiless.has(page.status)) return { status: page.status, headers: withoutFields(headers, new Set(['content-length'])), body: null }
-  return { status: page.status, headers, body: asked.method === 'HEAD' ? null : body }
+  if (bodiless.has(page.status)) return { status: page.status, headers: withoutFields(headers, new Set(['content-length'])), body: null, tags: page.tags }
+  return { status: page.status, headers, body: asked.method === 'HEAD' ? null : body, tags: page.tags }
 }
 
 function notModified(page: Page, asked: Presentation, now: number, outcome: Outcome, live?: readonly HeaderPair[]): Answer {
   const encoding = encodingFor(page, asked.acceptEncoding)
   const headers = viewHeaders(page, encoding, 0, now, outcome, live)
-  return { status: 304, headers: withoutFields(headers, new Set(['content-length', 'content-encoding', 'content-type'])), body: null }
+  return { status: 304, headers: withoutFields(headers, new Set(['content-length', 'content-encoding', 'content-type'])), body: null, tags: page.tags }
 }
 
 function unsatisfiable(size: number, outcome: Outcome): Answer {

@@ -26,4 +26,6 @@ export interface Answer {
   status: number
   headers: HeaderPair[]
   body: Buffer | Readable | null
+  /** Tags of the page, for a cache in front of us; no visitor sees them. */
+  tags?: readonly string[]
 }

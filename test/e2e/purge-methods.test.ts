@@ -214,3 +214,27 @@ test('a BAN whose head does not come is told so and cut', async () => {
   expect(answers[0]!.status).toBe(408)
   expect(closed).toBe(true)
 })
+
+describe('the tags of a page', () => {
+  const ask = { headers: { 'x-pagecache-tags': '1' } }
+
+  test('are shown to nobody who is not trusted, and the shop hears nothing of the question', async () => {
+    for (let time = 0; time < 2; time++) expect((await shop.ask('/tagged', ask)).headers.get('xkey')).toBeNull()
+    expect(shop.origin.last('/tagged').headers['x-pagecache-tags']).toBeUndefined()
+  })
+
+  test('are shown to a trusted proxy that asks, from the shop, from memory and on a passed-through page', async () => {
+    const front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
+    try {
+      const long = Array.from({ length: 250 }, (_, number) => `product-${String(number).padStart(32, '0')}`)
+      front.origin.otherwise(() => tags(long.join(' ')))
+      for (let time = 0; time < 3; time++) {
+        expect((await front.ask('/tagged')).headers.get('xkey')).toBeNull()
+        expect((await front.ask('/tagged', ask)).headers.get('xkey')!.split(/[, ]+/)).toEqual(long)
+      }
+      expect((await front.ask('/account/x', ask)).headers.get('xkey')!.split(/[, ]+/)).toEqual(long)
+    } finally {
+      await front.close()
+    }
+  })
+})

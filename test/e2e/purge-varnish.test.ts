@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startDaemon, type Daemon } from '../helpers/daemon.ts'
+import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { startRelay, type Relay } from '../helpers/relay.ts'
@@ -208,6 +208,59 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
       expect(deliveries(daemon)[0]).toMatchObject({ status: 'pending', error: expect.stringContaining('it answered 403 to PURGE') })
     } finally {
       await strict.stop()
+    }
+  })
+})
+
+describe.skipIf(!hasVarnish)('before and behind', () => {
+  const salesChannel = { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example' }
+  const visit = async (url: string, path: string) => exchange(`${url}${path}`, { headers: { host: 'shop.example' } })
+
+  test('Varnish before pagecache is shown the tags and is purged by them; a visitor never sees them', async () => {
+    const port = await freePort()
+    const varnish = await startVarnishProxy(`127.0.0.1:${port}`, vcl => vcl.replace(/(acl tag_readers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'))
+    const daemon = await startDaemon({ port, config: { purge, trustedProxies: ['127.0.0.1'], salesChannels: [{ ...salesChannel, origin: origin.url }], reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: varnish.url }] } })
+    try {
+      version = 1
+      for (const _ of ['miss', 'hit']) {
+        const { body, headers } = await visit(varnish.url, '/before')
+        expect(body.toString()).toMatch(/^version 1/)
+        expect(headers.get('xkey')).toBeNull()
+      }
+      // The next ones come out of the memory of pagecache into Varnish.
+      await visit(daemon.url, '/before-hit')
+      expect((await visit(varnish.url, '/before-hit')).headers.get('cache-status')).toContain('hit')
+      version = 2
+      await purgeTags(daemon, 'before before-hit')
+      await until(async () => (await visit(varnish.url, '/before')).body.toString().startsWith('version 2'))
+      await until(async () => (await visit(varnish.url, '/before-hit')).body.toString().startsWith('version 2'))
+      expect((await exchange(`${daemon.url}/before`, { headers: { host: 'shop.example' } })).headers.get('xkey')).toBeNull()
+    } finally {
+      await daemon.stop()
+      await varnish.stop()
+    }
+  })
+
+  test('Varnish behind pagecache: what it hands out between the two purges does not stay', async () => {
+    const varnish = await startVarnishProxy(origin.host)
+    const relay = await startRelay(varnish.port)
+    // Pages come past the wire that is cut: pagecache goes on fetching while its purges do not arrive.
+    const daemon = await startDaemon({ config: { purge, salesChannels: [{ ...salesChannel, origin: varnish.url }], reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url, position: 'behind' }] } })
+    try {
+      version = 1
+      await visit(daemon.url, '/behind')
+      version = 2
+      await relay.set('refusing')
+      await purgeTags(daemon, 'behind')
+      // The old page comes into the cache again, from a Varnish that was not told yet.
+      expect((await visit(daemon.url, '/behind')).body.toString()).toMatch(/^version 1/)
+      await relay.set('open')
+      await until(() => deliveries(daemon)[0]!.status === 'delivered')
+      expect((await visit(daemon.url, '/behind')).body.toString()).toMatch(/^version 2/)
+    } finally {
+      await daemon.stop()
+      await relay.stop()
+      await varnish.stop()
     }
   })
 })
