@@ -55,7 +55,7 @@ export class PurgeMethods {
     } catch (error) {
       if (error instanceof PagecacheError && error.status < 500) return { status: error.status, text: error.message }
       this.#options.onError('a purge failed', error)
-      return error instanceof PagecacheError ? { status: 503, text: 'Nothing was purged: the records cannot be written now.' } : { status: 500, text: 'Nothing was purged.' }
+      return error instanceof PagecacheError ? { status: 503, text: 'The purge could not be recorded: it has to be sent again.' } : { status: 500, text: 'The purge failed: it has to be sent again.' }
     }
   }
 }

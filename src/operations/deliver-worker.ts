@@ -30,12 +30,17 @@ function isBehind({ url, position }: ReverseProxy, origins: ReadonlySet<string>)
 
 /** A proxy behind us may have answered with an old page between our purge and its own: what came here since goes again. */
 async function takeAgain(pages: PageStore, delivered: readonly Pending[] | null): Promise<void> {
-  if (delivered === null || delivered.some(({ kind }) => kind === 'all' || kind === 'type' || kind === 'pattern')) {
-    await pages.remove({ kind: 'all' })
-    return
+  if (delivered === null) return void (await pages.remove({ kind: 'all' }))
+  const { toMatcher } = await import('../purge/pattern.ts')
+  for (const { kind, key } of delivered) if (kind === 'pattern') await pages.remove({ kind: 'matching', matches: toMatcher(key!) })
+  for (const soft of [false, true]) {
+    const some = delivered.filter((purge) => purge.soft === soft)
+    const [urls, tags] = [keysOf(some, ['url']), keysOf(some, ['tag', 'entity'])]
+    if (urls.length > 0) await pages.remove({ kind: 'urls', urls }, { soft })
+    if (tags.length > 0) await pages.remove({ kind: 'tags', tags }, { soft })
   }
-  const keys = (url: boolean) => [...new Set(delivered.filter(({ kind }) => (kind === 'url') === url).map(({ key }) => key!))]
-  const [urls, tags] = [keys(true), keys(false)]
-  if (urls.length > 0) await pages.remove({ kind: 'urls', urls })
-  if (tags.length > 0) await pages.remove({ kind: 'tags', tags })
+}
+
+function keysOf(purges: readonly Pending[], kinds: readonly Pending['kind'][]): string[] {
+  return [...new Set(purges.filter(({ kind }) => kinds.includes(kind)).map(({ key }) => key!))]
 }

@@ -111,7 +111,24 @@ test('every variant of a URL goes', async () => {
   expect(shop.origin.hits('/variants')).toBe(2)
 })
 
+test('BAN of an expression takes what it matches', async () => {
+  await fill('/detail/1', '/detail/2', '/list')
+  const { answers } = await speak(shop.port, 'BAN /detail/.* HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
+  expect(answers[0]).toMatchObject({ status: 200, body: 'Banned 2 pages' })
+  expect(await gone('/detail/1', '/detail/2', '/list')).toEqual(['/detail/1', '/detail/2'])
+})
+
+test('a costly expression is worked out like any other', async () => {
+  const path = `/${'a'.repeat(5000)}`
+  await fill(`${path}b`, '/aaa')
+  const { answers } = await speak(shop.port, 'BAN /(a+)+$ HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
+  expect(answers[0]).toMatchObject({ status: 200, body: 'Banned 1 page' })
+  expect(await gone(`${path}b`, '/aaa')).toEqual(['/aaa'])
+})
+
 test.each([
+  ['what is no expression', 'BAN /(a HTTP/1.1\r\nHost: proxy\r\n\r\n'],
+  ['a reference back', 'BAN /(a)\\1 HTTP/1.1\r\nHost: proxy\r\n\r\n'],
   ['a tag that is too long', `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${'a'.repeat(2000)}\r\n\r\n`],
   ['a BAN without Host', 'BAN / HTTP/1.1\r\nX: a\r\n\r\n'],
   ['a BAN with two Hosts', 'BAN / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
