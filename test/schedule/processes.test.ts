@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { openRecords } from '../../src/records/open.ts'
+import { startChild } from '../helpers/child.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const script = join(import.meta.dirname, 'scheduler-child.ts')
+
+async function setUp() {
+  const directory = await tempDir()
+  const file = join(directory, 'log')
+  const records = await openRecords({ directory, now: Date.now })
+  onTestFinished(() => records.close())
+  const log = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
+  const row = () => records.db.selectFrom('scheduled_tasks').selectAll().executeTakeFirstOrThrow()
+  return {
+    row,
+    runs: () => log().filter((line) => line.startsWith('run ')),
+    makeDue: () => records.db.updateTable('scheduled_tasks').set({ next_execution_at: Date.now() - 1000 }).execute(),
+    scheduler: async (name: string) => {
+      const child = await startChild([process.execPath, script, directory, file, name], { ready: () => log().includes(`ready ${name}`) })
+      onTestFinished(async () => void (await child.stop('SIGKILL')))
+      return child
+    },
+  }
+}
+
+async function until(what: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 45_000
+  while (!(await what())) {
+    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
+    await sleep(10)
+  }
+}
+
+test('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
+  const { row, runs, makeDue, scheduler } = await setUp()
+  await Promise.all([scheduler('one'), scheduler('two')])
+  await until(async () => (await row().catch(() => null)) !== null)
+  for (let night = 1; night <= 20; night++) {
+    await makeDue()
+    await until(async () => (await row()).next_execution_at > Date.now())
+    expect(runs()).toHaveLength(night)
+  }
+  expect(await row()).toMatchObject({ status: 'scheduled', error: null })
+})
+
+test('a task whose worker was killed is run by the other scheduler', { timeout: 90_000 }, async () => {
+  const { row, runs, makeDue, scheduler } = await setUp()
+  const slow = await scheduler('slow')
+  await until(async () => (await row().catch(() => null)) !== null)
+  await makeDue()
+  await until(() => runs().length === 1)
+  await scheduler('quick')
+  slow.kill('SIGKILL')
+  await until(async () => (await row()).status === 'scheduled')
+  expect(runs()).toEqual(['run slow', 'run quick'])
+  expect(await row()).toMatchObject({ result: 'quick' })
+})

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import { PagecacheError } from '../../src/errors.ts'
+import { deactivateTask, queueDue, readTask, readTasks, scheduleTask } from '../../src/schedule/scheduled-tasks.ts'
+import { runScheduler } from '../../src/schedule/scheduler.ts'
+import { nextNight, nightly, type Task, type TaskRun } from '../../src/schedule/task.ts'
+import { taskHandler } from '../../src/schedule/task-handler.ts'
+import { testQueue } from '../queue/open-queue.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+const name = 'vendor_cache.cleanup_pages'
+
+/** A queue, one nightly task that notes when it runs, and what looks after it. */
+async function setUp(more: Partial<Task> = {}) {
+  const tested = await testQueue()
+  const { records, timing, now } = tested
+  const runs: number[] = []
+  const task: Task = {
+    ...nightly({
+      name,
+      run: async () => {
+        runs.push(now())
+        return { done: true, result: `run ${runs.length}` }
+      },
+    }),
+    ...more,
+  }
+  const tasks = [task]
+  return {
+    ...tested,
+    task,
+    tasks,
+    runs,
+    row: () => readTask(records.db, name),
+    tick: () => queueDue(records, tasks, now()),
+    /** A scheduler and a worker for so long. */
+    async live(milliseconds: number) {
+      const stop = new AbortController()
+      void timing.sleep(milliseconds, stop.signal).then(() => stop.abort())
+      const worker = tested.consume({ transports: ['scheduler'], handlers: tasks.map((one) => taskHandler(records, one, now)), sleep: 5000, stop: stop.signal })
+      await timing.until(Promise.all([worker, runScheduler({ records, tasks, now, timing, stop: stop.signal })]))
+    },
+  }
+}
+
+describe('a nightly task', () => {
+  test('is registered for the next night, and runs each night once', async () => {
+    const { records, tasks, live, runs, now, row, jump } = await setUp()
+    const [registered] = await readTasks(records, tasks, now())
+    const first = nextNight(now())
+    expect(registered).toMatchObject({ name, status: 'scheduled', last_execution_at: null, next_execution_at: first, run_interval: day })
+    jump(first - now() - 40_000)
+    await live(35_000)
+    expect(runs).toEqual([])
+    await live(120_000)
+    expect(runs).toHaveLength(1)
+    // The scheduler looks every fifteen seconds, this worker every five.
+    expect(runs[0]! - first).toBeGreaterThanOrEqual(0)
+    expect(runs[0]! - first).toBeLessThanOrEqual(21_000)
+    expect(await row()).toMatchObject({ status: 'scheduled', last_execution_at: runs[0], next_execution_at: first + day, result: 'run 1', error: null })
+  })
+
+  test('that was missed for three nights runs once, and then in the next', async () => {
+    const { live, runs, jump, tick, row, now } = await setUp()
+    await tick()
+    jump(3 * day + 5 * hour)
+    await live(60_000)
+    expect(runs).toHaveLength(1)
+    expect((await row()).next_execution_at).toBe(nextNight(now()))
+  })
+
+  test('is queued once, however many schedulers there are', async () => {
+    const { records, tasks, jump, again, now, queue, tick } = await setUp()
+    await tick()
+    await again()
+    jump(day)
+    const queued = await Promise.all(Array.from({ length: 5 }, () => queueDue(records, tasks, now())))
+    expect(queued.toSorted()).toEqual([0, 0, 0, 0, 1])
+    expect((await queue.statistics()).transports[1]).toMatchObject({ name: 'scheduler', count: 1 })
+  })
+
+  test('waits for a worker for as long as it takes, and is not queued twice', async () => {
+    const { tick, jump, queue, row } = await setUp()
+    await tick()
+    jump(day)
+    expect(await tick()).toBe(1)
+    jump(2 * day)
+    expect(await tick()).toBe(0)
+    expect(await row()).toMatchObject({ status: 'queued' })
+    expect((await queue.statistics()).transports[1]).toMatchObject({ count: 1 })
+  })
+
+  test.each(['queued', 'running'] as const)('that says it is %s while the queue knows nothing of it is queued again', async (status) => {
+    const { records, tick, live, runs, row } = await setUp()
+    await tick()
+    await records.db.updateTable('scheduled_tasks').set({ status }).execute()
+    expect(await tick()).toBe(1)
+    expect(await row()).toMatchObject({ status: 'queued' })
+    await live(30_000)
+    expect([runs.length, (await row()).status]).toEqual([1, 'scheduled'])
+  })
+
+  test('does not run twice because a clock was set forward and back again', async () => {
+    const { tick, live, jump, runs, row, now } = await setUp()
+    await tick()
+    jump(day)
+    await live(30_000)
+    expect(runs).toHaveLength(1)
+    jump(-day)
+    await live(30_000)
+    expect(runs).toHaveLength(1)
+    // Two nights away by now: it is mended to be the next one.
+    expect((await row()).next_execution_at).toBe(nextNight(now()))
+  })
+})
+
+describe('a task that fails', () => {
+  test('is tried three times within the night, says why, and runs again in the next', async () => {
+    const calls: number[] = []
+    const failing = await setUp()
+    const { task, live, row, now, tick, queue } = failing
+    task.run = async () => {
+      calls.push(now())
+      throw new Error(`disk on fire ${calls.length}`)
+    }
+    await tick()
+    const night = nextNight(now())
+    failing.jump(night - now())
+    await live(10 * 60_000)
+    expect(calls).toHaveLength(3)
+    expect(await row()).toMatchObject({ status: 'failed', error: 'disk on fire 3', next_execution_at: night + day })
+    expect((await queue.statistics()).failed).toBe(1)
+    task.run = async () => ({ done: true, result: 'better' })
+    failing.jump(day)
+    await live(60_000)
+    expect(await row()).toMatchObject({ status: 'scheduled', error: null, result: 'better' })
+  })
+
+  test('by killing its workers is failed, and not queued again for ever', async () => {
+    const { tick, jump, queue, row } = await setUp()
+    await tick()
+    jump(day)
+    await tick()
+    // Three workers die over it.
+    const watcher = await queue.join({ kind: 'consumer', transports: ['scheduler'], types: [] })
+    for (let crash = 0; crash < 3; crash++) {
+      const worker = await queue.join({ kind: 'consumer', transports: ['scheduler'], types: [name] })
+      expect(await worker.claim([name])).not.toBeNull()
+      await watcher.takeOver({ id: worker.id, beat: 0 })
+    }
+    expect(await tick()).toBe(0)
+    expect(await row()).toMatchObject({ status: 'failed', error: 'Its worker died 3 times over this message' })
+    jump(day)
+    expect(await tick()).toBe(1)
+  })
+})
+
+describe('a task', () => {
+  test('that has nothing to do is skipped until its next time', async () => {
+    const { live, runs, jump, tick, row, now } = await setUp({ shouldRun: async () => false })
+    await tick()
+    jump(day)
+    await live(30_000)
+    expect(runs).toEqual([])
+    expect(await row()).toMatchObject({ status: 'skipped', next_execution_at: nextNight(now()) })
+  })
+
+  test('that is stopped is queued, and goes on with the next worker', async () => {
+    const { task, live, jump, tick, row } = await setUp()
+    const calls: boolean[] = []
+    task.run = async ({ stop }: TaskRun) => {
+      if (calls.length === 0) await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
+      calls.push(stop.aborted)
+      return { done: !stop.aborted, result: 'half or whole' }
+    }
+    await tick()
+    jump(day)
+    await live(30_000)
+    expect(await row()).toMatchObject({ status: 'queued' })
+    await live(30_000)
+    expect(calls).toEqual([true, false])
+    expect(await row()).toMatchObject({ status: 'scheduled', result: 'half or whole' })
+  })
+
+  test('that is inactive does not run, and what was queued for it is dropped', async () => {
+    const { records, task, live, jump, tick, runs, row, now, queue } = await setUp()
+    await tick()
+    jump(day)
+    await tick()
+    await expect(deactivateTask(records, task, { now: now(), force: false })).rejects.toThrow(PagecacheError)
+    await deactivateTask(records, task, { now: now(), force: true })
+    jump(3 * day)
+    await live(30_000)
+    expect([runs, (await row()).status]).toEqual([[], 'inactive'])
+    expect((await queue.statistics()).transports[1]).toMatchObject({ count: 0 })
+    await scheduleTask(records, task, { now: now(), immediately: false, force: false })
+    expect(await row()).toMatchObject({ status: 'scheduled', next_execution_at: nextNight(now()) })
+    await scheduleTask(records, task, { now: now(), immediately: true, force: false })
+    await live(30_000)
+    expect(runs).toHaveLength(1)
+  })
+
+  test('that was deactivated while it ran stays so', async () => {
+    const { records, task, live, jump, tick, row, now } = await setUp()
+    task.run = async () => {
+      await deactivateTask(records, task, { now: now(), force: true })
+      return { done: true, result: 'to its end' }
+    }
+    await tick()
+    jump(day)
+    await live(30_000)
+    expect(await row()).toMatchObject({ status: 'inactive', result: 'to its end' })
+  })
+})
