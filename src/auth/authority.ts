@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { Records } from '../records/open.ts'
 import { authenticate, findActiveClient, noteUse, type Client } from './clients.ts'
 import { Failures } from './failures.ts'
@@ -43,12 +44,14 @@ export class Authority implements Judge {
   readonly #lifetime: number
   readonly #seen = new Remembered<Seen>(mostSeen)
   readonly #failures = new Failures(() => performance.now())
+  readonly #version: () => string
 
   /** @param lifetime of tokens, milliseconds */
   constructor(records: Records, keys: KeyRing, lifetime: number) {
     this.#records = records
     this.#keys = keys
     this.#lifetime = lifetime
+    this.#version = oncePerTurn(() => records.version())
   }
 
   async grant({ clientId, clientSecret, scope, address }: Grant): Promise<Granted> {
@@ -75,7 +78,7 @@ export class Authority implements Judge {
     // A key that was dropped and a client that was revoked, by any process, count at once.
     if (this.#keys.find(seen.claims.kid) === null) return invalidToken
     if (this.#records.now() >= seen.claims.expiresAt * 1000) return expiredToken
-    if (seen.version === this.#records.version()) return seen.judgement
+    if (seen.version === this.#version()) return seen.judgement
     return this.#judgeClaims(key, seen.claims)
   }
 

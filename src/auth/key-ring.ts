@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, ty
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
+import { oncePerTurn } from '../lib/once-per-turn.ts'
 
 /** A key that signs tokens (Ed25519). */
 export interface SigningKey {
@@ -37,6 +38,7 @@ export class KeyRing {
   readonly #directory: string
   readonly #now: () => number
   readonly #lifetime: number
+  readonly #look = oncePerTurn(() => this.#refresh())
   #seen = ''
   #files: KeyFile[] = []
 
@@ -60,7 +62,7 @@ export class KeyRing {
 
   /** The key of this id, exactly, while tokens of it may still be valid; null without one. */
   find(kid: string): SigningKey | null {
-    this.#refresh()
+    this.#look()
     const index = this.#files.findIndex(({ key }) => key.kid === kid)
     return index < 0 || this.#isOver(index) ? null : this.#files[index]!.key
   }

@@ -4,6 +4,8 @@ import { PagecacheError } from '../errors.ts'
 export interface ApiAnswer {
   status: number
   value: unknown
+  /** The value as JSON, where that was made already. */
+  text?: string
   headers: Readonly<Record<string, string>>
 }
 

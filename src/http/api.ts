@@ -6,8 +6,9 @@ import { fromQuery } from '../operations/from-query.ts'
 import { accessOf, performOperation, type Operation } from '../operations/operation.ts'
 import { ok, refusal, toErrorAnswer, type ApiAnswer } from './api-answer.ts'
 import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './api-body.ts'
-import { operationOf, type Endpoint } from './api-endpoints.ts'
+import { operationOf, type Found } from './api-endpoints.ts'
 import { addressOf, bearerOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
+import type { SharedAnswers } from './shared-answers.ts'
 
 export interface ApiOptions {
   app: App
@@ -17,27 +18,31 @@ export interface ApiOptions {
   isReady(): boolean
   isTrusted(address: string | undefined): boolean
   onError(message: string, error: unknown): void
+  shared: SharedAnswers
 }
 
 /** What is told beside a value has to fit into a field. */
 const longestNotes = 4000
 
 /** Answers a request to an endpoint, or to a path below the API that is none (null). */
-export async function answerApi(request: IncomingMessage, endpoint: Endpoint | null, params: Readonly<Record<string, string>>, options: ApiOptions): Promise<ApiAnswer> {
-  const refused = refuseUnread(request, options)
+export async function answerApi(request: IncomingMessage, found: Found | null, options: ApiOptions): Promise<ApiAnswer> {
+  const query = queryOf(request)
+  const refused = refuseUnread(request, query, options)
   if (refused !== null) return refused
   try {
     const caller = await identify(request, options)
     if ('status' in caller) return caller
-    if (endpoint === null) return refusal(404, 'There is no such endpoint.')
-    const operation = operationOf(endpoint, request.method!)
-    if (operation === null) return refusal(405, `${request.method} is not allowed here.`, { allow: endpoint.allow })
+    if (found === null) return refusal(404, 'There is no such endpoint.')
+    const operation = operationOf(found.endpoint, request.method!)
+    if (operation === null) return refusal(405, `${request.method} is not allowed here.`, { allow: found.endpoint.allow })
     const access = accessOf(operation)
     if (!caller.scopes.includes(access)) {
       return refusal(403, `This needs the scope ${access}.`, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${access}"` })
     }
-    const input = await readInput(request, operation, params)
-    return 'status' in input ? input : await perform(operation, input.value, caller, options)
+    const { params } = found
+    if (operation.http!.method === 'GET') return await ask(operation, { ...fromQuery(operation, query), ...params }, request.url!, caller, options)
+    const input = await readInput(request)
+    return 'status' in input ? input : await perform(operation, { ...input.value, ...params }, caller, options)
   } catch (error) {
     // What an operator can act on is said to him; the rest is our bug, and what it was stands in the log alone.
     const answer = toErrorAnswer(error)
@@ -47,10 +52,10 @@ export async function answerApi(request: IncomingMessage, endpoint: Endpoint | n
 }
 
 /** What is refused whoever asks. */
-function refuseUnread(request: IncomingMessage, { isReady, isTrusted }: ApiOptions): ApiAnswer | null {
+function refuseUnread(request: IncomingMessage, query: URLSearchParams | null, { isReady, isTrusted }: ApiOptions): ApiAnswer | null {
   if (!isReady()) return refusal(503, 'The daemon is stopping.', { connection: 'close', 'retry-after': '5' })
   if (announcesTooMuch(request)) return tooLarge
-  if (carriesSecret(queryOf(request))) return refusal(400, 'A token belongs into the Authorization field, never into the URL.')
+  if (query !== null && carriesSecret(query)) return refusal(400, 'A token belongs into the Authorization field, never into the URL.')
   if (request.method !== 'GET' && isFromForeignPage(request, ownHosts(request, isTrusted))) return refusal(403, 'Pages of other sites may not do this.')
   return null
 }
@@ -65,7 +70,8 @@ async function identify(request: IncomingMessage, { judge, isTrusted }: ApiOptio
   const token = bearerOf(request)
   if (token === null) return refusal(401, 'A bearer token is missing.', { 'www-authenticate': 'Bearer' })
   if (token === undefined) return unauthorised('The Authorization field holds no bearer token.')
-  const judgement = await (await judge()).judge(token, { address: addressOf(request, isTrusted), host: request.headers.host ?? '' })
+  const judging = (await judge()).judge(token, { address: addressOf(request, isTrusted), host: request.headers.host ?? '' })
+  const judgement = judging instanceof Promise ? await judging : judging
   switch (judgement.kind) {
     case 'accepted':
       return judgement
@@ -82,24 +88,28 @@ function unauthorised(message: string): ApiAnswer {
   return refusal(401, message, { 'www-authenticate': 'Bearer' })
 }
 
-async function readInput(request: IncomingMessage, operation: Operation, params: Readonly<Record<string, string>>): Promise<{ value: object } | ApiAnswer> {
-  const named = fromQuery(operation, Object.entries(params))
-  if (operation.http!.method === 'GET') return { value: { ...fromQuery(operation, queryOf(request)), ...named } }
+/** The fields of a body: none where there is no body. */
+async function readInput(request: IncomingMessage): Promise<{ value: object } | ApiAnswer> {
   const type = mediaTypeOf(request)
   if (type !== null && type !== 'application/json') return refusal(400, `The body is ${printableType(type)}; application/json is expected.`)
   const body = await readBody(request)
   if (!Buffer.isBuffer(body)) return body
-  if (body.length === 0) return { value: named }
+  if (body.length === 0) return { value: {} }
   if (type === null) return refusal(400, 'The body has no Content-Type; application/json is expected.')
   const parsed = parseJson(body)
   if ('status' in parsed) return parsed
   const { value } = parsed
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return refusal(400, 'The body is no JSON object.')
-  return { value: { ...value, ...named } }
+  return { value }
 }
 
 function printableType(type: string): string {
   return /^[\w.+/-]{1,100}$/.test(type) ? type : 'of an unknown type'
+}
+
+/** A question: it changes nothing, so that those who ask the same at once share its answer. */
+function ask(operation: Operation, input: object, question: string, caller: Identity, options: ApiOptions): Promise<ApiAnswer> {
+  return options.shared.ask(question, () => perform(operation, input, caller, options))
 }
 
 async function perform(operation: Operation, input: object, caller: Identity, { app }: ApiOptions): Promise<ApiAnswer> {

@@ -8,10 +8,11 @@ export function carriesSecret(query: URLSearchParams): boolean {
   return [...query.keys()].some((name) => secretParameter.test(name))
 }
 
-export function queryOf(request: IncomingMessage): URLSearchParams {
+/** Null where the URL has none. */
+export function queryOf(request: IncomingMessage): URLSearchParams | null {
   const url = request.url!
   const mark = url.indexOf('?')
-  return new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1))
+  return mark < 0 ? null : new URLSearchParams(url.slice(mark + 1))
 }
 
 /**

@@ -5,7 +5,7 @@ import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './
 import { ownHosts, type ApiOptions } from './api.ts'
 import { addressOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
 
-export interface OauthOptions extends Omit<ApiOptions, 'judge'> {
+export interface OauthOptions extends Omit<ApiOptions, 'judge' | 'shared'> {
   /** Null where the shop issues all tokens. */
   authority: (() => Promise<Authority>) | null
 }
@@ -49,7 +49,8 @@ function refuseUnread(request: IncomingMessage, { isReady, isTrusted }: OauthOpt
   if (!isReady()) return failure(503, 'temporarily_unavailable', 'The daemon is stopping.', { connection: 'close', 'retry-after': '5' })
   if (request.method !== 'POST') return failure(405, 'invalid_request', `${request.method} is not allowed here.`, { allow: 'POST' })
   if (announcesTooMuch(request)) return tooLarge
-  if (carriesSecret(queryOf(request))) return failure(400, 'invalid_request', 'A secret belongs into the body, never into the URL.')
+  const query = queryOf(request)
+  if (query !== null && carriesSecret(query)) return failure(400, 'invalid_request', 'A secret belongs into the body, never into the URL.')
   if (isFromForeignPage(request, ownHosts(request, isTrusted))) return failure(403, 'access_denied', 'Pages of other sites may not do this.')
   return null
 }

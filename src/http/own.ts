@@ -7,13 +7,14 @@ import type { Channel } from '../proxy/channel.ts'
 import type { PassOn } from './front.ts'
 import { operations } from '../operations/index.ts'
 import { answerApi, type ApiOptions } from './api.ts'
-import { endpointsOf, type Endpoint } from './api-endpoints.ts'
+import { endpointsOf, routerOf } from './api-endpoints.ts'
 import { announcesTooMuch, tooLarge } from './api-body.ts'
 import { refusal, toErrorAnswer } from './api-answer.ts'
 import { openapiPage, openapiText } from './openapi-page.ts'
 import { answerToken } from './oauth.ts'
 import { awaitsContinue } from './respond.ts'
 import { sendAnswer } from './send-answer.ts'
+import { SharedAnswers } from './shared-answers.ts'
 
 /** Paths of the daemon itself; all others are the shops'. */
 const tokenPath = '/api/oauth/token'
@@ -32,19 +33,27 @@ export interface OwnOptions {
   onError(message: string, error: unknown): void
 }
 
-/** The daemon's own endpoints, served by h3; returns false for what is a visitor's. */
+/**
+ * The daemon's own endpoints; returns false for what is a visitor's. What is asked often, the operations, goes a short way of its own,
+ * everything else through h3 (docs/decisions/0029-endpoints-without-a-framework.md).
+ */
 export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, response: ServerResponse, pass: PassOn) => boolean {
   const handle = toNodeHandler(ownApp(options))
+  const route = routerOf(endpointsOf(operations))
+  const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : () => options.app.authority()
+  const api: ApiOptions = { ...options, judge, shared: new SharedAnswers() }
   return (request, response, pass) => {
     const path = request.url!.split('?', 1)[0]!
-    if (!ownPaths.has(path) && !apiPrefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))) return false
+    const isApi = apiPrefixes.some((prefix) => path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/'))
+    if (!isApi && !ownPaths.has(path)) return false
     // Before anything of it is read.
     if (announcesTooMuch(request)) {
       sendAnswer(request, response, tooLarge)
       return true
     }
     if (awaitsContinue(request)) response.writeContinue()
-    if (path === tokenPath) void handToken(request, response, pass, options)
+    if (isApi) void answerApi(request, route(path), api).then((answer) => sendAnswer(request, response, answer))
+    else if (path === tokenPath) void handToken(request, response, pass, options)
     else void handle(request, response)
     return true
   }
@@ -52,39 +61,14 @@ export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, re
 
 function ownApp(options: OwnOptions): H3 {
   const app = new H3()
-  const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : () => options.app.authority()
   app.get('/healthz', () => json(200, { status: 'ok' }))
   app.get('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
   app.get('/readyz', () => (options.isReady() ? json(200, { status: 'ready' }) : json(503, { status: 'stopping' })))
   app.get('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
   app.get('/api/_info/docs', () => openapiPage())
-  for (const endpoint of endpointsOf(operations)) mount(app, endpoint.route, endpoint, { ...options, judge })
-  for (const prefix of apiPrefixes) mount(app, `${prefix}/**`, null, { ...options, judge })
   // h3's own answer would repeat the URL.
   app.all('/**', fromNodeHandler((request, response) => sendAnswer(request as IncomingMessage, response as ServerResponse, refusal(404, 'There is no such endpoint.'))))
   return app
-}
-
-function mount(app: H3, route: string, endpoint: Endpoint | null, options: ApiOptions): void {
-  app.all(route, (event) => {
-    const params = event.context.params ?? {}
-    return fromNodeHandler(async (request, response) => {
-      sendAnswer(request as IncomingMessage, response as ServerResponse, await answerApi(request as IncomingMessage, endpoint, decoded(params), options))
-    })(event)
-  })
-}
-
-function decoded(params: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodedText(value)]))
-}
-
-/** What is broken stands for itself, and names nothing. */
-function decodedText(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 async function handToken(request: IncomingMessage, response: ServerResponse, pass: PassOn, options: OwnOptions): Promise<void> {

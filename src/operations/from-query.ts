@@ -5,7 +5,8 @@ import type { Operation, Schema } from './operation.ts'
  * The fields of a query string or of a path as an operation's input. All of it is text: what the input declares as a number or a
  * boolean is read strictly (`5`, `true`), everything else is left for validation to refuse. A field that comes twice is a list.
  */
-export function fromQuery(operation: Pick<Operation, 'input'>, query: Iterable<readonly [name: string, value: string]>): Record<string, unknown> {
+export function fromQuery(operation: Pick<Operation, 'input'>, query: Iterable<readonly [name: string, value: string]> | null): Record<string, unknown> {
+  if (query === null) return {}
   const shape = shapeOf(operation.input)
   const texts = Map.groupBy(query, ([name]) => name)
   // No prototype: `__proto__` is a name like any other.

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
@@ -34,6 +35,7 @@ describe('a token of ours', () => {
     const { authority, token, client, records } = await withToken()
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
     await revokeClient(records, client.id)
+    await nextTurn()
     expect(await authority.judge(token)).toMatchObject({ kind: 'refused' })
   })
 
@@ -42,6 +44,7 @@ describe('a token of ours', () => {
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
     const other = await openAuthority(dataDir)
     await revokeClient(other.records, client.id)
+    await nextTurn()
     expect(await authority.judge(token)).toMatchObject({ kind: 'refused' })
   })
 
@@ -129,6 +132,7 @@ describe('keys', () => {
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
     const other = new KeyRing({ dataDir, now: () => clock.now, lifetime })
     other.rotate({ dropOld: true })
+    await nextTurn()
     expect(await authority.judge(token)).toMatchObject({ kind: 'refused' })
     expect(keys.current().kid).toBe(other.current().kid)
   })

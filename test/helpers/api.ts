@@ -1,12 +1,7 @@
 import { expect } from 'vitest'
-import { exchange, type Answer, type ExchangeOptions } from './exchange.ts'
+import { createClient, fetchToken, jsonOf, type ApiClient } from './api-client.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
-
-export interface ApiClient {
-  clientId: string
-  clientSecret: string
-  scopes: string[]
-}
+import { exchange, type Answer, type ExchangeOptions } from './exchange.ts'
 
 /** A daemon with a client of each kind, and their tokens. */
 export interface Api {
@@ -16,8 +11,6 @@ export interface Api {
   ask(path: string, options?: ExchangeOptions): Promise<Answer>
   stop(): Promise<unknown>
 }
-
-export const prefix = '/api/_action/vendor-cache'
 
 export async function openApi(options: DaemonOptions = {}): Promise<Api> {
   const daemon = await startDaemon(options)
@@ -32,38 +25,6 @@ export async function openApi(options: DaemonOptions = {}): Promise<Api> {
     await daemon.stop()
     throw error
   }
-}
-
-export async function createClient(daemon: Daemon, name: string, scope = 'write'): Promise<ApiClient> {
-  const { code, stdout, stderr } = await daemon.run('client:create', name, '--scope', scope, '--json')
-  expect(code, stderr).toBe(0)
-  return JSON.parse(stdout) as ApiClient
-}
-
-export async function fetchToken(url: string, client: Pick<ApiClient, 'clientId' | 'clientSecret'>): Promise<string> {
-  const answer = await askToken(url, client)
-  expect(answer.status, answer.body.toString()).toBe(200)
-  return (jsonOf(answer) as { access_token: string }).access_token
-}
-
-export function askToken(url: string, { clientId, clientSecret }: Pick<ApiClient, 'clientId' | 'clientSecret'>, more: Record<string, string> = {}): Promise<Answer> {
-  return exchange(`${url}/api/oauth/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...more },
-    body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
-  })
-}
-
-export function jsonOf(answer: Answer): unknown {
-  return JSON.parse(answer.body.toString()) as unknown
-}
-
-export function bearer(token: string): Record<string, string> {
-  return { authorization: `Bearer ${token}` }
-}
-
-export function json(value: unknown): Pick<ExchangeOptions, 'body'> & { headers: Record<string, string> } {
-  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
 }
 
 /** Errors are always the same (contract section 4). */

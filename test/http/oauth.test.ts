@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askToken, bearer, createClient, expectRefusal, fetchToken, json, jsonOf, openApi, prefix, type Api } from '../helpers/api.ts'
+import { expectRefusal, openApi, type Api } from '../helpers/api.ts'
+import { askToken, bearer, createClient, fetchToken, json, jsonOf, prefix } from '../helpers/api-client.ts'
 import { startStandInShop, type StandInShop } from './stand-in-shop.ts'
 
 let shop: StandInShop

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bearer, expectRefusal, json, jsonOf, prefix } from '../helpers/api.ts'
+import { expectRefusal } from '../helpers/api.ts'
+import { bearer, json, jsonOf, prefix } from '../helpers/api-client.ts'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startStandInShop, type StandInShop } from './stand-in-shop.ts'

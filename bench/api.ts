@@ -1,0 +1,59 @@
+/**
+ * How much of what h3 can do is left of `GET /stats` with a token: requests per second of the daemon over those of a bare h3
+ * handler that returns the same JSON, one core each. The goal is 0.6.
+ *
+ *     npm run build && npx node bench/api.ts [--rounds 5] [--seconds 3] [--json]
+ */
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { bearer, createClient, fetchToken, prefix } from '../test/helpers/api-client.ts'
+import { startChild, answers } from '../test/helpers/child.ts'
+import { freePort, startDaemon } from '../test/helpers/daemon.ts'
+import { exchange } from '../test/helpers/exchange.ts'
+import { leaveServerCore, onServerCore } from './lib/cores.ts'
+import { median } from './lib/statistics.ts'
+import { load } from './lib/wrk.ts'
+
+const goal = 0.6
+const connections = 32
+const path = `${prefix}/stats`
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' }, json: { type: 'boolean', default: false } },
+})
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+
+leaveServerCore()
+const daemon = await startDaemon({ prefix: onServerCore, args: ['--no-workers'] })
+try {
+  const headers = { ...bearer(await fetchToken(daemon.url, await createClient(daemon, 'bench'))) }
+  const answer = await exchange(daemon.url + path, { headers })
+  if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`)
+  const port = await freePort()
+  const bareUrl = `http://127.0.0.1:${port}${path}`
+  const program = fileURLToPath(new URL('lib/bare-h3.ts', import.meta.url))
+  const bare = await startChild([...onServerCore, process.execPath, program, String(port), answer.body.toString()], { ready: () => answers(bareUrl) })
+  try {
+    await measure(daemon.url + path, bareUrl, headers)
+  } finally {
+    await bare.stop()
+  }
+} finally {
+  await daemon.stop()
+}
+
+async function measure(ours: string, bare: string, headers: Record<string, string>): Promise<void> {
+  // Not counted: compilers get warm.
+  for (const url of [ours, bare]) await load({ url, headers, connections, seconds: 1 })
+  const rates: { ours: number; bare: number }[] = []
+  for (let round = 0; round < rounds; round++) {
+    const rate = async (url: string) => (await load({ url, headers, connections, seconds })).requestsPerSecond
+    rates.push({ ours: await rate(ours), bare: await rate(bare) })
+  }
+  // Round by round: what else happens on the machine then weighs on both sides of a ratio.
+  const ratio = median(rates.map((round) => round.ours / round.bare))
+  const result = { rounds, seconds, ours: Math.round(median(rates.map((round) => round.ours))), bare: Math.round(median(rates.map((round) => round.bare))), ratio }
+  if (values.json) console.log(JSON.stringify(result))
+  else console.log(`GET /stats with a token: ${result.ours}/s; a bare h3 handler: ${result.bare}/s; ${ratio.toFixed(2)} of it, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
+}
