@@ -23,11 +23,11 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   test.each([[120, 36], [80, 24], [60, 15]])('fits into %i×%i', async (columns, rows) => {
     const { session, text, press } = start()
     press(key)
-    await vi.waitFor(() => expect(text()).not.toMatch(/asking …|Asking for/))
+    await vi.waitFor(() => expect(Object.values(session.feeds).every(({ at }) => at !== null)).toBe(true))
     const lines = session.screen(columns, rows).map((line) => line.map((span) => span.text).join(''))
     expect(lines).toHaveLength(rows)
     for (const line of lines) expect(cells(line)).toBe(columns - 1)
-    await expect(text(columns, rows)).toMatchFileSnapshot(`screens/${id}-${columns}x${rows}.txt`)
+    await expect(text(columns, rows)).toMatchFileSnapshot(`screens/monitor-${id}-${columns}x${rows}.txt`)
   })
 
   test('says in one line how it stands', async () => {
@@ -49,8 +49,9 @@ describe('purges', () => {
   test('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
     const { text, press } = start()
     press('3')
-    await vi.waitFor(() => expect(text()).toContain('everything purged 2×'))
-    for (const part of ['latest 40 s ago, api erp-sync', 'varnish-2 12 behind since 3 min', '1 never told', 'theme-config', 'erp-sync', '1 pending']) expect(text()).toContain(part)
+    await vi.waitFor(() => {
+      for (const part of ['everything purged 2×', 'latest 40 s ago, api erp-sync', 'varnish-2 12 behind since 3 min', '1 never told', 'theme-config', 'erp-sync', '1 pending']) expect(text()).toContain(part)
+    })
     press('e')
     await vi.waitFor(() => expect(text()).toContain('errors only'))
     expect(text()).toContain('everything')
@@ -81,8 +82,9 @@ describe('purges', () => {
 test('the queue names who works on what, and what failed', async () => {
   const { text, press } = start()
   press('4')
-  await vi.waitFor(() => expect(text()).toContain('purge.deliver (proxy:varnish-1)'))
-  for (const part of ['412 wait', 'the first for 1 min 34 s', 'no worker', 'failed for good', 'not seen for 30 s', 'the proxy answered 500']) expect(text()).toContain(part)
+  await vi.waitFor(() => {
+    for (const part of ['purge.deliver (proxy:varnish-1)', '412 wait', 'the first for 1 min 34 s', 'no worker', 'failed for good', 'not seen for 30 s', 'the proxy answered 500']) expect(text()).toContain(part)
+  })
 })
 
 describe('without a screen', () => {

@@ -1,8 +1,10 @@
+import type { WarmupFailures } from '../../operations/warmup.ts'
 import { ago, shortMs, timeOfDay } from '../text/amount.ts'
 import { span, type Line } from '../text/line.ts'
 import { cutMiddle, padEnd, padStart } from '../text/width.ts'
 import type { Panel, Row } from '../panel.ts'
-import type { Live } from './watched.ts'
+import type { Seats } from './seats.ts'
+import type { Live, Progress } from './watched.ts'
 
 /** A request that takes so long catches the eye (milliseconds). */
 const slow = 2000
@@ -16,21 +18,28 @@ function urlSpan(url: string, width: number) {
   return span(cutMiddle(withoutOrigin(url), Math.max(1, width)))
 }
 
-/** What is being fetched now, one row a place; places keep their rows for as long as their request lasts. */
-export function slotsPanel({ slots, at }: Live): Panel {
-  const rows = slots.map(({ url, since, attempt, worker }, index): Row => {
-    const ms = Math.max(0, at - since)
-    const line = (width: number): Line => [
-      span(padStart(String(index + 1), 3), 'dim'),
-      span(padStart(shortMs(ms), 8), ms >= slow ? 'warn' : 'plain'),
-      span(padStart(attempt > 1 ? `${attempt}×` : '', 4), 'warn'),
-      span('  '),
-      urlSpan(url, width - 17),
-    ]
-    const facts = [['Under way', shortMs(ms)], ['Attempt', String(attempt)], ['Worker', worker]] as const
-    return { id: `${url} ${since}`, line, text: url, status: null, ms, bad: attempt > 1, detail: { title: 'Being fetched', url, facts } }
-  })
-  return { id: 'slots', title: 'Worker slots', total: null, rows, empty: 'Nothing is under way.' }
+/** What is being fetched now, one row a place. */
+export function slotsPanel({ slots, at }: Live, seats: Seats): Panel {
+  const rows = seats.map((slot, index) => (slot ? slotRow(slot, index, at) : idleRow(index)))
+  return { id: 'slots', title: 'Worker slots', total: slots.length, rows, empty: 'Nothing is under way.' }
+}
+
+function slotRow({ url, since, attempt, worker }: Live['slots'][number], index: number, now: number): Row {
+  const ms = Math.max(0, now - since)
+  const line = (width: number): Line => [
+    span(padStart(String(index + 1), 3), 'dim'),
+    span(padStart(shortMs(ms), 8), ms >= slow ? 'warn' : 'plain'),
+    span(padStart(attempt > 1 ? `${attempt}×` : '', 4), 'warn'),
+    span('  '),
+    urlSpan(url, width - 17),
+  ]
+  const facts = [['Under way', shortMs(ms)], ['Attempt', String(attempt)], ['Worker', worker]] as const
+  return { id: `slot ${index}`, line, text: url, status: null, ms, bad: attempt > 1, detail: { title: 'Being fetched', url, facts } }
+}
+
+function idleRow(index: number): Row {
+  const line = (): Line => [span(padStart(String(index + 1), 3), 'dim'), span(`${' '.repeat(14)}idle`, 'dim')]
+  return { id: `slot ${index}`, line, text: '', status: null, ms: null, bad: false, detail: { title: 'Idle', url: null, facts: [] } }
 }
 
 export function slowestPanel({ slowest, at }: Live): Panel {
@@ -48,6 +57,12 @@ export interface Failure {
   error: string
   attempts: number
   at: number
+}
+
+/** The list of the store where it is there and of this run, else the latest ones that the workers tell of; newest first. */
+export function failuresOf({ progress, live }: { progress: Progress; live: Live }, listed: WarmupFailures | null): readonly Failure[] {
+  if (listed?.progressId !== progress.id || listed.items.length < live.failures.length) return live.failures
+  return listed.items.map((item) => ({ ...item, at: Date.parse(item.at) })).toSorted((left, right) => right.at - left.at)
 }
 
 /** @param total how many there are altogether */

@@ -1,3 +1,4 @@
+import type { WarmupFailures } from '../../operations/warmup.ts'
 import { block, gap } from '../block.ts'
 import type { TabView } from '../panel.ts'
 import { staleness } from '../stale.ts'
@@ -6,21 +7,29 @@ import { shortSpan } from '../text/amount.ts'
 import { span } from '../text/line.ts'
 import type { Asked } from '../view.ts'
 import { latencyLine, originLines, rateLine, reasonLine, resultLine } from './figures-block.ts'
-import { failuresPanel, slotsPanel, slowestPanel } from './lists.ts'
+import { failuresOf, failuresPanel, slotsPanel, slowestPanel, type Failure } from './lists.ts'
 import { processLines } from './process-block.ts'
 import { progressLine, shortProgress } from './progress-block.ts'
 import { remark, stateLine } from './state-block.ts'
+import { Seating, type Seats } from './seats.ts'
 import { silence, type Live, type Progress, type Watched } from './watched.ts'
 
 /** Snapshots a second: four. */
 const every = 250
+/** More than anybody reads on a screen; all of them tells warmup:failures. */
+const listedFailures = 500
 
 /** One run live: the latest one without an id. */
 export function warmupTab(id: string | null): Tab {
+  const named = id === null ? {} : { progressId: id }
+  const seating = new Seating()
   return {
     id: 'warmup',
     title: 'Warmup',
-    plans: { warmup: { operation: 'warmup.watch', input: id === null ? {} : { progressId: id }, every } },
+    plans: {
+      warmup: { operation: 'warmup.watch', input: named, every },
+      failures: { operation: 'warmup.failures', input: { ...named, limit: listedFailures }, every: 2000 },
+    },
     view({ feeds, asked, now }) {
       const feed = feeds['warmup']
       const watched = (feed?.value ?? null) as Watched | null
@@ -28,7 +37,8 @@ export function warmupTab(id: string | null): Tab {
       if (watched === null) return nothing('Asking for the warmup …', stale)
       const { progress, live } = watched
       if (progress === null || live === null) return nothing(id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`, stale)
-      return toView({ ...watched, progress, live }, asked, stale)
+      const failures = (feeds['failures']?.value ?? null) as WarmupFailures | null
+      return toView({ ...watched, progress, live }, { seats: seating.of(live), failures: failuresOf({ progress, live }, failures) }, asked, stale)
     },
   }
 }
@@ -37,7 +47,7 @@ function nothing(text: string, stale: string | null): TabView {
   return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
 }
 
-function toView(watched: Watched & { progress: Progress; live: Live }, asked: Asked | null, stale: string | null): TabView {
+function toView(watched: Watched & { progress: Progress; live: Live }, lists: { seats: Seats; failures: readonly Failure[] }, asked: Asked | null, stale: string | null): TabView {
   const { progress, live } = watched
   const silent = silence(watched)
   const told = remark(watched)
@@ -55,7 +65,7 @@ function toView(watched: Watched & { progress: Progress; live: Live }, asked: As
       block(4, (width) => processLines(live, width)),
       gap,
     ],
-    panels: [slotsPanel(live), slowestPanel(live), failuresPanel(live.failures, progress.failed_urls, live.at)],
+    panels: [slotsPanel(live, lists.seats), slowestPanel(live), failuresPanel(lists.failures, progress.failed_urls, live.at)],
     stale: stale ?? (silent === null ? null : `STALE ${shortSpan(silent / 1000)}: no worker`),
     run: { id: progress.id, status: progress.status },
     short: shortProgress(progress, live),
