@@ -18,6 +18,15 @@ export function system(): Record<string, unknown> {
       byTypeDetailed: { product: type(51_200, 1_000_000_000), category: type(2400, 90_000_000), cms: type(80, 1_000_000), listing: type(18_000, 390_000_000), buybox: type(2000, 7_000_000) },
     },
     'warmup.watch': watched(700),
+    'warmup.failures': {
+      success: true,
+      progressId: '0190c0de-1111-7000-8000-00000000012f',
+      total: 45,
+      limit: 500,
+      offset: 0,
+      reasons: [],
+      items: Array.from({ length: 45 }, (_, index) => ({ url: `https://shop.example/de/warenkorb/${index}`, variant: 0, status: 503, error: 'the shop answered 503 Service Unavailable', attempts: 3, at: iso(5000 * index) })),
+    },
     'purgeLog.stats': {
       overview: { totalPurges: 18_240, distinctUrls: 812, distinctTags: 3011, avgResponseTime: 3.2 },
       hourly: Array.from({ length: 24 }, (_, hour) => ({ hour: iso((23 - hour) * 3_600_000), purges: 300 + ((hour * 137) % 900) })),
