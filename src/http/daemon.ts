@@ -53,6 +53,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   if (config.auth.mode === 'builtin') await app.authority().catch((error: unknown) => options.onError('no API client can log in', error))
   const purges = purgeMethods(app, proxy.classifying, options.onError)
   const front = createFront({ proxy, purges, own, stages, isTrusted, onError: options.onError })
+  // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
+  await app.purges().catch((error: unknown) => options.onError('purges cannot be recorded', error))
   await listen(front.server, options.host, port)
   ready = true
   return {

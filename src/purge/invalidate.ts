@@ -10,7 +10,7 @@ import { invalidationIdOf } from './log-id.ts'
 import { describeTargets, toKeys, type PurgeKey } from './purge-key.ts'
 import { recordPurges } from './record-purges.ts'
 import { addToHour, hourOf } from './rollups.ts'
-import { takeLocally, toGroups, traceOf, type Group, type TakeAll } from './take-locally.ts'
+import { countTaken, takeLocally, toGroups, traceOf, type Group, type TakeAll } from './take-locally.ts'
 import { beginTrace } from './trace-urls.ts'
 
 export interface PurgingOptions {
@@ -37,6 +37,8 @@ export interface Intent {
   keys: readonly PurgeKey[]
   /** Purges of the first keys, which are recorded already. */
   recorded: readonly number[]
+  /** Whether a process has begun with it before, and may have taken pages already. */
+  again: boolean
 }
 
 /**
@@ -65,7 +67,7 @@ export async function invalidate(
   }
   onIntent(id)
   const { source, soft } = invalidation
-  const { pagesRemoved, tracing } = await carryOut(options, { id, at, source, soft, keys, recorded: [] }, groups, takeAll)
+  const { pagesRemoved, tracing } = await carryOut(options, { id, at, source, soft, keys, recorded: [], again: false }, groups, takeAll)
   return { id, tracing, invalidationId: invalidationIdOf({ created_at: at, id }), pagesRemoved }
 }
 
@@ -105,7 +107,8 @@ async function intend({ records, owner }: PurgingOptions, invalidation: Invalida
 export async function carryOut(options: PurgingOptions, intent: Intent, groups: readonly Group[], takeAll: TakeAll | null): Promise<{ pagesRemoved: number; tracing: boolean }> {
   const { pages, records } = options
   const started = performance.now()
-  const counts = await takeLocally(pages, groups, { count: intent.keys.length, invalidation: intent.id, soft: intent.soft, takeAll })
+  const taken = await takeLocally(pages, groups, { count: intent.keys.length, invalidation: intent.id, soft: intent.soft, takeAll })
+  const counts = intent.again ? await countTaken(pages, groups, { count: intent.keys.length, invalidation: intent.id }) : taken
   const localTime = performance.now() - started
   let ids = intent.recorded
   let tracing = false

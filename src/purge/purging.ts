@@ -18,6 +18,9 @@ export interface Purging {
 /** How often a long-lived process looks for what others left behind, in milliseconds. */
 const lookInterval = 2_000
 
+/** No invalidation takes so long, in milliseconds: where it cannot be seen whether its process lives, it does not. */
+const longestWork = 600_000
+
 /** Opens the purges, and carries out what was intended when a process was killed. */
 export async function openPurging(options: PurgingOptions): Promise<Purging> {
   const purging = new RecordedPurging(options)
@@ -83,7 +86,7 @@ class RecordedPurging {
       .execute()
     let repaired = 0
     for (const row of rows) {
-      if (this.#inHand.has(row.id) || !(this.#failed.has(row.id) || this.#isLeft(row.owner))) continue
+      if (this.#inHand.has(row.id) || !(this.#failed.has(row.id) || this.#isLeft(row))) continue
       const { numUpdatedRows } = await records.db
         .updateTable('invalidations')
         .set({ owner: JSON.stringify(owner) })
@@ -96,7 +99,7 @@ class RecordedPurging {
       try {
         const keys = JSON.parse(row.intent!) as PurgeKey[]
         const recorded = JSON.parse(row.recorded ?? '[]') as number[]
-        await carryOut(this.#options, { id: row.id, at: row.created_at, source: row.source, soft: row.soft !== 0, keys, recorded }, toGroups(keys), null)
+        await carryOut(this.#options, { id: row.id, at: row.created_at, source: row.source, soft: row.soft !== 0, keys, recorded, again: true }, toGroups(keys), null)
         this.#failed.delete(row.id)
         repaired += 1
       } finally {
@@ -106,8 +109,8 @@ class RecordedPurging {
     return repaired
   }
 
-  #isLeft(owner: string | null): boolean {
-    if (owner === null) return true
+  #isLeft({ owner, created_at }: { owner: string | null; created_at: number }): boolean {
+    if (owner === null || created_at < this.#options.now() - longestWork) return true
     return hasEnded(JSON.parse(owner) as ProcessIdentity, this.#options.owner)
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { PageStore, RemoveOptions, Selection } from '../pages/page-store.ts'
 import { toMatcher } from './pattern.ts'
 import type { PurgeKey } from './purge-key.ts'
@@ -62,3 +63,20 @@ export async function takeLocally(
   }
   return counts
 }
+
+/** How many pages each key took, of all removals for it: read from what the page store keeps until the URLs are recorded. */
+export async function countTaken(pages: PageStore, groups: readonly Group[], { count, invalidation }: { count: number; invalidation: number }): Promise<number[]> {
+  const counts = Array.from({ length: count }, () => 0)
+  for (const [number, { keys }] of groups.entries()) {
+    for (let after = 0, more = true; more; ) {
+      const taken = await pages.taken(traceOf(invalidation, number), after, countedAtOnce)
+      for (const { value } of taken) counts[keys[value]!]! += 1
+      more = taken.length === countedAtOnce
+      after = taken.at(-1)?.id ?? after
+      await yieldToOthers()
+    }
+  }
+  return counts
+}
+
+const countedAtOnce = 1_000

@@ -73,6 +73,18 @@ describe('the flow of a URL', () => {
   )
 })
 
+describe('a page that is being fetched while it is purged', () => {
+  test.each(ways)('by %s is not in the cache afterwards', async (_, target) => {
+    const { purging, pages } = await openPurges()
+    const fetched = draft('a', { url, tags: ['t', `cms-page-${id}`] })
+    const fence = pages.fence()
+    await purging.invalidate(of(target))
+    expect(await pages.put(fetched, Buffer.from('from before the purge'), fence)).toBeNull()
+    expect(pages.find(fetched.key)).toEqual([])
+    expect(await pages.put(fetched, Buffer.from('from after it'), pages.fence())).not.toBeNull()
+  })
+})
+
 describe("an entity's timeline", () => {
   test('has purges of the entity and of any tag that names it, and no others', async () => {
     const { purging, records } = await openPurges()

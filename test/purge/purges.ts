@@ -2,19 +2,20 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/queue/process-identity.ts'
+import type { Queue } from '../../src/queue/queue.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { aMoment, openPages } from '../stores/pages.ts'
 
 /** Purges over a real page store and real records in a temporary directory; closed when the test is over. */
-export async function openPurges(options: { proxies?: readonly string[]; directory?: string; now?: () => number } = {}) {
+export async function openPurges(options: { proxies?: readonly string[]; directory?: string; now?: () => number; queue?: Pick<Queue, 'dispatch'> } = {}) {
   const directory = options.directory ?? (await tempDir())
   const now = options.now ?? (() => aMoment)
   const { pages } = await openPages({ directory: join(directory, 'cache'), now })
   const records = await openRecords({ directory: join(directory, 'data'), now })
   onTestFinished(() => records.close())
-  const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [] })
+  const purging = await openPurging({ records, pages, queue: options.queue ?? openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [] })
   onTestFinished(() => purging.close())
   return { purging, pages, records, directory }
 }

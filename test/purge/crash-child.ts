@@ -1,0 +1,50 @@
+/** Run by `fork`: purges the tag `t`, and is killed at the step that it is told, or at none. */
+import { join } from 'node:path'
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
+import type { PageStore } from '../../src/pages/page-store.ts'
+import { openPurging } from '../../src/purge/purging.ts'
+import { thisProcess } from '../../src/queue/process-identity.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import type { Queue } from '../../src/queue/queue.ts'
+import { openRecords } from '../../src/records/open.ts'
+
+export type Step = 'intended' | 'removed' | 'recording' | 'recorded' | 'none'
+
+const [directory, step] = process.argv.slice(2) as [string, Step]
+const now = Date.now
+const records = await openRecords({ directory: join(directory, 'data'), now })
+const pages = await openFilesystemStore({ directory: join(directory, 'cache'), maxSize: null, now, onWarning: () => undefined })
+
+function dieAt(moment: Step): void {
+  if (step === moment) process.kill(process.pid, 'SIGKILL')
+}
+
+const dying: PageStore = new Proxy(pages, {
+  get(target, name) {
+    if (name === 'remove') {
+      return async (...given: Parameters<PageStore['remove']>) => {
+        dieAt('intended')
+        const removed = await target.remove(...given)
+        dieAt('removed')
+        return removed
+      }
+    }
+    if (name === 'release') dieAt('recorded')
+    const value = target[name as keyof PageStore] as unknown
+    return typeof value === 'function' ? (value.bind(target) as unknown) : value
+  },
+})
+const real = openQueue(records, now)
+const queue: Pick<Queue, 'dispatch'> = {
+  async dispatch(...given) {
+    const added = await real.dispatch(...given)
+    dieAt('recording')
+    return added
+  },
+}
+const purging = await openPurging({ records, pages: dying, queue, now, proxies: ['varnish-1'], owner: thisProcess() })
+process.send!(await purging.invalidate({ targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }))
+await purging.close()
+await pages.close()
+await records.close()
+process.disconnect()
