@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/plural.ts'
+import { withSteadyHeap } from '../lib/steady-heap.ts'
 import type { Plan } from '../warmup/plan.ts'
 import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
@@ -26,30 +27,36 @@ const namedUrls = z.array(text()).check(z.maxLength(mostUrls, { error: `expected
 /** How many URLs a dry run names; the number of all of them stands beside it. */
 const dryRunSample = 1000
 
+const startInput = z.object({
+  salesChannelId: z._default(z.nullable(text('expected the id of a sales channel, or null')), null),
+  batchSize: z._default(integer(1, 1000), 50),
+  urls: z.optional(namedUrls),
+  types: z.optional(z.array(pageType)),
+  force: flag,
+  dryRun: flag,
+})
+
+type StartInput = z.output<typeof startInput>
+
 export const startWarmup = defineOperation({
   name: 'warmup.start',
   summary: 'Finds the URLs of one or all sales channels and starts to bring them into the cache',
-  input: z.object({
-    salesChannelId: z._default(z.nullable(text('expected the id of a sales channel, or null')), null),
-    batchSize: z._default(integer(1, 1000), 50),
-    urls: z.optional(namedUrls),
-    types: z.optional(z.array(pageType)),
-    force: flag,
-    dryRun: flag,
-  }),
+  input: startInput,
   output: started,
   http: { method: 'POST', path: '/warmup/start' },
-  async run(context, input) {
-    const plan = await makePlan(context, input)
-    for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
-    if (input.dryRun) return toDryRun(plan)
-    const { createRun } = await import('../warmup/runs.ts')
-    const { salesChannelId, batchSize, force } = input
-    const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan })
-    if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
-    return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls }
-  },
+  run: (context, input) => withSteadyHeap(() => start(context, input)),
 })
+
+async function start(context: OperationContext, input: StartInput): Promise<Started> {
+  const plan = await makePlan(context, input)
+  for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
+  if (input.dryRun) return toDryRun(plan)
+  const { createRun } = await import('../warmup/runs.ts')
+  const { salesChannelId, batchSize, force } = input
+  const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan })
+  if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
+  return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls }
+}
 
 /** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
 export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
@@ -58,10 +65,10 @@ export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' 
   report({ kind: 'message', message: 'No worker takes warmups now: it begins as soon as pagecache serve or pagecache messenger:consume async runs.' })
 }
 
-type StartInput = z.output<typeof startWarmup.input>
-
 /** What a run is asked to warm. */
-interface Wanted extends Pick<StartInput, 'salesChannelId' | 'types'> {
+interface Wanted {
+  salesChannelId: string | null
+  types?: StartInput['types']
   /** Instead of the sitemaps. */
   urls?: Iterable<string> | undefined
 }

@@ -22,7 +22,7 @@ export interface NewRun {
 }
 
 /** URLs written in one transaction, and messages in one statement's turn: other work goes on between them. */
-const urlsAtOnce = 5000
+const urlsAtOnce = 2000
 const rowsAtOnce = 20
 const messagesAtOnce = 200
 
@@ -44,7 +44,7 @@ export async function createRun(
   const row = newRow(id, run, now)
   await records.db.transaction().execute(async (transaction) => {
     await transaction.insertInto('warmup_runs').values(row).execute()
-    await dispatchInTurns(transaction, now, batches.map((origin, number) => batchMessage(id, number, origin)))
+    await dispatchInTurns(transaction, now, messagesOf(id, batches))
     await also(transaction, id)
   })
   return toProgress(row)
@@ -75,12 +75,21 @@ function newRow(id: string, run: NewRun, now: number): WarmupRunRow {
   }
 }
 
+/** One at a time: a million URLs have tens of thousands of them. */
+function* messagesOf(runId: string, origins: readonly string[]): Generator<NewMessage> {
+  for (const [number, origin] of origins.entries()) yield batchMessage(runId, number, origin)
+}
+
 /** Adds messages in the caller's transaction; the event loop has its turn between slices of them. */
-export async function dispatchInTurns(db: RecordsDatabase, now: number, messages: readonly NewMessage[]): Promise<void> {
-  for (let from = 0; from < messages.length; from += messagesAtOnce) {
-    await dispatch(db, now, messages.slice(from, from + messagesAtOnce))
+export async function dispatchInTurns(db: RecordsDatabase, now: number, messages: Iterable<NewMessage>): Promise<void> {
+  let slice: NewMessage[] = []
+  const send = async () => {
+    await dispatch(db, now, slice)
+    slice = []
     await nextTurn()
   }
+  for (const message of messages) if (slice.push(message) === messagesAtOnce) await send()
+  await send()
 }
 
 /** The origin of each batch, by its number. */

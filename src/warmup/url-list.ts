@@ -39,8 +39,9 @@ class Shelf {
   push(url: string): void {
     this.#open.push(url)
     if (this.#open.length < urlsInPortion) return
-    // Parts of the sitemap's text would otherwise be kept alive by the URLs that were cut out of it.
-    this.#portions.push(deflateRawSync(this.#open.join('\n'), { level: 1 }))
+    // Parts of the sitemap's text would otherwise be kept alive by the URLs that were cut out of it; and zlib gives a piece of a larger buffer.
+    const packed = deflateRawSync(this.#open.join('\n'), { level: 5 })
+    this.#portions.push(Buffer.concat([packed]))
     this.#open = []
   }
 
