@@ -5,6 +5,7 @@ import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
+import { checkTasks } from './doctor/task-checks.ts'
 import { checkDirectories, checkDisk, checkPages, checkRecords } from './doctor/storage-checks.ts'
 import { defineOperation } from './operation.ts'
 
@@ -19,6 +20,7 @@ const checks: readonly Check[] = [
   checkRecords,
   checkPages,
   checkQueue,
+  checkTasks,
   checkPort,
   checkTlsTerminator,
   checkChannels,

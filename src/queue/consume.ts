@@ -24,7 +24,7 @@ export interface ConsumeOptions {
   transports: readonly Transport[]
   handlers: readonly Handler[]
   limits?: ConsumeLimits
-  /** Milliseconds between two looks while there is nothing to do; without it new messages are noticed within about ten. */
+  /** Milliseconds between two looks while there is nothing to do; without it new messages are noticed within about twenty. */
   sleep?: number
   /** Finish what is in hand and come back. */
   stop: AbortSignal
@@ -45,8 +45,8 @@ export interface Consumed {
   end: ConsumeEnd
 }
 
-/** How often it is asked whether anything was written while there is nothing to do: a microsecond each (milliseconds). */
-const pollEvery = 10
+/** How often it is asked whether anything was written while there is nothing to do (milliseconds). Asking takes a microsecond, waking up for it a hundred: one per cent of a core. */
+const pollEvery = 20
 /** Put-off messages and those of workers that left come due without anything being written now (milliseconds). */
 const claimEvery = 250
 

@@ -75,3 +75,14 @@ test.each([
   const rows = await records.db.selectFrom('invalidations').select('created_at').orderBy('id').execute()
   expect(rows.map(({ created_at }) => (now - created_at) / day)).toEqual(left)
 })
+
+test('doctor warns of a task that failed and of one that is overdue', async () => {
+  const { pagecache, records } = await project()
+  expect((await pagecache('doctor')).stdout).toContain('ok    scheduled tasks: none failed, none is overdue')
+  await records.db.updateTable('scheduled_tasks').set({ status: 'failed', error: 'disk \u001b[31mon fire' }).where('name', '=', names[0]!).execute()
+  await records.db.updateTable('scheduled_tasks').set({ next_execution_at: Date.now() - 86_400_000 }).where('name', '=', names[1]!).execute()
+  const { stdout } = await pagecache('doctor')
+  expect(stdout).toContain(`warn  scheduled tasks: ${names[0]} failed: disk`)
+  expect(stdout).toContain(`warn  scheduled tasks: ${names[1]} should have run at`)
+  expect(stdout).not.toContain('\u001b')
+})

@@ -1,0 +1,32 @@
+import { realTiming } from '../../src/lib/timing.ts'
+import { consume } from '../../src/queue/consume.ts'
+import type { Work } from '../../src/queue/queue.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { openRecords } from '../../src/records/open.ts'
+import type { CountedDatabase } from './counted.ts'
+
+/** A consumer that counts each message in a table of the test, behind the fence; to be killed at any moment. */
+const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
+
+async function count(work: Work): Promise<void> {
+  // Long enough for a kill to fall into it.
+  await realTiming.sleep(Math.random() * 5, work.lost)
+  await records.db.transaction().execute(async (transaction) => {
+    await work.hold(transaction, work.message)
+    await (transaction as unknown as CountedDatabase).insertInto('counted').values({ payload: Number(work.message.payload) }).execute()
+    await work.complete(work.message, transaction)
+  })
+}
+
+process.send!('ready')
+await consume({
+  queue: openQueue(records, Date.now),
+  kind: 'consumer',
+  transports: ['async'],
+  handlers: [{ type: 'count', concurrency: 4, handle: count }],
+  stop: new AbortController().signal,
+  timing: realTiming,
+  random: Math.random,
+  memory: () => 0,
+  onEvent: () => {},
+})
