@@ -76,6 +76,30 @@ describe("what Shopware's gateway sends, byte for byte", () => {
   })
 })
 
+describe('what FOSHttpCache sends', () => {
+  const fields = 'X-Host: .*\r\nX-Url: .*\r\nX-Content-Type: .*\r\n'
+
+  test('invalidateTags by BAN takes the tags and nothing else', async () => {
+    await fill('/tag-1', '/tag-2', '/tag-10')
+    const { answers } = await speak(shop.port, `BAN / HTTP/1.1\r\nHost: shop.example\r\n${fields}X-Cache-Tags: (^|,)(tag\\-1|tag\\-2)(,|$)\r\n\r\n`, { answers: 1 })
+    expect(answers[0]!.status).toBe(200)
+    expect(await gone('/tag-1', '/tag-2', '/tag-10')).toEqual(['/tag-1', '/tag-2'])
+  })
+
+  test('invalidateTags by PURGEKEYS marks them as stale', async () => {
+    await fill('/a', '/b')
+    const { answers } = await speak(shop.port, 'PURGEKEYS / HTTP/1.1\r\nHost: shop.example\r\nxkey-softpurge: a c\r\n\r\n', { answers: 1 })
+    expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
+    expect(await gone('/a', '/b')).toEqual(['/a'])
+  })
+
+  test('invalidateRegex takes what X-Url matches', async () => {
+    await fill('/blog/1', '/shop/blog/2')
+    await speak(shop.port, `BAN / HTTP/1.1\r\nHost: shop.example\r\n${fields.replace('X-Url: .*', 'X-Url: ^/blog/')}\r\n`, { answers: 1 })
+    expect(await gone('/blog/1', '/shop/blog/2')).toEqual(['/blog/1'])
+  })
+})
+
 test('the reason phrase is the text', async () => {
   const socket = connect(shop.port, '127.0.0.1')
   const text = await new Promise<string>(resolve => {

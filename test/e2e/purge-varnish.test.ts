@@ -212,6 +212,53 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
   })
 })
 
+/** A VCL that does what Shopware's does, in its simplest form: no soft purge, no fence. */
+const plainVcl = (vcl: string) => `vcl 4.1;
+import xkey;
+${/backend default \{[^}]*\}/.exec(vcl)![0]}
+sub vcl_recv {
+  if (req.method == "PURGE") {
+    if (req.http.xkey) { return (synth(200, "Invalidated " + xkey.purge(req.http.xkey) + " objects")); }
+    return (purge);
+  }
+  if (req.method == "BAN") {
+    ban("req.url ~ " + req.url);
+    return (synth(200, "BAN URLs containing (" + req.url + ") done."));
+  }
+}
+`
+
+test.skipIf(!hasVarnish)("a VCL like Shopware's takes tags, URLs, bans, and a soft purge as a hard one", async () => {
+  const varnish = await startVarnishProxy(origin.host, plainVcl)
+  const daemon = await startDaemon({
+    config: {
+      purge,
+      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }],
+      reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: varnish.url }],
+    },
+  })
+  try {
+    const requests: Record<string, string> = {
+      '/plain-tag': 'PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: plain-tag',
+      '/plain-soft': 'PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey-softpurge: plain-soft',
+      '/plain-url': 'PURGE /plain-url HTTP/1.1\r\nHost: varnish',
+      '/plain-ban/1': 'BAN /plain-ban HTTP/1.1\r\nHost: varnish',
+      '/plain-all': 'BAN / HTTP/1.1\r\nHost: varnish',
+    }
+    version = 1
+    for (const path of Object.keys(requests)) await look(varnish, path)
+    version = 2
+    for (const [path, request] of Object.entries(requests)) {
+      expect(await look(varnish, path)).toMatch(/^version 1/)
+      await speak(daemon.port, `${request}\r\nConnection: close\r\n\r\n`)
+      await until(async () => (await look(varnish, path)).startsWith('version 2'))
+    }
+  } finally {
+    await daemon.stop()
+    await varnish.stop()
+  }
+})
+
 describe.skipIf(!hasVarnish)('before and behind', () => {
   const salesChannel = { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example' }
   const visit = async (url: string, path: string) => exchange(`${url}${path}`, { headers: { host: 'shop.example' } })
