@@ -78,7 +78,11 @@ export class BanReader {
     const answer = await this.#purges.answer(ban.head, this.#socket.remoteAddress)
     this.working = false
     const close = ban.close || this.#stopping || answer.status >= 400
-    if (close) return endWith(this.#socket, renderAnswer(answer, true))
+    if (close) {
+      // What comes behind the last answer is read and thrown away.
+      this.#socket.removeAllListeners('data')
+      return endWith(this.#socket, renderAnswer(answer, true))
+    }
     this.#socket.write(renderAnswer(answer, false))
     this.#socket.resume()
     this.#next.proceed(rest)

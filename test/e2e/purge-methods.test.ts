@@ -190,6 +190,15 @@ describe('BAN on a connection with others', () => {
     expect(answers[2]!.body).toBe('page with all b')
   })
 
+  test('one that asks for it, or that is refused, is the last on its connection', async () => {
+    await fill('/a')
+    for (const [last, status] of [[ban.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), 200], [ban.replace('/nothing', '/('), 400]] as const) {
+      const { answers, closed } = await speak(shop.port, [get('/a'), last + get('/a'), get('/a')])
+      expect(answers.map(answer => answer.status)).toEqual([200, status])
+      expect(closed).toBe(true)
+    }
+  })
+
   test('behind a request that is still with the shop it waits for its turn, and is the last', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     shop.origin.on('/slow', async () => {
