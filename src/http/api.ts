@@ -91,7 +91,7 @@ function unauthorised(message: string): ApiAnswer {
 /** The fields of a body: none where there is no body. */
 async function readInput(request: IncomingMessage): Promise<{ value: object } | ApiAnswer> {
   const type = mediaTypeOf(request)
-  if (type !== null && type !== 'application/json') return refusal(400, `The body is ${printableType(type)}; application/json is expected.`)
+  if (type !== null && type !== 'application/json') return refusal(400, 'The body is of another media type; application/json is expected.')
   const body = await readBody(request)
   if (!Buffer.isBuffer(body)) return body
   if (body.length === 0) return { value: {} }
@@ -101,10 +101,6 @@ async function readInput(request: IncomingMessage): Promise<{ value: object } | 
   const { value } = parsed
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return refusal(400, 'The body is no JSON object.')
   return { value }
-}
-
-function printableType(type: string): string {
-  return /^[\w.+/-]{1,100}$/.test(type) ? type : 'of an unknown type'
 }
 
 /** A question: it changes nothing, so that those who ask the same at once share its answer. */
