@@ -3,16 +3,18 @@ import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
 
 /** The opposite of log-texts: what the purge log names by number goes with the last purge that names it. */
 
-/** Takes pages out of the log. */
+/** Takes pages out of the log. They are in the order of their purges, and complete but for the last of those. */
 export async function forgetPages(transaction: RecordsTransaction, pages: readonly { url_id: number; purge_id: number }[]): Promise<void> {
-  for (const [purge, own] of Map.groupBy(pages, (page) => page.purge_id)) {
-    await transaction.deleteFrom('purge_pages').where('purge_id', '=', purge).where('url_id', 'in', own.map((page) => page.url_id)).execute()
-  }
+  const last = pages.at(-1)?.purge_id
+  if (last === undefined) return
+  const complete = [...new Set(pages.map((page) => page.purge_id))].filter((purge) => purge !== last)
+  if (complete.length > 0) await transaction.deleteFrom('purge_pages').where('purge_id', 'in', complete).execute()
+  const rest = pages.filter((page) => page.purge_id === last).map((page) => page.url_id)
+  await transaction.deleteFrom('purge_pages').where('purge_id', '=', last).where('url_id', 'in', rest).execute()
   for (const [count, ids] of byCount(pages.map((page) => page.url_id))) {
     await transaction.updateTable('purge_urls').set((eb) => ({ purges: eb('purges', '-', count) })).where('id', 'in', ids).execute()
   }
   const urls = [...new Set(pages.map((page) => page.url_id))]
-  if (urls.length === 0) return
   const gone = await transaction.deleteFrom('purge_urls').where('id', 'in', urls).where('purges', '<=', 0).returning('last_purged_at').execute()
   const moves = new KeyMoves()
   for (const { last_purged_at } of gone) moves.move(hourOf(last_purged_at), null)

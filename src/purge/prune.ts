@@ -4,15 +4,17 @@ import type { RecordsTransaction } from '../records/schema.ts'
 import { addToHour, dropEmptyHours, hourOf } from './rollups.ts'
 import { forgetEntities, forgetPages, forgetTags } from './forget-texts.ts'
 
-/** Rows that go in one transaction: some milliseconds. */
-const slice = 400
+/** Purges that go in one transaction at most: some ten milliseconds. */
+const slice = 200
+/** Of their pages so many. */
+const pageSlice = 1_000
 
 /**
  * Deletes a slice of the purges from before a moment (milliseconds since the epoch), with all that hangs on them; what a reverse
  * proxy has still to be told stays. How many rows went, of whatever table; 0: there are no more.
  */
 export async function prunePurges(records: Records, { before, limit }: { before: number; limit: number }): Promise<number> {
-  const { rows } = await pruneSlice(records, before, limit)
+  const { rows } = await pruneSlice(records, before, Math.min(limit, slice))
   return rows
 }
 
@@ -64,10 +66,10 @@ async function pruneSlice({ db }: Records, before: number, limit: number): Promi
     const purges = await choose(transaction, before, limit)
     if (purges.length === 0) return { rows: 0, purges: 0 }
     const ids = purges.map((purge) => purge.id)
-    const pages = await transaction.selectFrom('purge_pages').selectAll().where('purge_id', 'in', ids).limit(limit).execute()
+    const pages = await transaction.selectFrom('purge_pages').selectAll().where('purge_id', 'in', ids).orderBy('purge_id').limit(pageSlice).execute()
     await forgetPages(transaction, pages)
     // A purge goes with the last of its pages.
-    if (pages.length === limit) return { rows: pages.length, purges: 0 }
+    if (pages.length === pageSlice) return { rows: pages.length, purges: 0 }
     await transaction.deleteFrom('purge_deliveries').where('purge_id', 'in', ids).execute()
     await transaction.deleteFrom('purges').where('id', 'in', ids).execute()
     await forgetTags(transaction, purges)

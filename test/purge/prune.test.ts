@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import type { Records } from '../../src/records/open.ts'
+import type { Target } from '../../src/purge/invalidation.ts'
+import { clearInvalidations, clearPurges, pruneInvalidations, prunePurges } from '../../src/purge/prune.ts'
+import { listInvalidations } from '../../src/purge/invalidation-log.ts'
+import { listRecent, listUrls, readTimeline } from '../../src/purge/purge-log.ts'
+import { settleDeliveries } from '../../src/purge/settle-deliveries.ts'
+import { readBacklogs, readPurgeStatistics } from '../../src/purge/statistics.ts'
+import { aMoment, store } from '../stores/pages.ts'
+import { openPurges } from './purges.ts'
+
+const hour = 3_600_000
+const range = { limit: 1_000, offset: 0 }
+
+/** The same without any sum that was kept: counted from the rows. */
+async function countFromRows({ db }: Records, now: number) {
+  const first = (Math.floor(now / hour) - 23) * hour
+  const purges = await db.selectFrom('purges').leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id').select(['purges.created_at', 'tag', 'response_time']).where('created_at', '>=', first).execute()
+  const pages = await db.selectFrom('purge_pages').innerJoin('purges', 'purges.id', 'purge_pages.purge_id').select('purge_pages.url_id').distinct().where('created_at', '>=', first).execute()
+  const tags = purges.flatMap(({ tag }) => tag ?? [])
+  const counts = [...new Set(tags)].map((tag) => ({ tag, count: tags.filter((each) => each === tag).length }))
+  const times = purges.flatMap(({ response_time }) => response_time ?? [])
+  return {
+    totalPurges: purges.length,
+    distinctUrls: pages.length,
+    distinctTags: new Set(tags).size,
+    hourly: Array.from({ length: 24 }, (_, n) => purges.filter(({ created_at }) => Math.floor((created_at - first) / hour) === n).length),
+    topTags: counts.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1)).slice(0, 20),
+    time: times.length === 0 ? 0 : times.reduce((sum, time) => sum + time, 0) / times.length,
+  }
+}
+
+async function expectRightSums(records: Records, now: number): Promise<void> {
+  const { overview, hourly, topTags } = await readPurgeStatistics(records.db, now)
+  const counted = await countFromRows(records, now)
+  const { avgResponseTime, ...numbers } = overview
+  expect({ ...numbers, hourly: hourly.map(({ purges }) => purges), topTags: topTags.map(({ count }) => count) }).toEqual({
+    ...{ totalPurges: counted.totalPurges, distinctUrls: counted.distinctUrls, distinctTags: counted.distinctTags },
+    ...{ hourly: counted.hourly, topTags: counted.topTags.map(({ count }) => count) },
+  })
+  expect(avgResponseTime).toBeCloseTo(counted.time, 2)
+  const { total } = await records.db.selectFrom('purges').select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  expect((await listRecent(records.db, { limit: 1, offset: 0 })).total).toBe(total)
+}
+
+/** Some hundred purges over three days, in an order that is the same each time. */
+async function threeDays(proxies: readonly string[] = []) {
+  let now = aMoment
+  let state = 7
+  const below = (limit: number) => (state = (state * 48_271) % 2_147_483_647) % limit
+  const opened = await openPurges({ now: () => now, proxies })
+  for (let n = 0; n < 150; n += 1) {
+    now = aMoment + Math.floor((n * 72 * hour) / 150)
+    if (below(3) === 0) await store(opened.pages, `p${n}`, { url: `http://shop.example/${below(30)}`, tags: [`t${below(40)}`], deleteAt: now + hour })
+    const targets: Target[] = [
+      { scope: 'tags', tags: [`t${below(40)}`, `t${below(4)}`] },
+      ...(below(3) === 0 ? [{ scope: 'urls' as const, urls: [`http://shop.example/${below(30)}`] }] : []),
+      ...(below(20) === 0 ? [{ scope: 'all' as const }] : []),
+    ]
+    await opened.purging.invalidate({ targets, soft: false, source: 'cli', actor: null })
+  }
+  return { ...opened, end: now }
+}
+
+test('the sums are those of the rows, at every hour and as old purges go', async () => {
+  const { records, end } = await threeDays()
+  for (const at of [end, end + hour, end + 11 * hour, end + 30 * hour]) await expectRightSums(records, at)
+  for (const before of [aMoment + 20 * hour, end - 10 * hour]) {
+    while ((await prunePurges(records, { before, limit: 20 })) > 0) await expectRightSums(records, end)
+    expect((await listRecent(records.db, range)).items.every((item) => Date.parse(item.createdAt) >= before)).toBe(true)
+  }
+  expect((await listRecent(records.db, range)).total).toBeGreaterThan(0)
+  const urls = await listUrls(records.db, range)
+  expect(urls.items).toHaveLength(urls.total)
+}, 120_000)
+
+test('a page of the list is the same, wherever it is begun', async () => {
+  const { records } = await threeDays()
+  const { items, total } = await listRecent(records.db, range)
+  expect(items).toHaveLength(total)
+  expect(items.map((item) => item.id)).toEqual(items.map((item) => item.id).toSorted().toReversed())
+  for (const offset of [1, 133, total - 1, total, total + 5]) {
+    expect((await listRecent(records.db, { limit: 3, offset })).items).toEqual(items.slice(offset, offset + 3))
+  }
+}, 120_000)
+
+test('a clear leaves nothing, but what a proxy has still to be told', async () => {
+  const { records, end } = await threeDays(['varnish-1'])
+  const { items, total } = await listRecent(records.db, range)
+  const { id } = await records.db.selectFrom('purges').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
+  await records.db.transaction().execute(async (transaction) => {
+    const rest = Array.from({ length: id - 1 }, (_, n) => ({ purgeId: n + 1, status: 'delivered' as const, attempts: 1, responseTime: 2, error: null }))
+    await settleDeliveries(transaction, 'varnish-1', rest)
+  })
+  await expectRightSums(records, end)
+  expect(await readBacklogs(records.db, ['varnish-1', 'other'])).toEqual([
+    { name: 'varnish-1', pending: 1, oldestPending: items[0]!.createdAt, failed: 0 },
+    { name: 'other', pending: 0, oldestPending: null, failed: 0 },
+  ])
+  expect(await clearPurges(records)).toBe(total - 1)
+  expect((await listRecent(records.db, range)).items).toEqual([items[0]])
+  await records.db.transaction().execute((transaction) =>
+    settleDeliveries(transaction, 'varnish-1', [{ purgeId: id, status: 'failed', attempts: 3, responseTime: null, error: 'no' }]),
+  )
+  expect((await listRecent(records.db, range)).items).toMatchObject([{ proxies: [{ status: 'failed', attempts: 3, error: 'no' }] }])
+  expect(await clearPurges(records)).toBe(1)
+  for (const table of ['purges', 'purge_deliveries', 'purge_pages', 'purge_urls', 'purge_tags', 'purge_tag_hours', 'purge_entities', 'purge_key_hours'] as const) {
+    expect({ table, rows: await records.db.selectFrom(table).selectAll().execute() }).toEqual({ table, rows: [] })
+  }
+  expect(await clearInvalidations(records)).toBe(150)
+  expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
+}, 120_000)
+
+test('old invalidations go, newer ones stay', async () => {
+  const { records, end } = await threeDays()
+  while ((await pruneInvalidations(records, { before: end - hour, limit: 100 })) > 0);
+  const { items, total } = await listInvalidations(records.db, range)
+  expect(items).toHaveLength(total)
+  expect(total).toBeGreaterThan(0)
+  expect(items.every((item) => Date.parse(item.at) >= end - hour)).toBe(true)
+}, 120_000)
+
+test('empty logs answer with zeros and empty lists', async () => {
+  const { records } = await openPurges()
+  const { overview, hourly, topTags } = await readPurgeStatistics(records.db, aMoment)
+  expect(overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
+  expect(hourly).toHaveLength(24)
+  expect(hourly.at(-1)).toEqual({ hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(), purges: 0 })
+  expect(topTags).toEqual([])
+  expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
+  expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
+  expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual([])
+  expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
+})
