@@ -288,6 +288,35 @@ describe.skipIf(!hasVarnish)('before and behind', () => {
     }
   })
 
+  test.each(['silent', { slow: 2000 }] as const)('one that is %j beside a healthy one: the healthy one is purged, and the other is seen to be down', async mode => {
+    const [healthy, away] = await Promise.all([startVarnishProxy(origin.host), startVarnishProxy(origin.host)])
+    const relay = await startRelay(away.port, mode)
+    const reverseProxies = [{ name: 'away', type: 'varnish', url: relay.url }, { name: 'healthy', type: 'varnish', url: healthy.url }]
+    const daemon = await startDaemon({ config: { purge, salesChannels: [{ ...salesChannel, origin: origin.url }], reverseProxies } })
+    try {
+      version = 1
+      const paths = ['/beside-1', '/beside-2', '/beside-3']
+      for (const path of paths) for (const varnish of [healthy, away]) await look(varnish, path)
+      version = 2
+      for (const path of paths) {
+        await purgeTags(daemon, path.slice(1))
+        await until(async () => (await look(healthy, path)).startsWith('version 2'))
+      }
+      await until(() => deliveries(daemon)[0]!.attempts > 0)
+      expect(deliveries(daemon)).toMatchObject([{ proxy: 'away', status: 'pending' }, { proxy: 'healthy', status: 'delivered' }])
+      const { stdout } = await daemon.run('reverse-proxy:stats', '--json')
+      expect(JSON.parse(stdout)).toMatchObject({ proxies: [{ name: 'away', state: 'down', lastError: 'no answer within 0.5 s' }, { name: 'healthy', state: 'ok', pending: 0 }] })
+      const doctor = JSON.parse((await daemon.run('doctor', '--json')).stdout) as { checks: { name: string; status: string; message: string }[] }
+      expect(doctor.checks.find(({ name }) => name === 'purges of away')).toMatchObject({ status: 'warned', message: expect.stringMatching(/^\d+ purges? wait.*no answer within 0\.5 s/) })
+      await relay.set('open')
+      for (const path of paths) await until(async () => (await look(away, path)).startsWith('version 2'))
+    } finally {
+      await daemon.stop()
+      await relay.stop()
+      await Promise.all([healthy.stop(), away.stop()])
+    }
+  })
+
   test('Varnish behind pagecache: what it hands out between the two purges does not stay', async () => {
     const varnish = await startVarnishProxy(origin.host)
     const relay = await startRelay(varnish.port)
