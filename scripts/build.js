@@ -2,7 +2,7 @@
  * Bundles the product into dist/ (one entry per command, shared chunks) and writes oclif.manifest.json.
  * Bundling is what keeps start-up short: docs/decisions/0001-bundle.md has the measurement.
  */
-import { globSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -17,6 +17,7 @@ const external = ['better-sqlite3', 'undici']
 
 await bundle()
 await bundleStorefrontScript()
+await bundleAdmin()
 await writeManifest()
 
 async function bundle() {
@@ -51,6 +52,18 @@ async function bundleStorefrontScript() {
   const build = await rolldown({ cwd: root, input: 'src/stages/client/main.ts', platform: 'browser', transform: { target: 'es2022' } })
   await build.write({ file: join(root, 'dist/stages/client.js'), format: 'iife', minify: true })
   await build.close()
+}
+
+/** The operators' page (src/admin) into dist/admin: what src/http/admin.ts serves. */
+async function bundleAdmin() {
+  const source = join(root, 'src/admin')
+  const target = join(root, 'dist/admin')
+  const build = await rolldown({ cwd: root, input: { admin: join(source, 'main.tsx') }, platform: 'browser', tsconfig: join(source, 'tsconfig.json') })
+  await build.write({ dir: target, format: 'esm', entryFileNames: '[name].js', codeSplitting: false, minify: true })
+  await build.close()
+  copyFileSync(join(source, 'index.html'), join(target, 'index.html'))
+  const styles = [join(root, 'node_modules/uplot/dist/uPlot.min.css'), join(source, 'admin.css')]
+  writeFileSync(join(target, 'admin.css'), styles.map((file) => readFileSync(file, 'utf8')).join('\n'))
 }
 
 /**

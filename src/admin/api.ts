@@ -1,0 +1,73 @@
+/** Something that the daemon refused, in its own words. */
+export class ApiError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** The HTTP API as one client of it. Secret and token are in this closure and nowhere else: a reload of the page forgets them. */
+export interface Api {
+  readonly clientId: string
+  /** Below `/api/_action/`. Throws an ApiError, also when the daemon cannot be reached (status 0). */
+  get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
+  post<T>(path: string, body?: object): Promise<T>
+  send<T>(method: 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+/** @throws ApiError 401 for a wrong id or secret, 429 after too many of them */
+export async function logIn(clientId: string, clientSecret: string): Promise<Api> {
+  let token = await askToken(clientId, clientSecret)
+  const call = async <T>(method: string, path: string, options: { body?: object | undefined; signal?: AbortSignal | undefined }): Promise<T> => {
+    let response = await request(method, path, token, options)
+    if (response.status === 401) {
+      // The token has run out; a client that was revoked gets no other.
+      token = await askToken(clientId, clientSecret)
+      response = await request(method, path, token, options)
+    }
+    return readAnswer<T>(response)
+  }
+  return {
+    clientId,
+    get: (path, query = {}, signal) => call('GET', `${path}${toSearch(query)}`, { signal }),
+    post: (path, body) => call('POST', path, { body }),
+    send: (method, path, body) => call(method, path, { body }),
+  }
+}
+
+function request(method: string, path: string, token: string, { body, signal }: { body?: object | undefined; signal?: AbortSignal | undefined }): Promise<Response> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` }
+  if (body) headers['content-type'] = 'application/json'
+  return reach(`/api/_action/${path}`, { method, headers, body: body ? JSON.stringify(body) : null, signal: signal ?? null })
+}
+
+async function askToken(clientId: string, clientSecret: string): Promise<string> {
+  const body = JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret })
+  const response = await reach('/api/oauth/token', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return (await readAnswer<{ access_token: string }>(response)).access_token
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' })
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new ApiError(0, 'The daemon cannot be reached.')
+  }
+}
+
+async function readAnswer<T>(response: Response): Promise<T> {
+  const value = (await response.json().catch(() => null)) as (T & { message?: unknown }) | null
+  if (response.ok && value !== null) return value
+  const message = typeof value?.message === 'string' ? value.message : `The daemon answered ${response.status}.`
+  throw new ApiError(response.status, message)
+}
+
+function toSearch(query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)]]))
+  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+}

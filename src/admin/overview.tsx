@@ -1,0 +1,73 @@
+import type { ReverseProxyStatistics, Statistics } from './answers.ts'
+import { useApi } from './session.ts'
+import { formatBytes, formatCount, formatMs, formatShare } from './format.ts'
+import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
+import { ShareBars, TimeChart } from './chart.tsx'
+import { useResource } from './use-resource.ts'
+
+const types = ['products', 'categories', 'cms', 'listings', 'buybox'] as const
+
+export function OverviewView() {
+  const statistics = useResource<Statistics>('vendor-cache/stats')
+  const purges = useResource<ReverseProxyStatistics>('vendor-cache/reverse-proxy-stats', {}, 5000)
+  return (
+    <>
+      <Panel title="Cached pages">
+        <Known of={statistics}>{(value) => <Cached value={value} onCleared={statistics.refresh} />}</Known>
+      </Panel>
+      <Panel title="Purges in the last 24 hours">
+        <Known of={purges}>
+          {({ overview, hourly, topTags }) => (
+            <>
+              <dl class="figures">
+                <Figure name="Purges" value={formatCount(overview.totalPurges)} />
+                <Figure name="URLs" value={formatCount(overview.distinctUrls)} />
+                <Figure name="Tags" value={formatCount(overview.distinctTags)} />
+                <Figure name="Average time at the proxies" value={formatMs(overview.avgResponseTime)} />
+              </dl>
+              <TimeChart caption="Purges by hour" bars at={hourly.map(({ hour }) => Date.parse(hour) / 1000)} lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]} />
+              <Table caption="Tags purged most often" head={['Tag', 'Purges']} rows={topTags.slice(0, 5).map(({ tag, count }) => [<code>{tag}</code>, count])} empty="No tag was purged." />
+            </>
+          )}
+        </Known>
+      </Panel>
+    </>
+  )
+}
+
+function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) {
+  const api = useApi()
+  const { aggregated, byType, byTypeDetailed } = value
+  const cleared = async (type?: string) => {
+    const { filesDeleted } = await api.post<{ filesDeleted: number }>(type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear', type ? { type } : undefined)
+    onCleared()
+    return `${formatCount(filesDeleted)} files removed.`
+  }
+  return (
+    <>
+      <dl class="figures">
+        <Figure name="Pages" value={formatCount(value.totalFiles)} />
+        <Figure name="On disk" value={value.totalSizeFormatted} />
+        <Figure name="Saved by compression" value={formatShare(aggregated.totalSpaceSaved, aggregated.totalOriginalSize)} note={formatBytes(aggregated.totalSpaceSaved)} />
+        <Figure name="Made by the shop in" value={formatMs(aggregated.avgGenerationTime * 1000)} />
+        <Figure name="Served from the cache in" value={formatMs(aggregated.avgCacheHitTime * 1000)} />
+      </dl>
+      <ShareBars caption="Pages by type" shares={types.map((type) => ({ name: type, count: byType[type] ?? 0 }))} />
+      <details>
+        <summary>By type, in detail</summary>
+        <Table
+          caption="Types in detail"
+          head={['Type', 'Pages', 'Saved', 'Made in', 'Served in', 'Clear']}
+          rows={types.map((type) => {
+            const detail = byTypeDetailed[singular[type]]
+            return [type, byType[type] ?? 0, formatBytes(detail?.spaceSaved ?? 0), formatMs((detail?.avgGenerationTime ?? 0) * 1000), formatMs((detail?.avgCacheHitTime ?? 0) * 1000), <Act label={`Clear ${type}`} act={() => cleared(type)} />]
+          })}
+          empty=""
+        />
+      </details>
+      <Confirm label="Clear all pages" question={`All ${formatCount(value.totalFiles)} cached pages are removed; visitors wait for the shop until they are made again.`} act={() => cleared()} />
+    </>
+  )
+}
+
+const singular: Record<(typeof types)[number], string> = { products: 'product', categories: 'category', cms: 'cms', listings: 'listing', buybox: 'buybox' }

@@ -1,0 +1,145 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError } from './api.ts'
+import type { Resource } from './use-resource.ts'
+
+/** A heading with what belongs to it. */
+export function Panel({ title, children, aside }: { title: string; children: ComponentChildren; aside?: ComponentChildren }) {
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h2>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** One figure with its name. */
+export function Figure({ name, value, note }: { name: string; value: string; note?: string | undefined }) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>
+        {value}
+        {note ? <small>{note}</small> : null}
+      </dd>
+    </div>
+  )
+}
+
+export type Cell = ComponentChildren
+
+/** A table whose caption is read out; `empty` stands in its place where there are no rows. */
+export function Table({ caption, head, rows, empty }: { caption: string; head: readonly string[]; rows: readonly (readonly Cell[])[]; empty: string }) {
+  if (rows.length === 0) return <p class="empty">{empty}</p>
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>{head.map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>{row.map((cell, column) => <td key={column} class={typeof cell === 'number' ? 'number' : undefined}>{cell}</td>)}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** What is known of a resource: its value, that it is on its way, or why it is not there. */
+export function Known<T>({ of, children }: { of: Resource<T>; children: (value: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.error ? <Trouble error={of.error} stale={of.value !== null} /> : null}
+      {of.value !== null ? children(of.value) : of.error ? null : <p class="empty">Loading …</p>}
+    </>
+  )
+}
+
+function Trouble({ error, stale }: { error: Error; stale: boolean }) {
+  return (
+    <p class="trouble" role="alert">
+      {error.message} {stale ? 'What stands below may be out of date.' : null}
+    </p>
+  )
+}
+
+/** A button whose work is under way until the daemon has answered; what it answered is told beside it. */
+export function Act({ label, busy, act, kind, disabled }: { label: string; busy?: string; act: () => Promise<string>; kind?: 'danger' | 'plain'; disabled?: boolean }) {
+  const [state, setState] = useState<{ kind: 'idle' | 'busy' | 'done' | 'failed'; text: string }>({ kind: 'idle', text: '' })
+  const run = async () => {
+    setState({ kind: 'busy', text: '' })
+    try {
+      setState({ kind: 'done', text: await act() })
+    } catch (error) {
+      setState({ kind: 'failed', text: error instanceof ApiError && error.status === 403 ? 'This client may only read.' : (error as Error).message })
+    }
+  }
+  return (
+    <span class="act">
+      <button type="button" class={kind ?? 'plain'} disabled={disabled === true || state.kind === 'busy'} onClick={run}>
+        {state.kind === 'busy' ? (busy ?? label) : label}
+      </button>
+      <span role="status" class={state.kind === 'failed' ? 'said failed' : 'said'}>{state.text}</span>
+    </span>
+  )
+}
+
+/** Asks before it acts: what would be lost stands in the question. */
+export function Confirm({ label, question, act }: { label: string; question: string; act: () => Promise<string> }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [said, setSaid] = useState('')
+  const confirm = async () => {
+    dialog.current?.close()
+    setSaid('')
+    try {
+      setSaid(await act())
+    } catch (error) {
+      setSaid((error as Error).message)
+    }
+  }
+  return (
+    <span class="act">
+      <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>{label}</button>
+      <span role="status" class="said">{said}</span>
+      <dialog ref={dialog} aria-label={label}>
+        <p>{question}</p>
+        <div class="row">
+          <button type="button" onClick={() => dialog.current?.close()}>Keep as it is</button>
+          <button type="button" class="danger" onClick={confirm}>{label}</button>
+        </div>
+      </dialog>
+    </span>
+  )
+}
+
+/** A labelled field. */
+export function Field({ label, value, set, type = 'text', list, width }: { label: string; value: string; set(value: string): void; type?: string; list?: readonly string[]; width?: 'wide' }) {
+  return (
+    <label class={width}>
+      <span>{label}</span>
+      {list ? (
+        <select value={value} onChange={(event) => set(event.currentTarget.value)}>
+          {list.map((option) => <option key={option} value={option}>{option}</option>)}
+        </select>
+      ) : (
+        <input type={type} value={value} onInput={(event) => set(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+      )}
+    </label>
+  )
+}
+
+/** A value that follows another one only after it has rested, so that typing does not ask at every letter. */
+export function useRested<T>(value: T, milliseconds = 300): T {
+  const [rested, setRested] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), milliseconds)
+    return () => clearTimeout(timer)
+  }, [value, milliseconds])
+  return rested
+}

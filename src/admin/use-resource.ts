@@ -1,0 +1,50 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useApi } from './session.ts'
+import type { Query } from './api.ts'
+
+export interface Resource<T> {
+  /** The last answer; null before the first. It stays while the daemon is away. */
+  value: T | null
+  /** Why the last question had no answer. */
+  error: Error | null
+  /** Asks again at once. */
+  refresh(): void
+}
+
+/**
+ * What the daemon answers to a GET, asked again every `every` milliseconds while the page is seen; null asks nothing.
+ * A question that is under way when another one is asked is given up.
+ */
+export function useResource<T>(path: string | null, query: Query = {}, every = 2000): Resource<T> {
+  const api = useApi()
+  const [answer, setAnswer] = useState<{ of: string; value: T | null; error: Error | null }>({ of: '', value: null, error: null })
+  const [turn, setTurn] = useState(0)
+  const asked = path === null ? '' : `${path}?${JSON.stringify(query)}`
+  const given = useRef(query)
+  given.current = query
+  useEffect(() => {
+    if (path === null) return
+    const over = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const ask = async () => {
+      if (!document.hidden) {
+        try {
+          const value = await api.get<T>(path, given.current, over.signal)
+          setAnswer({ of: asked, value, error: null })
+        } catch (error) {
+          if (over.signal.aborted) return
+          setAnswer((last) => ({ of: asked, value: last.of === asked ? last.value : null, error: error as Error }))
+        }
+      }
+      if (!over.signal.aborted) timer = setTimeout(ask, every)
+    }
+    void ask()
+    return () => {
+      over.abort()
+      clearTimeout(timer)
+    }
+  }, [api, asked, every, turn])
+  const refresh = useCallback(() => setTurn((last) => last + 1), [])
+  const known = answer.of === asked
+  return { value: known ? answer.value : null, error: known ? answer.error : null, refresh }
+}
