@@ -13,6 +13,8 @@ export interface Api {
   readonly clientId: string
   /** Below `/api/_action/`. Throws an ApiError, also when the daemon cannot be reached (status 0). */
   get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
+  /** The same of an endpoint that is asked with a body. */
+  ask<T>(path: string, question: Query, signal?: AbortSignal): Promise<T>
   post<T>(path: string, body?: object): Promise<T>
   send<T>(method: 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
 }
@@ -34,6 +36,7 @@ export async function logIn(clientId: string, clientSecret: string): Promise<Api
   return {
     clientId,
     get: (path, query = {}, signal) => call('GET', `${path}${toSearch(query)}`, { signal }),
+    ask: (path, question, signal) => call('POST', path, { body: Object.fromEntries(given(question)), signal }),
     post: (path, body) => call('POST', path, { body }),
     send: (method, path, body) => call(method, path, { body }),
   }
@@ -68,6 +71,11 @@ async function readAnswer<T>(response: Response): Promise<T> {
 }
 
 function toSearch(query: Query): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)]]))
-  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  const fields = given(query).map(([name, value]) => [name, String(value)])
+  return fields.length > 0 ? `?${new URLSearchParams(fields)}` : ''
+}
+
+/** Fields that hold something: an empty field of a form says nothing. */
+function given(query: Query): [string, string | number][] {
+  return Object.entries(query).filter((field): field is [string, string | number] => field[1] !== undefined && field[1] !== '')
 }

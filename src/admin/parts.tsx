@@ -119,7 +119,7 @@ export function Confirm({ label, question, act }: { label: string; question: str
 }
 
 /** A labelled field. */
-export function Field({ label, value, set, type = 'text', list, width }: { label: string; value: string; set(value: string): void; type?: string; list?: readonly string[]; width?: 'wide' }) {
+export function Field({ label, value, set, type = 'text', list, width }: { label: string; value: string; set(value: string): void; type?: 'text' | 'number' | 'date'; list?: readonly string[]; width?: 'wide' }) {
   return (
     <label class={width}>
       <span>{label}</span>

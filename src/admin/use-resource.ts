@@ -12,10 +12,10 @@ export interface Resource<T> {
 }
 
 /**
- * What the daemon answers to a GET, asked again every `every` milliseconds while the page is seen; null asks nothing.
+ * What the daemon answers to a question, asked again every `every` milliseconds while the page is seen; null asks nothing.
  * A question that is under way when another one is asked is given up.
  */
-export function useResource<T>(path: string | null, query: Query = {}, every = 2000): Resource<T> {
+export function useResource<T>(path: string | null, query: Query = {}, every = 2000, method: 'get' | 'ask' = 'get'): Resource<T> {
   const api = useApi()
   const [answer, setAnswer] = useState<{ of: string; value: T | null; error: Error | null }>({ of: '', value: null, error: null })
   const [turn, setTurn] = useState(0)
@@ -29,7 +29,7 @@ export function useResource<T>(path: string | null, query: Query = {}, every = 2
     const ask = async () => {
       if (!document.hidden) {
         try {
-          const value = await api.get<T>(path, given.current, over.signal)
+          const value = await api[method]<T>(path, given.current, over.signal)
           setAnswer({ of: asked, value, error: null })
         } catch (error) {
           if (over.signal.aborted) return
@@ -43,7 +43,7 @@ export function useResource<T>(path: string | null, query: Query = {}, every = 2
       over.abort()
       clearTimeout(timer)
     }
-  }, [api, asked, every, turn])
+  }, [api, asked, every, method, turn])
   const refresh = useCallback(() => setTurn((last) => last + 1), [])
   const known = answer.of === asked
   return { value: known ? answer.value : null, error: known ? answer.error : null, refresh }

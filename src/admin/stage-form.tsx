@@ -1,0 +1,112 @@
+import { useState } from 'preact/hooks'
+import type { Stage } from './answers.ts'
+import { Act, Field, Panel } from './parts.tsx'
+import { useApi } from './session.ts'
+
+const frequencies = ['always', 'once_per_session', 'once'] as const
+const actions = ['none', 'url', 'close', 'scroll'] as const
+
+/** The settings of a stage as the fields hold them: text, until they are sent. */
+interface Draft {
+  name: string
+  active: boolean
+  statsEnabled: boolean
+  frequency: string
+  maxPerSession: string
+  retentionDays: string
+  salesChannelId: string
+  headline: string
+  html: string
+  label: string
+  action: string
+  target: string
+  dismissLabel: string
+}
+
+/** Makes a stage, or changes one. */
+export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; onSaved(stage: Stage): void; onClosed(): void }) {
+  const api = useApi()
+  const [draft, setDraft] = useState(() => toDraft(stage))
+  const text = (key: keyof { [K in keyof Draft as Draft[K] extends string ? K : never]: true }) => ({ value: draft[key], set: (value: string) => setDraft({ ...draft, [key]: value }) })
+  const save = async () => {
+    const body = toBody(draft)
+    const { stage: saved } = stage === null ? await api.post<{ stage: Stage }>('vendor-stage/stages', body) : await api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, body)
+    onSaved(saved)
+    return 'Saved.'
+  }
+  return (
+    <Panel title={stage === null ? 'New stage' : `Edit ${stage.name}`} aside={<button type="button" onClick={onClosed}>Close without saving</button>}>
+      <div class="row">
+        <Field label="Name" {...text('name')} width="wide" />
+        <Field label="Frequency" {...text('frequency')} list={frequencies} />
+        <Field label="At most, a session (empty: any)" type="number" {...text('maxPerSession')} />
+        <Field label="Keep events, days (0: for ever)" type="number" {...text('retentionDays')} />
+      </div>
+      <div class="row">
+        <Tick label="Active" value={draft.active} set={(active) => setDraft({ ...draft, active })} />
+        <Tick label="Track statistics" value={draft.statsEnabled} set={(statsEnabled) => setDraft({ ...draft, statsEnabled })} />
+        <Field label="Sales channel id (empty: all)" {...text('salesChannelId')} width="wide" />
+      </div>
+      <div class="row">
+        <Field label="Headline" {...text('headline')} width="wide" />
+        <Field label="Text of “don’t show again” (empty: no such button)" {...text('dismissLabel')} width="wide" />
+      </div>
+      <label class="wide">
+        <span>Content (HTML; what could run is taken out)</span>
+        <textarea rows={4} value={draft.html} onInput={(event) => setDraft({ ...draft, html: event.currentTarget.value })} />
+      </label>
+      <div class="row">
+        <Field label="Call to action" {...text('action')} list={actions} />
+        {draft.action === 'none' ? null : <Field label="Its text" {...text('label')} />}
+        {draft.action === 'url' || draft.action === 'scroll' ? <Field label={draft.action === 'url' ? 'URL' : 'CSS selector'} {...text('target')} width="wide" /> : null}
+      </div>
+      <div class="row"><Act label="Save" busy="Saving …" act={save} /></div>
+    </Panel>
+  )
+}
+
+function Tick({ label, value, set }: { label: string; value: boolean; set(value: boolean): void }) {
+  return (
+    <label class="tick">
+      <input type="checkbox" checked={value} onChange={(event) => set(event.currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
+  )
+}
+
+function toDraft(stage: Stage | null): Draft {
+  const call = stage?.content.callToAction ?? null
+  return {
+    name: stage?.name ?? '',
+    active: stage?.active ?? true,
+    statsEnabled: stage?.statsEnabled ?? true,
+    frequency: stage?.frequency ?? 'always',
+    maxPerSession: stage?.maxPerSession?.toString() ?? '',
+    retentionDays: String(stage?.retentionDays ?? 90),
+    salesChannelId: stage?.salesChannelId ?? '',
+    headline: stage?.content.headline ?? '',
+    html: stage?.content.html ?? '',
+    label: call?.label ?? '',
+    action: call?.action ?? 'none',
+    target: call?.url ?? call?.selector ?? '',
+    dismissLabel: stage?.content.dismissLabel ?? '',
+  }
+}
+
+/** What the API checks; a number that is none goes as it is, so that the API can say what is wrong with it. */
+function toBody(draft: Draft): object {
+  const callToAction =
+    draft.action === 'none'
+      ? null
+      : { label: draft.label, action: draft.action, url: draft.action === 'url' ? draft.target : null, selector: draft.action === 'scroll' ? draft.target : null }
+  return {
+    name: draft.name,
+    active: draft.active,
+    statsEnabled: draft.statsEnabled,
+    frequency: draft.frequency,
+    maxPerSession: draft.maxPerSession === '' ? null : Number(draft.maxPerSession),
+    retentionDays: Number(draft.retentionDays),
+    salesChannelId: draft.salesChannelId.trim() === '' ? null : draft.salesChannelId.trim(),
+    content: { headline: draft.headline, html: draft.html === '' ? null : draft.html, callToAction, dismissLabel: draft.dismissLabel === '' ? null : draft.dismissLabel },
+  }
+}
