@@ -1,6 +1,9 @@
 /** What the API answers, as the operations define it: types only, nothing of them comes into the browser. */
 import type { output } from 'zod/mini'
 import type { Statistics as StatisticsValue, inspectPage, listPages } from '../operations/cache.ts'
+import type { listFailedMessages, MessengerStatistics } from '../operations/messenger.ts'
+import type { purgeStatistics, PurgeItemValue, recentInvalidations, recentPurges } from '../operations/purge-log.ts'
+import type { listStages, StageStatisticsValue, StageValue } from '../operations/stages.ts'
 import type { watchWarmup } from '../operations/warmup-watch.ts'
 
 export type Statistics = StatisticsValue
@@ -8,3 +11,12 @@ export type PageList = output<typeof listPages.output>
 export type Inspection = output<typeof inspectPage.output>
 export type WarmupWatch = output<typeof watchWarmup.output>
 export type WarmupProgress = NonNullable<WarmupWatch['progress']>
+export type QueueStatistics = MessengerStatistics
+export type FailedMessages = output<typeof listFailedMessages.output>
+export type ReverseProxyStatistics = output<typeof purgeStatistics.output>
+export type PurgeItem = PurgeItemValue
+export type PurgeList = output<typeof recentPurges.output>
+export type InvalidationList = output<typeof recentInvalidations.output>
+export type Stage = StageValue
+export type StageList = output<typeof listStages.output>
+export type StageStatistics = StageStatisticsValue

@@ -128,7 +128,7 @@ export function Field({ label, value, set, type = 'text', list, width }: { label
           {list.map((option) => <option key={option} value={option}>{option}</option>)}
         </select>
       ) : (
-        <input type={type} value={value} onInput={(event) => set(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+        <input {...({ type } as { type: 'text' })} value={value} onInput={(event) => set(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
       )}
     </label>
   )

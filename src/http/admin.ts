@@ -1,14 +1,7 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-
-/** What the page consists of, as scripts/build.js writes it to dist/admin/. */
-const files: Record<string, { file: string; type: string }> = {
-  '/admin': { file: 'index.html', type: 'text/html; charset=utf-8' },
-  '/admin/admin.js': { file: 'admin.js', type: 'text/javascript; charset=utf-8' },
-  '/admin/admin.css': { file: 'admin.css', type: 'text/css; charset=utf-8' },
-}
+import { refusal } from './api-answer.ts'
+import { BuiltFile } from './built-file.ts'
+import { sendAnswer } from './send-answer.ts'
 
 /** Nothing from elsewhere, nothing inline, nothing that frames it; it speaks to its own daemon alone. */
 const policy = [
@@ -24,7 +17,6 @@ const policy = [
 
 const headers = {
   'Content-Security-Policy': policy,
-  'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -32,38 +24,36 @@ const headers = {
   'Cache-Control': 'no-cache',
 }
 
-/**
- * The operators' page at `/admin`: false for every other path. The files are read once, when they are first asked for.
- *
- * @param directory dist/admin of the package
- */
-export function adminPage(directory: string): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const read = new Map<string, { body: Buffer; tag: string }>()
-  const load = (file: string) => {
-    const body = readFileSync(join(directory, file))
-    const entry = { body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
-    read.set(file, entry)
-    return entry
-  }
+function file(name: string, type: string): BuiltFile {
+  return new BuiltFile(`admin/${name}`, { ...headers, 'Content-Type': `${type}; charset=utf-8` })
+}
+
+const files = new Map([
+  ['/admin', file('index.html', 'text/html')],
+  ['/admin/admin.js', file('admin.js', 'text/javascript')],
+  ['/admin/admin.css', file('admin.css', 'text/css')],
+])
+
+export interface AdminOptions {
+  /** Whether `/admin` under this Host (as the request has it) is ours: a shop has an administration of its own there. */
+  isOurs(host: string): boolean
+  onError(message: string, error: unknown): void
+}
+
+/** The operators' page at `/admin`; false for what is somebody else's. */
+export function adminPage({ isOurs, onError }: AdminOptions): (request: IncomingMessage, response: ServerResponse) => boolean {
   return (request, response) => {
     const path = request.url!.split('?', 1)[0]!
-    const found = Object.hasOwn(files, path) ? files[path]! : undefined
-    if (!found) {
-      if (path !== '/admin/') return false
-      response.writeHead(308, { Location: '/admin', 'Content-Length': 0 }).end()
-      return true
+    const known = files.get(path)
+    if ((known === undefined && path !== '/admin/') || !isOurs(request.headers.host ?? '')) return false
+    if (known === undefined) response.writeHead(308, { Location: '/admin', 'Content-Length': 0 }).end()
+    else if (request.method !== 'GET' && request.method !== 'HEAD') sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
+    else {
+      known.serve(request, response).catch((error: unknown) => {
+        onError('the operators’ page cannot be read', error)
+        sendAnswer(request, response, refusal(500, 'Something went wrong here.'))
+      })
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(405, { ...headers, Allow: 'GET, HEAD', 'Content-Length': 0 }).end()
-      return true
-    }
-    const { body, tag } = read.get(found.file) ?? load(found.file)
-    if (request.headers['if-none-match'] === tag) {
-      response.writeHead(304, { ...headers, ETag: tag }).end()
-      return true
-    }
-    response.writeHead(200, { ...headers, ETag: tag, 'Content-Type': found.type, 'Content-Length': body.length })
-    response.end(request.method === 'HEAD' ? undefined : body)
     return true
   }
 }

@@ -4,7 +4,8 @@ import { PagecacheError } from '../errors.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
 import type { Target } from '../purge/invalidation.ts'
 import { createStageCounts } from '../stages/counts.ts'
-import { createFront } from './front.ts'
+import { adminPage } from './admin.ts'
+import { createFront, type FrontOptions } from './front.ts'
 import { ownEndpoints } from './own.ts'
 import { PurgeMethods, type PurgeMethodsOptions } from './purge-methods.ts'
 import type { PurgeOrder } from './purge-order.ts'
@@ -48,10 +49,12 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   const tracker = await app.tracker(channels)
   const stages = stageEndpoints({ ...config.stages, channels: proxy.classifying.channels, tracker, counts: createStageCounts(), isTrusted, now: app.now, onError: options.onError })
   const { channels: known } = proxy.classifying
-  const own = ownEndpoints({ app, isReady: () => ready, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null, onError: options.onError })
+  const admin = adminPage({ isOurs: isAdminHost(options.host, port, known.all), onError: options.onError })
+  const api = ownEndpoints({ app, isReady: () => ready, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null, onError: options.onError })
   // The signing key is made now; where that is not possible, the pages are served all the same.
   if (config.auth.mode === 'builtin') await app.authority().catch((error: unknown) => options.onError('no API client can log in', error))
   const purges = purgeMethods(app, proxy.classifying, options.onError)
+  const own: FrontOptions['own'] = (request, response, pass) => api(request, response, pass) || admin(request, response)
   const front = createFront({ proxy, purges, own, stages, isTrusted, onError: options.onError })
   // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
   await app.purges().catch((error: unknown) => options.onError('purges cannot be recorded', error))
@@ -116,6 +119,16 @@ function bracketed(host: string): string {
 function aliasesOf(host: string, port: number): Map<string, string> {
   const suffix = port === 80 ? '' : `:${port}`
   return new Map(['127.0.0.1', 'localhost', '[::1]'].map(name => [`${name}${suffix}`, `${bracketed(host)}${suffix}`]))
+}
+
+/**
+ * `/admin` is the operators' page under the daemon's own address and under names that are no sales channel's; under a
+ * channel's public URL it is the shop's, whose administration is there.
+ */
+function isAdminHost(host: string, port: number, channels: readonly Pick<ChannelOptions, 'url'>[]): (host: string) => boolean {
+  const names = new Set([`${bracketed(host)}:${port}`, ...aliasesOf(host, port).keys()])
+  const shops = new Set(channels.map(channel => new URL(channel.url).host))
+  return asked => names.has(asked.toLowerCase()) || !shops.has(asked.toLowerCase())
 }
 
 async function freePort(host: string): Promise<number> {

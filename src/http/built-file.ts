@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+import { listElements } from '../proxy/fields.ts'
+
+interface Content {
+  etag: string
+  codings: Record<'br' | 'gzip' | 'identity', Buffer>
+}
+
+/** A file that scripts/build.js makes for browsers, read and compressed when it is first asked for. */
+export class BuiltFile {
+  readonly #file: URL
+  readonly #headers: OutgoingHttpHeaders
+  #loading: Promise<Content> | null = null
+
+  /** @param path below dist/ @param headers of every answer, its Content-Type among them */
+  constructor(path: string, headers: OutgoingHttpHeaders) {
+    // This module is source, or in a chunk of dist/.
+    this.#file = new URL(import.meta.url.endsWith('.ts') ? `../../dist/${path}` : `../${path}`, import.meta.url)
+    this.#headers = { ...headers, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff' }
+  }
+
+  /** Answers a GET or HEAD, with 304 where the asker has it. Throws where the file is not there: the package is broken. */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#loading ??= load(this.#file)
+    const { etag, codings } = await this.#loading.catch((error: unknown) => {
+      this.#loading = null
+      throw error
+    })
+    const headers = { ...this.#headers, ETag: etag }
+    if (request.headers['if-none-match'] === etag) {
+      response.writeHead(304, headers).end()
+      return
+    }
+    const accepted = listElements(request.headers['accept-encoding'] as string | undefined ?? null)
+    const coding = accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : 'identity'
+    const body = codings[coding]
+    response.writeHead(200, { ...headers, 'Content-Length': body.length, ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }) })
+    response.end(request.method === 'HEAD' ? undefined : body)
+  }
+}
+
+async function load(file: URL): Promise<Content> {
+  const identity = await readFile(file)
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity, { level: 9 })])
+  return { etag: `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`, codings: { br, gzip: gz, identity } }
+}
