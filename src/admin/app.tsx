@@ -35,7 +35,7 @@ export function App() {
           ))}
         </nav>
         <span class="who">
-          {location.host} <span class="soft">as {api.clientId}</span> <button type="button" onClick={() => setApi(null)}>Log out</button>
+          <span title={`Client ${api.clientId}`}>{location.host}</span> <button type="button" onClick={() => setApi(null)}>Log out</button>
         </span>
       </header>
       <main id="content" tabIndex={-1}>

@@ -7,6 +7,9 @@ export interface Line {
   values: readonly number[]
 }
 
+/** Of a chart without its legend (CSS pixels). */
+const height = 180
+
 /** Colours of the lines: custom properties of the style sheet, so that they follow light and dark. */
 const colours = ['--line-1', '--line-2', '--line-3', '--line-4']
 
@@ -20,10 +23,11 @@ export function TimeChart({ caption, at, lines, bars = false }: { caption: strin
   const plot = useRef<uPlot | null>(null)
   const shape = lines.map((line) => line.name).join('\n')
   useEffect(() => {
-    const made = new uPlot(optionsOf(place.current!, lines, bars), dataOf(at, lines), place.current!)
+    const room = place.current!
+    const made = new uPlot(optionsOf(room, lines, bars), dataOf(at, lines), room)
     plot.current = made
-    const observer = new ResizeObserver(() => made.setSize({ width: place.current!.clientWidth, height: 180 }))
-    observer.observe(place.current!)
+    const observer = new ResizeObserver(() => made.setSize({ width: room.clientWidth, height }))
+    observer.observe(room)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     const redraw = () => made.redraw()
     scheme.addEventListener('change', redraw)
@@ -66,11 +70,11 @@ function optionsOf(place: HTMLElement, lines: readonly Line[], bars: boolean): u
   const axis = { stroke: colour('--soft'), grid: { stroke: colour('--rule'), width: 1 }, ticks: { show: false } }
   return {
     width: Math.max(200, place.clientWidth),
-    height: 180,
+    height,
     legend: { show: lines.length > 1 },
     cursor: { y: false },
     scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.1)] } },
-    axes: [axis, { ...axis, size: 48 }],
+    axes: [{ ...axis, values: (_, moments) => moments.map(labelOf(moments)) }, { ...axis, size: 48 }],
     series: [
       {},
       ...lines.map((line, index): uPlot.Series => ({
@@ -82,6 +86,15 @@ function optionsOf(place: HTMLElement, lines: readonly Line[], bars: boolean): u
       })),
     ],
   }
+}
+
+const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** Times where the labels are hours or less apart, days where they are days apart. */
+function labelOf(moments: readonly number[]): (moment: number) => string {
+  const apart = (moments[1] ?? 0) - (moments[0] ?? 0)
+  return moment => (apart >= 86_400 ? day : timeOfDay).format(moment * 1000)
 }
 
 function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedData {

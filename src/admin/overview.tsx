@@ -23,7 +23,7 @@ export function OverviewView() {
                 <Figure name="Purges" value={formatCount(overview.totalPurges)} />
                 <Figure name="URLs" value={formatCount(overview.distinctUrls)} />
                 <Figure name="Tags" value={formatCount(overview.distinctTags)} />
-                <Figure name="Average time at the proxies" value={formatMs(overview.avgResponseTime)} />
+                <Figure name="Time of a purge" value={formatMs(overview.avgResponseTime)} />
               </dl>
               <TimeChart caption="Purges by hour" bars at={hourly.map(({ hour }) => Date.parse(hour) / 1000)} lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]} />
               <Table caption="Tags purged most often" head={['Tag', 'Purges']} rows={topTags.slice(0, 5).map(({ tag, count }) => [<code>{tag}</code>, count])} empty="No tag was purged." />
@@ -49,8 +49,8 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
         <Figure name="Pages" value={formatCount(value.totalFiles)} />
         <Figure name="On disk" value={value.totalSizeFormatted} />
         <Figure name="Saved by compression" value={formatShare(aggregated.totalSpaceSaved, aggregated.totalOriginalSize)} note={formatBytes(aggregated.totalSpaceSaved)} />
-        <Figure name="Made by the shop in" value={formatMs(aggregated.avgGenerationTime * 1000)} />
-        <Figure name="Served from the cache in" value={formatMs(aggregated.avgCacheHitTime * 1000)} />
+        <Figure name="Made by the shop" value={formatMs(aggregated.avgGenerationTime * 1000)} />
+        <Figure name="Served from the cache" value={formatMs(aggregated.avgCacheHitTime * 1000)} />
       </dl>
       <ShareBars caption="Pages by type" shares={types.map((type) => ({ name: type, count: byType[type] ?? 0 }))} />
       <details>

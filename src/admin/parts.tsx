@@ -39,7 +39,7 @@ export function Table({ caption, head, rows, empty }: { caption: string; head: r
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
-          <tr>{head.map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+          <tr>{head.map((name, column) => <th key={column} scope="col" class={typeof rows[0]![column] === 'number' ? 'number' : undefined}>{name}</th>)}</tr>
         </thead>
         <tbody>
           {rows.map((row, index) => (
