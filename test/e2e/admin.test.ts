@@ -1,0 +1,218 @@
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createClient, type ApiClient } from '../helpers/api.ts'
+import { startDaemon, type Daemon } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { installed } from '../helpers/rivals.ts'
+
+const hasChromium = installed('chromium')
+const product = 'product-9e03c250dbdd48e799aece23bfc44c19'
+const views = ['Overview', 'Warmup', 'Purges', 'Pages', 'Queue and tasks', 'Popup stages']
+
+let browser: Browser
+let origin: Origin
+let daemon: Daemon
+let operator: ApiClient
+let reader: ApiClient
+
+beforeAll(async () => {
+  origin = await startOrigin()
+  daemon = await startDaemon({ args: ['--origin', origin.url] })
+  const page = (name: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product }, body: `<h1>${name}</h1>` })
+  for (const path of ['/a', '/b', '/c']) origin.on(path, page(path))
+  origin.on('/admin/admin.js', { body: 'the shop’s own' })
+  origin.on('/sitemap.xml', { body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>` })
+  operator = await createClient(daemon, 'operator', 'write')
+  reader = await createClient(daemon, 'reader', 'read')
+  if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await daemon?.stop()
+  await origin?.stop()
+})
+
+/** The page in a browser of its own; the test fails on an error in it, or where it asks anybody but its daemon. */
+async function open(options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && !/status of 40[139]/.test(message.text()) && faults.push(message.text()))
+  page.on('request', (request) => !request.url().startsWith(daemon.url) && !request.url().startsWith('data:') && faults.push(request.url()))
+  onTestFinished(async () => {
+    await context.close()
+    expect(faults).toEqual([])
+  })
+  await page.goto(`${daemon.url}/admin`)
+  return page
+}
+
+async function logIn(page: Page, client = operator): Promise<void> {
+  await page.getByLabel('Client id').fill(client.clientId)
+  await page.getByLabel('Client secret').fill(client.clientSecret)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+}
+
+async function go(page: Page, view: string): Promise<void> {
+  await page.getByRole('link', { name: view }).click()
+  await page.getByRole('heading', { name: view, level: 1 }).waitFor()
+}
+
+describe('what is served at /admin', () => {
+  it('may load nothing from elsewhere, run nothing inline, and stand in no frame', async () => {
+    const { status, headers } = await exchange(`${daemon.url}/admin`)
+    expect(status).toBe(200)
+    expect(headers['content-security-policy']).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    )
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' })
+  })
+
+  it('is not sent again to who has it, leads from /admin/ to /admin, and takes no other method', async () => {
+    const { headers } = await exchange(`${daemon.url}/admin/admin.js`)
+    expect((await exchange(`${daemon.url}/admin/admin.js`, { headers: { 'if-none-match': String(headers['etag']) } })).status).toBe(304)
+    expect(await exchange(`${daemon.url}/admin/`)).toMatchObject({ status: 308, headers: { location: '/admin' } })
+    expect(await exchange(`${daemon.url}/admin`, { method: 'POST' })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
+  })
+
+  it('is the shop’s own under a channel’s public name', async () => {
+    const shop = await startDaemon({ args: ['--origin', origin.url, '--url', 'http://shop.example'] })
+    onTestFinished(async () => void (await shop.stop()))
+    const seen = await exchange(`${shop.url}/admin/admin.js`, { headers: { host: 'shop.example' } })
+    expect(seen.body.toString()).toBe('the shop’s own')
+    expect((await exchange(`${shop.url}/admin/admin.js`)).body.toString()).not.toBe('the shop’s own')
+  })
+})
+
+describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where chromium is not installed)', () => {
+  it('lets nobody in with a wrong secret, and says so', async () => {
+    const page = await open()
+    await page.getByLabel('Client id').fill(operator.clientId)
+    await page.getByLabel('Client secret').fill('wrong')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/\w/)
+    expect(await page.getByRole('navigation').count()).toBe(0)
+  })
+
+  it('warms the shop up, tells what failed, and purges what it shows', { timeout: 60_000 }, async () => {
+    const page = await open()
+    await logIn(page)
+    await go(page, 'Warmup')
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.getByText('Started with 4 URLs.').waitFor()
+    await page.getByText('completed').first().waitFor({ timeout: 30_000 })
+    await page.getByRole('cell', { name: `${daemon.url}/gone` }).waitFor()
+
+    await go(page, 'Pages')
+    await page.getByRole('cell', { name: `${daemon.url}/a`, exact: true }).waitFor()
+    await page.getByLabel('URL of the page').fill(`${daemon.url}/a`)
+    await page.getByText('cached', { exact: true }).waitFor()
+
+    await go(page, 'Purges')
+    await page.getByLabel('Tags or URLs').fill(product)
+    await page.getByRole('button', { name: 'Purge' }).click()
+    await page.getByText('3 pages removed.').waitFor()
+    await page.getByLabel('URL of the page').fill(`${daemon.url}/a`)
+    await page.getByRole('region', { name: /Purges of .*\/a/ }).getByText(product).waitFor()
+    await page.getByLabel('Id or product number').fill(product.slice('product-'.length))
+    await page.getByRole('region', { name: /Purges of product/ }).getByText(product).waitFor()
+    const { stdout } = await daemon.run('invalidation-log:recent', '--json')
+    expect((JSON.parse(stdout) as { items: unknown[] }).items[0]).toMatchObject({ source: 'api', actor: operator.clientId, value: product })
+  })
+
+  it('asks before it clears, and shows what the daemon says then', async () => {
+    expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
+    const page = await open()
+    await logIn(page)
+    const pages = page.locator('.figure', { has: page.getByText('Pages', { exact: true }) }).getByRole('definition')
+    await expect.poll(() => pages.textContent()).not.toBe('0')
+    await page.getByRole('button', { name: 'Clear all pages' }).click()
+    await page.getByRole('button', { name: 'Keep as it is' }).click()
+    expect(await pages.textContent()).not.toBe('0')
+    await page.getByRole('button', { name: 'Clear all pages' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Clear all pages' }).click()
+    await page.getByText('files removed.').waitFor()
+    await expect.poll(() => pages.textContent()).toBe('0')
+  })
+
+  it('makes a popup stage, shows its statistics, changes it and deletes it', async () => {
+    const page = await open()
+    await logIn(page)
+    await go(page, 'Popup stages')
+    await page.getByRole('button', { name: 'New stage' }).click()
+    await page.getByLabel('Name').fill('Summer')
+    await page.getByLabel('Headline').fill('Summer sale')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
+    await page.getByRole('button', { name: 'Edit Summer' }).click()
+    await page.getByLabel('At most, a session').fill('3')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('always, at most 3 a session').waitFor()
+    await page.getByRole('button', { name: 'Delete stage and events' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
+    await page.getByText('There is no stage yet.').waitFor()
+  })
+
+  it('shows a client that may only read what it may not do', async () => {
+    const page = await open()
+    await logIn(page, reader)
+    await go(page, 'Warmup')
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.getByText('This client may only read.').waitFor()
+  })
+
+  it('keeps secret and token in memory alone: a reload forgets them', async () => {
+    const page = await open()
+    await logIn(page)
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
+    expect(kept).toBe('[{},{},""]')
+    expect(page.url()).not.toContain(operator.clientId)
+    await page.reload()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+  })
+
+  it('is walked through with the keyboard, each field and button with a name', async () => {
+    const page = await open()
+    await page.keyboard.type(operator.clientId)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(operator.clientSecret)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    for (const view of views) {
+      await page.getByRole('link', { name: view }).focus()
+      await page.keyboard.press('Enter')
+      await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(view)
+      const nameless = await page.evaluate(
+        `[...document.querySelectorAll('input, select, textarea, button')].filter((element) => !(element.labels?.length || element.getAttribute('aria-label') || element.textContent.trim())).length`,
+      )
+      expect(nameless, view).toBe(0)
+    }
+  })
+
+  it('is drawn in light and dark, wide and narrow, with nothing cut off', async () => {
+    const drawn = new Set<string>()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [1280, 380]) {
+        const page = await open({ colorScheme, viewport: { width, height: 900 } })
+        await logIn(page)
+        await page.locator('canvas').waitFor()
+        drawn.add((await page.screenshot()).toString('base64'))
+        for (const view of views) {
+          await go(page, view)
+          expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${view} at ${width}`).toBeLessThanOrEqual(0)
+        }
+        const [ink, paper] = (await page.evaluate('[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]')) as [string, string]
+        expect(lightness(ink) < lightness(paper)).toBe(colorScheme === 'light')
+      }
+    }
+    expect(drawn.size).toBe(4)
+  })
+})
+
+function lightness(colour: string): number {
+  return [...colour.matchAll(/\d+/g)].slice(0, 3).reduce((sum, [part]) => sum + Number(part), 0)
+}
