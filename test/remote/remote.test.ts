@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { cacheStatistics, clearPages, listPages } from '../../src/operations/cache.ts'
+import { initProject } from '../../src/operations/init.ts'
+import { openRemote } from '../../src/remote/remote.ts'
+import { toRequest } from '../../src/remote/to-request.ts'
+import { installed } from '../helpers/rivals.ts'
+import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const json = { 'content-type': 'application/json' }
+
+/** A daemon that is played: it issues tokens, and answers what a test says. */
+async function startPlayed(options: { expiresIn?: number } = {}): Promise<{ daemon: Origin; tokens: string[] }> {
+  const daemon = await startOrigin()
+  const tokens: string[] = []
+  daemon.on('/api/oauth/token', () => {
+    tokens.push(`token-${tokens.length + 1}`)
+    return { headers: json, body: JSON.stringify({ token_type: 'Bearer', expires_in: options.expiresIn ?? 600, access_token: tokens.at(-1) }) }
+  })
+  onTestFinished(() => daemon.stop())
+  return { daemon, tokens }
+}
+
+async function openAt(server: string) {
+  const told: string[] = []
+  const remote = await openRemote({ server, clientId: 'me', clientSecret: 'secret' }, {
+    signal: new AbortController().signal,
+    report: (event) => void (event.kind === 'message' && told.push(event.message)),
+    onWarning: (message) => void told.push(message),
+  })
+  onTestFinished(() => remote.close())
+  return { remote, told }
+}
+
+const cleared = { success: true, filesDeleted: 0 }
+
+describe('a token', () => {
+  it('is fetched once for many operations', async () => {
+    const { daemon, tokens } = await startPlayed()
+    daemon.on('/api/_action/vendor-cache/clear', { headers: json, body: JSON.stringify(cleared) })
+    const { remote } = await openAt(daemon.url)
+    for (const _ of [1, 2, 3]) expect(await remote.perform(clearPages, {})).toEqual(cleared)
+    expect(tokens).toEqual(['token-1'])
+    expect(daemon.last('/api/_action/vendor-cache/clear').headers['authorization']).toBe('Bearer token-1')
+  })
+
+  it('that is about to expire is renewed before it does', async () => {
+    const { daemon, tokens } = await startPlayed({ expiresIn: 20 })
+    daemon.on('/api/_action/vendor-cache/clear', { headers: json, body: JSON.stringify(cleared) })
+    const { remote } = await openAt(daemon.url)
+    for (const _ of [1, 2]) await remote.perform(clearPages, {})
+    expect(tokens).toEqual(['token-1', 'token-2'])
+  })
+
+  it('that was withdrawn meanwhile is renewed silently, once', async () => {
+    const { daemon, tokens } = await startPlayed()
+    daemon.on('/api/_action/vendor-cache/clear', (request) =>
+      request.headers['authorization'] === 'Bearer token-1'
+        ? { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'The bearer token has expired.' }) }
+        : { headers: json, body: JSON.stringify(cleared) },
+    )
+    const { remote, told } = await openAt(daemon.url)
+    expect(await remote.perform(clearPages, {})).toEqual(cleared)
+    expect([tokens, told]).toEqual([['token-1', 'token-2'], []])
+    daemon.on('/api/_action/vendor-cache/clear', { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'No.' }) })
+    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'No.', exit: 1 })
+    expect(tokens.length).toBe(3)
+  })
+})
+
+describe('an answer that is none of success', () => {
+  const failing: [status: number, headers: Record<string, string>, expected: object][] = [
+    [400, {}, { code: 'INVALID_INPUT', exit: 2 }],
+    [403, {}, { code: 'FORBIDDEN', exit: 1 }],
+    [404, {}, { code: 'NOT_FOUND', exit: 3 }],
+    [409, {}, { code: 'WRONG_STATE', exit: 3 }],
+    [429, {}, { code: 'TOO_MANY_REQUESTS', exit: 1 }],
+    [500, {}, { code: 'SERVER_FAILED', exit: 1 }],
+    [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 1 }],
+    [404, { 'pagecache-error': 'NOT_FOUND', 'pagecache-hint': encodeURIComponent('Ask “again”.') }, { code: 'NOT_FOUND', hint: 'Ask “again”.' }],
+    [400, { 'pagecache-error': 'constructor', 'pagecache-hint': '%' }, { code: 'INVALID_INPUT', hint: null }],
+  ]
+
+  it.each(failing)('%d %j', async (status, headers, expected) => {
+    const { daemon } = await startPlayed()
+    daemon.on('/api/_action/vendor-cache/stats', { status, headers: { ...json, ...headers }, body: JSON.stringify({ success: false, message: 'So it is.' }) })
+    const { remote } = await openAt(daemon.url)
+    await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ message: expect.stringContaining('So it is.') as string, ...expected })
+  })
+
+  it.each([[200, 'text/html', '<h1>Shop</h1>'], [404, 'text/html', 'none'], [200, 'application/json', '"text"'], [302, 'text/plain', ''], [500, 'application/json', '{"errors":[]}']])(
+    '%d %s %s is said not to come from a daemon of ours',
+    async (status, type, body) => {
+      const { daemon } = await startPlayed()
+      daemon.on('/api/_action/vendor-cache/stats', { status, headers: { 'content-type': type, location: '/elsewhere' }, body })
+      const { remote } = await openAt(daemon.url)
+      await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ code: 'SERVER_FAILED', message: expect.stringContaining('not as pagecache does') as string })
+      expect(daemon.hits('/elsewhere')).toBe(0)
+    },
+  )
+})
+
+it('what is wrong is said before anything is sent, and what is local is not sent', async () => {
+  const { daemon } = await startPlayed()
+  const { remote } = await openAt(daemon.url)
+  await expect(remote.perform(listPages, { limit: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT', exit: 2 })
+  await expect(remote.perform(initProject, {})).rejects.toMatchObject({ code: 'USAGE', exit: 2 })
+  expect(daemon.hits()).toBe(0)
+})
+
+it('what an operation tells beside its value is told here', async () => {
+  const { daemon } = await startPlayed()
+  daemon.on('/api/_action/vendor-cache/clear', { headers: { ...json, 'pagecache-notes': encodeURIComponent('one\ntwo – three') }, body: JSON.stringify(cleared) })
+  const { remote, told } = await openAt(daemon.url)
+  await remote.perform(clearPages, {})
+  expect(told).toEqual(['one', 'two – three'])
+})
+
+it('an address that is not encrypted is warned of, unless it is this machine', async () => {
+  expect((await openAt('http://cache.example:8080')).told).toEqual([expect.stringContaining('not encrypted')])
+  for (const server of ['https://cache.example', 'http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:1']) expect((await openAt(server)).told).toEqual([])
+})
+
+it.each([
+  [{ method: 'GET', path: '/pages' } as const, { limit: 5, type: undefined, tag: null, names: ['a', 'b'] }, '/api/_action/vendor-cache/pages?limit=5&names=a&names=b', null],
+  [{ method: 'PATCH', path: '/stages/{id}', prefix: 'vendor-stage' } as const, { id: 'a/b', name: 'x', cap: null }, '/api/_action/vendor-stage/stages/a%2Fb', '{"name":"x","cap":null}'],
+  [{ method: 'POST', path: '/clear' } as const, {}, '/api/_action/vendor-cache/clear', '{}'],
+])('%j with %j', (http, input, path, body) => {
+  expect(toRequest(http, input)).toMatchObject({ method: http.method, path, body })
+})
+
+const hasOpenssl = installed('openssl')
+
+describe.skipIf(!hasOpenssl)(`a certificate${hasOpenssl ? '' : ' (no openssl on this machine)'}`, () => {
+  it('that nobody here trusts is said to be that, and no secret is sent', async () => {
+    const directory = await tempDir()
+    const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'ignore' })
+    let asked = 0
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
+      asked++
+      response.end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+    onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())))
+    const { remote } = await openAt(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      message: expect.stringContaining('certificate') as string,
+      hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string,
+    })
+    expect(asked).toBe(0)
+  })
+})
