@@ -12,6 +12,8 @@ export interface Load {
   seconds: number
   /** Asked for one after the other, in place of the path of `url`. */
   paths?: readonly string[]
+  /** Sent with POST to `url`, one after the other, each with the cookie of its visitor. */
+  posts?: readonly { body: string; cookie: string }[]
 }
 
 export interface LoadResult {
@@ -46,12 +48,29 @@ function turns(paths: readonly string[]): string {
   return `local paths, turn = {${list}}, 0\nrequest = function()\n  turn = turn % #paths + 1\n  return wrk.format(nil, paths[turn])\nend\n`
 }
 
+/** Lua that sends the bodies in turn, made into requests once. */
+function postsInTurn(posts: NonNullable<Load['posts']>): string {
+  const list = posts.map(({ body, cookie }) => `{${JSON.stringify(body)},${JSON.stringify(cookie)}}`).join(',')
+  return `local posts, made, turn = {${list}}, {}, 0
+init = function()
+  for i, post in ipairs(posts) do
+    wrk.headers['Cookie'] = post[2]
+    made[i] = wrk.format('POST', nil, nil, post[1])
+  end
+end
+request = function()
+  turn = turn % #made + 1
+  return made[turn]
+end
+`
+}
+
 /** Puts wrk with one thread on a URL from the load's core. Throws when any request failed: a failure is cheap and would count as fast. */
-export async function load({ url, headers, connections, seconds, paths }: Load): Promise<LoadResult> {
+export async function load({ url, headers, connections, seconds, paths, posts }: Load): Promise<LoadResult> {
   const directory = await scratch('wrk')
   try {
     const file = join(directory.path, 'done.lua')
-    await writeFile(file, script + (paths ? turns(paths) : ''))
+    await writeFile(file, script + (paths ? turns(paths) : '') + (posts ? postsInTurn(posts) : ''))
     const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const [taskset, ...pinned] = onLoadCore
     const argv = [...pinned, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', file, ...lines, url]

@@ -61,12 +61,12 @@ export interface StageRollupRow {
   permanent_dismiss: number
 }
 
-/** How often a session was shown a stage. Nothing leads from here to an event. */
+/** How often a session was shown a stage on one day. Nothing leads from here to an event. */
 export interface StageSessionRow {
+  /** The midnight (UTC) after the next day: a finer time would lead to the events of that moment. */
+  expires_at: number
   /** A digest of the cookie, which itself is nowhere. */
   session: string
   popup_id: string
   shows: number
-  /** A midnight (UTC): a finer time would lead to the events of that moment. */
-  expires_at: number
 }

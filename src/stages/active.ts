@@ -1,5 +1,6 @@
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { ActiveQuestion, ActiveStage } from './batch.ts'
+import { liveExpiries } from './session.ts'
 import { toStage, type Stage } from './stage.ts'
 
 /** The stages that a visitor may be shown now, the oldest first. */
@@ -30,9 +31,10 @@ export function mayBeShown(stage: Stage, shows: number, { pageType, hidden }: Pi
 async function readShows(db: RecordsDatabase, now: number, session: string): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('vendor_stage_session')
-    .select(['popup_id', 'shows'])
+    .select(['popup_id', ({ fn }) => fn.sum<number>('shows').as('shows')])
+    .where('expires_at', 'in', liveExpiries(now))
     .where('session', '=', session)
-    .where('expires_at', '>', now)
+    .groupBy('popup_id')
     .execute()
   return new Map(rows.map(({ popup_id, shows }) => [popup_id, shows]))
 }

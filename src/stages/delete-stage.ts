@@ -18,7 +18,6 @@ export async function deleteStage(records: Records, id: string, fate: EventFate)
   const stage = await records.db.transaction().execute(async (transaction) => {
     const found = await readStage({ ...records, db: transaction }, id)
     await transaction.updateTable('vendor_stage').set({ deleted: fate, updated_at: records.now() }).where('id', '=', found.id).execute()
-    await transaction.deleteFrom('vendor_stage_session').where('popup_id', '=', found.id).execute()
     return found
   })
   const events = fate === 'remove' ? await removeEventsOf(records, stage.id) : await countEvents(records, stage.id)

@@ -66,12 +66,12 @@ async function removeSessions({ db }: Records, before: number, limit: number): P
   return await db.transaction().execute(async (transaction) => {
     const expired = await transaction
       .selectFrom('vendor_stage_session')
-      .select(['session', 'popup_id'])
+      .select(['expires_at', 'session', 'popup_id'])
       .where('expires_at', '<=', before)
       .limit(limit)
       .execute()
-    for (const { session, popup_id } of expired) {
-      await transaction.deleteFrom('vendor_stage_session').where('session', '=', session).where('popup_id', '=', popup_id).execute()
+    for (const { expires_at, session, popup_id } of expired) {
+      await transaction.deleteFrom('vendor_stage_session').where('expires_at', '=', expires_at).where('session', '=', session).where('popup_id', '=', popup_id).execute()
     }
     return expired.length
   })

@@ -3,7 +3,8 @@ import { prepareRows } from '../records/prepared-rows.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
 import type { Outcome, TrackedEvent } from './batch.ts'
-import { dayLength, hourOf, sumByHour } from './sums.ts'
+import { expiryOf } from './session.ts'
+import { hourOf, sumByHour } from './sums.ts'
 
 /** Writes events in groups; see `prepareWriter`. */
 export type EventWriter = (events: readonly TrackedEvent[]) => Promise<Outcome[]>
@@ -26,9 +27,8 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
   )
   const addShows = prepareRows<StageSessionRow>(sessionColumns, (rows) =>
     db.insertInto('vendor_stage_session').values(rows).onConflict((conflict) =>
-      conflict.columns(['session', 'popup_id']).doUpdateSet((row) => ({
+      conflict.columns(['expires_at', 'session', 'popup_id']).doUpdateSet((row) => ({
         shows: row('vendor_stage_session.shows', '+', row.ref('excluded.shows')),
-        expires_at: row.ref('excluded.expires_at'),
       })),
     ),
   )
@@ -48,7 +48,7 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
 
 const eventColumns = ['id', 'popup_id', 'event_type', 'sales_channel_id', 'customer_id', 'page_type', 'request_url', 'created_at'] as const
 const sumColumns = ['popup_id', 'hour', 'impression', 'cta_click', 'close', 'permanent_dismiss'] as const
-const sessionColumns = ['session', 'popup_id', 'shows', 'expires_at'] as const
+const sessionColumns = ['expires_at', 'session', 'popup_id', 'shows'] as const
 
 function isRecorded(outcome: Outcome): boolean {
   return outcome === 'recorded' || outcome === 'shown_once'
@@ -98,15 +98,11 @@ function showsOf(events: readonly TrackedEvent[]): StageSessionRow[] {
   const rows = new Map<string, StageSessionRow>()
   for (const { session, popupId, at } of events) {
     if (session === null) continue
-    const key = session + popupId
+    const expires_at = expiryOf(at)
+    const key = `${expires_at}${session}${popupId}`
     const row = rows.get(key)
-    if (row === undefined) rows.set(key, { session, popup_id: popupId, shows: 1, expires_at: sessionEnd(at) })
+    if (row === undefined) rows.set(key, { expires_at, session, popup_id: popupId, shows: 1 })
     else row.shows += 1
   }
   return [...rows.values()]
-}
-
-/** A session that is shown nothing for a whole day (UTC) is over. */
-function sessionEnd(at: number): number {
-  return (Math.floor(at / dayLength) + 2) * dayLength
 }

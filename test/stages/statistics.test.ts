@@ -175,9 +175,9 @@ describe('deleting a stage', () => {
   it('removes its events where that is asked, and nothing of others', async () => {
     const { records, tracker, event } = await openStages()
     const [gone, stays] = [await createStage(records, channels, settings), await createStage(records, channels, settings)]
-    await Promise.all(Array.from({ length: 2100 }, (_, index) => tracker.track(event(index % 3 === 0 ? stays.id : gone.id, noon, { session: 'digest' }))))
+    await Promise.all(Array.from({ length: 2100 }, (_, index) => tracker.track(event(index % 3 === 0 ? stays.id : gone.id, noon))))
     expect(await deleteStage(records, gone.id, 'remove')).toMatchObject({ events: 1400, stage: { id: gone.id } })
-    for (const table of ['vendor_stage_event', 'vendor_stage_rollup', 'vendor_stage_session'] as const) {
+    for (const table of ['vendor_stage_event', 'vendor_stage_rollup'] as const) {
       expect(await records.db.selectFrom(table).selectAll().where('popup_id', '=', gone.id).execute()).toEqual([])
     }
     expect((await readStatistics(records, { popupId: stays.id, dateFrom: null, dateTo: null })).totals.impression).toBe(700)

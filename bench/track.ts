@@ -1,0 +1,199 @@
+/**
+ * The claims: events of popup stages are taken as fast as HTTP and the disk allow, statistics over millions of them are there at once, and
+ * visitors of cached pages do not feel any of it.
+ *
+ *   npx node bench/track.ts [--rounds 3] [--seconds 5] [--events 10000000] [--json]
+ *
+ * 1. Events a second over HTTP, with every answer durable, beside an h3 handler that only parses the body. 2. Durable rows a second beside one
+ * multi-row INSERT loop of better-sqlite3. 3. Hits, 300 a second, quiet and while 2,000 events a second come in and `stage:stats` runs without a
+ * break. 4. Statistics over so many events of one stage in three years (`--events 0` leaves it out). Servers and writers have core 0, the load core 1.
+ */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import Database from 'better-sqlite3'
+import { openRecords } from '../src/records/open.ts'
+import { readStatistics } from '../src/stages/statistics.ts'
+import { startChild } from '../test/helpers/child.ts'
+import { freePort, runProgram, startDaemon, type Daemon } from '../test/helpers/daemon.ts'
+import { startOrigin } from '../test/helpers/origin.ts'
+import { browserHeaders } from './lib/browser.ts'
+import { leaveServerCore, onServerCore } from './lib/cores.ts'
+import type { EventLatencies, Events } from './lib/event-client.ts'
+import type { Latencies, Visits } from './lib/latency-client.ts'
+import { pageHeaders, samplePage } from './lib/page.ts'
+import { median } from './lib/statistics.ts'
+import { load } from './lib/wrk.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '5' },
+    events: { type: 'string', default: '10000000' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+const unlimited = { stages: { rateLimit: { perAddress: null, perStage: null, total: null } } }
+
+leaveServerCore()
+const origin = await startOrigin()
+const page = samplePage()
+origin.otherwise({ headers: { ...pageHeaders, 'content-encoding': 'gzip' }, body: page.gzip })
+const daemon = await startDaemon({ prefix: onServerCore, config: unlimited, args: ['--origin', origin.url] })
+try {
+  const stage = await makeStage(daemon)
+  const body = JSON.stringify({ popupId: stage, eventType: 'impression', pageType: 'product', requestUrl: '/shoes/boots/42' })
+  const result = {
+    http: await compareHttp(stage),
+    rows: await compareRows(),
+    hits: await compareHits(body, stage),
+    statistics: Number(values.events) === 0 ? null : await askStatistics(stage, Number(values.events)),
+  }
+  if (values.json) console.log(JSON.stringify(result))
+  else report(result)
+} finally {
+  await daemon.stop()
+  await origin.stop()
+}
+
+async function makeStage({ projectDir }: Daemon): Promise<string> {
+  const { stdout, stderr } = await runProgram(['stage:create', 'Bench', '--json'], { projectDir })
+  if (stdout === '') throw new Error(stderr)
+  return (JSON.parse(stdout) as { stage: { id: string } }).stage.id
+}
+
+/** Events a second over HTTP; the answers of ours are durable. */
+async function compareHttp(stage: string) {
+  const port = await freePort()
+  const program = fileURLToPath(new URL('lib/bare-track.ts', import.meta.url))
+  const bare = await startChild([...onServerCore, process.execPath, program, String(port)], { ready: () => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false) })
+  const posts = eventsOfVisitors(stage)
+  const ask = (url: string) => load({ url: `${url}/vendor-stage/track`, headers: { 'Content-Type': 'application/json' }, connections: 64, seconds, posts })
+  const turns = []
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      const [ours, h3] = [await ask(daemon.url), await ask(`http://127.0.0.1:${port}`)]
+      turns.push({ ours: ours.requestsPerSecond, h3: h3.requestsPerSecond, p99: ours.p99 })
+      console.error(`http ${round}: ${JSON.stringify(turns.at(-1))}`)
+    }
+  } finally {
+    await bare.stop()
+  }
+  return { ours: median(turns.map(({ ours }) => ours)), h3: median(turns.map(({ h3 }) => h3)), p99: median(turns.map(({ p99 }) => p99)), ratio: median(turns.map(({ ours, h3 }) => ours / h3)) }
+}
+
+/** What 500 visitors send who are in their session: an impression, then what they do with it. */
+function eventsOfVisitors(popupId: string) {
+  return Array.from({ length: 1000 }, (_, index) => {
+    const visitor = Math.floor(index / 2)
+    const eventType = index % 2 === 0 ? 'impression' : visitor % 4 === 0 ? 'cta_click' : 'close'
+    return { cookie: `vendor-stage-session=${String(visitor).padStart(22, 'A')}`, body: JSON.stringify({ popupId, eventType, pageType: 'product', requestUrl: `/shoes/boots/${visitor}` }) }
+  })
+}
+
+async function compareRows() {
+  const program = fileURLToPath(new URL('lib/event-rows.ts', import.meta.url))
+  const [taskset, ...pinned] = onServerCore
+  const write = async (who: string) => {
+    const { stdout } = await promisify(execFile)(taskset, [...pinned, process.execPath, program, who, '256', String(seconds)])
+    return (JSON.parse(stdout) as { rowsPerSecond: number }).rowsPerSecond
+  }
+  const turns = []
+  for (let round = 1; round <= rounds; round++) {
+    turns.push({ ours: await write('ours'), insert: await write('insert') })
+    console.error(`rows ${round}: ${JSON.stringify(turns.at(-1))}`)
+  }
+  return { ours: median(turns.map(({ ours }) => ours)), insert: median(turns.map(({ insert }) => insert)), ratio: median(turns.map(({ ours, insert }) => ours / insert)) }
+}
+
+/** Hits, quiet and beside 2,000 events a second and statistics. */
+async function compareHits(body: string, stage: string) {
+  const visits: Visits = { port: daemon.port, paths: ['/shoes'], headers: browserHeaders({ gzip: true, cookie: true }), perSecond: 300, seconds, connections: 8 }
+  await fetch(`${daemon.url}/shoes`).then((answer) => answer.arrayBuffer())
+  const run = async <T>(program: string, argument: object) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)), JSON.stringify(argument)])
+    return JSON.parse(stdout) as T
+  }
+  await run('latency-client', { ...visits, seconds: 2 })
+  const turns = []
+  for (let round = 1; round <= rounds; round++) {
+    const quiet = await run<Latencies>('latency-client', visits)
+    const events: Events = { url: `${daemon.url}/vendor-stage/track`, body, perSecond: 2000, seconds: seconds + 1 }
+    let over = false
+    const statistics = (async () => {
+      let asked = 0
+      for (; !over; asked += 1) await runProgram(['stage:stats', stage, '--json'], { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
+      return asked
+    })()
+    const [busy, sent] = await Promise.all([run<Latencies>('latency-client', visits), run<EventLatencies>('event-client', events)])
+    over = true
+    turns.push({ quiet: quiet.p99, busy: busy.p99, events: sent.p99, statistics: await statistics })
+    console.error(`hits ${round}: ${JSON.stringify(turns.at(-1))}`)
+  }
+  return {
+    quiet: median(turns.map(({ quiet }) => quiet)),
+    busy: median(turns.map(({ busy }) => busy)),
+    multiple: median(turns.map(({ busy, quiet }) => busy / quiet)),
+    events: median(turns.map(({ events }) => events)),
+  }
+}
+
+/** Milliseconds of one answer over so many events, the slowest of several ranges. */
+async function askStatistics(stage: string, events: number) {
+  const directory = join(daemon.projectDir, 'var/data/prod')
+  fill(join(directory, 'records.sqlite'), stage, events)
+  const records = await openRecords({ directory, now: Date.now })
+  const took: number[] = []
+  try {
+    for (const days of [1, 2, 30, 92, 365, 730, 1095, null]) {
+      const dateFrom = days === null ? null : new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10)
+      const times: number[] = []
+      for (let time = 0; time < 15; time++) {
+        const start = performance.now()
+        await readStatistics(records, { popupId: stage, dateFrom, dateTo: null })
+        times.push(performance.now() - start)
+      }
+      took.push(median(times))
+      console.error(`statistics of ${days ?? 'all'} days: ${median(times).toFixed(2)} ms`)
+    }
+  } finally {
+    await records.close()
+  }
+  return { events, slowest: Math.max(...took) }
+}
+
+/** Events spread over three years, with their sums, without the tracker: that would take its time. */
+function fill(file: string, stage: string, events: number): void {
+  const database = new Database(file, { timeout: 10_000 })
+  database.pragma('synchronous = OFF')
+  const span = 3 * 365 * 86_400_000
+  const first = Date.now() - span
+  const types = "case number % 10 when 0 then 'cta_click' when 1 then 'close' when 2 then 'permanent_dismiss' else 'impression' end"
+  const portion = 250_000
+  const insert = database.prepare(
+    `insert into vendor_stage_event (id, popup_id, event_type, sales_channel_id, created_at)
+     with recursive numbers (number) as (select ? union all select number + 1 from numbers where number < ?)
+     select printf('%012x-%08x', ${first} + number * ${span} / ${events}, number), ?, ${types}, (select id from sales_channel limit 1), ${first} + number * ${span} / ${events} from numbers`,
+  )
+  for (let from = 0; from < events; from += portion) insert.run(from, Math.min(events, from + portion) - 1, stage)
+  database.prepare('delete from vendor_stage_rollup').run()
+  const count = (type: string) => `sum(event_type = '${type}')`
+  database.exec(
+    `insert into vendor_stage_rollup select popup_id, created_at / 3600000 as hour, ${['impression', 'cta_click', 'close', 'permanent_dismiss'].map(count).join()}
+     from vendor_stage_event group by popup_id, hour`,
+  )
+  database.close()
+}
+
+function report({ http, rows, hits, statistics }: { http: Awaited<ReturnType<typeof compareHttp>>; rows: Awaited<ReturnType<typeof compareRows>>; hits: Awaited<ReturnType<typeof compareHits>>; statistics: Awaited<ReturnType<typeof askStatistics>> | null }): void {
+  const number = (value: number) => Math.round(value).toLocaleString('en')
+  console.log(`| | ours | rival | ratio | asked for |\n|---|---|---|---|---|`)
+  console.log(`| events a second over HTTP, durable; h3 that only parses | ${number(http.ours)} | ${number(http.h3)} | ${http.ratio.toFixed(2)} | at least 0.5 |`)
+  console.log(`| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`)
+  console.log(`| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`)
+  console.log(`\nEvents, 99th percentile: ${http.p99.toFixed(1)} ms at full speed, ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)
+  if (statistics !== null) console.log(`Statistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`)
+}
