@@ -9,6 +9,7 @@
  * break. 4. Statistics over so many events of one stage in three years (`--events 0` leaves it out). Servers and writers have core 0, the load core 1.
  */
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -24,6 +25,7 @@ import type { EventLatencies, Events } from './lib/event-client.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import { pageHeaders, samplePage } from './lib/page.ts'
 import { median } from './lib/statistics.ts'
+import { eventsOfVisitors } from './lib/visitors.ts'
 import { load } from './lib/wrk.ts'
 
 const { values } = parseArgs({
@@ -45,11 +47,10 @@ origin.otherwise({ headers: { ...pageHeaders, 'content-encoding': 'gzip' }, body
 const daemon = await startDaemon({ prefix: onServerCore, config: unlimited, args: ['--origin', origin.url] })
 try {
   const stage = await makeStage(daemon)
-  const body = JSON.stringify({ popupId: stage, eventType: 'impression', pageType: 'product', requestUrl: '/shoes/boots/42' })
   const result = {
     http: await compareHttp(stage),
     rows: await compareRows(),
-    hits: await compareHits(body, stage),
+    hits: await compareHits(stage),
     statistics: Number(values.events) === 0 ? null : await askStatistics(stage, Number(values.events)),
   }
   if (values.json) console.log(JSON.stringify(result))
@@ -71,27 +72,28 @@ async function compareHttp(stage: string) {
   const program = fileURLToPath(new URL('lib/bare-track.ts', import.meta.url))
   const bare = await startChild([...onServerCore, process.execPath, program, String(port)], { ready: () => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false) })
   const posts = eventsOfVisitors(stage)
-  const ask = (url: string) => load({ url: `${url}/vendor-stage/track`, headers: { 'Content-Type': 'application/json' }, connections: 64, seconds, posts })
+  const ask = async (url: string, pid: number) => {
+    const before = cpuTime(pid)
+    const result = await load({ url: `${url}/vendor-stage/track`, headers: { 'Content-Type': 'application/json' }, connections: 64, seconds, posts })
+    return { ...result, cpu: (cpuTime(pid) - before) / (result.requestsPerSecond * seconds) }
+  }
   const turns = []
   try {
     for (let round = 1; round <= rounds; round++) {
-      const [ours, h3] = [await ask(daemon.url), await ask(`http://127.0.0.1:${port}`)]
-      turns.push({ ours: ours.requestsPerSecond, h3: h3.requestsPerSecond, p99: ours.p99 })
+      const [ours, h3] = [await ask(daemon.url, daemon.pid), await ask(`http://127.0.0.1:${port}`, bare.pid)]
+      turns.push({ ours: ours.requestsPerSecond, h3: h3.requestsPerSecond, p99: ours.p99, cpu: h3.cpu / ours.cpu })
       console.error(`http ${round}: ${JSON.stringify(turns.at(-1))}`)
     }
   } finally {
     await bare.stop()
   }
-  return { ours: median(turns.map(({ ours }) => ours)), h3: median(turns.map(({ h3 }) => h3)), p99: median(turns.map(({ p99 }) => p99)), ratio: median(turns.map(({ ours, h3 }) => ours / h3)) }
+  return { cpu: median(turns.map(({ cpu }) => cpu)), ours: median(turns.map(({ ours }) => ours)), h3: median(turns.map(({ h3 }) => h3)), p99: median(turns.map(({ p99 }) => p99)), ratio: median(turns.map(({ ours, h3 }) => ours / h3)) }
 }
 
-/** What 500 visitors send who are in their session: an impression, then what they do with it. */
-function eventsOfVisitors(popupId: string) {
-  return Array.from({ length: 1000 }, (_, index) => {
-    const visitor = Math.floor(index / 2)
-    const eventType = index % 2 === 0 ? 'impression' : visitor % 4 === 0 ? 'cta_click' : 'close'
-    return { cookie: `vendor-stage-session=${String(visitor).padStart(22, 'A')}`, body: JSON.stringify({ popupId, eventType, pageType: 'product', requestUrl: `/shoes/boots/${visitor}` }) }
-  })
+/** Milliseconds that a process, with all its threads, has had of a processor. */
+function cpuTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 async function compareRows() {
@@ -110,25 +112,27 @@ async function compareRows() {
 }
 
 /** Hits, quiet and beside 2,000 events a second and statistics. */
-async function compareHits(body: string, stage: string) {
+async function compareHits(stage: string) {
   const visits: Visits = { port: daemon.port, paths: ['/shoes'], headers: browserHeaders({ gzip: true, cookie: true }), perSecond: 300, seconds, connections: 8 }
   await fetch(`${daemon.url}/shoes`).then((answer) => answer.arrayBuffer())
-  const run = async <T>(program: string, argument: object) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)), JSON.stringify(argument)])
+  // The visitors of pages come first on the load's core: what they wait for is to be the server.
+  const run = async <T>(program: string, argument: object, nice = 0) => {
+    const argv = ['-n', String(nice), process.execPath, fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)), JSON.stringify(argument)]
+    const { stdout } = await promisify(execFile)('nice', argv)
     return JSON.parse(stdout) as T
   }
   await run('latency-client', { ...visits, seconds: 2 })
   const turns = []
   for (let round = 1; round <= rounds; round++) {
     const quiet = await run<Latencies>('latency-client', visits)
-    const events: Events = { url: `${daemon.url}/vendor-stage/track`, body, perSecond: 2000, seconds: seconds + 1 }
+    const events: Events = { port: daemon.port, stage, perSecond: 2000, seconds: seconds + 1, connections: 64 }
     let over = false
     const statistics = (async () => {
       let asked = 0
       for (; !over; asked += 1) await runProgram(['stage:stats', stage, '--json'], { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
       return asked
     })()
-    const [busy, sent] = await Promise.all([run<Latencies>('latency-client', visits), run<EventLatencies>('event-client', events)])
+    const [busy, sent] = await Promise.all([run<Latencies>('latency-client', visits), run<EventLatencies>('event-client', events, 5)])
     over = true
     turns.push({ quiet: quiet.p99, busy: busy.p99, events: sent.p99, statistics: await statistics })
     console.error(`hits ${round}: ${JSON.stringify(turns.at(-1))}`)
@@ -192,6 +196,7 @@ function report({ http, rows, hits, statistics }: { http: Awaited<ReturnType<typ
   const number = (value: number) => Math.round(value).toLocaleString('en')
   console.log(`| | ours | rival | ratio | asked for |\n|---|---|---|---|---|`)
   console.log(`| events a second over HTTP, durable; h3 that only parses | ${number(http.ours)} | ${number(http.h3)} | ${http.ratio.toFixed(2)} | at least 0.5 |`)
+  console.log(`| processor time of one, as a share of it | | | ${http.cpu.toFixed(2)} | |`)
   console.log(`| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`)
   console.log(`| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`)
   console.log(`\nEvents, 99th percentile: ${http.p99.toFixed(1)} ms at full speed, ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)

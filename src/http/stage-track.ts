@@ -8,7 +8,7 @@ import { createRateLimit, type RateLimit } from '../stages/rate-limit.ts'
 import { largestTrackBody, readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
 import { readSmallBody } from './read-small-body.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './stage-cookies.ts'
-import { fail, refuse, reply, type StagesOptions, type StageVisit } from './stage-visit.ts'
+import { fail, refuse, taken, type StagesOptions, type StageVisit } from './stage-visit.ts'
 
 /** `POST /vendor-stage/track`, and the rate limit that it shares with its neighbour. */
 export class TrackEndpoint {
@@ -35,7 +35,7 @@ export class TrackEndpoint {
     if (!this.admit(request)) return this.#tooMany(visit, 'rate_address')
     if (!this.#all.take('', this.#options.now())) return this.#tooMany(visit, 'rate_total')
     if (!isTextOrJson(request)) return this.#deny(visit, 'malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
-    const body = await readSmallBody(request, largestTrackBody).catch(() => undefined)
+    const body = await readSmallBody(request, largestTrackBody, () => refuse(visit, 408, 'The request came too slowly.')).catch(() => undefined)
     // The visitor has gone in the midst of it.
     if (body === undefined) return
     if (body === null) return this.#deny(visit, 'too_large', 413, 'The body is larger than 8 KiB.')
@@ -64,7 +64,7 @@ export class TrackEndpoint {
       if (outcome === 'ignored') counts.ignored[automated ?? 'not_recording'] += 1
       else counts.recorded += 1
       const cookies = cookiesFor(visit, asked, outcome, known === null ? session : null)
-      reply(visit, 200, { success: true }, cookies.length === 0 ? {} : { 'Set-Cookie': cookies })
+      taken(visit, cookies)
     } catch (error) {
       counts.refused.unavailable += 1
       fail(visit, this.#options, error)

@@ -48,6 +48,16 @@ export function reply({ request, response }: StageVisit, status: number, value: 
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
+const success = Buffer.from('{"success":true}')
+const successFields = ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'Content-Length', String(success.length), 'X-Content-Type-Options', 'nosniff']
+
+/** The answer to an event, the same for all: made once. */
+export function taken({ response }: StageVisit, cookies: readonly string[]): void {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(200, cookies.length === 0 ? successFields : [...successFields, ...cookies.flatMap((line) => ['Set-Cookie', line])])
+  response.end(success)
+}
+
 export function refuse(visit: StageVisit, status: number, message: string, headers: Record<string, string> = {}): void {
   reply(visit, status, { success: false, message }, headers)
   // Read on and thrown away, so that the client sees the answer before the connection goes.

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Accepted } from './guard.ts'
 import { awaitsContinue } from './respond.ts'
-import { watchBody } from './slow-body.ts'
 import { readStageCookies, sessionDigest } from './stage-cookies.ts'
 import { serveStageScript } from './stage-script.ts'
 import { TrackEndpoint } from './stage-track.ts'
@@ -20,7 +19,6 @@ export function stageEndpoints(options: StagesOptions): (request: IncomingMessag
     const name = path.slice(channel.path.length + prefix.length)
     const visit = { request, response, accepted, channel, path: `${channel.path}${prefix.slice(0, -1)}` }
     if (awaitsContinue(request)) response.writeContinue()
-    watchBody(request, () => refuse(visit, 408, 'The request came too slowly.'))
     const { method } = request
     const reading = method === 'GET' || method === 'HEAD'
     if (name === 'track') {
