@@ -29,7 +29,7 @@ stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json 
       const source = toSource(await this.sourceName(app), operations, performer)
       if (this.jsonEnabled()) return readAll(source)
       if (!hasScreen(!flags['no-tui'])) return this.#inLines(source, signal)
-      const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: monitorTabs, leaving: 'leave', untilEnd: false, signal }))
+      const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, signal }))
       const state = Object.fromEntries(Object.entries(feeds).map(([name, { value }]) => [name, value])) as Partial<SystemState>
       const output = new Output()
       for (const line of monitorSummary(state)) output.line(line)

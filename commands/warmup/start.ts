@@ -1,15 +1,24 @@
+import { hostname } from 'node:os'
 import * as Flags from '@oclif/core/flags'
+import type { App } from '#src/app.ts'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { noTuiFlag } from '#src/cli/flags.ts'
 import { Output } from '#src/cli/output.ts'
 import { presentDiscovery, presentPlan, presentWarmup } from '#src/cli/present-warmup.ts'
 import { discoveryText, ProgressDisplay, toAdvance } from '#src/cli/progress.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { printable } from '#src/lib/printable.ts'
-import type { OperationEvent } from '#src/operations/operation.ts'
+import { operations } from '#src/operations/index.ts'
+import type { OperationEvent, Performer } from '#src/operations/operation.ts'
 import { readWarmupProgress } from '#src/operations/warmup.ts'
 import { startWarmup, tellWorkers, type Started } from '#src/operations/warmup-start.ts'
 import { waitForWarmup, type WarmupReport } from '#src/operations/warmup-wait.ts'
+import type { Feeds } from '#src/tui/poller.ts'
+import { toSource } from '#src/tui/source.ts'
+import { warmupTab } from '#src/tui/warmup-tab/tab.ts'
+import type { Watched } from '#src/tui/warmup-tab/watched.ts'
+import { hasScreen, watchOnScreen } from '#src/tui/watch.ts'
 
 export default class WarmupStart extends BaseCommand {
   static override summary = "Bring a sales channel's pages into the cache."
@@ -18,6 +27,7 @@ fetch each as a visitor would. Pages that are fresh in the cache are left alone.
 where no worker runs, and exits with 1 if a page could not be warmed.`
   static override examples = [
     { description: 'All sales channels; for a deployment script', command: '<%= config.bin %> <%= command.id %> --wait' },
+    { description: 'With a screen to steer it from', command: '<%= config.bin %> <%= command.id %> --watch' },
     { description: 'What would be fetched, without fetching it', command: '<%= config.bin %> <%= command.id %> --dry-run' },
     { description: 'How many pages failed', command: '<%= config.bin %> <%= command.id %> --wait --allow-failures --json | jq .progress.failed_urls' },
   ]
@@ -25,6 +35,8 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
   static override flags = {
     'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
     'batch-size': Flags.integer({ summary: 'URLs in one batch of work, 1 to 1000.', default: 50, helpValue: '<n>' }),
+    watch: Flags.boolean({ summary: 'Wait, and watch it on a screen meanwhile; off a terminal the same as --wait.' }),
+    'no-tui': noTuiFlag,
     wait: Flags.boolean({ summary: 'Wait for the end, and exit with 1 if a page failed.' }),
     'allow-failures': Flags.boolean({ summary: 'Exit with 0 even if pages failed.' }),
     force: Flags.boolean({ summary: 'Fetch pages that are fresh in the cache too.' }),
@@ -40,17 +52,14 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
         const input = { salesChannelId: flags['sales-channel'] ?? null, batchSize: flags['batch-size'], force: flags.force, dryRun: flags['dry-run'] }
         const value = await performer.perform(startWarmup, input)
         if (value.progressId === null) return { value, report: null, interrupted: false }
-        if (!flags.wait) {
+        if (!flags.wait && !flags.watch) {
           if (app !== null) await tellWorkers({ app, report: (event) => this.report(event) })
           const { progress } = await performer.perform(readWarmupProgress, { progressId: value.progressId })
           if (progress?.status === 'failed') throw new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
           return { value, report: null, interrupted: false }
         }
-        signal.addEventListener('abort', () => this.tell('\nFinishing what is under way; once more stops at once.'), { once: true })
-        const report = await waitForWarmup(
-          { performer, app, signal, onProgress: (progress) => this.#display.update(toAdvance(progress)), onMessage: (message) => this.report({ kind: 'message', message }) },
-          value.progressId,
-        )
+        const screen = hasScreen(flags.watch && !flags['no-tui'] && !this.jsonEnabled())
+        const report = await (screen ? this.#watch(performer, app, signal, value.progressId) : this.#wait(performer, app, signal, value.progressId))
         return { value, report, interrupted: signal.aborted }
       } finally {
         this.#display.end()
@@ -61,9 +70,38 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
       return value
     }
     if (this.jsonEnabled()) presentDiscovery(report.discovery, new Output(process.stderr))
-    else presentWarmup(report, new Output())
+    else this.#presentReport(report)
     this.#judge(report, interrupted, flags['allow-failures'])
     return { ...value, progress: report.progress }
+  }
+
+  async #wait(performer: Performer, app: App | null, signal: AbortSignal, id: string): Promise<WarmupReport> {
+    signal.addEventListener('abort', () => this.tell('\nFinishing what is under way; once more stops at once.'), { once: true })
+    return waitForWarmup({ performer, app, signal, onProgress: (progress) => this.#display.update(toAdvance(progress)), onMessage: (message) => this.report({ kind: 'message', message }) }, id)
+  }
+
+  /** The same with a screen: who leaves it no longer waits. */
+  async #watch(performer: Performer, app: App | null, signal: AbortSignal, id: string): Promise<WarmupReport> {
+    const [left, broken] = [new AbortController(), new AbortController()]
+    const onMessage = (message: string) => this.report({ kind: 'message', message })
+    const waiting = waitForWarmup({ performer, app, signal: AbortSignal.any([signal, left.signal]), onProgress: () => {}, onMessage }, id)
+    // A fault of the waiting is thrown below, when the terminal is as it was.
+    waiting.catch(() => broken.abort())
+    const source = toSource(await this.sourceName(app), operations, performer)
+    const leaving = app === null ? () => goesOn : leavingWords
+    const { fault } = await this.holding(() => watchOnScreen({ source, tabs: [warmupTab(id)], leaving, untilEnd: true, signal: AbortSignal.any([signal, broken.signal]) }))
+    left.abort()
+    const report = await waiting
+    if (fault !== null) throw fault
+    return report
+  }
+
+  #presentReport(report: WarmupReport): void {
+    const output = new Output()
+    const { id, status } = report.progress
+    presentWarmup(report, output)
+    if (status === 'running') output.line(`It goes on; to see it again: pagecache warmup:watch ${id}`)
+    if (status === 'paused') output.line(`To go on with it: pagecache warmup:resume ${id}`)
   }
 
   #presentStarted(value: Started): void {
@@ -93,10 +131,21 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
   }
 }
 
+const goesOn = 'leave, the warmup goes on'
+
+/** What leaving the screen means: where nobody else works on the run, it waits until somebody does. */
+function leavingWords(feeds: Feeds): string {
+  const { live } = (feeds['warmup']?.value ?? { live: null }) as Pick<Watched, 'live'>
+  const others = live?.workers.some(({ alive, host, pid }) => alive && (host !== hostname() || pid !== process.pid))
+  return others ? goesOn : 'leave and pause it (no other worker)'
+}
+
 function toFault(progress: WarmupReport['progress'], interrupted: boolean, failuresAllowed: boolean): PagecacheError | null {
   if (interrupted) return new PagecacheError('INTERRUPTED', afterInterrupt[progress.status] ?? 'Interrupted.')
   if (progress.status === 'failed') return new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
   if (progress.status === 'cancelled') return new PagecacheError('WARMUP_FAILED', `The warmup was cancelled; ${plural(progress.remaining_urls, 'URL')} of it not done.`)
+  // Somebody left the screen before the end.
+  if (progress.status === 'running' || progress.status === 'paused') return null
   if (failuresAllowed || progress.failed_urls === 0) return null
   return new PagecacheError('WARMUP_FAILED', `${progress.failed_urls} of ${plural(progress.total_urls, 'URL')} could not be warmed.`)
 }

@@ -41,7 +41,7 @@ the warmup goes on. Off a terminal, in CI, with --no-tui and with --json a line 
   async #onScreen(source: Source, id: string | null, signal: AbortSignal): Promise<Watched> {
     // An id that there is not is said before the screen is taken.
     const first = await this.#first(source, id)
-    const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: [warmupTab(id)], leaving: 'leave, the warmup goes on', untilEnd: false, signal }))
+    const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: [warmupTab(id)], leaving: () => 'leave, the warmup goes on', untilEnd: false, signal }))
     const watched = (feeds['warmup']?.value ?? first) as Watched
     if (fault === null) return watched
     for (const line of warmupSummary(watched)) new Output().line(line)

@@ -5,6 +5,8 @@ import { purgesInShort } from './purges-tab/tab.ts'
 import type { PurgeStatistics } from './purges-tab/values.ts'
 import { queueInShort } from './queue-tab/tab.ts'
 import type { Source } from './source.ts'
+import { tasksInShort } from './tasks-tab/tab.ts'
+import type { ScheduledTasks } from './tasks-tab/values.ts'
 import { shortProgress } from './warmup-tab/progress-block.ts'
 import type { Watched } from './warmup-tab/watched.ts'
 
@@ -14,6 +16,7 @@ export interface SystemState {
   warmup: Watched
   purges: PurgeStatistics
   queue: MessengerStatistics
+  tasks: ScheduledTasks
 }
 
 const parts: Readonly<Record<keyof SystemState, string>> = {
@@ -21,6 +24,7 @@ const parts: Readonly<Record<keyof SystemState, string>> = {
   warmup: 'warmup.watch',
   purges: 'purgeLog.stats',
   queue: 'messenger.stats',
+  tasks: 'scheduled-task.list',
 }
 
 /** Everything once. */
@@ -30,12 +34,13 @@ export async function readAll(source: Source): Promise<SystemState> {
 }
 
 /** One sentence for each part that is known. */
-export function monitorSummary({ cache, warmup, purges, queue }: Partial<SystemState>): string[] {
+export function monitorSummary({ cache, warmup, purges, queue, tasks }: Partial<SystemState>): string[] {
   return [
     ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
     ...(warmup ? [`warmup: ${warmup.progress ? shortProgress(warmup.progress, warmup.live) : 'none yet'}`] : []),
     ...(purges ? [`purges: ${purgesInShort(purges)}`] : []),
     ...(queue ? [`queue: ${queueInShort(queue)}`] : []),
+    ...(tasks ? [`tasks: ${tasksInShort(tasks)}`] : []),
   ]
 }
 

@@ -5,7 +5,7 @@ import { toLayout, type Area } from './layout.ts'
 import type { KeyContext } from './keys.ts'
 import { panelLines, titlesLine } from './panel-lines.ts'
 import type { Panel, Row, TabView } from './panel.ts'
-import { beside, fitLine, span, spread, type Line, type Span } from './text/line.ts'
+import { beside, fitLine, lineWidth, span, spread, type Line } from './text/line.ts'
 import { timeOfDay } from './text/amount.ts'
 import { focusOf, placeOf, selectedIndex, type View } from './view.ts'
 
@@ -61,18 +61,22 @@ function selectedOf(view: View, tabId: string, panel: Panel, rows: readonly Row[
   return selectedIndex(view, placeOf(tabId, panel.id), rows)
 }
 
+/** The tabs; where there is no room for all titles, the others have only their numbers. */
+function tabSpans({ tabs, view }: Pick<ScreenInput, 'tabs' | 'view'>, width: number): Line {
+  if (tabs.length === 1) return [span(` ${tabs[0]!.title.toLowerCase()}`, 'strong')]
+  const spans = (short: boolean): Line =>
+    tabs.flatMap(({ title }, index) => [span('  '), index === view.tab ? span(`[${index + 1} ${title}]`, 'accent') : span(short ? String(index + 1) : `${index + 1} ${title}`, 'dim')])
+  return lineWidth(spans(false)) <= width ? spans(false) : spans(true)
+}
+
 function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: number): Line {
-  const left: Span[] = [span(' pagecache', 'strong')]
-  for (const [index, { title }] of tabs.entries()) {
-    const text = tabs.length === 1 ? title.toLowerCase() : `${index + 1} ${title}`
-    left.push(span(tabs.length === 1 ? ' ' : '  '))
-    left.push(index === view.tab && tabs.length > 1 ? span(`[${text}]`, 'accent') : span(text, tabs.length === 1 ? 'strong' : 'dim'))
-  }
+  const clock = span(`${timeOfDay(time)} UTC`, 'dim')
   const badges: Line = [
     ...(view.frozen ? [span(`FROZEN ${Math.max(0, Math.round((now - view.frozen.at) / 1000))} s`, 'warn'), span('  ')] : []),
     ...(shown.stale === null ? [] : [span(shown.stale, 'bad'), span('  ')]),
   ]
-  const clock = span(`${timeOfDay(time)} UTC`, 'dim')
+  const title = span(' pagecache', 'strong')
+  const left = [title, ...tabSpans({ tabs, view }, width - lineWidth([title, ...badges, clock]) - 2)]
   const full = spread(left, [...badges, span(name, 'dim'), span('  '), clock], width)
   // What may be wrong with the picture is said before where it comes from.
   return full.some(({ text }) => text === clock.text) ? full : spread(left, [...badges, clock], width)

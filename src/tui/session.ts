@@ -12,8 +12,8 @@ import { act, answer, focusOf, isConfirmed, startView, type, type Effect, type N
 export interface SessionOptions {
   source: Source
   tabs: readonly Tab[]
-  /** What `q` does, in a few words. */
-  leaving: string
+  /** What `q` does now, in a few words. */
+  leaving(feeds: Feeds): string
   /** Leaves by itself when the run has ended. */
   untilEnd: boolean
   /** Monotonic milliseconds. */
@@ -80,7 +80,7 @@ export class Session {
   /** The picture for a screen of this size. */
   screen(columns: number, rows: number): Line[] {
     const { source, tabs, leaving, now, time } = this.#options
-    return toScreen({ columns, rows, name: source.name, tabs, view: this.#view, shown: this.#shown(), leaving, now: now(), time: time() })
+    return toScreen({ columns, rows, name: source.name, tabs, view: this.#view, shown: this.#shown(), leaving: leaving(this.#poller.feeds), now: now(), time: time() })
   }
 
   press(key: string, input: string): void {

@@ -12,8 +12,8 @@ export function hasScreen(wanted: boolean): boolean {
 export interface WatchOptions {
   source: Source
   tabs: readonly Tab[]
-  /** What `q` does, in a few words. */
-  leaving: string
+  /** What `q` does now, in a few words. */
+  leaving(feeds: Feeds): string
   /** Leaves by itself when the run has ended. */
   untilEnd: boolean
   signal: AbortSignal

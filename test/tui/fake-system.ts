@@ -51,6 +51,15 @@ export function system(): Record<string, unknown> {
       ],
       failed: 2,
     },
+    'scheduled-task.list': {
+      success: true,
+      items: [
+        { name: 'vendor_cache.cleanup_reverse_proxy_log', nextExecution: iso(-40_000_000), lastExecution: iso(46_000_000), runInterval: 86_400, status: 'scheduled', result: '12,480 rows removed', error: null },
+        { name: 'vendor_cache.cleanup_invalidation_log', nextExecution: iso(-40_000_000), lastExecution: iso(46_000_000), runInterval: 86_400, status: 'failed', result: null, error: 'the disk is full' },
+        { name: 'vendor_cache.cleanup_pages', nextExecution: iso(0), lastExecution: iso(86_000_000), runInterval: 86_400, status: 'running', result: null, error: null },
+        { name: 'vendor_stage.prune_events', nextExecution: null, lastExecution: null, runInterval: 86_400, status: 'inactive', result: null, error: null },
+      ],
+    },
     'messenger.failed': {
       success: true,
       total: 2,

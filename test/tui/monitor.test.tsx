@@ -21,7 +21,7 @@ function start(answers: Record<string, unknown> = {}) {
   const session = new Session({
     source,
     tabs: [warmupTab(null)],
-    leaving: 'leave, the warmup goes on',
+    leaving: () => 'leave, the warmup goes on',
     untilEnd: false,
     now: () => state.now,
     time: () => Date.parse('2026-11-21T12:51:40Z'),

@@ -23,6 +23,6 @@ const source = new FakeSource({
 })
 const abort = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => abort.abort())
-const { fault } = await runTui({ source, tabs: [warmupTab(null)], leaving: 'leave, the warmup goes on', untilEnd: false, signal: abort.signal, directory: tmpdir(), stdin: process.stdin, stdout: process.stdout })
+const { fault } = await runTui({ source, tabs: [warmupTab(null)], leaving: () => 'leave, the warmup goes on', untilEnd: false, signal: abort.signal, directory: tmpdir(), stdin: process.stdin, stdout: process.stdout })
 process.stdout.write(fault === null ? 'left the screen\n' : `broke: ${String(fault)}\n`)
 process.exit(fault === null ? 0 : 1)

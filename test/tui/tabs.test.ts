@@ -12,7 +12,7 @@ import { FakeSource, watched } from './fake-source.ts'
 
 function start(answers: Record<string, unknown> = {}) {
   const source = new FakeSource({ ...system(), ...answers })
-  const session = new Session({ source, tabs: monitorTabs, leaving: 'leave', untilEnd: false, now: () => 1000, time: () => time, random: () => 0.5, save: async (file) => file })
+  const session = new Session({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, now: () => 1000, time: () => time, random: () => 0.5, save: async (file) => file })
   session.start()
   onTestFinished(() => session.stop())
   const text = (columns = 120, rows = 36) => session.screen(columns, rows).map(toText).join('\n')

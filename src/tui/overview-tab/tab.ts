@@ -6,6 +6,8 @@ import { purgePlan, purgesInShort } from '../purges-tab/tab.ts'
 import type { PurgeStatistics } from '../purges-tab/values.ts'
 import { queueInShort, queuePlan } from '../queue-tab/tab.ts'
 import { stalest } from '../stale.ts'
+import { taskPlan, tasksInShort } from '../tasks-tab/tab.ts'
+import type { ScheduledTasks } from '../tasks-tab/values.ts'
 import type { Tab } from '../tab.ts'
 import { span } from '../text/line.ts'
 import { cut } from '../text/width.ts'
@@ -23,18 +25,21 @@ export const overviewTab: Tab = {
     warmup: { operation: 'warmup.watch', input: {}, every: 1000 },
     purges: purgePlan,
     queue: queuePlan,
+    tasks: taskPlan,
   },
   view({ feeds, now }) {
     const cache = (feeds['cache']?.value ?? null) as Statistics | null
     const warmup = (feeds['warmup']?.value ?? null) as Watched | null
     const purges = (feeds['purges']?.value ?? null) as PurgeStatistics | null
     const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
+    const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
     return {
       blocks: [
         ...(cache ? cacheBlocks(cache) : [waiting('cache')]),
         warmup ? warmupBlock(warmup) : waiting('warmup'),
         purges ? lineBlock('purges', purgesInShort(purges)) : waiting('purges'),
         queue ? lineBlock('queue', queueInShort(queue)) : waiting('queue'),
+        tasks ? lineBlock('tasks', tasksInShort(tasks)) : waiting('tasks'),
         gap,
       ],
       panels: cache ? [typesPanel(cache)] : [],
