@@ -82,6 +82,7 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
 
   /** The same with a screen: who leaves it no longer waits. */
   async #watch(performer: Performer, app: App | null, signal: AbortSignal, id: string): Promise<WarmupReport> {
+    this.#display.end()
     const [left, broken] = [new AbortController(), new AbortController()]
     const onMessage = (message: string) => this.report({ kind: 'message', message })
     const waiting = waitForWarmup({ performer, app, signal: AbortSignal.any([signal, left.signal]), onProgress: () => {}, onMessage }, id)

@@ -35,7 +35,7 @@ export function toScreen(input: ScreenInput): Line[] {
   const focus = focusOf(view, tabId, shown.panels.length)
   const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1) }))
   const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus, shown.lead)
-  if (layout.kind === 'one-line') return [fitLine([span(shown.stale === null ? shown.short : `STALE ${shown.short}`)], Math.max(1, width))]
+  if (layout.kind === 'one-line') return oneLine(shown, Math.max(1, width), rows)
   const context: KeyContext = { status: shown.run?.status ?? null, tabs: tabs.length, panels: shown.panels.length }
   const body = overlay(input, width, rows - 2, context) ?? [
     ...fitBlocks(blocks, layout.summary).map((line) => [span(' '), ...line]),
@@ -49,6 +49,11 @@ export function toScreen(input: ScreenInput): Line[] {
   ]
   const filled = Array.from({ length: rows - 2 }, (_, row) => body[row] ?? [])
   return [headLine(input, width), ...filled, footLine(input, width, context)].map((line) => fitLine(line, width))
+}
+
+/** The rest stays empty: a picture that fills the screen stands at its top, wherever the cursor was before. */
+function oneLine({ stale, short }: TabView, width: number, rows: number): Line[] {
+  return Array.from({ length: Math.max(1, rows) }, (_, row) => fitLine([span(row > 0 ? '' : stale === null ? short : `STALE ${short}`)], width))
 }
 
 function overlay({ view, columns }: ScreenInput, width: number, rows: number, context: KeyContext): Line[] | null {

@@ -37,7 +37,8 @@ export function latencyLine({ latency, slowest }: Live, width: number): Line {
   const max = slowest.length > 0 ? Math.max(...slowest.map(({ ms }) => ms)) : null
   const figures: Line = [
     label('latency'),
-    ...[['p50', p50], ['p90', p90], ['p99', p99], ['max', max]].flatMap(([name, ms]) => [...figure(String(name), shortMs(ms as number | null), 6), span('   ')]),
+    // Percentiles are the upper bounds of buckets: none is said to be above the slowest of all.
+    ...([['p50', p50], ['p90', p90], ['p99', p99], ['max', max]] as const).flatMap(([name, ms]) => [...figure(name, shortMs(ms === null || max === null ? ms : Math.min(ms, max)), 6), span('   ')]),
   ]
   return [...figures, ...histogram(buckets, width - lineWidth(figures))]
 }
@@ -104,7 +105,7 @@ export function originLines({ origins, at }: Live, width: number): Line[] {
       ...join(
         [
           [span(padStart(`${concurrency}/${Math.floor(limit)}`, 5), limit < configured ? 'warn' : 'plain'), span(limit < configured ? ` of ${configured}` : ' at once', 'dim')],
-          [throttleSpan(throttled, at)],
+          [healthSpan(throttled, requests === 0 ? 0 : errors / requests, at)],
           [span('errors ', 'dim'), span(share(errors, requests), errors > 0 ? 'bad' : 'plain')],
           [span('now ', 'dim'), span(shortMs(latency)), span(usualLatency === null ? '' : ` (usual ${shortMs(usualLatency)})`, 'dim')],
           [span(origin.origin)],
@@ -120,8 +121,12 @@ const shownOrigins = 3
 
 const throttles: Record<string, string> = { '429': '429 answers', '503': '503 answers', latency: 'slow answers', 'retry-after': 'Retry-After' }
 
-function throttleSpan(throttled: Live['origins'][number]['throttled'], now: number): Span {
-  if (throttled === null) return span('healthy', 'good')
+/** From so many errors on an origin is called unsteady, and from so many failing. */
+const [unsteadyFrom, failingFrom] = [0.05, 0.5]
+
+function healthSpan(throttled: Live['origins'][number]['throttled'], errors: number, now: number): Span {
+  if (throttled === null && errors >= failingFrom) return span('failing', 'bad')
+  if (throttled === null) return errors >= unsteadyFrom ? span('unsteady', 'warn') : span('healthy', 'good')
   const until = throttled.until !== null && throttled.until > now ? ` for ${shortMs(throttled.until - now)}` : ''
   return span(`throttled: ${throttles[throttled.reason] ?? throttled.reason}${until}`, 'warn')
 }
