@@ -1,4 +1,4 @@
-import { WarmupMoveCommand } from '#src/cli/warmup-command.ts'
+import { warmupArgs, WarmupMoveCommand } from '#src/cli/warmup-command.ts'
 import { pauseWarmup } from '#src/operations/warmup.ts'
 
 export default class WarmupPause extends WarmupMoveCommand {
@@ -8,6 +8,7 @@ export default class WarmupPause extends WarmupMoveCommand {
     { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'The one with this id', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000001' },
   ]
+  static override args = warmupArgs
 
   async run() {
     const { args } = await this.parse(WarmupPause)

@@ -14,7 +14,6 @@ type Move = Operation<Schema, { success: true; progress: WarmupProgressRecord }>
 /** What the commands share that move a warmup from one state to another. */
 export abstract class WarmupMoveCommand extends BaseCommand {
   static override exitCodes: readonly number[] = [0, 1, 2, 3, 130]
-  static override args = warmupArgs
 
   protected async move(operation: Move, id: string | undefined) {
     const value = await this.performing(async (performer) => performer.perform(operation, { progressId: id ?? (await latestId(performer)) }))

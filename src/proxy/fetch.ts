@@ -172,7 +172,7 @@ export class Fetcher {
   }
 
   #whyNotTaken(fence: Fence): string {
-    return this.#options.store.holds(fence) ? 'the store has no room or is busy' : 'an invalidation came meanwhile'
+    return this.#options.store.holds(fence) ? notTaken.noRoom : notTaken.invalidated
   }
 
   /** What the store made of a page; null where it took none, or takes longer than a visitor should wait for it. */
@@ -210,6 +210,14 @@ export class Fetcher {
 }
 
 const noBody = Buffer.alloc(0)
+
+/** Why a page that may be stored was not. */
+const notTaken = { noRoom: 'the store has no room or is busy', invalidated: 'an invalidation came meanwhile' }
+
+/** Whether a page may be stored all the same if it is fetched once more. */
+export function isPassingObstacle(obstacle: string): boolean {
+  return obstacle === notTaken.noRoom || obstacle === notTaken.invalidated
+}
 
 /** Why a body was not read to its end. */
 const overflow = {

@@ -52,6 +52,7 @@ export function toPaceSample(result: WarmResult): PaceSample | null {
 
 function isPassing(result: Exclude<WarmResult, { kind: 'fresh' }>): boolean {
   const { status } = result
+  if (result.kind === 'not-stored' && result.passing) return true
   if (status === null) return result.kind === 'failed'
   return status >= 500 || status === 408 || status === 425 || status === 429
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { askFor } from '../proxy/ask.ts'
 import { discard } from '../proxy/body.ts'
-import type { Fetched } from '../proxy/fetch.ts'
+import { isPassingObstacle, type Fetched } from '../proxy/fetch.ts'
 import { fieldValue } from '../proxy/fields.ts'
 import { usability } from '../proxy/freshness.ts'
 import { OriginError } from '../proxy/origin.ts'
@@ -52,5 +52,5 @@ function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
   if (fetched.kind === 'stream') discard(fetched.body)
   // A confirmed page is told by its 304.
   if (status >= 400) return { kind: 'failed', status, error: `answered ${status}`, retryAfter: parseRetryAfter(fieldValue(headers, 'retry-after'), now), ms }
-  return obstacle === null ? { kind: 'stored', status, ms } : { kind: 'not-stored', status, ms, reason: obstacle }
+  return obstacle === null ? { kind: 'stored', status, ms } : { kind: 'not-stored', status, ms, reason: obstacle, passing: isPassingObstacle(obstacle) }
 }

@@ -62,9 +62,12 @@ export async function saveProgress(
         await work.complete(change.message, transaction)
       }
     }
-    await insertFailures(transaction, save.runId, counts.failures, now)
-    await addCounts(transaction, save, counts, now)
-    await also(transaction, now)
+    // Whoever has lost all that it held has nothing to say any more.
+    if (lost.length === 0 || lost.length < save.changes.length) {
+      await insertFailures(transaction, save.runId, counts.failures, now)
+      await addCounts(transaction, save, counts, now)
+      await also(transaction, now)
+    }
     return { progress: (await progressOf(transaction, save.runId))!, lost, finished }
   })
 }
@@ -126,8 +129,9 @@ async function insertFailures(transaction: RecordsTransaction, runId: string, fa
 }
 
 async function addCounts(transaction: RecordsTransaction, { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number }, counts: Counts, now: number): Promise<void> {
-  await transaction
-    .updateTable('warmup_runs')
+  const update = transaction.updateTable('warmup_runs').where('id', '=', runId)
+  // An ended run changes no more, unless something of it was still under way.
+  await (counts.checked + counts.processed + counts.failed > 0 ? update : update.where('status', '=', 'running'))
     .set((expression) => ({
       checked_urls: expression('checked_urls', '+', counts.checked),
       processed_urls: expression('processed_urls', '+', counts.processed),
@@ -136,7 +140,6 @@ async function addCounts(transaction: RecordsTransaction, { runId, urlsPerSecond
       urls_per_second: urlsPerSecond,
       updated_at: now,
     }))
-    .where('id', '=', runId)
     .execute()
   await completeRun(transaction, runId, now)
 }

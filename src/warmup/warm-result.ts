@@ -3,8 +3,8 @@ export type WarmResult =
   /** Found fresh in the cache: nothing was fetched. */
   | { kind: 'fresh' }
   | { kind: 'stored'; status: number; ms: number }
-  /** The cache may not or could not keep the answer; `reason` says why, in words. `status` is null where the shop was not even asked. */
-  | { kind: 'not-stored'; status: number | null; ms: number; reason: string }
+  /** The cache may not or could not keep the answer; `reason` says why, in words. `status` is null where the shop was not even asked; `passing`: it was the store's or an invalidation's doing, and another attempt may fare better. */
+  | { kind: 'not-stored'; status: number | null; ms: number; reason: string; passing?: boolean }
   /** No usable answer; `status` is null where none came, `retryAfter` (milliseconds from now) where the shop named a time. */
   | { kind: 'failed'; status: number | null; error: string; retryAfter: number | null; ms: number }
 

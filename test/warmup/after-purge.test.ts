@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { purgedUrls } from '../../src/warmup/purged-urls.ts'
-import { pruneWarmups } from '../../src/warmup/prune.ts'
+import { pruneRuns } from '../../src/warmup/prune-runs.ts'
 import { run } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
@@ -89,7 +89,7 @@ test('ended warmups go in slices, with all that is theirs; others stay, and so d
   const [lost, writing] = ['00000000-0000-7000-8000-000000000000', 'ffffffff-0000-7000-8000-000000000000']
   for (const run_id of [lost, writing]) await bench.records.db.insertInto('warmup_batches').values({ ...batch, run_id }).execute()
   const slices: number[] = []
-  for (let rows = 1; rows > 0; slices.push(rows)) rows = await pruneWarmups(bench.records, { before: ended + 500, limit: 4 })
+  for (let rows = 1; rows > 0; slices.push(rows)) rows = await pruneRuns(bench.records, { before: ended + 500, limit: 4 })
   expect(slices).toEqual([4, 2, 4, 2, 1, 1, 0])
   expect((await bench.records.db.selectFrom('warmup_runs').select('id').execute()).map((row) => row.id)).toEqual([kept.id])
   expect((await bench.records.db.selectFrom('warmup_batches').select('run_id').execute()).map((row) => row.run_id)).toEqual([writing])

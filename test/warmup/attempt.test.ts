@@ -12,6 +12,7 @@ test.each<{ result: WarmResult; verdict: object }>([
   { result: { kind: 'stored', status: 301, ms: 5 }, verdict: { kind: 'warm', fetched: true } },
   { result: { kind: 'stored', status: 404, ms: 5 }, verdict: { kind: 'failed', status: 404, error: 'answered 404' } },
   { result: { kind: 'not-stored', status: 200, ms: 5, reason: 'private' }, verdict: { kind: 'failed', status: 200, error: 'private' } },
+  { result: { kind: 'not-stored', status: 200, ms: 5, reason: 'an invalidation came meanwhile', passing: true }, verdict: { kind: 'retry', after: 500 } },
   { result: { kind: 'not-stored', status: 503, ms: 5, reason: 'no-store' }, verdict: { kind: 'retry', after: 500 } },
   { result: failed(null), verdict: { kind: 'retry', after: 500 } },
   { result: failed(500), verdict: { kind: 'retry', after: 500 } },
