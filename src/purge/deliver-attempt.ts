@@ -29,8 +29,10 @@ export async function attempt(sender: PurgeSender, steps: readonly Step[], end: 
         step = { kind: 'everything' }
         outcome = await sender.send(step, connection, end)
       }
-      if (outcome.kind === 'done') made.done.push({ step, ms: outcome.ms })
-      else made.trouble ??= { error: outcome.error, ms: outcome.ms }
+      if (outcome.kind === 'done') {
+        made.done.push({ step, ms: outcome.ms })
+        if (step.kind === 'everything') queue.length = 0
+      } else made.trouble ??= { error: outcome.error, ms: outcome.ms }
     }
   }
   await Promise.all(Array.from({ length: Math.min(sender.connections, steps.length) }, (_, connection) => run(connection)))

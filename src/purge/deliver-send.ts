@@ -64,7 +64,8 @@ export class PurgeSender {
       const error = `it answered ${statusCode} to ${method}${text === '' ? '' : `: ${text}`}`
       return { kind: refusals.has(statusCode) ? 'refused' : 'failed', ms: spent(), error }
     } catch (error) {
-      return { kind: 'failed', ms: spent(), error: timeout.aborted ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error) }
+      const refused = (error as NodeJS.ErrnoException).code === 'UND_ERR_INVALID_ARG'
+      return { kind: refused ? 'refused' : 'failed', ms: spent(), error: timeout.aborted ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error) }
     }
   }
 
@@ -77,7 +78,7 @@ export class PurgeSender {
 function toRequest(step: Step): { method: string; path: string; headers: Record<string, string> } {
   switch (step.kind) {
     case 'tags':
-      return { method: 'PURGE', path: '/', headers: { xkey: step.tags.join(' '), ...(step.soft && { 'xkey-softpurge': '1' }) } }
+      return { method: 'PURGE', path: '/', headers: { xkey: toFieldValue(step.tags.join(' ')), ...(step.soft && { 'xkey-softpurge': '1' }) } }
     case 'url':
       return { method: 'PURGE', path: step.path, headers: { host: step.host } }
     case 'pattern':
@@ -85,6 +86,11 @@ function toRequest(step: Step): { method: string; path: string; headers: Record<
     case 'everything':
       return { method: 'BAN', path: '/', headers: {} }
   }
+}
+
+/** Beyond Latin-1 a tag is its bytes in UTF-8, as a shop would have written it into its header. */
+function toFieldValue(text: string): string {
+  return /[^\x00-\xff]/.test(text) ? Buffer.from(text).toString('latin1') : text
 }
 
 /** The beginning of an answer, as one line to be read. */

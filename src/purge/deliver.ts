@@ -130,7 +130,8 @@ class Delivery {
       if (last === 0) continue
       const pending = await rows.readUndelivered(db, this.#proxy, status, purgesAtOnce)
       const many = await rows.isBacklogAbove(db, this.#proxy, status, settings.everythingAbove)
-      return { status, pending, last, steps: many ? [{ kind: 'everything' }] : planDelivery(pending) }
+      // What waits and is no longer in the log was forgotten by it: what it was, nobody knows.
+      return { status, pending, last, steps: many || pending.length === 0 ? [{ kind: 'everything' }] : planDelivery(pending) }
     }
     return null
   }

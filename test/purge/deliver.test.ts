@@ -117,6 +117,25 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['PURGE /', 'BAN /'])
   })
 
+  test('a tag beyond Latin-1 goes as its bytes', async () => {
+    const proxy = await proxyDouble()
+    const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    await purge(tags('größe-Ω'))
+    start()
+    await until(async () => (await statuses('a')).join() === 'delivered')
+    expect(Buffer.from(proxy.requests[0]!.headers['xkey']!, 'latin1').toString()).toBe('größe-Ω')
+  })
+
+  test('what the log has forgotten is purged with everything', async () => {
+    const proxy = await proxyDouble()
+    const { purge, start, statuses, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    await purge(tags('x'))
+    await records.db.deleteFrom('purges').execute()
+    start()
+    await until(async () => (await statuses('a')).join() === 'delivered')
+    expect(proxy.requests.map(({ line }) => line)).toEqual(['BAN /'])
+  })
+
   test('after the bound it is failed and found on the failed transport; tried again from there', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, queue, statuses, forward } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
