@@ -1,11 +1,10 @@
 import * as Flags from '@oclif/core/flags'
+import { App } from '#src/app.ts'
+import type { Log } from '#src/http/log.ts'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { interruptible } from '#src/cli/interrupt.ts'
 import { readChannelUrls } from '#src/config/channel-urls.ts'
-import { maskUrls } from '#src/lib/mask.ts'
-import { printable } from '#src/lib/printable.ts'
-
-/** How long requests in hand may take after SIGTERM, in milliseconds. */
-const grace = 10_000
+import { loadConfig } from '#src/config/load.ts'
 
 export default class Serve extends BaseCommand {
   static override summary = 'Run the daemon: the cache in front of the shop.'
@@ -18,35 +17,50 @@ export default class Serve extends BaseCommand {
     url: Flags.string({ summary: 'The public URL of that shop, where it is not the address of the daemon.', helpValue: '<url>', dependsOn: ['origin'] }),
     host: Flags.string({ summary: 'The address to listen on.', helpValue: '<address>' }),
     'no-workers': Flags.boolean({ summary: 'Leave the messages of the queue to messenger:consume.' }),
+    processes: Flags.integer({ summary: 'How many processes answer requests; beside them one works on the queue.', min: 1, max: 64, helpValue: '<number>' }),
+    socket: Flags.string({ summary: 'A Unix socket to listen on, instead of an address.', helpValue: '<path>', exclusive: ['host'] }),
     port: Flags.integer({ summary: 'The port to listen on; 0 for any free one.', min: 0, max: 65_535, helpValue: '<port>' }),
   }
+
+  #log: Log | null = null
 
   async run() {
     const { flags } = await this.parse(Serve)
     this.configValues = [
       ...(flags.host === undefined ? [] : [{ path: ['server', 'host'] as const, value: flags.host, flag: 'host' }]),
+      ...(flags.socket === undefined ? [] : [{ path: ['server', 'socket'] as const, value: flags.socket, flag: 'socket' }]),
+      ...(flags.processes === undefined ? [] : [{ path: ['server', 'processes'] as const, value: flags.processes, flag: 'processes' }]),
       ...(flags.port === undefined ? [] : [{ path: ['server', 'port'] as const, value: flags.port, flag: 'port' }]),
     ]
     const single = flags.origin === undefined ? null : readChannelUrls({ origin: flags.origin, url: flags.url ?? null })
     return this.withApp(async (app) => {
-      const { startDaemon } = await import('#src/http/daemon.ts')
-      const daemon = await startDaemon(app, {
-        ...app.config.server,
-        single,
-        onError: (message, error) => this.tell(`${message}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
-      })
-      if (app.config.server.processes > 1) this.tell('server.processes is not followed yet: one process serves.')
-      if (daemon.channels.length === 0) this.tell('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')
-      for (const channel of daemon.channels) this.tell(printable(`${channel.name}: ${channel.url} from ${maskUrls(channel.origin)}`))
-      this.tell(`pagecache listens on ${daemon.url}`)
-      const { startWorkers } = await import('#src/operations/workers.ts')
-      const workers = flags['no-workers'] ? null : startWorkers(app, { onTell: (message) => this.tell(message) })
-      await new Promise<void>((resolve) => {
-        if (app.signal.aborted) resolve()
-        app.signal.addEventListener('abort', () => resolve(), { once: true })
-      })
-      await Promise.all([daemon.stop(grace), workers?.stop()])
-      return { success: true as const, url: daemon.url }
+      const { serve } = await import('#src/http/serve.ts')
+      // Not the app's signal: a reload puts another app in its place.
+      const { url } = await interruptible((stop) => serve(app, {
+        ...{ single, stop, works: !flags['no-workers'], terminal: process.stderr.isTTY === true },
+        reopen: () => this.reopen(),
+        onLog: (log) => {
+          this.#log = log
+        },
+        onReady: (listening, channels, log) => {
+          if (channels.length === 0 && single === null) log.warn('No sales channel is configured: every visitor gets a 421. Name one in pagecache.yaml, or use --origin.')
+          for (const channel of channels) log.info(`${channel.name}: ${channel.url} from ${channel.origin}`)
+          log.info(`pagecache listens on ${listening}`)
+        },
+      }))
+      return { success: true as const, url }
     })
+  }
+
+  protected override tell(message: string): void {
+    if (this.#log === null) super.tell(message)
+    else this.#log.warn(message)
+  }
+
+  /** An app with the configuration as it is now, for a reload. */
+  private async reopen(): Promise<App> {
+    const app = new App({ loaded: await loadConfig(this.given), onWarning: (message) => this.tell(message) })
+    app.ownSignals()
+    return app
   }
 }

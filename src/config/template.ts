@@ -14,7 +14,19 @@ server:
   # 0.0.0.0 or :: to be reached from other machines.
   # host: 127.0.0.1
   # port: 8080
+  # A Unix socket to listen on instead, for a web server on this machine.
+  # socket: null
+  # How many processes answer requests; one more works on the queue then.
   # processes: 1
+  # At its end the daemon says for so long that it is not ready, and gives requests in hand so long.
+  # stopDelay: 0s
+  # stopGrace: 10s
+
+log:
+  # auto: lines for a terminal, else JSON.
+  # format: auto
+  # A line for each request; without addresses, queries and anything else of the visitor.
+  # access: false
 
 # Addresses or networks whose X-Forwarded-* headers are believed: load balancers, TLS terminators.
 # trustedProxies: []

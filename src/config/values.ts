@@ -96,6 +96,14 @@ export function headerNameOrNull() {
   })
 }
 
+/** What the system takes as the path of a Unix socket is shorter than other paths. */
+export function socketPathOrNull() {
+  return value('an absolute path of at most 100 characters, or null', (input) => {
+    if (input === null) return null
+    return typeof input === 'string' && /^\/[^\u0000-\u001f]{1,99}$/.test(input) ? input : undefined
+  })
+}
+
 export function cookieName() {
   return text('the name of a cookie', token)
 }

@@ -66,7 +66,8 @@ export function ownHosts({ headers, socket }: IncomingMessage, isTrusted: ApiOpt
   return [headers.host ?? '', ...(typeof forwarded === 'string' ? forwarded.split(',').map((host) => host.trim()) : [])]
 }
 
-async function identify(request: IncomingMessage, { judge, isTrusted }: ApiOptions): Promise<Identity | ApiAnswer> {
+/** Who asks, by the bearer token; an answer where that is nobody. */
+export async function identify(request: IncomingMessage, { judge, isTrusted }: Pick<ApiOptions, 'judge' | 'isTrusted'>): Promise<Identity | ApiAnswer> {
   const token = bearerOf(request)
   if (token === null) return refusal(401, 'A bearer token is missing.', { 'www-authenticate': 'Bearer' })
   if (token === undefined) return unauthorised('The Authorization field holds no bearer token.')

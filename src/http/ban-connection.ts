@@ -9,7 +9,7 @@ type WholeBan = Extract<BanReading, { kind: 'whole' }>
 /** Reads purges by methods that Node's parser does not know off a connection that is still ours (`hit-connection`). */
 export class BanReader {
   readonly #socket: Socket
-  readonly #purges: PurgeMethods
+  readonly #purges: () => PurgeMethods
   readonly #patience: number
   readonly #next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }
   #held: Buffer | null = null
@@ -21,7 +21,7 @@ export class BanReader {
    * @param patience how long a head may take, milliseconds
    * @param next `proceed`: a request was answered, and what came behind it is looked at; `leave`: it was none, Node decides about all of it
    */
-  constructor(socket: Socket, purges: PurgeMethods, patience: number, next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }) {
+  constructor(socket: Socket, purges: () => PurgeMethods, patience: number, next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }) {
     this.#socket = socket
     this.#purges = purges
     this.#patience = patience
@@ -40,7 +40,7 @@ export class BanReader {
       if (held) this.#next.leave(bytes)
       return held
     }
-    const stranger = reading.kind === 'whole' || reading.named ? !this.#purges.isPurger(this.#socket.remoteAddress) : false
+    const stranger = reading.kind === 'whole' || reading.named ? !this.#purges().isPurger(this.#socket.remoteAddress) : false
     if (stranger) this.#refuse(403, 'Purging is not allowed from this address.')
     else if (reading.kind === 'partial') this.#hold(bytes)
     else void this.#answer(reading, bytes.subarray(reading.length))
@@ -75,7 +75,7 @@ export class BanReader {
     // Requests are answered one after the other: what comes behind waits in the socket.
     this.#socket.pause()
     this.#socket.setTimeout(0)
-    const answer = await this.#purges.answer(ban.head, this.#socket.remoteAddress)
+    const answer = await this.#purges().answer(ban.head, this.#socket.remoteAddress)
     this.working = false
     const close = ban.close || this.#stopping || answer.status >= 400
     if (close) {

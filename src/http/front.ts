@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { connectionFields, toPairs, withoutFields } from '../proxy/fields.ts'
+import { connectionFields, fieldValue, toPairs, withoutFields } from '../proxy/fields.ts'
 import type { HotRequest } from '../proxy/hot.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
@@ -14,8 +14,10 @@ import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purg
 import { tagFields } from './purge-order.ts'
 import { refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
+import { RequestRecord, type AccessLog } from './request-record.ts'
 import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
+import { resultOf, type Traffic } from './traffic.ts'
 import { mayTunnel, tunnel } from './tunnel.ts'
 
 export interface FrontOptions {
@@ -26,6 +28,11 @@ export interface FrontOptions {
   /** Answers what belongs to the popup stages; false where the request is for the shop's pages. */
   stages(request: IncomingMessage, response: ServerResponse, accepted: Accepted): boolean
   isTrusted(address: string | undefined): boolean
+  traffic: Traffic
+  /** Null: no access log is kept. */
+  accessLog: AccessLog | null
+  /** A request that does not come from memory has begun; what comes back is called when it is over. */
+  begin(): () => void
   onError(message: string, error: unknown): void
 }
 
@@ -36,8 +43,8 @@ export interface Front {
   server: Server
   /** Ends the connections on which nothing is going on. */
   closeIdle(): void
-  /** Ends all of them, tunnels too. */
-  cut(): void
+  /** Ends all of them, tunnels too; says how many. */
+  cut(): number
 }
 
 /** Milliseconds: a head has to be there within ten seconds (checked each second); a reader who takes nothing is cut at the second look, within thirty. */
@@ -45,7 +52,10 @@ const headTimeout = 8500
 const writeStall = 15_000
 const keptAlive = 65_000
 
-/** The server in front of the shop: hits from the socket, everything else through Node's HTTP and the proxy. */
+/**
+ * The server in front of the shop: hits from the socket, everything else through Node's HTTP and the proxy. What it needs is looked up in
+ * `options` for each request: a reload puts other values there.
+ */
 export function createFront(options: FrontOptions): Front {
   const server = createServer({
     maxHeaderSize: largestHead + 8192,
@@ -67,13 +77,7 @@ export function createFront(options: FrontOptions): Front {
     // A visitor who waits for the shop is left alone; one who does not read, or says nothing more, is not.
     if (socket.writableLength > 0 || pipelines.isIdle(socket)) socket.destroy()
   })
-  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-    if (!pipelines.enter(request, response)) return
-    handle(request, response, options, pipelines).catch((error: unknown) => {
-      options.onError('a request failed', error)
-      respond(response, plainAnswer(500, 'Something went wrong here.'))
-    })
-  }
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => takeUp(request, response, options, pipelines)
   server.on('request', onRequest)
   // Without a listener Node asks for the body before anybody has looked at the head.
   server.on('checkContinue', onRequest)
@@ -89,15 +93,39 @@ export function createFront(options: FrontOptions): Front {
     tunnel(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
-  const bans = new LateBans(options.purges, pipelines)
+  const bans = new LateBans(() => options.purges, pipelines)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
-  const { closeIdle } = serveHitsFirst(server, { hot: options.proxy.hot, purges: options.purges, isTrusted: options.isTrusted, onError: options.onError, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  const { closeIdle } = serveHitsFirst(server, { front: options, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  return { server, closeIdle, cut: cutterOf(server) }
+}
+
+/** Ends all connections of a server, also those that it has handed over to others; says how many. */
+function cutterOf(server: Server): () => number {
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  return { server, closeIdle, cut: () => open.forEach(socket => socket.destroy()) }
+  return () => {
+    const { size } = open
+    open.forEach(socket => socket.destroy())
+    return size
+  }
+}
+
+/** Answers a request, and keeps account of it. */
+function takeUp(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines): void {
+  if (!pipelines.enter(request, response)) return
+  const record = new RequestRecord(options.traffic, options.accessLog)
+  const over = options.begin()
+  response.once('close', () => {
+    over()
+    record.end(request, response)
+  })
+  handle(request, response, options, pipelines, record).catch((error: unknown) => {
+    options.onError(`the request ${record.id} failed`, error)
+    respond(response, plainAnswer(500, 'Something went wrong here.'))
+  })
 }
 
 function headOf(request: IncomingMessage): RequestHead {
@@ -108,22 +136,23 @@ function examineRequest(request: IncomingMessage, options: FrontOptions) {
   return examine(headOf(request), options.isTrusted(request.socket.remoteAddress))
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines): Promise<void> {
-  const started = performance.now()
+async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines, record: RequestRecord): Promise<void> {
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
     pipelines.refuse(request.socket)
     return refuseRequest(request, response, accepted)
   }
-  if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges)
+  record.accepted = accepted
+  if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges, record)
   const pass: PassOn = async (body, standIn) => {
     const known = options.proxy.classifying.channels.find(accepted.scheme, accepted.host, accepted.target) !== null
     if (!known && standIn === null) return false
-    await passOn(request, response, known ? accepted : { ...accepted, ...standIn }, Readable.from([body]), options)
+    await passOn(request, response, known ? accepted : { ...accepted, ...standIn }, Readable.from([body]), options, record)
     return true
   }
-  if (options.own(request, response, pass) || options.stages(request, response, accepted)) return
-  if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, started)) return
+  if (options.own(request, response, pass)) return record.is('own')
+  if (options.stages(request, response, accepted)) return record.is('stage')
+  if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, record)) return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
@@ -133,7 +162,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
       refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' })
     })
   }
-  await passOn(request, response, accepted, hasBody(request) ? request : null, options)
+  await passOn(request, response, accepted, hasBody(request) ? request : null, options, record)
 }
 
 /** Whether a cache in front of us asks for the tags of a page, by which it will be purged (docs/varnish.md). */
@@ -142,7 +171,7 @@ function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
 }
 
 /** Through the cache or to the shop. */
-async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions): Promise<void> {
+async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions, record: RequestRecord): Promise<void> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const answer = await options.proxy.answer({
@@ -152,6 +181,7 @@ async function passOn(request: IncomingMessage, response: ServerResponse, accept
     }),
     body,
   })
+  record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
   // A body that nobody reads must not be taken for the next request.
   if (hasBody(request) && !request.complete) answer.headers.push(['Connection', 'close'])
@@ -168,7 +198,8 @@ function refuseRequest(request: IncomingMessage, response: ServerResponse, { sta
   respond(response, { ...refusal, headers: [...refusal.headers, ...headers, ['Connection', 'close']] })
 }
 
-async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods): Promise<void> {
+async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods, record: RequestRecord): Promise<void> {
+  record.is('purge')
   const { remoteAddress } = request.socket
   request.resume()
   const answer = await purges.perform(headOf(request), accepted, remoteAddress)
@@ -180,7 +211,7 @@ async function purge(request: IncomingMessage, response: ServerResponse, accepte
 }
 
 /** Hits on connections that are Node's already: the same look into memory as on the socket. */
-function answerHot(request: IncomingMessage, response: ServerResponse, accepted: Accepted, proxy: Proxy, started: number): boolean {
+function answerHot(request: IncomingMessage, response: ServerResponse, accepted: Accepted, proxy: Proxy, record: RequestRecord): boolean {
   const { headers } = request
   if (hasBody(request) || headers.range !== undefined || headers.authorization !== undefined || headers['if-modified-since'] !== undefined) return false
   if (headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined) return false
@@ -198,7 +229,8 @@ function answerHot(request: IncomingMessage, response: ServerResponse, accepted:
   const view = proxy.hot.find(asked)
   if (view === null) return false
   respond(response, view)
-  proxy.hot.count(view, performance.now() - started)
+  record.answered('hit')
+  proxy.hot.count(view, performance.now() - record.started)
   return true
 }
 

@@ -1,17 +1,16 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HotPath, View } from '../proxy/hot.ts'
+import type { HotRequest, View } from '../proxy/hot.ts'
 import { BanReader } from './ban-connection.ts'
 import { mostFields } from './guard.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
-import type { PurgeMethods } from './purge-methods.ts'
+import type { FrontOptions } from './front.ts'
+import { nextRequestId, type AccessLog } from './request-record.ts'
 
 export interface HitOptions {
-  hot: HotPath
-  purges: PurgeMethods
-  isTrusted(address: string | undefined): boolean
-  onError(message: string, error: unknown): void
+  /** What answers now: a reload exchanges it under the connections that are open. */
+  front: Pick<FrontOptions, 'proxy' | 'purges' | 'isTrusted' | 'traffic' | 'accessLog' | 'onError'>
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
   silence: number
   idle: number
@@ -51,10 +50,10 @@ export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle
   }
 }
 
-function look(chunk: Buffer, trusted: boolean, { hot, onError }: HitOptions): View | null {
+function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
   try {
     const request = parseHitRequest(chunk, trusted, mostFields)
-    return request === null ? null : hot.find(request)
+    return request === null ? null : proxy.hot.find(request)
   } catch (error) {
     onError('the hot path failed', error)
     return null
@@ -62,20 +61,24 @@ function look(chunk: Buffer, trusted: boolean, { hot, onError }: HitOptions): Vi
 }
 
 function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): BanReader {
-  const trusted = options.isTrusted(socket.remoteAddress)
+  const { front } = options
+  const trusted = front.isTrusted(socket.remoteAddress)
   let answered = false
 
   const onData = (chunk: Buffer) => {
     if (bans.take(chunk)) return
     const started = performance.now()
-    const view = look(chunk, trusted, options)
+    const view = look(chunk, trusted, front)
     if (view === null) return leave(chunk)
     if (!answered) {
       answered = true
       socket.setTimeout(options.idle)
     }
     if (!send(socket, view)) waitForReader(socket, options)
-    options.hot.count(view, performance.now() - started)
+    const ms = performance.now() - started
+    front.proxy.hot.count(view, ms)
+    front.traffic.count('hit', view.status, ms)
+    if (front.accessLog !== null) logHit(front.accessLog, parseHitRequest(chunk, trusted, mostFields)!, view, ms)
   }
   const onTimeout = () => {
     // What is still to be written never will be.
@@ -98,13 +101,17 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
     socket.setTimeout(options.idle)
     if (rest.length > 0) onData(rest)
   }
-  const bans = new BanReader(socket, options.purges, options.silence, { proceed, leave })
+  const bans = new BanReader(socket, () => front.purges, options.silence, { proceed, leave })
   socket.setTimeout(options.silence)
   socket.on('data', onData)
   socket.on('timeout', onTimeout)
   socket.on('error', onError)
   socket.on('end', onEnd)
   return bans
+}
+
+function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, ms: number): void {
+  log({ id: nextRequestId(), method: 'GET', host, path: target.split('?', 1)[0]!, status, result: 'hit', ms, totalMs: ms })
 }
 
 /** The client reads slower than it asks: no further request is read until it has caught up. */

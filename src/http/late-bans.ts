@@ -13,11 +13,11 @@ type ParseError = NodeJS.ErrnoException & { bytesParsed?: number; rawPacket?: Bu
  * the connection, since that parser cannot go on.
  */
 export class LateBans {
-  readonly #purges: PurgeMethods
+  readonly #purges: () => PurgeMethods
   readonly #pipelines: Pipelines
   readonly #held = new WeakMap<Socket, Buffer>()
 
-  constructor(purges: PurgeMethods, pipelines: Pipelines) {
+  constructor(purges: () => PurgeMethods, pipelines: Pipelines) {
     this.#purges = purges
     this.#pipelines = pipelines
   }
@@ -26,7 +26,7 @@ export class LateBans {
   take(error: ParseError, socket: Socket): boolean {
     const reading = this.#read(error, socket)
     if (reading === null) return false
-    if (!this.#purges.isPurger(socket.remoteAddress)) {
+    if (!this.#purges().isPurger(socket.remoteAddress)) {
       this.#pipelines.refuseBroken(socket, () => refuse(socket, 403, 'Purging is not allowed from this address.'))
       return true
     }
@@ -35,7 +35,7 @@ export class LateBans {
     this.#held.delete(socket)
     this.#pipelines.refuseBroken(socket, () => {
       socket.setTimeout(0)
-      void this.#purges.answer(reading.head, socket.remoteAddress).then(answer => endWith(socket, renderAnswer(answer, true)))
+      void this.#purges().answer(reading.head, socket.remoteAddress).then(answer => endWith(socket, renderAnswer(answer, true)))
     })
     return true
   }

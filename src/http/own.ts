@@ -10,6 +10,7 @@ import { answerApi, type ApiOptions } from './api.ts'
 import { endpointsOf, routerOf } from './api-endpoints.ts'
 import { announcesTooMuch, tooLarge } from './api-body.ts'
 import { refusal, toErrorAnswer } from './api-answer.ts'
+import { answerMetrics } from './metrics-endpoint.ts'
 import { openapiPage, openapiText } from './openapi-page.ts'
 import { answerToken } from './oauth.ts'
 import { awaitsContinue } from './respond.ts'
@@ -18,13 +19,14 @@ import { SharedAnswers } from './shared-answers.ts'
 
 /** Paths of the daemon itself; all others are the shops'. */
 const tokenPath = '/api/oauth/token'
-const ownPaths = new Set(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs', tokenPath])
+const ownPaths = new Set(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs', '/metrics', tokenPath])
 const apiPrefixes = ['/api/_action/vendor-cache', '/api/_action/vendor-stage']
 
 export interface OwnOptions {
   app: App
   /** Whether requests are still taken; false once the daemon is stopping. */
   isReady(): boolean
+  metrics(): Promise<{ type: string; text: string }>
   isTrusted(address: string | undefined): boolean
   /** Judges tokens where the shop issues them (`auth.mode: shop`). */
   shopJudge(): Promise<Judge>
@@ -38,9 +40,9 @@ export interface OwnOptions {
  * everything else through h3 (docs/decisions/0029-endpoints-without-a-framework.md).
  */
 export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, response: ServerResponse, pass: PassOn) => boolean {
-  const handle = toNodeHandler(ownApp(options))
   const route = routerOf(endpointsOf(operations))
   const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : () => options.app.authority()
+  const handle = toNodeHandler(ownApp(options, judge))
   const api: ApiOptions = { ...options, judge, shared: new SharedAnswers() }
   return (request, response, pass) => {
     const path = request.url!.split('?', 1)[0]!
@@ -59,13 +61,14 @@ export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, re
   }
 }
 
-function ownApp(options: OwnOptions): H3 {
+function ownApp(options: OwnOptions, judge: ApiOptions['judge']): H3 {
   const app = new H3()
   app.get('/healthz', () => json(200, { status: 'ok' }))
   app.get('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
   app.get('/readyz', () => (options.isReady() ? json(200, { status: 'ready' }) : json(503, { status: 'stopping' })))
   app.get('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
   app.get('/api/_info/docs', () => openapiPage())
+  app.get('/metrics', fromNodeHandler((request, response) => answerMetrics(request as IncomingMessage, response as ServerResponse, { ...options, judge })))
   // h3's own answer would repeat the URL.
   app.all('/**', fromNodeHandler((request, response) => sendAnswer(request as IncomingMessage, response as ServerResponse, refusal(404, 'There is no such endpoint.'))))
   return app

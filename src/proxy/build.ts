@@ -34,7 +34,7 @@ export interface ProxySettings {
 const hitInterval = 2000
 
 /** Builds a proxy with its memory tier and its connections to the shops; `close` ends all of it. */
-export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Proxy; close(): Promise<void> }> {
+export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Proxy; memory: MemoryTier; close(): Promise<void> }> {
   const memory = new MemoryTier(settings.memory, settings.maxVariants)
   const { store } = settings
   store.onRemoved(selection => memory.drop(selection))
@@ -53,6 +53,7 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
   timer.unref()
   return {
     proxy,
+    memory,
     close: async () => {
       clearInterval(timer)
       store.recordHits(memory.takeHits())

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { Log } from '../../src/http/log.ts'
 import { startDaemon } from '../../src/http/daemon.ts'
 import type { Records } from '../../src/records/open.ts'
 import { createStage } from '../../src/stages/stages.ts'
@@ -43,6 +44,11 @@ export interface Storefront {
   events(): Promise<Awaited<ReturnType<typeof readEvents>>>
 }
 
+function listLog(lines: string[]): Log {
+  const say = (message: string) => void lines.push(message)
+  return { info: say, warn: say, error: (message, error) => say(`${message}: ${String(error)}`), access: null, close: () => {} }
+}
+
 export async function startStorefront(stages: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<Storefront> {
   const origin = await startOrigin({ otherwise: { status: 200, headers: { 'content-type': 'text/html' }, body: 'a page' } })
   const projectDir = await tempDir()
@@ -55,9 +61,9 @@ export async function startStorefront(stages: Record<string, unknown> = {}, more
   await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, stages: { rateLimit: { perAddress: null, perStage: null, total: null }, ...stages }, ...more }))
   const log: string[] = []
   const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: (message) => log.push(message) })
-  const daemon = await startDaemon(app, { host: '127.0.0.1', port, single: null, onError: (message, error) => log.push(`${message}: ${String(error)}`) })
+  const daemon = await startDaemon(app, { host: '127.0.0.1', port, place: null, single: null, gather: null, log: listLog(log) })
   onTestFinished(async () => {
-    await daemon.stop(1000)
+    await daemon.stop(0, 1000)
     await app.close()
     await origin.stop()
   })

@@ -1,0 +1,80 @@
+import { chmodSync, lstatSync, unlinkSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { PagecacheError } from '../errors.ts'
+import { bracketed } from './networks.ts'
+
+/** Where the daemon listens. `inherited`: on a socket that is open already (systemd's socket activation). */
+export type Place = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string } | { kind: 'inherited'; fd: number }
+
+/** The first file descriptor that systemd hands over (sd_listen_fds(3)). */
+export const firstInherited = 3
+
+/** The daemon's group may connect: a web server in front that belongs to it. */
+const socketMode = 0o660
+
+/** @throws LISTEN_FAILED when the place is taken or not ours */
+export async function listenAt(server: Server, place: Place): Promise<void> {
+  if (place.kind === 'unix') await removeStale(place.path)
+  await listening(server, place)
+}
+
+export function describePlace(place: Place): string {
+  switch (place.kind) {
+    case 'tcp':
+      return `http://${bracketed(place.host)}:${place.port}`
+    case 'unix':
+      return `unix:${place.path}`
+    case 'inherited':
+      return `the inherited socket ${place.fd}`
+  }
+}
+
+/** A port of an address that is free now. @throws LISTEN_FAILED */
+export async function freePort(host: string): Promise<number> {
+  const server = createServer()
+  await listening(server, { kind: 'tcp', host, port: 0 })
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+function listening(server: Server, place: Place): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new PagecacheError('LISTEN_FAILED', `Cannot listen on ${nameOf(place)}: ${error.code ?? error.message}`, { hint: hintFor(place, error), cause: error }))
+    })
+    const ready = () => {
+      if (place.kind === 'unix') chmodSync(place.path, socketMode)
+      resolve()
+    }
+    if (place.kind === 'tcp') server.listen(place.port, place.host, ready)
+    else if (place.kind === 'unix') server.listen(place.path, ready)
+    else server.listen({ fd: place.fd }, ready)
+  })
+}
+
+function nameOf(place: Place): string {
+  return place.kind === 'tcp' ? `${bracketed(place.host)}:${place.port}` : describePlace(place)
+}
+
+function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
+  switch (place.kind) {
+    case 'unix':
+      return code === 'EADDRINUSE' ? 'Another program listens there: stop it, or choose another path with server.socket.' : 'Choose a path in a directory that this user may write to with server.socket.'
+    case 'inherited':
+      return 'Who starts the daemon has to hand over a listening stream socket.'
+    case 'tcp':
+      return code === 'EADDRINUSE' ? 'Another program listens there: stop it, or choose another port with --port or server.port.' : 'Choose an address of this machine with --host or server.host.'
+  }
+}
+
+/** What a killed daemon left behind goes; what somebody listens on, or is no socket at all, stays. */
+async function removeStale(path: string): Promise<void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return
+  const alive = await new Promise<boolean>(resolve => {
+    const probe = connect(path)
+    probe.once('connect', () => (probe.destroy(), resolve(true)))
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'))
+  })
+  if (!alive) unlinkSync(path)
+}

@@ -1,0 +1,146 @@
+import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
+import type { App } from '../app.ts'
+import { pageTypes } from '../pages/page.ts'
+import { readBacklog, readPurgeTotals } from '../purge/backlog.ts'
+import type { StageCounts } from '../stages/counts.ts'
+import { readStanding } from '../warmup/standing.ts'
+import { durationBounds, results, type Traffic } from './traffic.ts'
+
+export interface MetricsOptions {
+  /** The app of now: a reload brings another one. */
+  app(): App
+  traffic: Traffic
+  stages: StageCounts
+  /** Bodies in the memory of this process. */
+  memory(): { bytes: number; pages: number }
+}
+
+type Sample = readonly [labels: Record<string, string>, value: number]
+type Aggregator = 'sum' | 'first'
+
+/** One metric that is read when it is asked for. `first`: of something that all processes share. */
+interface Reading {
+  name: string
+  help: string
+  type: 'counter' | 'gauge'
+  aggregator: Aggregator
+  read(): readonly Sample[] | Promise<readonly Sample[]>
+}
+
+/** All processes of a daemon tell what they know; see src/http/processes.ts. */
+export type MetricValues = MetricObjectWithValues<MetricValue<string>>[]
+
+export interface Metrics {
+  /** What this process has to tell. */
+  values(): Promise<MetricValues>
+  /** The metrics of several processes as one text, in the exposition format of Prometheus. */
+  toText(processes: readonly MetricValues[]): Promise<{ type: string; text: string }>
+}
+
+/** The metrics of this process. Nothing is worked out before somebody asks. */
+export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
+  const { Registry, AggregatorRegistry, collectDefaultMetrics } = await import('prom-client')
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const reading of [...readTraffic(options), ...readStore(options), ...readRecords(options)]) register(registry, reading)
+  registerDurations(registry, options.traffic)
+  return {
+    values: async () => (await registry.getMetricsAsJSON()) as MetricValues,
+    toText: async processes => {
+      const all = AggregatorRegistry.aggregate(processes as unknown as object[][])
+      return { type: all.contentType, text: await all.metrics() }
+    },
+  }
+}
+
+function register(registry: Registry, { name, help, type, aggregator, read }: Reading): void {
+  // What cannot be read now is missing for once; the rest is told all the same.
+  const samples = async () => {
+    try {
+      return await read()
+    } catch {
+      return []
+    }
+  }
+  const metric = {
+    name,
+    get: async () => ({ name, help, type, aggregator, values: (await samples()).map(([labels, value]) => ({ labels, value })) }),
+  }
+  registry.registerMetric(metric as never)
+}
+
+/** A histogram that was counted elsewhere: what prom-client's own takes for each hit is more than we have. */
+function registerDurations(registry: Registry, traffic: Traffic): void {
+  const name = 'pagecache_request_duration_seconds'
+  const metric = {
+    name,
+    get: () => ({
+      name,
+      help: 'Time until an answer began, by what became of the request',
+      type: 'histogram',
+      aggregator: 'sum',
+      values: results.flatMap(result => {
+        const { count, sum, buckets } = traffic.durations[result]
+        let upTo = 0
+        const cumulative = [...durationBounds, '+Inf'].map((le, bucket) => ({ labels: { result, le: String(le) }, value: (upTo += buckets[bucket]!), metricName: `${name}_bucket` }))
+        return [...cumulative, { labels: { result }, value: sum, metricName: `${name}_sum` }, { labels: { result }, value: count, metricName: `${name}_count` }]
+      }),
+    }),
+  }
+  registry.registerMetric(metric as never)
+}
+
+function readTraffic({ traffic, stages, memory }: MetricsOptions): Reading[] {
+  const own = { aggregator: 'sum' } as const
+  return [
+    { ...own, name: 'pagecache_requests_total', help: 'Requests by what became of them', type: 'counter', read: () => results.map(result => [{ result }, traffic.durations[result].count]) },
+    { ...own, name: 'pagecache_responses_total', help: 'Responses by status', type: 'counter', read: () => [...traffic.statuses].flatMap((count, status) => (count === 0 ? [] : [[{ status: String(status) }, count] as const])) },
+    { ...own, name: 'pagecache_memory_bytes', help: 'Bodies in memory, with what is held for them', type: 'gauge', read: () => [[{}, memory().bytes]] },
+    { ...own, name: 'pagecache_memory_pages', help: 'Pages in memory', type: 'gauge', read: () => [[{}, memory().pages]] },
+    { ...own, name: 'pagecache_stage_events_total', help: 'Events of popup stages that were recorded', type: 'counter', read: () => [[{}, stages.recorded]] },
+    { ...own, name: 'pagecache_stage_events_ignored_total', help: 'Events that were not counted', type: 'counter', read: () => Object.entries(stages.ignored).map(([reason, count]) => [{ reason }, count]) },
+    { ...own, name: 'pagecache_stage_events_refused_total', help: 'Track requests that were refused', type: 'counter', read: () => Object.entries(stages.refused).map(([reason, count]) => [{ reason }, count]) },
+  ]
+}
+
+function readStore({ app }: MetricsOptions): Reading[] {
+  const shared = { aggregator: 'first', type: 'gauge' } as const
+  const byType = async (what: 'count' | 'size' | 'originalSize' | 'hits'): Promise<Sample[]> => {
+    const counters = (await app().pages()).counters()
+    return pageTypes.map(type => [{ type }, counters[type][what]])
+  }
+  return [
+    { ...shared, name: 'pagecache_pages', help: 'Pages in the store', read: () => byType('count') },
+    { ...shared, name: 'pagecache_pages_bytes', help: 'Bodies in the store, as they are stored', read: () => byType('size') },
+    { ...shared, name: 'pagecache_pages_original_bytes', help: 'The same bodies without compression', read: () => byType('originalSize') },
+    { ...shared, name: 'pagecache_store_readable', help: '1 while the page store can be read', read: async () => [[{}, (await app().pages()).fault() === null ? 1 : 0]] },
+    { aggregator: 'sum', type: 'counter', name: 'pagecache_bodies_damaged_total', help: 'Stored bodies that were missing or altered', read: async () => [[{}, (await app().pages()).damaged()]] },
+  ]
+}
+
+function readRecords({ app }: MetricsOptions): Reading[] {
+  const shared = { aggregator: 'first', type: 'gauge' } as const
+  const database = async () => (await app().records()).db
+  const queue = async () => (await app().queue()).statistics()
+  const backlog = async () => readBacklog(await database(), app().config.reverseProxies.map(({ name }) => name))
+  return [
+    {
+      ...shared,
+      name: 'pagecache_queue_messages',
+      help: 'Messages by transport and state',
+      read: async () => (await queue()).transports.flatMap(({ name, waiting, delayed, held, count }) => {
+        const states = name === 'failed' ? { failed: count } : { waiting, delayed, held }
+        return Object.entries(states).map(([state, number]): Sample => [{ transport: name, state }, number])
+      }),
+    },
+    { ...shared, name: 'pagecache_queue_oldest_seconds', help: 'How long the oldest message that may be taken has waited', read: async () => (await queue()).transports.map(({ name, oldestAge }) => [{ transport: name }, (oldestAge ?? 0) / 1000]) },
+    { ...shared, name: 'pagecache_queue_workers', help: 'Processes that take messages', read: async () => [[{}, (await queue()).workers.length]] },
+    { ...shared, type: 'counter', name: 'pagecache_purges_total', help: 'Purges that were recorded', read: async () => [[{}, (await readPurgeTotals(await database())).purges]] },
+    { ...shared, type: 'counter', name: 'pagecache_invalidations_total', help: 'Invalidations that were recorded', read: async () => [[{}, (await readPurgeTotals(await database())).invalidations]] },
+    { ...shared, name: 'pagecache_purge_backlog', help: 'Purges that a reverse proxy was not told of', read: async () => (await backlog()).flatMap(({ proxy, pending, failed }) => [[{ proxy, state: 'pending' }, pending], [{ proxy, state: 'failed' }, failed]]) },
+    { ...shared, name: 'pagecache_warmup_runs', help: 'Warmups by status', read: async () => Object.entries((await readStanding(await database())).runs).map(([status, count]) => [{ status }, count]) },
+    { ...shared, name: 'pagecache_warmup_urls_remaining', help: 'URLs that open warmups still have before them', read: async () => [[{}, (await readStanding(await database())).remaining]] },
+    { ...shared, name: 'pagecache_warmup_urls_failed', help: 'URLs that open warmups could not warm', read: async () => [[{}, (await readStanding(await database())).failed]] },
+    { ...shared, name: 'pagecache_warmup_urls_per_second', help: 'How fast running warmups are', read: async () => [[{}, (await readStanding(await database())).urlsPerSecond]] },
+  ]
+}

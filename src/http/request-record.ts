@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Accepted } from './guard.ts'
+import type { Result, Traffic } from './traffic.ts'
+
+/** One line of the access log. No address, no agent, no cookie and no query: nothing of the visitor. */
+export interface AccessLine {
+  id: string
+  method: string
+  host: string
+  path: string
+  status: number
+  result: Result
+  /** Until the answer began, and until its end. */
+  ms: number
+  totalMs: number
+}
+
+export type AccessLog = (line: AccessLine) => void
+
+let requests = 0
+
+/** Names a request in the logs: the process, and how many it has seen. */
+export function nextRequestId(): string {
+  requests += 1
+  return `${process.pid.toString(36)}-${requests.toString(36)}`
+}
+
+/** What is to be known of a request when it is over. */
+export class RequestRecord {
+  readonly started = performance.now()
+  /** Null while it is not known whether it is sound. */
+  accepted: Accepted | null = null
+  readonly #traffic: Traffic
+  readonly #log: AccessLog | null
+  #id: string | null = null
+  #result: Result = 'refused'
+  #answered = 0
+
+  constructor(traffic: Traffic, log: AccessLog | null) {
+    this.#traffic = traffic
+    this.#log = log
+  }
+
+  get id(): string {
+    return (this.#id ??= nextRequestId())
+  }
+
+  is(result: Result): void {
+    this.#result = result
+  }
+
+  /** Its answer begins. */
+  answered(result: Result): void {
+    this.#result = result
+    this.#answered = performance.now()
+  }
+
+  end(request: IncomingMessage, response: ServerResponse): void {
+    const ended = performance.now()
+    const ms = (this.#answered === 0 ? ended : this.#answered) - this.started
+    const status = response.headersSent ? response.statusCode : 0
+    this.#traffic.count(this.#result, status, ms)
+    if (this.#log === null) return
+    const path = (this.accepted?.target ?? '').split('?', 1)[0]!
+    this.#log({ id: this.id, method: request.method!, host: this.accepted?.host ?? '', path, status, result: this.#result, ms, totalMs: ended - this.started })
+  }
+}

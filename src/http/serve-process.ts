@@ -1,0 +1,82 @@
+import type { App } from '../app.ts'
+import { startWorkers, type Workers } from '../operations/workers.ts'
+import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
+
+export interface ProcessOptions extends DaemonOptions {
+  /** Opens an app with the configuration as it is now. @throws CONFIG_INVALID */
+  reopen(): Promise<App>
+  /** Whether this process answers requests, and whether it works on the queue. */
+  serves: boolean
+  works: boolean
+}
+
+/** One process of the daemon: alone, or among others. */
+export class ServeProcess {
+  readonly #options: ProcessOptions
+  readonly #daemon: Daemon | null
+  #app: App
+  #workers: Workers | null
+  #reloading: Promise<void> = Promise.resolve()
+  /** Apps of earlier configurations that are still used. */
+  readonly #retiring = new Set<Promise<void>>()
+
+  private constructor(options: ProcessOptions, app: App, daemon: Daemon | null) {
+    this.#options = options
+    this.#app = app
+    this.#daemon = daemon
+    this.#workers = this.#startWorkers(app)
+  }
+
+  /** @throws LISTEN_FAILED */
+  static async start(app: App, options: ProcessOptions): Promise<ServeProcess> {
+    const daemon = options.serves ? await startDaemon(app, options) : null
+    return new ServeProcess(options, app, daemon)
+  }
+
+  get daemon(): Daemon | null {
+    return this.#daemon
+  }
+
+  /** Takes up the configuration as it is now; a faulty one changes nothing. One reload after the other. */
+  reload(): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload())
+    return this.#reloading
+  }
+
+  async #reload(): Promise<void> {
+    const { log, reopen } = this.#options
+    let next: App | null = null
+    try {
+      next = await reopen()
+      const exchanged = await this.#daemon?.exchange(next)
+      const [before, workers] = [this.#app, this.#workers]
+      this.#app = next
+      this.#workers = this.#startWorkers(next)
+      const retiring = Promise.all([exchanged?.unused, workers?.stop()])
+        .then(() => before.close())
+        .catch((error: unknown) => log.error('the configuration before could not be closed', error))
+        .then(() => void this.#retiring.delete(retiring))
+      this.#retiring.add(retiring)
+      log.info('The configuration was reloaded.')
+    } catch (error) {
+      await next?.close()
+      log.warn(`The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
+  #startWorkers(app: App): Workers | null {
+    return this.#options.works ? startWorkers(app, { onTell: message => this.#options.log.warn(message) }) : null
+  }
+
+  /** See `Daemon.stop`; the messages in hand are finished too. */
+  async stop(): Promise<void> {
+    const { log } = this.#options
+    await this.#reloading
+    const { stopDelay, stopGrace } = this.#app.config.server
+    const [cut] = await Promise.all([this.#daemon?.stop(stopDelay, stopGrace) ?? 0, this.#workers?.stop()])
+    if (cut > 0) log.warn(`${cut} connections were cut that were not done after ${stopGrace / 1000} s.`)
+    await this.#app.close()
+    // What still answers with an earlier configuration was cut with the rest.
+    await Promise.all(this.#retiring)
+  }
+}

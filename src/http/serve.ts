@@ -1,0 +1,100 @@
+import type { App } from '../app.ts'
+import { inheritsSocket } from '../config/environment.ts'
+import type { ChannelOptions } from '../proxy/channel.ts'
+import { describePlace, firstInherited, freePort, type Place } from './listen.ts'
+import { openLog, type Log } from './log.ts'
+import { ServeProcess, type ProcessOptions } from './serve-process.ts'
+
+export interface ServeOptions {
+  reopen: ProcessOptions['reopen']
+  single: ProcessOptions['single']
+  /** Whether the daemon works on the queue itself. */
+  works: boolean
+  /** A terminal: its lines are for somebody who reads along, and its end is the daemon's. */
+  terminal: boolean
+  /** Told to stop. */
+  stop: AbortSignal
+  /** What is told from now on goes there. */
+  onLog(log: Log): void
+  onReady(url: string, channels: readonly ChannelOptions[], log: Log): void
+}
+
+/** How long after its own deadlines a process that should have ended is killed, in milliseconds. */
+const lastPatience = 5000
+
+/**
+ * Runs the daemon until it is told to stop: as one process, or as several (decision 34).
+ *
+ * @throws LISTEN_FAILED when the address is taken or not ours
+ */
+export async function serve(app: App, options: ServeOptions): Promise<{ url: string }> {
+  const { server, log: logging } = app.config
+  const format = logging.format === 'auto' ? (options.terminal ? 'text' : 'json') : logging.format
+  const log = await openLog(format, logging.access)
+  options.onLog(log)
+  const { default: cluster } = await import('node:cluster')
+  try {
+    if (cluster.isWorker) return await serveChild(app, options, log)
+    const place = placeOf(server.socket)
+    return server.processes === 1 ? await serveAlone(app, options, log, place) : await serveMany(app, options, log, place)
+  } finally {
+    log.close()
+  }
+}
+
+function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null {
+  if (inheritsSocket(process.pid)) return { kind: 'inherited', fd: firstInherited }
+  return socket === null ? null : { kind: 'unix', path: socket }
+}
+
+async function serveAlone(app: App, options: ServeOptions, log: Log, place: ProcessOptions['place']): Promise<{ url: string }> {
+  const { host, port } = app.config.server
+  const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, serves: true })
+  const daemon = running.daemon!
+  options.onReady(daemon.url, daemon.channels(), log)
+  const release = onHangup(options, () => running.reload())
+  await aborted(options.stop)
+  release()
+  await running.stop()
+  return { url: daemon.url }
+}
+
+async function serveMany(app: App, options: ServeOptions, log: Log, place: ProcessOptions['place']): Promise<{ url: string }> {
+  const { supervise } = await import('./supervise.ts')
+  const { server } = app.config
+  // All of them have to mean the same.
+  const port = server.port === 0 && place === null ? await freePort(server.host) : server.port
+  const supervised = await supervise({
+    ...{ processes: server.processes, works: options.works, port, place, log, stop: options.stop },
+    patience: server.stopDelay + server.stopGrace + lastPatience,
+    check: async () => (await options.reopen()).close(),
+    onReady: url => options.onReady(url, app.config.salesChannels, log),
+  })
+  const release = onHangup(options, () => supervised.reload())
+  await supervised.ended
+  release()
+  return { url: describePlace(place ?? { kind: 'tcp', host: server.host, port }) }
+}
+
+async function serveChild(app: App, options: ServeOptions, log: Log): Promise<{ url: string }> {
+  const { serveAsChild } = await import('./serve-child.ts')
+  const release = onHangup(options, async () => {})
+  await serveAsChild(app, { ...options, host: app.config.server.host, log }, options.stop)
+  release()
+  return { url: '' }
+}
+
+/** SIGHUP reloads; where a terminal is closed it ends the daemon as it ends every program. */
+function onHangup({ terminal }: ServeOptions, reload: () => Promise<void>): () => void {
+  if (terminal) return () => {}
+  const listener = () => void reload()
+  process.on('SIGHUP', listener)
+  return () => void process.off('SIGHUP', listener)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
