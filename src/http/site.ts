@@ -44,7 +44,7 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const tracker = await app.tracker(channels)
   const { channels: known } = proxy.classifying
   const stages = stageEndpoints({ ...config.stages, channels: known, tracker, counts: options.counts, isTrusted, now: app.now, onError })
-  const admin = adminPage({ isOurs: isAdminHost(host, port, channels), onError })
+  const admin = adminPage({ isOurs: isAdminHost(host, port, known.all), onError })
   const api = ownEndpoints({ ...options, app, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null })
   const own: FrontOptions['own'] = (request, response, pass) => api(request, response, pass) || admin(request, response)
   // The signing key is made now; where that is not possible, the pages are served all the same.
