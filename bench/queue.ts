@@ -7,7 +7,8 @@
  * Consumers are processes of their own; a handler notes when it was called and returns. `messages` are dispatched at
  * once and worked off by one and by two consumers, in no group, in one, and in fifty; then `singles` are dispatched one at a
  * time into the empty queue. Last, two consumers work while `deep` messages of a group that another worker holds wait
- * before theirs. Latency is from before the dispatch to the handler's first line, on the machine's one monotonic clock.
+ * before theirs. The rival is what no queue on this database can do without: taking and removing a row, a synced commit each, in
+ * one process and with nothing else. Latency is from before the dispatch to the handler's first line, on the machine's one monotonic clock.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,6 +17,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
 import { openQueue } from '../src/queue/records-queue.ts'
 import type { NewMessage, Queue } from '../src/queue/queue.ts'
 import { openRecords } from '../src/records/open.ts'
@@ -39,6 +41,7 @@ interface Bench {
 }
 
 const rates = {
+  'bare commits, two a message': await inQueue(bare),
   'one consumer': await inQueue((bench) => rate(bench, 1, () => ({}))),
   'two consumers': await inQueue((bench) => rate(bench, 2, () => ({}))),
   'two, fifty groups': await inQueue((bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` }))),
@@ -63,6 +66,24 @@ async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
     await records.close()
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+/** The same rows, without the queue. */
+async function bare({ queue, directory }: Bench): Promise<number> {
+  await queue.dispatch(messages(count, () => ({})))
+  const database = new Database(join(directory, 'records.sqlite'))
+  database.pragma('synchronous = FULL')
+  const ids = database.prepare<[], string>('SELECT id FROM queue_messages ORDER BY id').pluck().all()
+  const take = database.prepare("UPDATE queue_messages SET lease = 'bench' WHERE id = ?")
+  const remove = database.prepare('DELETE FROM queue_messages WHERE id = ?')
+  const started = performance.now()
+  for (const id of ids) {
+    take.run(id)
+    remove.run(id)
+  }
+  const seconds = (performance.now() - started) / 1000
+  database.close()
+  return count / seconds
 }
 
 function* messages(total: number, more: (index: number) => Partial<NewMessage>): Generator<NewMessage> {
@@ -120,6 +141,7 @@ async function stopWorkers(workers: readonly ChildProcess[]): Promise<void> {
 function print(): void {
   console.log('| | messages a second |\n|---|---|')
   for (const [name, perSecond] of Object.entries(rates)) console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
+  console.log(`\ntwo consumers ÷ bare commits: ${(rates['two consumers'] / rates['bare commits, two a message']).toFixed(2)}`)
   console.log('\n| from dispatch to start, idle queue | ms |\n|---|---|')
   console.log(`| median | ${latency.median.toFixed(1)} |\n| 99th percentile | ${latency.p99.toFixed(1)} |`)
 }
