@@ -67,7 +67,7 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
     'flow of a URL': await timed(() => readUrlFlow(db, 'http://shop.example/7', page)),
     'timeline of an entity': await timed(() => readTimeline(db, product, page)),
     'recent invalidations': await timed(() => listInvalidations(db, page)),
-    'deleting a thousand old purges': await timed(() => prunePurges({ db, ...records }, { before: now - 15 * day, limit: 1_000 })),
+    'deleting a slice of old purges': await timed(() => prunePurges({ db, ...records }, { before: now - 15 * day, limit: 1_000 })),
   }
 }
 

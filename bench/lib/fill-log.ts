@@ -28,7 +28,14 @@ export function fillLog(file: string, purges: number, now: number): void {
     INSERT INTO purge_entities (id, type, entity_id, purges) SELECT n, 'product', product_id(n), 0 FROM n WHERE n BETWEEN 1 AND ${tags};
     INSERT INTO purge_urls (id, url) SELECT n, 'http://shop.example/' || n FROM n WHERE n BETWEEN 1 AND ${urls};
   `)
+  // Built at the end, from sorted rows: row by row it would take ten times as long.
+  const indexes = database.prepare<[], { name: string; sql: string }>(`SELECT name, sql FROM sqlite_master WHERE name IN ('purge_pages_of_purge', 'purges_of_entity')`).all()
+  for (const { name } of indexes) database.exec(`DROP INDEX ${name}`)
   for (let first = 0; first < purges; first += slice) fillSlice(database, first, Math.min(slice, purges - first), start, step)
+  database.exec(`
+    INSERT INTO purge_pages (url_id, purge_id)
+      SELECT id * 104729 % ${urls} + 1, id FROM purges UNION SELECT id * 7 % ${urls} + 1, id FROM purges ORDER BY 1, 2`)
+  for (const { sql } of indexes) database.exec(sql)
   sumUp(database)
   database.close()
 }
@@ -49,9 +56,6 @@ function fillSlice(database: Database.Database, first: number, count: number, st
         iif(${isTag}, ${tag}, NULL), 2, 1.5 FROM n WHERE n < ${count} ORDER BY n;
     INSERT INTO purge_deliveries (purge_id, proxy, status, attempts, response_time)
       SELECT ${id}, 'varnish-1', 'delivered', 1, 1.5 FROM n WHERE n < ${count} ORDER BY n;
-    INSERT INTO purge_pages (url_id, purge_id) SELECT ${url}, ${id} FROM n WHERE n < ${count} ORDER BY 1, 2;
-    INSERT INTO purge_pages (url_id, purge_id)
-      SELECT ${id} * 7 % ${urls} + 1, ${id} FROM n WHERE n < ${count} ORDER BY 1, 2 ON CONFLICT DO NOTHING;
     COMMIT;
     PRAGMA wal_checkpoint(TRUNCATE);
   `)

@@ -12,25 +12,23 @@ const batch = 50
 interface Candidate {
   id: number
   tag: string
-  /** Purges in the 24 hours that ended with the tag's last purge: no more than those can lie in the window that ends now. */
-  most: number
 }
 
 /**
  * The tags with the most purges in the 24 hours that end with the hour `last`. Tags are read from 24 lists, one for each hour in
- * which a tag can have been purged last, each with the most purged first; reading ends where nothing that is left can be among
- * the first any more. So it takes some hundred rows however many tags were purged.
+ * which a tag can have been purged last, each with the most purged first: by the purges in the 24 hours that ended with the tag's
+ * last one, of which no more can lie in the window that ends now. Reading ends where nothing that is left can be among the first. So it takes some hundred rows however many tags were purged.
  */
 export async function topTags(db: RecordsDatabase, last: number, count: number): Promise<TopTag[]> {
   const best: TopTag[] = []
   for (const hour of await openHours(db, last)) {
     for (let offset = 0; ; offset += batch) {
-      const candidates = await readCandidates(db, hour, offset)
       const worst = best.length < count ? 0 : best[count - 1]!.count
-      const hopeful = candidates.filter((candidate) => candidate.most > worst)
-      for (const { id, tag } of hopeful) best.push({ tag, count: await countIn(db, id, last) })
+      const hopeful = await readCandidates(db, { hour, worst, offset })
+      if (hopeful.length > 0) best.push(...(await countAll(db, hopeful, last)))
       best.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
       best.length = Math.min(best.length, count)
+      // A better worst one leaves out tags of this list that were read past or are still to come: none that counts.
       if (hopeful.length < batch) break
     }
   }
@@ -50,23 +48,28 @@ async function openHours(db: RecordsDatabase, last: number): Promise<number[]> {
   return rows.map((row) => row.hour)
 }
 
-async function readCandidates(db: RecordsDatabase, hour: number, offset: number): Promise<Candidate[]> {
+/** The next tags of an hour's list that can still have more purges than the worst of the best. */
+async function readCandidates(db: RecordsDatabase, { hour, worst, offset }: { hour: number; worst: number; offset: number }): Promise<Candidate[]> {
   return db
     .selectFrom('purge_tags')
-    .select(['id', 'tag', 'window_count as most'])
+    .select(['id', 'tag'])
     .where('last_hour', '=', hour)
+    .where('window_count', '>', worst)
     .orderBy('window_count', 'desc')
+    .orderBy('id')
     .limit(batch)
     .offset(offset)
     .execute()
 }
 
-async function countIn(db: RecordsDatabase, tag: number, last: number): Promise<number> {
-  const { count } = await db
+async function countAll(db: RecordsDatabase, candidates: readonly Candidate[], last: number): Promise<TopTag[]> {
+  const rows = await db
     .selectFrom('purge_tag_hours')
-    .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('purges'), eb.lit(0)).as('count'))
-    .where('tag_id', '=', tag)
+    .select(['tag_id', (eb) => eb.fn.sum<number>('purges').as('count')])
+    .where('tag_id', 'in', candidates.map((candidate) => candidate.id))
     .where('hour', '>', last - windowHours)
-    .executeTakeFirstOrThrow()
-  return count
+    .groupBy('tag_id')
+    .execute()
+  const counts = new Map(rows.map((row) => [row.tag_id, row.count]))
+  return candidates.map(({ id, tag }) => ({ tag, count: counts.get(id) ?? 0 }))
 }
