@@ -56,6 +56,7 @@ export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, re
     if (awaitsContinue(request)) response.writeContinue()
     if (isApi) void answerApi(request, route(path), api).then((answer) => sendAnswer(request, response, answer))
     else if (path === tokenPath) void handToken(request, response, pass, options)
+    else if (request.method !== 'GET' && request.method !== 'HEAD') sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
     else void handle(request, response)
     return true
   }
