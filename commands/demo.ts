@@ -4,7 +4,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { processVariables } from '#src/config/environment.ts'
 
 export default class Demo extends BaseCommand {
-  static override summary = 'Show the whole round on a demo shop: cache, warmup, statistics, clear.'
+  static override summary = 'Show the whole round on a demo shop: cache, warmup, statistics, popup stages, clear.'
   static override description =
     'Starts a shop with more than 600 pages and the cache before it, both on this machine alone and in a temporary directory, and shows what the cache does. Takes less than a minute and leaves nothing behind.'
   static override examples = [

@@ -16,6 +16,8 @@ export interface Sheet {
   description: string
   /** Public URL of this page; null where the page is nobody's address (account, basket, 404). */
   canonical: string | null
+  /** What the storefront script calls this page; null where stages have no place. */
+  pageType: string | null
   body: string
 }
 
@@ -72,9 +74,9 @@ footer ul{display:flex;flex-wrap:wrap;gap:8px 24px;margin:0;padding:0;list-style
 
 /**
  * Makes the frame of every page of a storefront. What is the same for all pages is put together once.
- * Other storefronts are linked from the header.
+ * Other storefronts are linked from the header; the script of the popup stages where the shop is `fronted` by a cache, which has it.
  */
-export function createLayout(channel: ShopChannel, channels: readonly ShopChannel[], catalogue: Catalogue): Layout {
+export function createLayout(channel: ShopChannel, channels: readonly ShopChannel[], catalogue: Catalogue, fronted: boolean): Layout {
   const { language, prefix } = channel
   const say = labels[language]
   const name = escapeHtml(channel.name)
@@ -112,6 +114,7 @@ ${sheet.body}
 </main>
 <footer><div class="wrap"><ul>${foot}</ul><p>${name}. ${say.tax}.</p></div></footer>
 <script>${script}</script>
+${sheet.pageType === null || !fronted ? '' : `<script src="${prefix}/vendor-stage/client.js" data-page-type="${sheet.pageType}" defer></script>`}
 </body>
 </html>
 `

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { Browser, type Seen } from './browser.ts'
+import { showStages } from './popup-stages.ts'
 import { Workspace } from './workspace.ts'
 
 export interface DemoOptions {
@@ -84,6 +85,7 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
   await show(setup, ['cache:stats'])
   await show(setup, ['cache:inspect', setup.url + path])
   await showVisitors(setup)
+  await showStages({ ...setup, page: path, show: (argv) => show(setup, argv), read: (argv) => setup.workspace.read([join(setup.root, 'bin/run.js'), ...argv]) })
   const pages = setup.shop.channels.reduce((sum, channel) => sum + channel.pages, 0)
   if (setup.keep) {
     await keepOpen(setup)
@@ -216,7 +218,7 @@ function nextSteps(program: string): string {
     ['demo --keep', 'leave this demo running to play with'],
     ['--help', 'list every command'],
   ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(24)}${purpose}\n`)
-  return `\nThat was the whole round: shop, cache, warmup, statistics, clear. What to do next:\n${steps.join('')}README.md has all of it in order.\n`
+  return `\nThat was the whole round: shop, cache, warmup, statistics, popup stages, clear. What to do next:\n${steps.join('')}README.md has all of it in order.\n`
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -15,6 +15,7 @@ const { values } = parseArgs({
 
 const publicUrl = values.url?.replace(/\/+$/, '')
 const shop = await startShop({
+  fronted: true,
   port: Number(values.port),
   latency: values['no-latency'] ? 'off' : 'on',
   ...(publicUrl === undefined ? {} : { publicUrls: { en: publicUrl, de: `${publicUrl}/de` } }),

@@ -18,6 +18,8 @@ export interface ShopOptions {
   host?: string
   /** What visitors type, where something stands in front; else the shop's own address, German under /de. */
   publicUrls?: PublicUrls
+  /** A cache stands before it, which has the script of the popup stages. */
+  fronted?: boolean
   /** `off` answers as fast as the machine can, for tests and benchmarks. */
   latency?: 'on' | 'off'
   /** Milliseconds since the epoch; ages sessions. */
@@ -57,7 +59,7 @@ const seed = 'harbour and pine'
 export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
   const server = createServer()
   const url = await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
-  const shop = createShop(options.publicUrls ?? { en: url, de: `${url}/de` }, options.clock ?? Date.now)
+  const shop = createShop(options.publicUrls ?? { en: url, de: `${url}/de` }, options.fronted ?? false, options.clock ?? Date.now)
   const latency = options.latency === 'off' ? () => 0 : createLatency(seed)
   const ending = new AbortController()
   let requests = 0
@@ -86,10 +88,10 @@ export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
   }
 }
 
-function createShop(publicUrls: PublicUrls, clock: () => number): Shop {
+function createShop(publicUrls: PublicUrls, fronted: boolean, clock: () => number): Shop {
   const catalogue = createCatalogue(seed)
   const channels = createChannels(publicUrls)
-  const sites = channels.map((channel) => createSite(channel, createLayout(channel, channels, catalogue), catalogue))
+  const sites = channels.map((channel) => createSite(channel, createLayout(channel, channels, catalogue, fronted), catalogue))
   const sitemaps = new Map(sites.map((site) => [site, createSitemaps(site)]))
   return { catalogue, sites, sitemaps, robots: drawRobots(sites), sessions: createSessions(clock), rendered: new Map() }
 }
@@ -147,7 +149,7 @@ function answerPage(page: SitePage, session: Session | null, knownVisitor: boole
 
 function notFound(site: Site, session: Session | null): Answer {
   const title = labels[site.channel.language].notFound
-  const sheet = { title, description: title, canonical: null, body: `<h1>${title}</h1>` }
+  const sheet = { title, description: title, canonical: null, pageType: null, body: `<h1>${title}</h1>` }
   const page = privatePage(site.layout(sheet, toVisitor(session)), { 'cache-control': 'private, no-cache' }, 404)
   return { ...page, work: 'cms' }
 }

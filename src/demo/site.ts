@@ -64,7 +64,7 @@ function describeHome(channel: ShopChannel, layout: Layout, catalogue: Catalogue
   return {
     ...describeContent(home, channel, layout),
     priority: 1,
-    render: (visitor) => layout(toSheet(channel, home.title[channel.language], '/', body), visitor),
+    render: (visitor) => layout(toSheet(channel, 'cms', home.title[channel.language], '/', body), visitor),
   }
 }
 
@@ -79,7 +79,7 @@ function describeContent(page: ContentPage, channel: ShopChannel, layout: Layout
     priority: 0.4,
     updatedAt: page.updatedAt,
     validated: true,
-    render: (visitor) => layout(toSheet(channel, title, path, renderContent(page, channel)), visitor),
+    render: (visitor) => layout(toSheet(channel, 'cms', title, path, renderContent(page, channel)), visitor),
   }
 }
 
@@ -99,7 +99,7 @@ function describeListings(category: Category, channel: ShopChannel, layout: Layo
       priority: number === 1 ? (category.parent === null ? 0.9 : 0.8) : 0.3,
       updatedAt,
       validated: false,
-      render: (visitor) => layout(toSheet(channel, title, path, renderListing(category, number, channel)), visitor),
+      render: (visitor) => layout(toSheet(channel, 'categories', title, path, renderListing(category, number, channel)), visitor),
     }
   })
 }
@@ -115,7 +115,7 @@ function describeProduct(product: Product, channel: ShopChannel, layout: Layout)
     priority: 0.7,
     updatedAt: product.updatedAt,
     validated: true,
-    render: (visitor) => layout(toSheet(channel, title, path, renderProduct(product, channel)), visitor),
+    render: (visitor) => layout(toSheet(channel, 'products', title, path, renderProduct(product, channel)), visitor),
   }
 }
 
@@ -132,6 +132,6 @@ function describeBuyboxes(product: Product, channel: ShopChannel): SitePage[] {
   }))
 }
 
-function toSheet(channel: ShopChannel, title: string, path: string, body: string) {
-  return { title, description: `${title}. ${channel.name}`, canonical: `${channel.url}${path}`, body }
+function toSheet(channel: ShopChannel, pageType: PageType, title: string, path: string, body: string) {
+  return { title, description: `${title}. ${channel.name}`, canonical: `${channel.url}${path}`, pageType, body }
 }
