@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { actionOf, hints, keyTable, nameKey, type KeyContext, type Press } from '../../src/tui/keys.ts'
 
@@ -35,4 +36,9 @@ test('a key press has one name', () => {
   expect(nameKey('', { ...none, tab: true, shift: true })).toBe('shift+tab')
   expect(nameKey('c', { ...none, ctrl: true })).toBe('ctrl+c')
   expect(nameKey('', { ...none, delete: true })).toBe('backspace')
+})
+
+test('docs/monitor.md has the table of keys', () => {
+  const text = readFileSync(new URL('../../docs/monitor.md', import.meta.url), 'utf8')
+  for (const { label, help } of keyTable) expect(text).toContain(`| \`${label}\` | ${help} |`)
 })
