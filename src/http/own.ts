@@ -64,12 +64,13 @@ export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, re
 
 function ownApp(options: OwnOptions, judge: ApiOptions['judge']): H3 {
   const app = new H3()
-  app.get('/healthz', () => json(200, { status: 'ok' }))
-  app.get('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
-  app.get('/readyz', () => (options.isReady() ? json(200, { status: 'ready' }) : json(503, { status: 'stopping' })))
-  app.get('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
-  app.get('/api/_info/docs', () => openapiPage())
-  app.get('/metrics', fromNodeHandler((request, response) => answerMetrics(request as IncomingMessage, response as ServerResponse, { ...options, judge })))
+  // All methods: those that do not fit were refused before, and `get` would not take HEAD.
+  app.all('/healthz', () => json(200, { status: 'ok' }))
+  app.all('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
+  app.all('/readyz', () => (options.isReady() ? json(200, { status: 'ready' }) : json(503, { status: 'stopping' })))
+  app.all('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
+  app.all('/api/_info/docs', () => openapiPage())
+  app.all('/metrics', fromNodeHandler((request, response) => answerMetrics(request as IncomingMessage, response as ServerResponse, { ...options, judge })))
   // h3's own answer would repeat the URL.
   app.all('/**', fromNodeHandler((request, response) => sendAnswer(request as IncomingMessage, response as ServerResponse, refusal(404, 'There is no such endpoint.'))))
   return app

@@ -39,6 +39,16 @@ it('the own paths of the daemon stay its own, and those of the shop the shop’s
   expect(origin.hits('/api/_info/health-check')).toBe(0)
 })
 
+it.each(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs'])('%s answers GET and HEAD without a token, and nothing else', async (path) => {
+  const [got, head] = [await api.ask(path), await api.ask(path, { method: 'HEAD' })]
+  expect([got.status, head.status, head.body.length]).toEqual([200, 200, 0])
+  for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+    const answer = await api.ask(path, { method })
+    expectRefusal(answer, 405)
+    expect(answer.headers.get('allow')).toBe('GET, HEAD')
+  }
+})
+
 describe('the document', () => {
   it('is served without a token', async () => {
     const answer = await api.ask('/api/_info/openapi.json')
