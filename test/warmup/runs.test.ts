@@ -28,6 +28,8 @@ afterEach(async () => {
 const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
 const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
 const notFound: WarmResult = { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }
+/** Polling on a machine that has others to serve too. */
+const patient = { timeout: 30_000 }
 const originOf = () => 'http://origin-a'
 
 /** Fetches that wait until the test lets them go. */
@@ -76,7 +78,7 @@ describe('working a run', () => {
     expect(seen.toSorted()).toEqual([...urls(95), ...urls(20, 'b.example')].toSorted())
     expect(end).toMatchObject({ status: 'completed', total_urls: 115, checked_urls: 115, processed_urls: 115, skipped_urls: 2, failed_urls: 0, remaining_urls: 0, percentage: 100 })
     expect(end.finished_at).not.toBeNull()
-    await expect.poll(() => bench.messages()).toBe(0)
+    await expect.poll(() => bench.messages(), patient).toBe(0)
     const live = await readLive(bench.records, end)
     expect(live).toMatchObject({ results: { fetched: 113, fresh: 2 }, workers: [{ done: 115 }], eta: null })
   })
@@ -222,7 +224,7 @@ describe('pause and resume', () => {
     await under.passed
     expect(await pauseRun(bench.records, id)).toMatchObject({ status: 'paused' })
     held.open()
-    await expect.poll(() => bench.messages()).toBe(0)
+    await expect.poll(() => bench.messages(), patient).toBe(0)
     const paused = await bench.progress(id)
     expect(paused).toMatchObject({ status: 'paused', processed_urls: seen.length, checked_urls: seen.length })
     expect(seen.length).toBeLessThan(60)
@@ -243,7 +245,7 @@ describe('pause and resume', () => {
     }
     expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 200, checked_urls: 200 })
     expect(seen.toSorted()).toEqual(urls(200).toSorted())
-    await expect.poll(() => bench.messages()).toBe(0)
+    await expect.poll(() => bench.messages(), patient).toBe(0)
   })
 
   test('the last pages may be finished after the pause: resuming completes it', async () => {
@@ -251,7 +253,7 @@ describe('pause and resume', () => {
     const held = gate()
     let begun = 0
     bench.startWorker(async () => (begun++, await held.passed, stored))
-    await expect.poll(() => begun).toBe(4)
+    await expect.poll(() => begun, patient).toBe(4)
     await pauseRun(bench.records, id)
     held.open()
     await bench.until(id, ({ processed_urls }) => processed_urls === 4)
@@ -277,9 +279,9 @@ describe('cancel', () => {
       begun++
       signal.addEventListener('abort', () => resolve({ kind: 'failed', status: null, error: 'aborted', retryAfter: null, ms: 1 }))
     }))
-    await expect.poll(() => begun).toBe(4)
+    await expect.poll(() => begun, patient).toBe(4)
     expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
-    await expect.poll(() => bench.messages()).toBe(0)
+    await expect.poll(() => bench.messages(), patient).toBe(0)
     expect(begun).toBe(4)
     expect(await bench.progress(id)).toMatchObject({ status: 'cancelled', processed_urls: 0, failed_urls: 0, remaining_urls: 100 })
   })
@@ -310,7 +312,7 @@ test('the pause that an origin asked for holds for whoever asks it next', async 
   let asked = 0
   bench.startWorker(async () => (asked++, stored), { rulesFor: () => ({ ...rules, longestWait: 400 }) })
   const live = async () => readLive(bench.records, await bench.progress(id))
-  await expect.poll(async () => (await live()).origins[0]?.limit).toBe(1)
+  await expect.poll(async () => (await live()).origins[0]?.limit, patient).toBe(1)
   expect(await bench.ended(id)).toMatchObject({ processed_urls: 10 })
   expect(asked).toBe(10)
 })

@@ -12,6 +12,8 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 const page = (title: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' }, body: `<h1>${title}</h1>` })
+/** Polling on a machine that has others to serve too. */
+const patient = { timeout: 30_000 }
 let origin: Origin
 
 beforeEach(async () => {
@@ -130,6 +132,26 @@ describe('failures', () => {
     expect(origin.hits('/fine')).toBe(1)
   })
 
+  test('are listed with their reasons, found by status, reason and URL, and exported', async () => {
+    openShop('http://shop.example', [...paths, '/=gone'])
+    origin.on('/gone', { status: 404 })
+    origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
+    origin.on('/=gone', { status: 410 })
+    const cwd = await project()
+    await run(['warmup:start', '--wait', '--allow-failures'], { cwd })
+    const value = JSON.parse((await run(['warmup:failures', '--json'], { cwd })).stdout)
+    expect(value).toMatchObject({ success: true, total: 3, limit: 50, offset: 0, reasons: expect.arrayContaining([{ error: 'Cache-Control: private', count: 1 }]) })
+    expect(value.items).toContainEqual({ url: 'http://shop.example/private', variant: 0, status: 200, error: 'Cache-Control: private', attempts: 1, at: expect.stringMatching(/^\d{4}-.*Z$/) })
+    const found = async (...flags: string[]) => JSON.parse((await run(['warmup:failures', '--json', ...flags], { cwd })).stdout).items.map(({ url }: { url: string }) => url)
+    expect(await found('--status', '404')).toEqual(['http://shop.example/gone'])
+    expect(await found('--error', 'PRIVATE')).toEqual(['http://shop.example/private'])
+    expect(await found('--url', '/gone')).toEqual(['http://shop.example/gone'])
+    const csv = await run(['warmup:failures', '--csv'], { cwd })
+    expect(csv.stdout.split('\n')[0]).toBe('url,variant,status,error,attempts,at')
+    expect(csv.stdout.split('\n')).toHaveLength(5)
+    expect(await run(['warmup:failures', '--status', '99'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('100 to 599') })
+  })
+
   test('are exit 1 with --json too, with the value on stdout', async () => {
     const { code, stdout } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
     expect(code).toBe(1)
@@ -187,9 +209,9 @@ test('a second Ctrl-C stops at once, with 130', async () => {
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
   child.stdout.resume()
   const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('close', (...end) => resolve(end)))
-  await expect.poll(() => origin.hits('/slow')).toBe(1)
+  await expect.poll(() => origin.hits('/slow'), patient).toBe(1)
   child.kill('SIGINT')
-  await expect.poll(() => stderr).toContain('Finishing what is under way; once more stops at once.')
+  await expect.poll(() => stderr, patient).toContain('Finishing what is under way; once more stops at once.')
   child.kill('SIGINT')
   try {
     expect(await ended).toEqual([130, null])
@@ -213,7 +235,7 @@ test('an interrupted run finishes what is under way, is paused, and exits with 1
   })
   child.stdout.resume()
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  await expect.poll(() => origin.requests.filter(({ path }) => paths.slice(8).includes(path)).length).toBe(4)
+  await expect.poll(() => origin.requests.filter(({ path }) => paths.slice(8).includes(path)).length, patient).toBe(4)
   child.kill('SIGINT')
   expect(await ended).toBe(130)
   const progress = await progressIn(cwd)
