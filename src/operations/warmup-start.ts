@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
-import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/plural.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
+import type { Channel } from '../proxy/channel.ts'
 import type { Plan } from '../warmup/plan.ts'
 import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
@@ -75,23 +75,24 @@ interface Wanted {
 
 /** Finds what a run has to warm. */
 export async function makePlan({ app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>, input: Wanted): Promise<Plan> {
-  const channels = chooseChannels(app, input.salesChannelId)
+  const { proxy } = await app.proxy()
+  const { canonical, bypassPath, channels: known } = proxy.classifying
+  const channels = chooseChannels(known.all, input.salesChannelId)
   if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
+  const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
   const [{ planRun }, { purgedUrls }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
     import('../warmup/plan.ts'),
     import('../warmup/purged-urls.ts'),
     import('../warmup/discover-fetch.ts'),
     import('../warmup/limits.ts'),
   ])
-  const { proxy } = await app.proxy()
   const records = await app.records()
   const pages = await openPages(app)
-  const { canonical, bypassPath, channels: known } = proxy.classifying
   const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
   try {
     return await planRun({
       channels: known,
-      chosen: channels.map(({ id, sitemaps }) => ({ channel: known.all.find((channel) => channel.id === id)!, sitemaps })),
+      chosen: channels.map((channel) => ({ channel, sitemaps: sitemaps.get(channel.id) ?? [] })),
       canonicalise: canonical,
       isBypassed: bypassPath,
       fetch,
@@ -108,8 +109,8 @@ export async function makePlan({ app, signal, report }: Pick<OperationContext, '
   }
 }
 
-function chooseChannels(app: App, id: string | null) {
-  const { salesChannels } = app.config
+/** Of the channels that this process stands before: the configured ones, or that of `serve --origin`. */
+function chooseChannels(salesChannels: readonly Channel[], id: string | null): readonly Channel[] {
   if (id === null) return salesChannels
   const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
   const chosen = salesChannels.find((channel) => plain(channel.id) === plain(id))

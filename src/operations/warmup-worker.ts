@@ -53,9 +53,13 @@ export function originsOf(app: App): OriginOfChannel {
   return (channelId) => origins.get(channelId) ?? null
 }
 
-/** Channels of one origin share its limits: the longest delay that a robots.txt of theirs asks for counts. */
+/**
+ * Channels of one origin share its limits: the longest delay that a robots.txt of theirs asks for counts. One that is not configured
+ * is that of `serve --origin`.
+ */
 function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<string, number>>): number | null {
-  const delays = app.config.salesChannels.filter((channel) => new URL(channel.origin).origin === origin).flatMap(({ id }) => crawlDelays[id] ?? [])
+  const originOf = originsOf(app)
+  const delays = Object.entries(crawlDelays).flatMap(([channelId, delay]) => ((originOf(channelId) ?? origin) === origin ? [delay] : []))
   return delays.length > 0 ? Math.max(...delays) : null
 }
 

@@ -242,3 +242,17 @@ test('an interrupted run finishes what is under way, is paused, and exits with 1
   expect(progress).toMatchObject({ status: 'paused', total_urls: 40, processed_urls: 12, checked_urls: 12, remaining_urls: 28 })
   expect(origin.requests.filter(({ path }) => paths.includes(path))).toHaveLength(12)
 })
+
+test('a daemon that was started with --origin warms its one channel, and works it itself', { timeout: 60_000 }, async () => {
+  const daemon = await startDaemon({ args: ['--origin', origin.url] })
+  try {
+    openShop(daemon.url, ['/a', '/b'])
+    const { clientId, clientSecret } = JSON.parse((await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout)
+    const at = ['--server', daemon.url, '--wait', '--json'] as const
+    const { code, stdout, stderr } = await run(['warmup:start', ...at], { cwd: await tempDir(), env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret } })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
+  } finally {
+    await daemon.stop()
+  }
+})
