@@ -14,7 +14,7 @@ import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purg
 import { tagFields } from './purge-order.ts'
 import { refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
-import { RequestRecord, type AccessLog } from './request-record.ts'
+import { currentRequest, RequestRecord, type AccessLog } from './request-record.ts'
 import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
 import { resultOf, type Traffic } from './traffic.ts'
@@ -122,9 +122,11 @@ function takeUp(request: IncomingMessage, response: ServerResponse, options: Fro
     over()
     record.end(request, response)
   })
-  handle(request, response, options, pipelines, record).catch((error: unknown) => {
-    options.onError(`the request ${record.id} failed`, error)
-    respond(response, plainAnswer(500, 'Something went wrong here.'))
+  currentRequest.run(record, () => {
+    handle(request, response, options, pipelines, record).catch((error: unknown) => {
+      options.onError('a request failed', error)
+      respond(response, plainAnswer(500, 'Something went wrong here.'))
+    })
   })
 }
 

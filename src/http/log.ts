@@ -1,6 +1,6 @@
 import { maskUrls } from '../lib/mask.ts'
 import { printable } from '../lib/printable.ts'
-import type { AccessLog } from './request-record.ts'
+import { currentRequest, type AccessLog } from './request-record.ts'
 
 export type LogFormat = 'json' | 'text'
 
@@ -17,7 +17,7 @@ export interface Log {
 }
 
 /**
- * The daemon's log on standard error. `json`: a line a message (pino), with the process's id; `text`: lines for a terminal. User names and
+ * The daemon's log on standard error. `json`: a line a message (pino), with the process's id and the request's; `text`: lines for a terminal. User names and
  * passwords in URLs are masked in both.
  */
 export async function openLog(format: LogFormat, access: boolean): Promise<Log> {
@@ -28,7 +28,7 @@ async function jsonLog(access: boolean): Promise<Log> {
   const { default: pino } = await import('pino')
   // Nobody waits for a slow reader of the log; at the end what is left is written at once.
   const destination = pino.destination({ dest: 2, sync: false })
-  const logger = pino({ base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: label => ({ level: label }) } }, destination)
+  const logger = pino({ base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: label => ({ level: label }) }, mixin: requestOfNow }, destination)
   const flush = () => destination.flushSync()
   process.once('exit', flush)
   return {
@@ -41,6 +41,11 @@ async function jsonLog(access: boolean): Promise<Log> {
       flush()
     },
   }
+}
+
+function requestOfNow(): object {
+  const record = currentRequest.getStore()
+  return record === undefined ? {} : { requestId: record.id }
 }
 
 function textLog(access: boolean): Log {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Accepted } from './guard.ts'
 import type { Result, Traffic } from './traffic.ts'
@@ -16,6 +17,9 @@ export interface AccessLine {
 }
 
 export type AccessLog = (line: AccessLine) => void
+
+/** The request for which something happens: what is logged meanwhile bears its id. Hits from memory log nothing and do without. */
+export const currentRequest = new AsyncLocalStorage<RequestRecord>()
 
 let requests = 0
 

@@ -39,6 +39,8 @@ class Parent {
   readonly #listeners = new Set<(message: FromParent) => void>()
   readonly #gathering = new Map<number, (processes: MetricValues[]) => void>()
   #questions = 0
+  /** From the beginning: it may be said while we are still starting. */
+  readonly #stopped: Promise<unknown>
   readonly #onMessage = (message: FromParent) => {
     if (message.kind === 'measured') this.#gathering.get(message.id)?.(message.processes)
     for (const listener of this.#listeners) listener(message)
@@ -46,6 +48,7 @@ class Parent {
 
   constructor() {
     process.on('message', this.#onMessage)
+    this.#stopped = this.next('stop')
   }
 
   on(listener: (message: FromParent) => void): void {
@@ -73,7 +76,7 @@ class Parent {
     return new Promise(resolve => {
       if (stopped.aborted) resolve()
       stopped.addEventListener('abort', () => resolve(), { once: true })
-      void this.next('stop').then(() => resolve())
+      void this.#stopped.then(() => resolve())
     })
   }
 

@@ -75,14 +75,13 @@ class Supervisor {
 
   /** Resolves to where it listens when it is ready. */
   #fork(role: Role): Promise<string | null> {
-    const { port, place } = this.#options
     const child = cluster.fork()
     const started = performance.now()
     this.#children.set(child, role)
     return new Promise((resolve, reject) => {
       let ready = false
       child.on('message', (message: FromChild) => {
-        if (message.kind === 'hello') send(child, { kind: 'begin', serves: role === 'serves', works: role === 'works', port, place })
+        if (message.kind === 'hello') this.#begin(child, role)
         if (message.kind === 'gather') void this.#gather(child, message.id)
         if (message.kind === 'failed') reject(new PagecacheError(message.code, message.message, message.hint === null ? {} : { hint: message.hint }))
         if (message.kind !== 'ready') return
@@ -96,6 +95,13 @@ class Supervisor {
         if (ready && !this.#ending) this.#replace(role, signal ?? code, performance.now() - started)
       })
     })
+  }
+
+  #begin(child: Worker, role: Role): void {
+    const { port, place } = this.#options
+    // It could not be told before, and has done nothing yet.
+    if (this.#ending) child.process.kill('SIGKILL')
+    else send(child, { kind: 'begin', serves: role === 'serves', works: role === 'works', port, place })
   }
 
   #replace(role: Role, why: string | number, lived: number): void {

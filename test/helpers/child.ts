@@ -36,18 +36,18 @@ for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]
   process.once(signal, () => process.exit(code))
 }
 
-/** Starts a program; `ready` is asked every 25 ms until it says so. Throws with the program's log where it ends or 30 s pass before that. */
+/** Starts a program, with a file descriptor of ours as its fourth (`handOver`); `ready` is asked every 25 ms until it says so. Throws with the program's log where it ends or 30 s pass before that. */
 export async function startChild(
   argv: readonly [string, ...string[]],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv; ready(logs: string): boolean | Promise<boolean>; within?: number },
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; ready(logs: string): boolean | Promise<boolean>; within?: number; handOver?: number },
 ): Promise<Child> {
   const [file, ...args] = argv
-  const { ready, within = 30_000, ...spawnOptions } = options
-  const child = spawn(file, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const { ready, within = 30_000, handOver, ...spawnOptions } = options
+  const child = spawn(file, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe', ...(handOver === undefined ? [] : [handOver])], detached: true })
   if (child.pid !== undefined) groups.add(child.pid)
   let text = ''
   let gone = false
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
+  for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
   const ended = new Promise<number | null>((resolve) => {
     const end = (code: number | null) => {
       gone = true

@@ -1,0 +1,270 @@
+import { once } from 'node:events'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { request as requestPlain, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import { startChild } from '../helpers/child.ts'
+import { freePort, startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin } from '../helpers/origin.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { openShop, page, until, type Shop } from '../http/shop.ts'
+
+const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+const id = '0190c0de-0000-7000-8000-000000000001'
+
+async function open(options: DaemonOptions = {}): Promise<Shop> {
+  const shop = await openShop(options)
+  onTestFinished(() => shop.close())
+  return shop
+}
+
+/** A daemon whose channel is in its configuration file, which a reload reads again. */
+async function openConfigured(more: Record<string, unknown> = {}) {
+  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const projectDir = await tempDir()
+  const write = (url: string, changes: Record<string, unknown> = {}) => {
+    const { host, port } = { host: '127.0.0.1', port: Number(new URL(url).port) }
+    return writeFile(join(projectDir, 'pagecache.yaml'), stringify({ salesChannels: [{ id, url, origin: origin.url }], ...more, ...changes, server: { host, port, ...(more['server'] as object | undefined) } }))
+  }
+  const daemon = await startDaemon({ projectDir, config: url => ({ salesChannels: [{ id, url, origin: origin.url }], ...more }) })
+  onTestFinished(async () => {
+    await daemon.stop()
+    await origin.stop()
+  })
+  return { origin, daemon, write: (changes?: Record<string, unknown>) => write(daemon.url, changes), raw: (text: string) => writeFile(join(projectDir, 'pagecache.yaml'), text) }
+}
+
+/** A response whose body is still to come. */
+async function begin(url: string): Promise<IncomingMessage> {
+  const request = requestPlain(url)
+  request.end()
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8')) text += chunk as string
+  return text
+}
+
+/** A shop's page that begins at once and ends when it is told to. */
+function endless(shop: Pick<Shop, 'origin'>, path: string): { end(): void } {
+  let end = () => {}
+  shop.origin.on(path, (_, response) => {
+    response.writeHead(200, { 'cache-control': 'private' })
+    response.write('beginning ')
+    end = () => response.end('end')
+  })
+  return { end: () => end() }
+}
+
+describe('the end of a daemon', { timeout: 60_000 }, () => {
+  test('says first that it is not ready, finishes what is in hand, and ends with 0', async () => {
+    const shop = await open({ config: { server: { stopDelay: '2s' } } })
+    const film = endless(shop, '/film')
+    const response = await begin(`${shop.daemon.url}/film`)
+    shop.daemon.kill('SIGTERM')
+    await until(async () => (await shop.ask('/readyz')).status === 503)
+    expect((await shop.ask('/still-served')).status).toBe(200)
+    film.end()
+    expect(await textOf(response)).toBe('beginning end')
+    expect(await shop.daemon.ended).toBe(0)
+  })
+
+  test('cuts what is not done at the deadline, and says so', async () => {
+    const shop = await open({ config: { server: { stopGrace: '200ms' } } })
+    endless(shop, '/film')
+    const response = await begin(`${shop.daemon.url}/film`)
+    shop.daemon.kill('SIGTERM')
+    await expect(textOf(response)).rejects.toThrow()
+    expect(await shop.daemon.ended).toBe(0)
+    expect(shop.daemon.logs()).toContain('1 connections were cut')
+  })
+
+  test('a second signal ends it at once with 130', async () => {
+    const shop = await open()
+    endless(shop, '/film')
+    const response = await begin(`${shop.daemon.url}/film`)
+    response.on('error', () => {})
+    shop.daemon.kill('SIGTERM')
+    await until(() => shop.ask('/readyz').then(answer => answer.status !== 200, () => true))
+    shop.daemon.kill('SIGTERM')
+    expect(await shop.daemon.ended).toBe(130)
+  })
+})
+
+describe('SIGHUP', { timeout: 60_000 }, () => {
+  const reloaded = (daemon: { logs(): string }, times = 1) => until(() => daemon.logs().split('The configuration was reloaded').length > times)
+
+  test('takes up the configuration; what was begun with the one before is finished', async () => {
+    const { origin, daemon, write } = await openConfigured()
+    const film = endless({ origin }, '/film')
+    const response = await begin(`${daemon.url}/film`)
+    expect((await exchange(`${daemon.url}/private/a`)).headers.get('cache-status')).toContain('fwd=miss')
+    await write({ cache: { bypass: { paths: ['/private'] } } })
+    daemon.kill('SIGHUP')
+    await reloaded(daemon)
+    expect((await exchange(`${daemon.url}/private/a`)).headers.get('cache-status')).toContain('fwd=bypass')
+    film.end()
+    expect(await textOf(response)).toBe('beginning end')
+    await write()
+    daemon.kill('SIGHUP')
+    await reloaded(daemon, 2)
+    // Stored before the first reload, and served from the same store after the second.
+    expect((await exchange(`${daemon.url}/private/a`)).headers.get('cache-status')).toContain('hit')
+    expect(await daemon.stop()).toBe(0)
+  })
+
+  test('a faulty configuration changes nothing, and every fault is told', async () => {
+    const { daemon, raw } = await openConfigured()
+    await raw('cache: { memory: plenty }\nserver: { nonsense: 1 }\n')
+    daemon.kill('SIGHUP')
+    await until(() => daemon.logs().includes('was not reloaded'))
+    expect(daemon.logs()).toMatch(/cache\.memory.*server\.nonsense|server\.nonsense.*cache\.memory/s)
+    expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
+    await raw('{{{ no yaml')
+    daemon.kill('SIGHUP')
+    await until(() => daemon.logs().split('was not reloaded').length > 2)
+    expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
+  })
+})
+
+describe('several processes', { timeout: 90_000 }, () => {
+  const childrenOf = async (pid: number) => (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter(Boolean).map(Number)
+
+  test('answer on one port, have one set of workers, tell their metrics together, and end together', async () => {
+    const shop = await open({ config: { server: { processes: 2 } } })
+    for (let count = 0; count < 20; count++) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
+    // Each connection is another process's turn: both count, and the sum is what was asked.
+    const metrics = String((await shop.ask('/metrics')).body)
+    const asked = [...metrics.matchAll(/^pagecache_requests_total\{result="(?:hit|miss)"\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
+    expect(asked).toBe(20)
+    await until(async () => (JSON.parse((await shop.daemon.run('messenger:stats', '--json')).stdout) as { workers: object[] }).workers.length === 1)
+    expect(await childrenOf(shop.daemon.pid)).toHaveLength(3)
+    expect(await shop.daemon.stop()).toBe(0)
+  })
+
+  test('one that is killed is replaced', async () => {
+    const shop = await open({ config: { server: { processes: 2 } } })
+    const before = await childrenOf(shop.daemon.pid)
+    process.kill(before[0]!, 'SIGKILL')
+    await until(async () => {
+      const now = await childrenOf(shop.daemon.pid)
+      return now.length === 3 && !now.includes(before[0]!)
+    })
+    expect((await shop.ask('/readyz')).status).toBe(200)
+  })
+
+  test('none outlives a daemon that is killed', async () => {
+    const shop = await open({ config: { server: { processes: 2 } } })
+    const children = await childrenOf(shop.daemon.pid)
+    shop.daemon.kill('SIGKILL')
+    await until(async () => (await Promise.all(children.map(isGone))).every(Boolean))
+  })
+
+  test('a port that is taken is an error with its exit code', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const { port } = taken.address() as { port: number }
+    await expect(startDaemon({ port, args: ['--processes', '2', '--origin', 'http://127.0.0.1:1'] })).rejects.toThrow(/ended \(1\).*Cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/s)
+  })
+})
+
+async function isGone(pid: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  return status === null || status.slice(status.lastIndexOf(')') + 2).startsWith('Z')
+}
+
+describe('where it listens', { timeout: 60_000 }, () => {
+  async function serveAt(socket: string, prefix: readonly string[] = [], handOver?: number) {
+    const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}, asked for ${request.headers['host']}`) })
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { socket }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }))
+    const argv = [...prefix, process.execPath, program, 'serve', '--no-workers'] as unknown as [string]
+    const child = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('listens on'), ...(handOver === undefined ? {} : { handOver }) })
+    onTestFinished(async () => {
+      await child.stop()
+      await origin.stop()
+    })
+    return { child, origin }
+  }
+
+  /** As a web server in front would ask, over the socket. */
+  function askOver(socketPath: string, path: string): Promise<{ status: number; text: string }> {
+    return new Promise((resolve, reject) => {
+      const request = requestPlain({ socketPath, path, headers: { host: 'shop.example', 'x-forwarded-proto': 'https', connection: 'close' } }, response => {
+        textOf(response).then(text => resolve({ status: response.statusCode!, text }), reject)
+      })
+      request.once('error', reject)
+      request.end()
+    })
+  }
+
+  test('a Unix socket, for a web server in front whose fields are believed', async () => {
+    const path = join(await tempDir(), 'pagecache.sock')
+    const { child } = await serveAt(path)
+    expect(await askOver(path, '/a')).toMatchObject({ status: 200, text: expect.stringContaining('page of /a, asked for shop.example') as string })
+    // Nobody has no address there: that such a peer is on this machine is no more known than of others.
+    expect((await askOver(path, '/metrics')).status).toBe(401)
+    child.kill('SIGKILL')
+    await child.ended
+    // What the killed one left behind is in nobody's way.
+    expect(await readdir(join(path, '..'))).toEqual(['pagecache.sock'])
+    const again = await serveAt(path)
+    expect((await askOver(path, '/a')).status).toBe(200)
+    expect(await again.child.stop()).toBe(0)
+    expect(await readdir(join(path, '..'))).toEqual([])
+  })
+
+  test('a path where something else is stays as it is', async () => {
+    const path = join(await tempDir(), 'precious')
+    await writeFile(path, 'precious')
+    await expect(serveAt(path)).rejects.toThrow(/ended \(1\).*Cannot listen on unix:/s)
+    expect(await readFile(path, 'utf8')).toBe('precious')
+  })
+
+  test('a socket that systemd hands over', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const { fd } = (server as unknown as { _handle: { fd: number } })._handle
+    // The shell's process id becomes the program's.
+    const { child } = await serveAt(join(await tempDir(), 'unused.sock'), ['sh', '-c', 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"', 'sh'], fd)
+    server.close()
+    expect(child.logs()).toContain('the inherited socket 3')
+    expect((await exchange(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+  })
+})
+
+describe('what the log says', { timeout: 60_000 }, () => {
+  test('a JSON object a line; of a request its path and its result, and nothing of the visitor', async () => {
+    const shop = await open({ config: { log: { access: true } } })
+    const headers = { Cookie: 'session=canary-cookie', Authorization: 'Bearer canary-token', 'User-Agent': 'canary-agent' }
+    await shop.ask('/page?email=canary-query', { headers })
+    await shop.ask('/plain')
+    await shop.ask('/plain')
+    await until(() => shop.daemon.logs().split('"path":"/plain"').length === 3)
+    const lines = shop.daemon.logs().trim().split('\n').map(line => JSON.parse(line) as { level: string; time: string; msg: string; request?: { path: string; result: string; id: string; status: number } })
+    const requests = lines.flatMap(({ request }) => request ?? [])
+    expect(requests.find(({ path }) => path === '/page')).toMatchObject({ status: 200 })
+    expect(requests.filter(({ path }) => path === '/plain').map(({ result }) => result)).toEqual(['miss', 'hit'])
+    expect(new Set(requests.map(request => request.id)).size).toBe(requests.length)
+    expect(shop.daemon.logs()).not.toMatch(/canary/)
+  })
+
+  test('passwords in the URLs of the shop are masked', async () => {
+    const origin = await startOrigin({ otherwise: page('a') })
+    onTestFinished(() => origin.stop())
+    const port = await freePort()
+    const daemon = await startDaemon({ port, config: url => ({ salesChannels: [{ id, url, origin: origin.url.replace('//', '//user:canary@') }] }) })
+    onTestFinished(async () => void (await daemon.stop()))
+    expect(daemon.logs()).toContain('***@')
+    expect(daemon.logs()).not.toContain('canary')
+  })
+})
