@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 
 /** Addresses and networks, as they stand in the configuration. */
 export function networks(list: readonly string[]): BlockList {
@@ -16,7 +16,8 @@ export function networks(list: readonly string[]): BlockList {
 export function isIn(list: BlockList, address: string | undefined): boolean {
   if (address === undefined) return false
   const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
-  return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
+  const family = isIP(plain)
+  return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4')
 }
 
 export function bracketed(host: string): string {

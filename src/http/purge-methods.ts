@@ -1,12 +1,14 @@
 import { PagecacheError } from '../errors.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { plural } from '../lib/plural.ts'
+import { fieldLines } from '../proxy/fields.ts'
 import { examine, type Accepted, type RequestHead } from './guard.ts'
 import { toPurgeOrder, type PurgeOrder, type PurgeSite } from './purge-order.ts'
 
 export interface PurgeMethodsOptions extends PurgeSite {
-  /** By the address of the socket; what a request says about whom it comes from does not count. */
+  /** By the address of the socket; what a request says about whom it comes from gives nobody a right. */
   isPurger(address: string | undefined): boolean
+  isTrusted(address: string | undefined): boolean
   /** Every purge by tag only marks pages as stale. */
   softPurge: boolean
   /** Purges here and durably notes what the other reverse proxies are to be told; resolves to the pages removed. */
@@ -45,8 +47,14 @@ export class PurgeMethods {
     return 'status' in accepted ? { status: accepted.status, text: accepted.text } : this.perform(head, accepted, address)
   }
 
+  /** A trusted proxy may purge for itself and for those who may. One on this machine passes on what any visitor sends. */
+  #mayPass(headers: readonly HeaderPair[], address: string | undefined): boolean {
+    const forwarded = this.#options.isTrusted(address) ? fieldLines(headers, 'x-forwarded-for') : []
+    return forwarded.length === 0 || this.isPurger(lastAddress(forwarded))
+  }
+
   async perform({ method, headers }: RequestHead, { target, host }: Accepted, address: string | undefined): Promise<PurgeAnswer> {
-    if (!this.isPurger(address)) return forbidden
+    if (!this.isPurger(address) || !this.#mayPass(headers, address)) return forbidden
     try {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish's answer to an empty list; there is nothing to note.
@@ -58,6 +66,12 @@ export class PurgeMethods {
       return error instanceof PagecacheError ? { status: 503, text: 'The purge could not be recorded: it has to be sent again.' } : { status: 500, text: 'The purge failed: it has to be sent again.' }
     }
   }
+}
+
+/** The element that the nearest proxy has added, without a port. */
+function lastAddress(lines: readonly string[]): string {
+  const last = lines.join(',').split(',').at(-1)!.trim()
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^([^:]*):\d+$/.exec(last)?.[1] ?? last
 }
 
 function describe(order: PurgeOrder, removed: number): string {

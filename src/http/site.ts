@@ -49,7 +49,7 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const own: FrontOptions['own'] = (request, response, pass) => api(request, response, pass) || admin(request, response)
   // The signing key is made now; where that is not possible, the pages are served all the same.
   if (config.auth.mode === 'builtin') await app.authority().catch((error: unknown) => onError('no API client can log in', error))
-  const purges = purgeMethods(app, proxy.classifying, onError)
+  const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
   // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
   await app.purges().catch((error: unknown) => onError('purges cannot be recorded', error))
   return { app, channels, memory, front: { proxy, purges, own, stages, isTrusted } }
@@ -75,11 +75,12 @@ function isAdminHost(host: string, port: number, channels: readonly Pick<Channel
   return asked => names.has(asked.toLowerCase()) || !shops.has(asked.toLowerCase())
 }
 
-function purgeMethods(app: App, site: Pick<PurgeMethodsOptions, 'channels' | 'canonical'>, onError: SiteOptions['onError']): PurgeMethods {
+function purgeMethods(app: App, site: Pick<PurgeMethodsOptions, 'channels' | 'canonical' | 'isTrusted'>, onError: SiteOptions['onError']): PurgeMethods {
   const purgers = networks(app.config.purgers)
   return new PurgeMethods({
     channels: site.channels,
     canonical: site.canonical,
+    isTrusted: site.isTrusted,
     softPurge: app.config.purge.softPurge,
     isPurger: address => isIn(purgers, address),
     purge: async (order, address) => {

@@ -269,6 +269,33 @@ describe('from an address that may not', () => {
   })
 })
 
+describe('through a trusted proxy', () => {
+  let front: Shop
+  beforeAll(async () => {
+    front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
+    front.origin.otherwise(request => tags(`all ${request.path.slice(1)}`))
+  })
+  afterAll(() => front.close())
+
+  test.each([
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1, 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Forwarded-For: nonsense', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.7', 403],
+    ['BAN /', 'X-Forwarded-For: 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, 127.0.0.1', 200],
+    ['BAN /', 'X-Forwarded-For: [::1]:4711', 200],
+    ['BAN /', 'X-Other: 1', 200],
+  ])('%s with %s', async (line, field, status) => {
+    await front.ask('/kept')
+    front.origin.forget()
+    const { answers } = await speak(front.port, `${line} HTTP/1.1\r\nHost: ${front.host}\r\n${field}\r\nConnection: close\r\n\r\n`)
+    expect(answers[0]!.status).toBe(status)
+    await front.ask('/kept')
+    expect(front.origin.hits('/kept')).toBe(status === 200 ? 1 : 0)
+  })
+})
+
 test('a BAN whose head does not come is told so and cut', async () => {
   const socket = connect(shop.port, '127.0.0.1')
   socket.write('BAN / HTTP/1.1\r\nHost: pro')
