@@ -49,7 +49,7 @@ const rates = {
   [`two, behind ${Number(values.deep).toLocaleString('en')} that wait`]: await inQueue(async (bench) => {
     await bench.queue.dispatch(messages(Number(values.deep), () => ({ group: 'deep' })))
     const holder = await bench.queue.join({ kind: 'consumer', transports: ['async'], types: ['bench'] })
-    await holder.claim(['bench'])
+    await holder.claim(new Map([['bench', 1]]), 1)
     return rate(bench, 2, () => ({}), holder.beat.bind(holder))
   }),
 }

@@ -123,10 +123,16 @@ class Consumer {
     await nextTurn()
     if (this.#end.signal.aborted || lost.aborted) return
     const version = membership.version()
-    const types = [...this.#handlers.values()].filter(({ type, concurrency = 1 }) => (this.#busy.get(type) ?? 0) < concurrency).map(({ type }) => type)
-    const message = types.length === 0 ? null : await this.#patiently(() => membership.claim(types))
-    if (message) this.#start(membership, message, lost)
-    else await this.#wait(membership, version)
+    const wanted = this.#room()
+    const messages = wanted.size === 0 ? [] : await this.#patiently(() => membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken))
+    for (const message of messages ?? []) this.#start(membership, message, lost)
+    if (!messages?.length) await this.#wait(membership, version)
+  }
+
+  /** How many messages of each type may be begun now. */
+  #room(): ReadonlyMap<string, number> {
+    const free = [...this.#handlers.values()].map(({ type, concurrency = 1 }) => [type, concurrency - (this.#busy.get(type) ?? 0)] as const)
+    return new Map(free.filter(([, count]) => count > 0))
   }
 
   #start(membership: Membership, message: Message, lost: AbortSignal): void {
@@ -134,6 +140,13 @@ class Consumer {
     const handler = this.#handlers.get(message.type)!
     this.#count()
     this.#busy.set(message.type, (this.#busy.get(message.type) ?? 0) + 1)
+    let busy = true
+    const free = () => {
+      if (!busy) return
+      busy = false
+      this.#busy.set(message.type, this.#busy.get(message.type)! - 1)
+      this.#look()
+    }
     const work = new HeldWork({
       membership,
       handler,
@@ -144,13 +157,13 @@ class Consumer {
       stop: this.#hurry.signal,
       mayTake: () => !this.#end.signal.aborted,
       onTaken: () => this.#count(),
+      onHandled: free,
       onEvent: (event) => this.#note(event),
     })
     const slot = work.run().catch((error: unknown) => this.#break(error)).finally(() => {
       this.#slots.delete(slot)
-      this.#busy.set(message.type, this.#busy.get(message.type)! - 1)
       this.#weigh()
-      this.#look()
+      free()
     })
     this.#slots.add(slot)
   }

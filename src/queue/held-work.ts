@@ -18,6 +18,8 @@ export interface HeldWorkOptions {
   /** Whether the worker may take one more message. */
   mayTake(): boolean
   onTaken(message: Message): void
+  /** The handler has returned: what is left is to write that down, and the next message may be begun. */
+  onHandled(): void
   onEvent(event: ConsumeEvent): void
 }
 
@@ -51,10 +53,11 @@ export class HeldWork implements Work {
     const { handler, onEvent } = this.#options
     try {
       await handler.handle(this)
-      for (const message of this.#held.values()) {
+      this.#options.onHandled()
+      await Promise.all([...this.#held.values()].map(async (message) => {
         const settled = await this.#settle(message, () => this.#options.membership.complete(message))
         if (settled && !this.#completed.has(message.id)) onEvent({ kind: 'handled', message })
-      }
+      }))
     } catch (error) {
       for (const message of this.#held.values()) await this.#giveBack(message, error)
     }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { Records } from '../records/open.ts'
-import type { RecordsTransaction } from '../records/schema.ts'
+import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
+import { Completions } from './completions.ts'
 import { findNext, findNextOfGroup } from './find-next.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import type { Membership, Message, NewWorker, Transport, WorkerSight } from './queue.ts'
-import { assertHeld, moveToFailed, putBack, putBackAfterCrash, putBackAll, removeHeld } from './settle.ts'
+import { assertHeld, leaseLost, moveToFailed, putBack, putBackAfterCrash, putBackAll, removeIfHeld } from './settle.ts'
 
 /** Further from now than it was put off, by more than clocks of one machine differ (milliseconds). */
 const clockTolerance = 1000
@@ -37,12 +38,14 @@ class RecordsMembership implements Membership {
   readonly #records: Records
   readonly #now: () => number
   readonly #worker: NewWorker
+  readonly #completions: Completions
 
   constructor(records: Records, now: () => number, id: string, worker: NewWorker) {
     this.id = id
     this.#records = records
     this.#now = now
     this.#worker = worker
+    this.#completions = new Completions((work) => records.db.transaction().execute(work))
   }
 
   version(): string {
@@ -94,14 +97,29 @@ class RecordsMembership implements Membership {
     })
   }
 
-  async claim(types: readonly string[]): Promise<Message | null> {
-    for (const transport of this.#worker.transports) {
-      for (;;) {
-        const id = await findNext(this.#records.db, transport, types, this.#now())
-        if (id === null) break
-        const message = await this.#lease(id)
-        if (message) return message
+  async claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]> {
+    // Looking takes no lock; most looks find nothing.
+    if (!this.#completions.waiting && (await this.#find(this.#records.db, wanted)) === null) return []
+    const claimed: Message[] = []
+    await this.#completions.commitWith(async (transaction) => {
+      claimed.length = 0
+      const left = new Map(wanted)
+      while (claimed.length < most) {
+        const id = await this.#find(transaction, left)
+        const message = id === null ? null : await this.#lease(transaction, id)
+        if (!message) return
+        claimed.push(message)
+        left.set(message.type, left.get(message.type)! - 1)
       }
+    })
+    return claimed
+  }
+
+  async #find(db: RecordsDatabase, wanted: ReadonlyMap<string, number>): Promise<string | null> {
+    const types = [...wanted].flatMap(([type, count]) => (count > 0 ? [type] : []))
+    for (const transport of types.length === 0 ? [] : this.#worker.transports) {
+      const id = await findNext(db, transport, types, this.#now())
+      if (id !== null) return id
     }
     return null
   }
@@ -112,15 +130,15 @@ class RecordsMembership implements Membership {
     for (;;) {
       const id = await findNextOfGroup(this.#records.db, { transport, type, group }, this.#now())
       if (id === null) return null
-      const taken = await this.#lease(id, this.id)
+      const taken = await this.#lease(this.#records.db, id, this.id)
       if (taken) return taken
       if (await this.#isHeldByOthers(group)) return null
     }
   }
 
   /** One statement: null where somebody else was faster, with this message or with its group. */
-  async #lease(id: string, sharedWith?: string): Promise<Message | null> {
-    const row = await this.#records.db
+  async #lease(db: RecordsDatabase, id: string, sharedWith?: string): Promise<Message | null> {
+    const row = await db
       .updateTable('queue_messages')
       .set({ lease: randomUUID(), worker: this.id, taken_at: this.#now() })
       .where('id', '=', id)
@@ -151,7 +169,8 @@ class RecordsMembership implements Membership {
   }
 
   async complete(message: Message, transaction?: RecordsTransaction): Promise<void> {
-    await removeHeld(transaction ?? this.#records.db, message)
+    if (transaction === undefined) await this.#completions.add(message)
+    else if (!(await removeIfHeld(transaction, message))) throw leaseLost(message.id)
   }
 
   async release(message: Message, delay: number): Promise<void> {

@@ -136,8 +136,8 @@ export interface Membership {
   look(): Promise<WorkerSight[]>
   /** Lets what a dead worker held wait again; false when it has beaten since, or somebody else was faster. */
   takeOver(dead: Pick<WorkerSight, 'id' | 'beat'>): Promise<boolean>
-  /** The next message of these types, held now; null where there is none. */
-  claim(types: readonly string[]): Promise<Message | null>
+  /** The next messages, held now, in the order in which they waited: as many of each type as is said, and `most` in all. */
+  claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]>
   /** The next message of the same group and type; null where there is none. */
   take(message: Message): Promise<Message | null>
   hold(transaction: RecordsTransaction, message: Message): Promise<void>

@@ -23,9 +23,10 @@ export async function assertHeld(transaction: RecordsTransaction, held: Held): P
   return row
 }
 
-export async function removeHeld(db: RecordsDatabase, held: Held): Promise<void> {
+/** False where it was not held under this lease any more. */
+export async function removeIfHeld(db: RecordsDatabase, held: Held): Promise<boolean> {
   const { numDeletedRows } = await db.deleteFrom('queue_messages').where('id', '=', held.id).where('lease', '=', held.lease).executeTakeFirstOrThrow()
-  if (numDeletedRows === 0n) throw leaseLost(held.id)
+  return numDeletedRows === 1n
 }
 
 /**

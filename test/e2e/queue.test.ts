@@ -6,6 +6,7 @@ import { openRecords } from '../../src/records/open.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { run, start } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
+import { claimOne } from '../queue/claim-one.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 async function project() {
@@ -20,7 +21,7 @@ async function project() {
 /** Takes one message and gives it up. */
 async function fail(queue: ReturnType<typeof openQueue>, error: string) {
   const worker = await queue.join({ kind: 'consumer', transports: ['async', 'scheduler'], types: ['test'] })
-  await worker.fail((await worker.claim(['test']))!, error)
+  await worker.fail((await claimOne(worker, 'test'))!, error)
   await worker.leave()
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import type { Handler, Message, NewMessage } from '../../src/queue/queue.ts'
+import { claimOne } from './claim-one.ts'
 import { testQueue } from './open-queue.ts'
 
 function message(payload: unknown, more: Partial<NewMessage> = {}): NewMessage {
@@ -220,17 +221,17 @@ describe('a group', () => {
     const first = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     const second = await (await again()).join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await queue.dispatch([message(1, { group: 'g' }), message(2, { group: 'g' }), message(3, { group: 'h' }), message(4)])
-    const held = await first.claim(['a'])
+    const held = await claimOne(first, 'a')
     expect(held!.payload).toBe(1)
-    expect((await second.claim(['a']))!.payload).toBe(3)
-    expect((await second.claim(['a']))!.payload).toBe(4)
-    expect(await second.claim(['a'])).toBeNull()
+    expect((await claimOne(second, 'a'))!.payload).toBe(3)
+    expect((await claimOne(second, 'a'))!.payload).toBe(4)
+    expect(await claimOne(second, 'a')).toBeNull()
     expect((await first.take(held!))!.payload).toBe(2)
     expect(await first.take(held!)).toBeNull()
     await first.complete(held!)
     // The second one of the group is still held.
     await queue.dispatch([message(5, { group: 'g' })])
-    expect(await second.claim(['a'])).toBeNull()
+    expect(await claimOne(second, 'a')).toBeNull()
   })
 })
 
@@ -267,7 +268,7 @@ describe('the clock', () => {
     const silent = await (await again()).join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await records.db.updateTable('queue_workers').set({ host: 'elsewhere', boot_id: 'another boot' }).execute()
     await queue.dispatch([message(1)])
-    const held = await silent.claim(['a'])
+    const held = await claimOne(silent, 'a')
     const taken: number[] = []
     await timing.until(consume({ handlers: [{ type: 'a', handle: async () => void taken.push(timing.now()) }], limits: { messages: 1 } }))
     expect(taken[0]).toBeGreaterThanOrEqual(15_000)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dispatch } from '../../src/queue/dispatch.ts'
+import { claimOne } from './claim-one.ts'
 import { start, testQueue } from './open-queue.ts'
 
 async function rows(records: Awaited<ReturnType<typeof testQueue>>['records']) {
@@ -44,7 +45,7 @@ describe('dispatch', () => {
     const { queue, records } = await testQueue()
     const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 1, key: 'k' }])
-    const held = await worker.claim(['a'])
+    const held = await claimOne(worker, 'a')
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 2, key: 'k' }])).toBe(1)
     // Of the two that wait then, the one that was tried stands for both.
     await worker.retry(held!, 1000, 'not now')

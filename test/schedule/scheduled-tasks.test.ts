@@ -4,6 +4,7 @@ import { deactivateTask, queueDue, readTask, readTasks, scheduleTask } from '../
 import { runScheduler } from '../../src/schedule/scheduler.ts'
 import { nextNight, nightly, type Task, type TaskRun } from '../../src/schedule/task.ts'
 import { taskHandler } from '../../src/schedule/task-handler.ts'
+import { claimOne } from '../queue/claim-one.ts'
 import { testQueue } from '../queue/open-queue.ts'
 
 const hour = 3_600_000
@@ -145,7 +146,7 @@ describe('a task that fails', () => {
     const watcher = await queue.join({ kind: 'consumer', transports: ['scheduler'], types: [] })
     for (let crash = 0; crash < 3; crash++) {
       const worker = await queue.join({ kind: 'consumer', transports: ['scheduler'], types: [name] })
-      expect(await worker.claim([name])).not.toBeNull()
+      expect(await claimOne(worker, name)).not.toBeNull()
       await watcher.takeOver({ id: worker.id, beat: 0 })
     }
     expect(await tick()).toBe(0)
