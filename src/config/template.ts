@@ -109,6 +109,10 @@ stages:
   # customerHeader: null
   # What happens to a deleted customer's events: anonymize or remove.
   # customerDeletion: anonymize
+  # Whether an event without an Origin is refused too.
+  # requireOrigin: false
+  # Requests a second; null: no limit.
+  # rateLimit: { perAddress: 50, perStage: 2000, total: 5000 }
 `
 }
 

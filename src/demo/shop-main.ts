@@ -15,10 +15,9 @@ const { values } = parseArgs({
 
 const publicUrl = values.url?.replace(/\/+$/, '')
 const shop = await startShop({
-  fronted: true,
   port: Number(values.port),
   latency: values['no-latency'] ? 'off' : 'on',
-  ...(publicUrl === undefined ? {} : { publicUrls: { en: publicUrl, de: `${publicUrl}/de` } }),
+  ...(publicUrl === undefined ? {} : { fronted: true, publicUrls: { en: publicUrl, de: `${publicUrl}/de` } }),
 })
 const ready = { url: shop.url, channels: shop.channels.map(({ id, name, url, pages }) => ({ id, name, url, pages: pages.length })) }
 process.stdout.write(`${JSON.stringify(ready)}\n`)

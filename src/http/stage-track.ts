@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { PagecacheError } from '../errors.ts'
 import { addressBlock } from '../lib/address-block.ts'
+import { ipFamily } from '../lib/ip-family.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
@@ -120,12 +121,13 @@ function customerOf(request: IncomingMessage, { customerHeader, isTrusted }: Sta
 
 /** The network of the visitor: of the last address that no proxy of ours has. */
 function visitorBlock(request: IncomingMessage, { isTrusted }: StagesOptions): string {
-  let address = request.socket.remoteAddress ?? ''
+  let address = request.socket.remoteAddress
   const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',')
   while (isTrusted(address)) {
     const before = forwarded.pop()?.trim() ?? ''
-    if (!/^[0-9a-f:.]+$/i.test(before)) break
+    if (ipFamily(before) === 0) break
     address = before
   }
-  return addressBlock(address)
+  // A socket of this machine has no address.
+  return address === undefined ? '' : addressBlock(address)
 }
