@@ -68,7 +68,7 @@ export class Poller {
     const { operation, input, every } = running.plan
     let after: (feed: Feed) => Feed
     try {
-      const value = await source.perform(operation, input)
+      const value = await within(answerWithin, source.perform(operation, input))
       after = (feed) => answered(feed, value, now())
     } catch (error) {
       after = (feed) => unanswered(feed, error instanceof Error ? error.message : String(error))
@@ -87,6 +87,19 @@ export class Poller {
     running.stopped = true
     if (running.timer !== null) clearTimeout(running.timer)
     this.#running.delete(name)
+  }
+}
+
+/** A daemon that is frozen or gone without a word answers never: it is asked again after so long (milliseconds). */
+const answerWithin = 10_000
+
+async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${milliseconds / 1000} s`)), milliseconds)
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { answered, newFeed, pauseAfter, staleFor, unanswered } from '../../src/tui/feed.ts'
 import { Poller } from '../../src/tui/poller.ts'
 import { staleness } from '../../src/tui/stale.ts'
@@ -56,6 +56,19 @@ test('a slow answer is waited for, never asked for twice', async () => {
   expect(source.count('cache.stats')).toBe(1)
   release()
   await vi.waitFor(() => expect(source.count('cache.stats')).toBe(2))
+  poller.stop()
+})
+
+test('a source that never answers is asked again after ten seconds', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const source = new FakeSource({ 'cache.stats': () => (source.count('cache.stats') === 1 ? new Promise(() => {}) : 7) })
+  const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
+  poller.want({ cache: { operation: 'cache.stats', input: {}, every: 250 } })
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(poller.feeds['cache']).toMatchObject({ value: null, error: 'no answer within 10 s' })
+  await vi.advanceTimersByTimeAsync(500)
+  expect(poller.feeds['cache']).toMatchObject({ value: 7, error: null })
   poller.stop()
 })
 
