@@ -9,6 +9,7 @@ export type Action =
   | 'save'
   | 'help'
   | 'detach'
+  | 'suspend'
   | 'next-panel'
   | 'previous-panel'
   | 'up'
@@ -69,6 +70,7 @@ export const keyTable: readonly KeyBinding[] = [
   { keys: ['f'], label: 'f', action: 'freeze', help: 'Hold the picture still, and let it go on', hint: 'freeze' },
   { keys: ['s'], label: 's', action: 'save', help: 'Save what is known as a JSON file in the working directory', hint: 'save' },
   { keys: ['escape'], label: 'esc', action: 'close', help: 'Close what is open; take back the filter' },
+  { keys: ['ctrl+z'], label: 'ctrl z', action: 'suspend', help: 'Back to the shell for a while; fg comes back' },
   { keys: ['q', 'ctrl+c'], label: 'q', action: 'detach', help: 'Leave this screen', hint: 'leave' },
 ]
 

@@ -1,5 +1,6 @@
-import { useInput, useWindowSize } from 'ink'
-import { useSyncExternalStore } from 'react'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { useApp, useInput, useWindowSize } from 'ink'
+import { useEffect, useSyncExternalStore } from 'react'
 import { nameKey } from './keys.ts'
 import { Lines } from './lines.tsx'
 import type { Session } from './session.ts'
@@ -8,6 +9,18 @@ import type { Session } from './session.ts'
 export function Monitor({ session }: { session: Session }) {
   useSyncExternalStore(session.subscribe, session.version)
   const { columns, rows } = useWindowSize()
+  const { suspendTerminal } = useApp()
+  useEffect(() => {
+    session.onSuspend = () => void suspendTerminal(stopGroup)
+  }, [session, suspendTerminal])
   useInput((input, key) => session.press(nameKey(input, key), input))
   return <Lines lines={session.screen(columns, rows)} />
+}
+
+/** What Ctrl-Z does in a terminal that nobody has taken over; where no shell could wake us the system ignores it. */
+async function stopGroup(): Promise<void> {
+  if (process.platform === 'win32') return
+  process.kill(0, 'SIGTSTP')
+  // The signal may be taken by another thread: what follows is to happen after the shell's `fg`.
+  await sleep(100)
 }

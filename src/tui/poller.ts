@@ -104,5 +104,5 @@ async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
 }
 
 function samePlan(left: FeedPlan, right: FeedPlan | undefined): boolean {
-  return right !== undefined && left.operation === right.operation && JSON.stringify(left.input) === JSON.stringify(right.input)
+  return right !== undefined && left.operation === right.operation && left.every === right.every && JSON.stringify(left.input) === JSON.stringify(right.input)
 }

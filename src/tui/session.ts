@@ -53,6 +53,9 @@ export class Session {
     return this.#view
   }
 
+  /** Called when the terminal is wanted back for a while; whoever shows the session sets it. */
+  onSuspend: () => void = () => {}
+
   /** Settled when somebody wants to leave, or the run has ended and that was waited for. */
   get left(): Promise<void> {
     return this.#leave.promise
@@ -128,6 +131,7 @@ export class Session {
 
   #follow(effect: Effect): void {
     if (effect.kind === 'detach') return this.#end()
+    if (effect.kind === 'suspend') return this.onSuspend()
     if (effect.kind === 'perform') return void this.#perform(effect.action, effect.id)
     if (effect.kind === 'inspect') return void this.#inspect(effect.url)
     void this.#save()

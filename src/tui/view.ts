@@ -54,7 +54,7 @@ export const startView: View = {
 }
 
 /** What a key leads to beside a changed view. */
-export type Effect = { kind: 'perform'; action: RunAction; id: string } | { kind: 'detach' } | { kind: 'save' } | { kind: 'inspect'; url: string }
+export type Effect = { kind: 'perform'; action: RunAction; id: string } | { kind: 'detach' } | { kind: 'suspend' } | { kind: 'save' } | { kind: 'inspect'; url: string }
 
 /** What the screen shows while a key is pressed. */
 export interface Scene {
@@ -110,7 +110,8 @@ export function act(view: View, action: Action, key: string, scene: Scene): Outc
     case 'help':
       return { view: { ...view, overlay: view.overlay.kind === 'help' ? { kind: 'none' } : { kind: 'help' } } }
     case 'detach':
-      return { view, effect: { kind: 'detach' } }
+    case 'suspend':
+      return { view, effect: { kind: action } }
     case 'close':
       return { view: close(view) }
     case 'next-tab':
@@ -129,7 +130,7 @@ function close(view: View): View {
   return { ...view, filter: '', errorsOnly: false }
 }
 
-type ListAction = Exclude<Action, 'pause' | 'resume' | 'cancel' | 'filter' | 'freeze' | 'errors' | 'save' | 'help' | 'detach' | 'close' | 'next-tab' | 'previous-tab' | 'tab'>
+type ListAction = Exclude<Action, 'pause' | 'resume' | 'cancel' | 'filter' | 'freeze' | 'errors' | 'save' | 'help' | 'detach' | 'suspend' | 'close' | 'next-tab' | 'previous-tab' | 'tab'>
 
 function inList(view: View, action: ListAction, scene: Scene): Outcome {
   const { overlay } = view

@@ -70,6 +70,24 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await expectRestored(terminal, 0)
   })
 
+  test('Ctrl-Z goes back to the shell, fg to the screen', async () => {
+    const cwd = await tempDir()
+    const terminal = await openTerminal('bash --norc --noprofile -i', { columns: 80, rows: 24, cwd })
+    await terminal.see('bash-')
+    await terminal.keys(monitor, 'Enter')
+    await terminal.see('cache    0 pages')
+    await terminal.keys('C-z')
+    await terminal.see('Stopped')
+    expect(await terminal.flag('alternate_on')).toBe('0')
+    await terminal.keys('fg', 'Enter')
+    await terminal.see('cache    0 pages')
+    expect(await terminal.flag('alternate_on')).toBe('1')
+    await terminal.keys('4')
+    await terminal.see('nothing has failed for good')
+    await terminal.keys('q')
+    await terminal.see('cache: 0 pages, 0 B')
+  })
+
   test('a crash gives it back, and says what broke', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(`${play} --crash`), { columns: 80, rows: 24, cwd })
