@@ -100,6 +100,22 @@ describe('what FOSHttpCache sends', () => {
   })
 })
 
+test('the invalidation log names the way, the address and what was asked for', async () => {
+  const requests = ['BAN /', 'BAN /x.*', 'PURGE /path', 'PURGE /\r\nxkey: a']
+  for (const request of requests) {
+    const [line, field] = request.split('\r\n')
+    await speak(shop.port, `${line} HTTP/1.1\r\nHost: proxy\r\n${field === undefined ? '' : `${field}\r\n`}\r\n`, { answers: 1 })
+  }
+  const { stdout } = await shop.daemon.run('invalidation-log:recent', '--limit', '4', '--json')
+  const { items } = JSON.parse(stdout) as { items: { source: string; actor: string; scope: string; value: string | null }[] }
+  expect(items.toReversed().map(({ source, actor, scope, value }) => [source, actor, scope, value])).toEqual([
+    ['purge-method', '127.0.0.1', 'all', null],
+    ['purge-method', '127.0.0.1', 'pattern', '/x.*'],
+    ['purge-method', '127.0.0.1', 'urls', `${shop.daemon.url}/path`],
+    ['purge-method', '127.0.0.1', 'tags', 'a'],
+  ])
+})
+
 test('the reason phrase is the text', async () => {
   const socket = connect(shop.port, '127.0.0.1')
   const text = await new Promise<string>(resolve => {
