@@ -23,7 +23,7 @@ stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json 
   ]
   static override flags = { 'no-tui': noTuiFlag }
 
-  async run(): Promise<SystemState> {
+  async run(): Promise<Partial<SystemState>> {
     const { flags } = await this.parse(Monitor)
     return this.performing(async (performer, app, signal) => {
       const source = toSource(await this.sourceName(app), operations, performer)
@@ -35,21 +35,27 @@ stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json 
       for (const line of monitorSummary(state)) output.line(line)
       if (fault !== null) throw fault
       if (signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
-      return readAll(source)
+      return state
     })
   }
 
   async #inLines(source: Source, signal: AbortSignal): Promise<never> {
+    // What does not answer at the beginning is an error; later it is asked again.
+    let state = await readAll(source)
     let printed: { state: SystemState; at: number } | null = null
+    let trouble = ''
     for (;;) {
-      const state = await readAll(source)
       const now = performance.now()
       if (isDueLine(printed, state, now)) {
         this.tell(printable(monitorSummary(state).join('; ')))
         printed = { state, at: now }
       }
       await sleep(lookEvery, undefined, { signal }).catch(() => {})
-      if (signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
+      const looked = signal.aborted ? null : await readAll(source).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+      if (signal.aborted || looked === null) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
+      if (typeof looked !== 'string') state = looked
+      else if (looked !== trouble) this.tell(printable(`No answer, asking again: ${looked}`))
+      trouble = typeof looked === 'string' ? looked : ''
     }
   }
 }

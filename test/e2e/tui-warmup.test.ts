@@ -115,3 +115,19 @@ test('off a terminal a run is watched in lines to its end', async () => {
   expect(stderr).toMatch(/100\.00 % \(40\/40\)/)
   expect(stdout).toContain('completed, 100.00 %, 40 of 40 pages')
 })
+
+test('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_000 }, async () => {
+  const config = { salesChannels: [salesChannel(origin.url)] }
+  const first = await startDaemon({ projectDir, config })
+  onTestFinished(async () => void (await first.stop()))
+  const { clientId, clientSecret } = await createClient(first, 'monitor')
+  const env = { PATH: process.env['PATH'] ?? '', HOME: projectDir, PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret }
+  const monitor = await startChild([process.execPath, bin, 'monitor', '--server', first.url], { cwd: projectDir, env, ready: (logs) => logs.includes('cache: 0 pages') })
+  onTestFinished(async () => void (await monitor.stop()))
+  await first.stop()
+  await expect.poll(() => monitor.logs(), patient).toContain('No answer, asking again')
+  const second = await startDaemon({ projectDir, config, port: first.port })
+  onTestFinished(async () => void (await second.stop()))
+  await expect.poll(() => monitor.logs().split('cache: 0 pages').length, patient).toBeGreaterThan(2)
+  expect(await monitor.stop()).toBe(130)
+})
