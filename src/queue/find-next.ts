@@ -15,10 +15,8 @@ export async function findNext(db: RecordsDatabase, transport: Transport, types:
   const found: Candidate[] = []
   for (const type of await waitingTypes(db, transport)) {
     if (!types.includes(type)) continue
-    for (const group of [null, ...(await freeGroups(db, transport, type))]) {
-      const head = await headOf(db, transport, type, group, now)
-      if (head) found.push(head)
-    }
+    const heads = [await headOf(db, transport, type, null, now), await headOfFreeGroups(db, transport, type, now)]
+    found.push(...heads.filter((head) => head !== undefined))
   }
   found.sort((a, b) => a.available_at - b.available_at || (a.id < b.id ? -1 : 1))
   return found[0]?.id ?? null
@@ -75,39 +73,51 @@ async function waitingTypes(db: RecordsDatabase, transport: Transport): Promise<
   return rows.map(({ name }) => name!)
 }
 
-/** The groups with waiting messages that nobody works on. Walks from name to name in the index. */
-async function freeGroups(db: RecordsDatabase, transport: Transport, type: string): Promise<string[]> {
-  const rows = await db
-    .withRecursive('groups(name)', (query) =>
-      query
-        .selectFrom('queue_messages')
-        .select(({ fn }) => fn.min('group').as('name'))
-        .where('transport', '=', transport)
-        .where('type', '=', type)
-        .where('lease', 'is', null)
-        .where('group', 'is not', null)
-        .unionAll(
-          query
-            .selectFrom('groups')
-            .select((expression) =>
-              expression
-                .selectFrom('queue_messages as behind')
-                .select(({ fn }) => fn.min('behind.group').as('name'))
-                .where('behind.transport', '=', transport)
-                .where('behind.type', '=', type)
-                .where('behind.lease', 'is', null)
-                .whereRef('behind.group', '>', 'groups.name')
-                .as('name'),
-            )
-            .where('groups.name', 'is not', null),
-        ),
-    )
+/** The groups with waiting messages, as a query to select from. Walks from name to name in the index. */
+function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
+  return db.withRecursive('groups(name)', (query) =>
+    query
+      .selectFrom('queue_messages')
+      .select(({ fn }) => fn.min('group').as('name'))
+      .where('transport', '=', transport)
+      .where('type', '=', type)
+      .where('lease', 'is', null)
+      .where('group', 'is not', null)
+      .unionAll(
+        query
+          .selectFrom('groups')
+          .select((expression) =>
+            expression
+              .selectFrom('queue_messages as behind')
+              .select(({ fn }) => fn.min('behind.group').as('name'))
+              .where('behind.transport', '=', transport)
+              .where('behind.type', '=', type)
+              .where('behind.lease', 'is', null)
+              .whereRef('behind.group', '>', 'groups.name')
+              .as('name'),
+          )
+          .where('groups.name', 'is not', null),
+      ),
+  )
+}
+
+/** The first of the heads of the groups that nobody works on. */
+async function headOfFreeGroups(db: RecordsDatabase, transport: Transport, type: string, now: number): Promise<Candidate | undefined> {
+  return withGroups(db, transport, type)
     .selectFrom('groups')
-    .select('groups.name')
-    .where('groups.name', 'is not', null)
+    .innerJoin('queue_messages as head', (join) =>
+      join.on((on) => {
+        const members = on.selectFrom('queue_messages as member').select('member.id').where('member.transport', '=', transport).where('member.type', '=', type)
+        const first = members.where('member.lease', 'is', null).whereRef('member.group', '=', 'groups.name').where('member.available_at', '<=', now)
+        return on('head.id', '=', first.orderBy('member.available_at').orderBy('member.id').limit(1))
+      }),
+    )
+    .select(['head.id', 'head.available_at'])
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('queue_messages as held').select('held.id').whereRef('held.group', '=', 'groups.name').where('held.lease', 'is not', null))),
     )
-    .execute()
-  return rows.map(({ name }) => name!)
+    .orderBy('head.available_at')
+    .orderBy('head.id')
+    .limit(1)
+    .executeTakeFirst()
 }
