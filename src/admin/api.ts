@@ -15,37 +15,49 @@ export interface Api {
   get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
   /** The same of an endpoint that is asked with a body. */
   ask<T>(path: string, question: Query, signal?: AbortSignal): Promise<T>
+  /** The text of `/metrics`. */
+  metrics(signal?: AbortSignal): Promise<string>
   post<T>(path: string, body?: object): Promise<T>
   send<T>(method: 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>
 
+interface Options {
+  body?: object | undefined
+  signal?: AbortSignal | undefined
+}
+
 /** @throws ApiError 401 for a wrong id or secret, 429 after too many of them */
 export async function logIn(clientId: string, clientSecret: string): Promise<Api> {
   let token = await askToken(clientId, clientSecret)
-  const call = async <T>(method: string, path: string, options: { body?: object | undefined; signal?: AbortSignal | undefined }): Promise<T> => {
+  const answered = async (method: string, path: string, options: Options): Promise<Response> => {
     let response = await request(method, path, token, options)
     if (response.status === 401) {
       // The token has run out; a client that was revoked gets no other.
       token = await askToken(clientId, clientSecret)
       response = await request(method, path, token, options)
     }
-    return readAnswer<T>(response)
+    return response
   }
+  const call = async <T>(method: string, path: string, options: Options) => readAnswer<T>(await answered(method, `/api/_action/${path}`, options))
   return {
     clientId,
     get: (path, query = {}, signal) => call('GET', `${path}${toSearch(query)}`, { signal }),
     ask: (path, question, signal) => call('POST', path, { body: Object.fromEntries(given(question)), signal }),
+    async metrics(signal) {
+      const response = await answered('GET', '/metrics', { signal })
+      return response.ok ? response.text() : readAnswer(response)
+    },
     post: (path, body) => call('POST', path, { body }),
     send: (method, path, body) => call(method, path, { body }),
   }
 }
 
-function request(method: string, path: string, token: string, { body, signal }: { body?: object | undefined; signal?: AbortSignal | undefined }): Promise<Response> {
+function request(method: string, path: string, token: string, { body, signal }: Options): Promise<Response> {
   const headers: Record<string, string> = { authorization: `Bearer ${token}` }
   if (body) headers['content-type'] = 'application/json'
-  return reach(`/api/_action/${path}`, { method, headers, body: body ? JSON.stringify(body) : null, signal: signal ?? null })
+  return reach(path, { method, headers, body: body ? JSON.stringify(body) : null, signal: signal ?? null })
 }
 
 async function askToken(clientId: string, clientSecret: string): Promise<string> {

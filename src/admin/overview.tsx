@@ -3,15 +3,28 @@ import { useApi } from './session.ts'
 import { formatBytes, formatCount, formatMs, formatShare } from './format.ts'
 import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
 import { ShareBars, TimeChart } from './chart.tsx'
-import { useResource } from './use-resource.ts'
+import { useAnswer, useResource } from './use-resource.ts'
 
 const types = ['products', 'categories', 'cms', 'listings', 'buybox'] as const
 
 export function OverviewView() {
   const statistics = useResource<Statistics>('vendor-cache/stats')
   const purges = useResource<ReverseProxyStatistics>('vendor-cache/reverse-proxy-stats', {}, 5000)
+  const requests = useAnswer('metrics', async (api, signal) => readRequests(await api.metrics(signal)), 2000)
   return (
     <>
+      <Panel title="Visitors">
+        <Known of={requests}>
+          {({ hit, stale, miss, pass }) => (
+            <dl class="figures">
+              <Figure name="Hit ratio" value={formatShare(hit + stale, hit + stale + miss)} note="since the daemon began" />
+              <Figure name="From the cache" value={formatCount(hit + stale)} />
+              <Figure name="Asked of the shop" value={formatCount(miss)} />
+              <Figure name="Passed by" value={formatCount(pass)} note="basket, account, uploads …" />
+            </dl>
+          )}
+        </Known>
+      </Panel>
       <Panel title="Cached pages">
         <Known of={statistics}>{(value) => <Cached value={value} onCleared={statistics.refresh} />}</Known>
       </Panel>
@@ -71,3 +84,9 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
 }
 
 const singular: Record<(typeof types)[number], string> = { products: 'product', categories: 'category', cms: 'cms', listings: 'listing', buybox: 'buybox' }
+
+/** Requests by what became of them, out of the text of `/metrics`. */
+function readRequests(text: string): Record<'hit' | 'stale' | 'miss' | 'pass', number> {
+  const count = (result: string) => Number(new RegExp(`^pagecache_requests_total\\{result="${result}"[^}]*\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0)
+  return { hit: count('hit'), stale: count('stale'), miss: count('miss'), pass: count('pass') }
+}

@@ -130,6 +130,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
     const page = await open()
     await logIn(page)
+    await expect.poll(() => page.locator('.figure', { has: page.getByText('Asked of the shop') }).getByRole('definition').textContent()).toMatch(/^[1-9]/)
     const pages = page.locator('.figure', { has: page.getByText('Pages', { exact: true }) }).getByRole('definition')
     await expect.poll(() => pages.textContent()).not.toBe('0')
     await page.getByRole('button', { name: 'Clear all pages' }).click()
