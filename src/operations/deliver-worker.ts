@@ -5,6 +5,9 @@ import type { PageStore } from '../pages/page-store.ts'
 import type { Pending } from '../purge/deliver-plan.ts'
 import type { Handler } from '../queue/queue.ts'
 
+/** A proxy that has nothing else on its mind answers within this (milliseconds). */
+const promptly = 250
+
 /** The handler that tells the configured reverse proxies of purges. */
 export async function makeDeliver(app: App): Promise<Handler> {
   const { deliverHandler } = await import('../purge/deliver.ts')
@@ -17,7 +20,7 @@ export async function makeDeliver(app: App): Promise<Handler> {
     random: Math.random,
     timing: realTiming,
     proxies: reverseProxies,
-    settings: { timeout: purge.timeout, retryFor: purge.retryFor, everythingAbove: purge.everythingAbove, settle: purge.settleTime },
+    settings: { timeout: purge.timeout, retryFor: purge.retryFor, everythingAbove: purge.everythingAbove, settle: purge.settleTime, promptly },
     onDelivered: async (proxy, delivered) => {
       if (behind.has(proxy)) await takeAgain(await app.pages(), delivered)
     },

@@ -16,6 +16,8 @@ export interface DeliverSettings {
   everythingAbove: number
   /** How long a proxy that was away may take to finish what it was fetching. */
   settle: number
+  /** A proxy that takes longer for an answer may have stood still, and is treated as one that was away. */
+  promptly: number
 }
 
 export interface DeliverOptions {
@@ -37,9 +39,6 @@ export const deliverType = 'purge.deliver'
 const purgesAtOnce = 1000
 /** Requests to one proxy at a time. */
 const connections = 4
-
-/** A proxy that has nothing else on its mind answers within this (milliseconds). */
-const promptly = 250
 
 /** The message by which a proxy's waiting purges are delivered; one that waits already is enough. */
 export function deliverMessage(proxy: string, delay = 0) {
@@ -144,7 +143,7 @@ class Delivery {
     const end = AbortSignal.any([this.#work.lost, this.#work.stop])
     if (this.#circuit.failures === 0) {
       const made = await attempt(this.#sender, steps, end)
-      if (made.trouble !== null || !made.done.some(({ ms }) => ms > promptly)) return made
+      if (made.trouble !== null || !made.done.some(({ ms }) => ms > this.#options.settings.promptly)) return made
     } else {
       const [probe, ...rest] = steps
       const probed = await attempt(this.#sender, [probe!], end)

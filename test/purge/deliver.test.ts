@@ -9,7 +9,8 @@ import { until } from '../http/shop.ts'
 import { proxyDouble } from './proxy-double.ts'
 import { openPurges } from './purges.ts'
 
-const settings: DeliverSettings = { timeout: 300, retryFor: 86_400_000, everythingAbove: 1000, settle: 20 }
+/** A slow machine is no slow proxy. */
+const settings: DeliverSettings = { timeout: 20_000, retryFor: 86_400_000, everythingAbove: 1000, settle: 20, promptly: 60_000 }
 
 interface Setting {
   proxies: readonly { name: string; url: string }[]
@@ -83,7 +84,7 @@ describe('delivery', () => {
 
   test.each([500, 503, 403, 302, null])('%s is trouble: tried again until it is done, twice over', async status => {
     const proxy = await proxyDouble(() => status)
-    const { purge, start, deliveries, records, now } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    const { purge, start, deliveries, records, now } = await delivering({ proxies: [{ name: 'a', url: proxy.url }], settings: status === null ? { timeout: 300 } : {} })
     await purge(tags('x'))
     start()
     await until(async () => (await deliveries('a'))[0]!.attempts >= 2)
@@ -91,8 +92,18 @@ describe('delivery', () => {
     proxy.requests.length = 0
     proxy.answer = () => 200
     await until(async () => (await deliveries('a'))[0]!.status === 'delivered')
-    expect(proxy.requests.map(({ headers }) => headers['xkey'])).toEqual(['x', 'x'])
+    expect(proxy.requests.length).toBeGreaterThanOrEqual(2)
+    expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
     expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([{ state: 'ok', pending: 0, circuit: 'closed' }])
+  })
+
+  test('one that took long to answer is told once more: it may have stood still', async () => {
+    const proxy = await proxyDouble()
+    const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }], settings: { promptly: -1 } })
+    await purge(tags('x'))
+    start()
+    await until(async () => (await statuses('a')).join() === 'delivered')
+    expect(proxy.requests.map(({ headers }) => headers['xkey'])).toEqual(['x', 'x'])
   })
 
   test('while a proxy is away new purges do not ask it again, and only one request finds out', async () => {
@@ -105,7 +116,8 @@ describe('delivery', () => {
     for (const tag of many(50)) await purge(tags(tag))
     // The first attempt goes over all connections; the later ones are one request each.
     expect(before).toBeLessThanOrEqual(4 + 3)
-    expect(proxy.requests.length - before).toBeLessThanOrEqual(1)
+    // A slow machine may take seconds for fifty purges: then one more request for each pause that ended.
+    expect(proxy.requests.length - before).toBeLessThanOrEqual(4)
   })
 
   test('a request that the proxy will not take becomes everything', async () => {
