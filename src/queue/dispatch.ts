@@ -13,45 +13,39 @@ const rowsAtOnce = 50
  */
 export async function dispatch(db: RecordsDatabase, now: number, messages: Iterable<NewMessage>): Promise<number> {
   let added = 0
-  let keyed = 0
-  let plain: QueueMessageRow[] = []
+  let rows: QueueMessageRow[] = []
   const flush = async () => {
-    if (plain.length > 0) await db.insertInto('queue_messages').values(plain).execute()
-    added += plain.length
-    plain = []
+    if (rows.length > 0) added += await insert(db, rows)
+    rows = []
     await nextTurn()
   }
   for (const message of messages) {
     const row = toRow(message, orderedId(now), now)
-    if (row.key !== null) {
-      if (await merge(db, row, message.postpone ?? false)) added++
-      if (++keyed % rowsAtOnce === 0) await nextTurn()
-      continue
+    if (message.postpone && row.key !== null) {
+      // One with the same key may be among those that are not written yet.
+      await flush()
+      await postpone(db, row)
     }
-    plain.push(row)
-    if (plain.length === rowsAtOnce) await flush()
+    rows.push(row)
+    if (rows.length === rowsAtOnce) await flush()
   }
   await flush()
   return added
 }
 
-async function merge(db: RecordsDatabase, row: QueueMessageRow, postpone: boolean): Promise<boolean> {
+/** A key that waits already takes the row in: only the others are written. */
+async function insert(db: RecordsDatabase, rows: readonly QueueMessageRow[]): Promise<number> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('queue_messages')
-    .values(row)
+    .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
-  if (numInsertedOrUpdatedRows === 1n) return true
-  if (postpone) {
-    await db
-      .updateTable('queue_messages')
-      .set({ available_at: row.available_at, delay: row.delay })
-      .where('key', '=', row.key)
-      .where('lease', 'is', null)
-      .where('failed_at', 'is', null)
-      .execute()
-  }
-  return false
+  return Number(numInsertedOrUpdatedRows)
+}
+
+/** Puts off what waits with the key of a message that is about to be merged into it. */
+async function postpone(db: RecordsDatabase, { key, available_at, delay }: QueueMessageRow): Promise<void> {
+  await db.updateTable('queue_messages').set({ available_at, delay }).where('key', '=', key).where('lease', 'is', null).where('failed_at', 'is', null).execute()
 }
 
 function toRow(message: NewMessage, id: string, now: number): QueueMessageRow {

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { dispatch } from '../queue/dispatch.ts'
 import { withdraw } from '../queue/withdraw.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction, WarmupRunRow, WarmupStatus } from '../records/schema.ts'
 import { batchKeys, batchMessage } from './messages.ts'
 import { toProgress, type WarmupProgress } from './progress.ts'
-import { dispatchInTurns } from './runs.ts'
 import { completeRun } from './save-progress.ts'
 
 /** Where a channel's shop answers; null for a channel that is not configured any more. */
@@ -106,7 +106,7 @@ export async function dispatchOpenBatches(transaction: RecordsTransaction, runId
       .limit(batchesAtOnce)
       .execute()
     // Without its channel nothing of a batch can be fetched; its worker finds and says so.
-    await dispatchInTurns(transaction, now, open.map((batch) => batchMessage(runId, batch.number, originOf(batch.sales_channel_id) ?? batch.sales_channel_id)))
+    await dispatch(transaction, now, open.map((batch) => batchMessage(runId, batch.number, originOf(batch.sales_channel_id) ?? batch.sales_channel_id)))
     from = open.at(-1)?.number ?? from
     more = open.length === batchesAtOnce
   }

@@ -21,10 +21,10 @@ export interface NewRun {
   lists: readonly { channelId: string; origin: string; urls: Iterable<string> }[]
 }
 
-/** URLs written in one transaction, and messages in one statement's turn: other work goes on between them. */
+/** URLs and batches written in one transaction, and rows in one statement: other work goes on between transactions. */
 const urlsAtOnce = 2000
+const batchesAtOnce = 200
 const rowsAtOnce = 20
-const messagesAtOnce = 200
 
 /**
  * Writes a run. Its batches go first, in slices that hold nobody up: without their run they count for nothing. Then
@@ -44,7 +44,7 @@ export async function createRun(
   const row = newRow(id, run, now)
   await records.db.transaction().execute(async (transaction) => {
     await transaction.insertInto('warmup_runs').values(row).execute()
-    await dispatchInTurns(transaction, now, messagesOf(id, batches))
+    await dispatch(transaction, now, messagesOf(id, batches))
     await also(transaction, id)
   })
   return toProgress(row)
@@ -80,18 +80,6 @@ function* messagesOf(runId: string, origins: readonly string[]): Generator<NewMe
   for (const [number, origin] of origins.entries()) yield batchMessage(runId, number, origin)
 }
 
-/** Adds messages in the caller's transaction; the event loop has its turn between slices of them. */
-export async function dispatchInTurns(db: RecordsDatabase, now: number, messages: Iterable<NewMessage>): Promise<void> {
-  let slice: NewMessage[] = []
-  const send = async () => {
-    await dispatch(db, now, slice)
-    slice = []
-    await nextTurn()
-  }
-  for (const message of messages) if (slice.push(message) === messagesAtOnce) await send()
-  await send()
-}
-
 /** The origin of each batch, by its number. */
 async function writeBatches(records: Records, runId: string, { lists, batchSize }: NewRun): Promise<string[]> {
   const origins: string[] = []
@@ -112,7 +100,7 @@ async function writeBatches(records: Records, runId: string, { lists, batchSize 
     rows.push(newBatch(runId, origins.length, channelId, urls))
     origins.push(origin)
     urlsWaiting += urls.length
-    if (urlsWaiting >= urlsAtOnce || rows.length >= messagesAtOnce) await write()
+    if (urlsWaiting >= urlsAtOnce || rows.length >= batchesAtOnce) await write()
   }
   await write()
   return origins
