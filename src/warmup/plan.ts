@@ -48,7 +48,7 @@ export async function planRun(options: PlanOptions): Promise<Plan> {
   for (const { channel, urls } of found) {
     const kept = options.types ? await keepTypes(urls, options.types, options.typeOf, discovery) : urls
     discovery.total += kept.size
-    lists.push({ channelId: channel.id, origin: channel.origin, urls: kept })
+    lists.push({ channelId: channel.id, origin: channel.origin, urls: kept.seal() })
   }
   return { discovery, lists, barren, failure: failureOf(discovery) }
 }

@@ -9,10 +9,6 @@ export class UrlHashes {
   #size = 0
   readonly #seed = randomInt(1, 2 ** 32 - 1)
 
-  get size(): number {
-    return this.#size
-  }
-
   /** @returns false when it is there already */
   add(text: string): boolean {
     const [high, low] = hash(text, this.#seed)

@@ -7,21 +7,29 @@ import { UrlHashes } from './url-hashes.ts'
  * URLs of one shop are alike, so that a million of them take a dozen megabytes beside their hashes.
  */
 export class UrlList {
-  readonly #known = new UrlHashes()
+  #known = new UrlHashes()
+  #size = 0
   readonly #shelves = new Map<number, Shelf>()
 
   get size(): number {
-    return this.#known.size
+    return this.#size
   }
 
   /** @param priority 0 to 1, below 0 after all others @param depth segments of the path @returns false when it is there already */
   add(url: string, priority: number, depth: number): boolean {
     if (!this.#known.add(url)) return false
+    this.#size++
     const place = Math.round((1 - priority) * 100) * 10_000 + Math.min(depth, 9999)
     let shelf = this.#shelves.get(place)
     if (!shelf) this.#shelves.set(place, (shelf = new Shelf()))
     shelf.push(url)
     return true
+  }
+
+  /** All are in: what tells duplicates goes. */
+  seal(): this {
+    this.#known = new UrlHashes()
+    return this
   }
 
   *[Symbol.iterator](): Generator<string> {
@@ -31,6 +39,9 @@ export class UrlList {
 
 /** Compressed together: about a millisecond's work each. */
 const urlsInPortion = 1000
+
+/** Most portions fit into it: several pieces would be garbage beside the whole. */
+const inflatedSize = 96 * 1024
 
 class Shelf {
   readonly #portions: Buffer[] = []
@@ -46,7 +57,7 @@ class Shelf {
   }
 
   *[Symbol.iterator](): Generator<string> {
-    for (const portion of this.#portions) yield* inflateRawSync(portion).toString().split('\n')
+    for (const portion of this.#portions) yield* inflateRawSync(portion, { chunkSize: inflatedSize }).toString().split('\n')
     yield* this.#open
   }
 }
