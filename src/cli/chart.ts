@@ -15,9 +15,10 @@ const eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
  */
 export function drawChart(points: readonly ChartPoint[], { width, height }: { width: number; height: number }): string[] {
   if (points.length === 0) return []
-  const scaleWidth = String(Math.max(...points.map(({ value }) => value))).length + 1
-  const merged = merge(points, Math.max(8, width - scaleWidth - 2))
-  const most = Math.max(...merged.map(({ value }) => value))
+  let merged: readonly ChartPoint[] = points
+  // The scale is as wide as the highest sum, which is known when neighbours are added up.
+  for (let room = 0; merged.length > (room = roomBeside(merged, width)); ) merged = merge(points, Math.min(room, merged.length - 1))
+  const most = highest(merged)
   const scale = String(most).length + 1
   const thick = Math.max(1, Math.min(6, Math.floor((width - scale - 2) / merged.length)))
   const lines = Array.from({ length: height }, (_, line) => {
@@ -31,6 +32,15 @@ export function drawChart(points: readonly ChartPoint[], { width, height }: { wi
   const gap = merged.length * thick - first.length - last.length
   const under = merged.length === 1 || gap < 1 ? `${first}${first === last ? '' : ` … ${last}`}` : first + ' '.repeat(gap) + last
   return [...lines, `${' '.repeat(scale)}  ${under}`]
+}
+
+function highest(points: readonly ChartPoint[]): number {
+  return Math.max(...points.map(({ value }) => value))
+}
+
+/** Columns that are left beside the scale, eight at least. */
+function roomBeside(points: readonly ChartPoint[], width: number): number {
+  return Math.max(8, width - String(highest(points)).length - 3)
 }
 
 /** Whatever is not nothing can be seen. */
