@@ -58,6 +58,7 @@ export class ServeProcess {
         .then(() => void this.#retiring.delete(retiring))
       this.#retiring.add(retiring)
       log.info('The configuration was reloaded.')
+      if (!sameStart(before, next)) log.warn('What server and log say takes effect at the next start.')
     } catch (error) {
       await next?.close()
       log.warn(`The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`)
@@ -79,4 +80,10 @@ export class ServeProcess {
     // What still answers with an earlier configuration was cut with the rest.
     await Promise.all(this.#retiring)
   }
+}
+
+/** Whether two configurations would start the same processes on the same port. */
+function sameStart(one: App, other: App): boolean {
+  const startOf = ({ config }: App) => JSON.stringify([config.server, config.log])
+  return startOf(one) === startOf(other)
 }
