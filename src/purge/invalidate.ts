@@ -122,9 +122,13 @@ export async function carryOut(options: PurgingOptions, intent: Intent, groups: 
   return { pagesRemoved: counts.reduce((sum, count) => sum + count, 0), tracing }
 }
 
-/** The page store may clean away what an invalidation took, whose URLs are all recorded. */
+/** The page store may clean away what an invalidation took, whose URLs are all recorded. What cannot be released now is so by the nightly sweep. */
 async function releaseAll(pages: PageStore, id: number, groups: readonly Group[]): Promise<void> {
-  for (const number of groups.keys()) await pages.release(traceOf(id, number))
+  try {
+    for (const number of groups.keys()) await pages.release(traceOf(id, number))
+  } catch (error) {
+    if (!(error instanceof PagecacheError)) throw error
+  }
 }
 
 interface Progress {

@@ -5,7 +5,7 @@ import { addToHour, dropEmptyHours, hourOf } from './rollups.ts'
 import { forgetEntities, forgetPages, forgetTags } from './forget-texts.ts'
 
 /** Purges that go in one transaction at most: some ten milliseconds. */
-const slice = 200
+const slice = 100
 /** Of their pages so many. */
 const pageSlice = 1_000
 
