@@ -66,7 +66,8 @@ export class Authority implements Judge {
     const granted = narrow(client, scope)
     if (granted === null) return { kind: 'invalid-scope' }
     const token = await signToken(this.#keys, { id: client.id, scopes: granted }, this.#records.now(), this.#lifetime)
-    await noteUse(this.#records, client)
+    // Nobody waits for it, least of all while another process holds the lock.
+    void noteUse(this.#records, client)
     return { kind: 'granted', token, expiresIn: Math.floor(this.#lifetime / 1000), scopes: granted }
   }
 

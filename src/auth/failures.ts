@@ -4,7 +4,7 @@ import { Remembered } from './remembered.ts'
 /** Within so many milliseconds so many failures are forgiven. */
 const window = 60_000
 const mostOfAddress = 10
-const mostOfClient = 20
+const mostOfClient = 10
 
 /** More addresses and clients than these are not remembered; who comes with more than so many addresses needs no other luck. */
 const mostKept = 20_000
