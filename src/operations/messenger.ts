@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
-import { transports as transportNames, type FailedMessage, type QueueStatistics } from '../queue/queue.ts'
-import { count, described, limit, offset, succeeded, success, text } from './fields.ts'
+import { transports as transportNames, type FailedMessage, type Queue, type QueueStatistics } from '../queue/queue.ts'
+import { count, described, flag, limit, offset, succeeded, success, text } from './fields.ts'
 import { toBytes } from './memory-limit.ts'
 import { defineOperation } from './operation.ts'
 import { describeEvent, work } from './workers.ts'
@@ -168,9 +168,17 @@ export const showFailedMessage = defineOperation({
 })
 
 const choice = z.object({
-  ids: described(z._default(z.nullable(z.array(text())), null), 'null: all of them'),
+  ids: z.optional(z.array(text())),
+  all: described(flag, 'every one of them; instead of ids'),
   transport: z.optional(transport),
 })
+
+/** The ids that were chosen, all of them there; null for every one. Nobody gets all of them by leaving something out. */
+async function chosen(queue: Queue, { ids, all }: z.output<typeof choice>): Promise<readonly string[] | null> {
+  if (all === (ids !== undefined)) throw new PagecacheError('INVALID_INPUT', 'ids: name the messages, or set all')
+  for (const id of ids ?? []) if (!(await queue.readFailed(id))) throw notFound(id)
+  return ids ?? null
+}
 
 export const retryFailedMessages = defineOperation({
   name: 'messenger.failed.retry',
@@ -178,10 +186,9 @@ export const retryFailedMessages = defineOperation({
   input: choice,
   output: z.object({ success, retried: count }),
   http: { method: 'POST', path: '/messenger/failed/retry' },
-  async run({ app }, { ids, transport: from }) {
+  async run({ app }, input) {
     const queue = await app.queue()
-    for (const id of ids ?? []) if (!(await queue.readFailed(id))) throw notFound(id)
-    return { ...succeeded, retried: await queue.retryFailed(ids, from === undefined ? {} : { transport: from }) }
+    return { ...succeeded, retried: await queue.retryFailed(await chosen(queue, input), input.transport === undefined ? {} : { transport: input.transport }) }
   },
 })
 
@@ -191,10 +198,9 @@ export const removeFailedMessages = defineOperation({
   input: choice,
   output: z.object({ success, removed: count }),
   http: { method: 'POST', path: '/messenger/failed/remove' },
-  async run({ app }, { ids, transport: from }) {
+  async run({ app }, input) {
     const queue = await app.queue()
-    for (const id of ids ?? []) if (!(await queue.readFailed(id))) throw notFound(id)
-    return { ...succeeded, removed: await queue.removeFailed(ids, from === undefined ? {} : { transport: from }) }
+    return { ...succeeded, removed: await queue.removeFailed(await chosen(queue, input), input.transport === undefined ? {} : { transport: input.transport }) }
   },
 })
 

@@ -97,7 +97,8 @@ export const runSingleTask = defineOperation({
   async run({ app, signal }, { name: wanted }) {
     const found = await findTask(app, wanted)
     const records = await app.records()
-    const [{ queueTask, readTask }, { taskHandler }] = await Promise.all([import('../schedule/scheduled-tasks.ts'), import('../schedule/task-handler.ts')])
+    const [{ change, queueTask, readTask }, { taskHandler }] = await Promise.all([import('../schedule/scheduled-tasks.ts'), import('../schedule/task-handler.ts')])
+    const inactive = (await readTask(records.db, wanted)).status === 'inactive'
     await records.db.transaction().execute((transaction) => queueTask(transaction, found, Date.now()))
     const ended = new AbortController()
     // Whoever takes it: this process, or a worker that was faster.
@@ -107,6 +108,8 @@ export const runSingleTask = defineOperation({
     ended.abort()
     await consuming
     const row = await readTask(records.db, wanted)
+    // Once and no more.
+    if (inactive) await change(records.db, wanted, { status: 'inactive' })
     return { success: row.status === 'scheduled' || row.status === 'skipped', task: toValue(row) }
   },
 })

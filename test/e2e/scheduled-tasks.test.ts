@@ -51,6 +51,9 @@ describe('scheduled-task', () => {
     const name = names[2]!
     expect((await pagecache('scheduled-task:deactivate', name)).stdout).toBe(`[OK] Scheduled task "${name}" was deactivated.\n`)
     expect(await records.db.selectFrom('scheduled_tasks').select('status').where('name', '=', name).executeTakeFirst()).toEqual({ status: 'inactive' })
+    // An inactive task can be run by hand, and stays inactive.
+    expect((await pagecache('scheduled-task:run-single', name)).code).toBe(0)
+    expect(await records.db.selectFrom('scheduled_tasks').select('status').where('name', '=', name).executeTakeFirst()).toEqual({ status: 'inactive' })
     expect((await pagecache('scheduled-task:schedule', name, '--immediately')).stdout).toBe(`[OK] Scheduled task "${name}" was queued.\n`)
     const refused = await pagecache('scheduled-task:deactivate', name)
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('--force')])

@@ -26,7 +26,7 @@ export default class MessengerFailedRetry extends BaseCommand {
     const { argv, flags } = await this.parse(MessengerFailedRetry)
     const ids = argv as string[]
     if (ids.length === 0) await this.confirm('Retry every failed message?', flags.yes)
-    return this.perform(retryFailedMessages, { ids: ids.length === 0 ? null : ids, transport: flags.transport as 'async' | undefined }, ({ retried }, output) => {
+    return this.perform(retryFailedMessages, { ...(ids.length === 0 ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined }, ({ retried }, output) => {
       output.line(retried === 0 ? '[OK] There is no failed message.' : `[OK] ${plural(retried, 'message')} put back.`)
     })
   }
