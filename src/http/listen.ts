@@ -14,7 +14,6 @@ const socketMode = 0o660
 
 /** @throws LISTEN_FAILED when the place is taken or not ours */
 export async function listenAt(server: Server, place: Place): Promise<void> {
-  if (place.kind === 'unix') await removeStale(place.path)
   await listening(server, place)
 }
 
@@ -68,8 +67,11 @@ function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
   }
 }
 
-/** What a killed daemon left behind goes; what somebody listens on, or is no socket at all, stays. */
-async function removeStale(path: string): Promise<void> {
+/**
+ * Takes a socket away that a killed daemon left behind; what somebody listens on, or is no socket at all, stays. To be done once, before
+ * the first process listens: to the second one the socket of the first could look like one that nobody listens on.
+ */
+export async function removeStale(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return
   const alive = await new Promise<boolean>(resolve => {
     const probe = connect(path)

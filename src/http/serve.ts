@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import { inheritsSocket } from '../config/environment.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
-import { describePlace, firstInherited, freePort, type Place } from './listen.ts'
+import { describePlace, firstInherited, freePort, removeStale, type Place } from './listen.ts'
 import { openLog, type Log } from './log.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
 
@@ -36,6 +36,7 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
   try {
     if (cluster.isWorker) return await serveChild(app, options, log)
     const place = placeOf(server.socket)
+    if (place?.kind === 'unix') await removeStale(place.path)
     return server.processes === 1 ? await serveAlone(app, options, log, place) : await serveMany(app, options, log, place)
   } finally {
     log.close()

@@ -182,10 +182,10 @@ async function isGone(pid: number): Promise<boolean> {
 }
 
 describe('where it listens', { timeout: 60_000 }, () => {
-  async function serveAt(socket: string, prefix: readonly string[] = [], handOver?: number) {
+  async function serveAt(socket: string, prefix: readonly string[] = [], handOver?: number, processes = 1) {
     const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}, asked for ${request.headers['host']}`) })
     const cwd = await tempDir()
-    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { socket }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }))
+    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { socket, processes }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }))
     const argv = [...prefix, process.execPath, program, 'serve', '--no-workers'] as unknown as [string]
     const child = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('listens on'), ...(handOver === undefined ? {} : { handOver }) })
     onTestFinished(async () => {
@@ -218,6 +218,17 @@ describe('where it listens', { timeout: 60_000 }, () => {
     expect(await readdir(join(path, '..'))).toEqual(['pagecache.sock'])
     const again = await serveAt(path)
     expect((await askOver(path, '/a')).status).toBe(200)
+    expect(await again.child.stop()).toBe(0)
+    expect(await readdir(join(path, '..'))).toEqual([])
+  })
+
+  test('a Unix socket of several processes, over one that was left behind', async () => {
+    const path = join(await tempDir(), 'pagecache.sock')
+    const { child } = await serveAt(path, [], undefined, 3)
+    child.kill('SIGKILL')
+    await child.ended
+    const again = await serveAt(path, [], undefined, 3)
+    for (let count = 0; count < 6; count++) expect((await askOver(path, '/a')).status).toBe(200)
     expect(await again.child.stop()).toBe(0)
     expect(await readdir(join(path, '..'))).toEqual([])
   })
