@@ -57,6 +57,7 @@ class Help {
   readonly #options: WaitOptions
   readonly #done = new AbortController()
   #working: Promise<void> | null = null
+  #fault: { error: unknown } | null = null
   #askedAt = -Infinity
   /** Nobody else works on it, as far as was seen last. */
   alone = false
@@ -72,7 +73,11 @@ class Help {
     this.#askedAt = now
     const { isWorkedElsewhere } = await import('./warmup-worker.ts')
     this.alone = !(await isWorkedElsewhere(this.#app))
-    if (this.alone && this.#working === null) this.#working = this.#work().finally(() => void (this.#working = null))
+    if (this.#fault) throw this.#fault.error
+    if (!this.alone || this.#working !== null) return
+    this.#working = this.#work()
+      .catch((error: unknown) => void (this.#fault = { error }))
+      .finally(() => void (this.#working = null))
   }
 
   async #work(): Promise<void> {
