@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 
 /** Parameters that carry a secret: a URL is written into logs and histories on its way. */
 const secretParameter = /^(access_token|client_secret|token)$/i
@@ -35,9 +36,10 @@ export function bearerOf({ headers }: IncomingMessage): string | null | undefine
 
 /** The client's address: what stands before the last trusted proxy. */
 export function addressOf(request: IncomingMessage, isTrusted: (address: string | undefined) => boolean): string {
-  const peer = request.socket.remoteAddress ?? ''
+  // A Unix socket has none.
+  const peer = request.socket.remoteAddress
   const forwarded = request.headers['x-forwarded-for']
-  if (!isTrusted(peer) || typeof forwarded !== 'string') return peer
-  const hops = forwarded.split(',').map((hop) => hop.trim())
-  return hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? peer
+  if (!isTrusted(peer) || typeof forwarded !== 'string') return peer ?? ''
+  const hops = forwarded.split(',').map((hop) => hop.trim()).filter((hop) => isIP(hop) !== 0)
+  return hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? peer ?? ''
 }
