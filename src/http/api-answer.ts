@@ -37,7 +37,15 @@ export function toErrorAnswer(error: unknown): ApiAnswer {
   const told = neutral[status]
   return refusal(status, told ?? message, {
     'pagecache-error': code,
-    ...(hint !== null && told === undefined && { 'pagecache-hint': encodeURIComponent(hint) }),
+    ...(hint !== null && told === undefined && { 'pagecache-hint': toField(hint) }),
     ...(status === 503 && { 'retry-after': retryAfter }),
   })
+}
+
+/** What is told in a field has to fit into one, here and at those who read it. */
+const longestField = 2000
+
+/** Any text as the value of a field. */
+export function toField(text: string): string {
+  return encodeURIComponent(text.slice(0, longestField).toWellFormed())
 }

@@ -4,7 +4,7 @@ import type { Identity, Judge } from '../auth/judgement.ts'
 import { PagecacheError } from '../errors.ts'
 import { fromQuery } from '../operations/from-query.ts'
 import { accessOf, performOperation, type Operation } from '../operations/operation.ts'
-import { ok, refusal, toErrorAnswer, type ApiAnswer } from './api-answer.ts'
+import { ok, refusal, toErrorAnswer, toField, type ApiAnswer } from './api-answer.ts'
 import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './api-body.ts'
 import { operationOf, type Found } from './api-endpoints.ts'
 import { addressOf, bearerOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
@@ -20,9 +20,6 @@ export interface ApiOptions {
   onError(message: string, error: unknown): void
   shared: SharedAnswers
 }
-
-/** What is told beside a value has to fit into a field. */
-const longestNotes = 4000
 
 /** Answers a request to an endpoint, or to a path below the API that is none (null). */
 export async function answerApi(request: IncomingMessage, found: Found | null, options: ApiOptions): Promise<ApiAnswer> {
@@ -120,5 +117,5 @@ async function perform(operation: Operation, input: object, caller: Identity, { 
       if (event.kind === 'message') notes.push(event.message.replaceAll('\n', ' '))
     },
   }, input)
-  return ok(value, notes.length === 0 ? {} : { 'pagecache-notes': encodeURIComponent(notes.join('\n').slice(0, longestNotes)) })
+  return ok(value, notes.length === 0 ? {} : { 'pagecache-notes': toField(notes.join('\n')) })
 }

@@ -7,7 +7,7 @@ import type { Channel } from '../proxy/channel.ts'
 import type { PassOn } from './front.ts'
 import { operations } from '../operations/index.ts'
 import { answerApi, type ApiOptions } from './api.ts'
-import { endpointsOf, routerOf } from './api-endpoints.ts'
+import { endpointsOf, routerOf, type Found } from './api-endpoints.ts'
 import { announcesTooMuch, tooLarge } from './api-body.ts'
 import { refusal, toErrorAnswer } from './api-answer.ts'
 import { answerMetrics } from './metrics-endpoint.ts'
@@ -54,11 +54,21 @@ export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, re
       return true
     }
     if (awaitsContinue(request)) response.writeContinue()
-    if (isApi) void answerApi(request, route(path), api).then((answer) => sendAnswer(request, response, answer))
+    if (isApi) void serve(request, response, route(path), api)
     else if (path === tokenPath) void handToken(request, response, pass, options)
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
     else void handle(request, response)
     return true
+  }
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, found: Found | null, api: ApiOptions): Promise<void> {
+  try {
+    sendAnswer(request, response, await answerApi(request, found, api))
+  } catch (error) {
+    // An answer that cannot be written down: no request may end the daemon.
+    api.onError('an answer could not be given', error)
+    sendAnswer(request, response, toErrorAnswer(error))
   }
 }
 

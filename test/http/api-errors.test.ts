@@ -74,6 +74,14 @@ it('what an operator can act on is said, with its hint', async () => {
   expect(logged).toEqual([])
 })
 
+it('a hint of any text and length is no fault', async () => {
+  const { url } = await startApi(failing(new PagecacheError('WRONG_STATE', '\ud800', { hint: `\ud800\r\nX: y${'ä'.repeat(9000)}` })))
+  const answer = await exchange(`${url}/stats`, { headers: bearer('token') })
+  expect(answer.status).toBe(409)
+  expect(decodeURIComponent(answer.headers.get('pagecache-hint')!)).toMatch(/^\ufffd\r\nX: yää/)
+  expect(answer.headers.get('x')).toBeNull()
+})
+
 it('nobody who could judge a token is no refusal of it', async () => {
   const { url } = await startApi(cacheStatistics as Operation, { judge: () => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')) })
   expectRefusal(await exchange(`${url}/stats`, { headers: bearer('token') }), 503)
