@@ -43,7 +43,7 @@ export function toErrorAnswer(error: unknown): ApiAnswer {
 }
 
 /** What is told in a field has to fit into one, here and at those who read it. */
-const longestField = 2000
+const longestField = 1000
 
 /** Any text as the value of a field. */
 export function toField(text: string): string {
