@@ -40,7 +40,9 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const channels = single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: single.url ?? ownUrl(host, port), origin: single.origin }]
   const { proxy, memory } = await app.proxy({ channels, aliases: single === null ? new Map() : aliasesOf(host, port) })
   const trusted = networks(config.trustedProxies)
-  const isTrusted = (address: string | undefined) => (address === undefined ? options.trustsNameless : isIn(trusted, address))
+  // A look into a list costs more than the rest of a small request's way to us, and mostly there is none.
+  const trustsSome = config.trustedProxies.length > 0
+  const isTrusted = (address: string | undefined) => (address === undefined ? options.trustsNameless : trustsSome && isIn(trusted, address))
   const tracker = await app.tracker(channels)
   const { channels: known } = proxy.classifying
   const stages = stageEndpoints({ ...config.stages, channels: known, tracker, counts: options.counts, isTrusted, now: app.now, onError })

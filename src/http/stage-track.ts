@@ -122,6 +122,7 @@ function customerOf(request: IncomingMessage, { customerHeader, isTrusted }: Sta
 /** The network of the visitor: of the last address that no proxy of ours has. */
 function visitorBlock(request: IncomingMessage, { isTrusted }: StagesOptions): string {
   let address = request.socket.remoteAddress
+  if (address !== undefined && !isTrusted(address)) return addressBlock(address)
   const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',')
   while (isTrusted(address)) {
     const before = forwarded.pop()?.trim() ?? ''

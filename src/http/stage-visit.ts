@@ -48,7 +48,8 @@ export function reply({ request, response }: StageVisit, status: number, value: 
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-const success = Buffer.from('{"success":true}')
+/** A text, which goes out in one piece with its head. */
+const success = '{"success":true}'
 const successFields = ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'Content-Length', String(success.length), 'X-Content-Type-Options', 'nosniff']
 
 /** The answer to an event, the same for all: made once. */

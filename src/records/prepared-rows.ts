@@ -2,7 +2,7 @@ import type { CompiledQuery } from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
 /** Rows of one statement, the largest first: a list of any length takes few statements, and few texts are ever prepared. */
-const sizes = [128, 16, 4, 1] as const
+const sizes = [128, 64, 32, 16, 8, 4, 2, 1] as const
 
 /** A statement over any number of rows, for paths on which building it anew would cost as much as running it. */
 export interface PreparedRows<Row> {
@@ -42,5 +42,14 @@ export function prepareRows<Row extends object>(
         }
       }
     },
+  }
+}
+
+/** The same for a query of one value, such as a key. */
+export function prepareLookup<Row>(build: (value: string) => { compile(): CompiledQuery<Row> }): (db: RecordsDatabase, value: string) => Promise<Row[]> {
+  let compiled: CompiledQuery<Row> | null = null
+  return async (db, value) => {
+    compiled ??= build('').compile()
+    return (await db.executeQuery<Row>({ ...compiled, parameters: [value] })).rows
   }
 }

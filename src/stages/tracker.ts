@@ -67,7 +67,8 @@ export function openTracker(options: { directory: string; channels: readonly Sal
       ({ outcomes, active }) => {
         for (const [index, { resolve }] of writing.entries()) resolve(outcomes[index]!)
         for (const [index, { resolve }] of asking.entries()) resolve(active[index]!)
-        flush()
+        // Whoever was answered may have more: one look at the network makes the next group larger.
+        setImmediate(schedule)
       },
       (error: unknown) => {
         for (const { reject } of [...writing, ...asking]) reject(error)

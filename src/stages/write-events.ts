@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { prepareRows } from '../records/prepared-rows.ts'
-import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
+import { prepareLookup, prepareRows } from '../records/prepared-rows.ts'
+import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
 import type { Outcome, TrackedEvent } from './batch.ts'
 import { expiryOf } from './session.ts'
@@ -14,6 +14,7 @@ export type EventWriter = (events: readonly TrackedEvent[]) => Promise<Outcome[]
  * there together or not at all. Whether a stage records is read under the same lock, so that nobody else's change is overlooked.
  */
 export function prepareWriter(db: RecordsDatabase): EventWriter {
+  const findStage = prepareLookup<Recording>((id) => db.selectFrom('vendor_stage').select(['stats_enabled', 'frequency']).where('id', '=', id).where('deleted', 'is', null))
   const insertEvents = prepareRows<StageEventRow>(eventColumns, (rows) => db.insertInto('vendor_stage_event').values(rows))
   const addSums = prepareRows<StageRollupRow>(sumColumns, (rows) =>
     db.insertInto('vendor_stage_rollup').values(rows).onConflict((conflict) =>
@@ -35,7 +36,11 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
 
   return (events) =>
     db.transaction().execute(async (transaction) => {
-      const stages = await readStages(transaction, new Set(events.map((event) => event.popupId)))
+      const stages = new Map<string, Recording>()
+      for (const id of new Set(events.map((event) => event.popupId))) {
+        const [stage] = await findStage(transaction, id)
+        if (stage !== undefined) stages.set(id, stage)
+      }
       const outcomes = events.map((event) => outcomeOf(event, stages))
       const recorded = events.filter((_, index) => isRecorded(outcomes[index]!))
       const rows = recorded.map(toRow)
@@ -54,18 +59,8 @@ function isRecorded(outcome: Outcome): boolean {
   return outcome === 'recorded' || outcome === 'shown_once'
 }
 
+/** How a stage records. */
 type Recording = Pick<StageRow, 'stats_enabled' | 'frequency'>
-
-/** How each stage records; a stage that there is not is not in it. */
-async function readStages(transaction: RecordsTransaction, ids: ReadonlySet<string>): Promise<Map<string, Recording>> {
-  const stages = new Map<string, Recording>()
-  for (const id of ids) {
-    const query = transaction.selectFrom('vendor_stage').select(['stats_enabled', 'frequency'])
-    const stage = await query.where('id', '=', id).where('deleted', 'is', null).executeTakeFirst()
-    if (stage !== undefined) stages.set(id, stage)
-  }
-  return stages
-}
 
 function outcomeOf({ popupId, counted, type }: TrackedEvent, stages: ReadonlyMap<string, Recording>): Outcome {
   const stage = stages.get(popupId)
