@@ -39,6 +39,8 @@ class RecordsMembership implements Membership {
   readonly #now: () => number
   readonly #worker: NewWorker
   readonly #completions: Completions
+  /** Whether the last claim found a message. */
+  #found = false
 
   constructor(records: Records, now: () => number, id: string, worker: NewWorker) {
     this.id = id
@@ -98,8 +100,8 @@ class RecordsMembership implements Membership {
   }
 
   async claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]> {
-    // Looking takes no lock; most looks find nothing.
-    if (!this.#completions.waiting && (await this.#find(this.#records.db, wanted)) === null) return []
+    // Looking takes no lock, and an idle worker finds nothing; where one was found a moment ago there is likely to be another.
+    if (!this.#found && !this.#completions.waiting && (await this.#find(this.#records.db, wanted)) === null) return []
     const claimed: Message[] = []
     await this.#completions.commitWith(async (transaction) => {
       claimed.length = 0
@@ -112,6 +114,7 @@ class RecordsMembership implements Membership {
         left.set(message.type, left.get(message.type)! - 1)
       }
     })
+    this.#found = claimed.length > 0
     return claimed
   }
 
