@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { listInvalidations } from '../src/purge/invalidation-log.ts'
-import { prunePurges } from '../src/purge/prune.ts'
+import { makePrunePurges } from '../src/purge/prune.ts'
 import { listRecent, listUrls, readTimeline, readUrlFlow } from '../src/purge/purge-log.ts'
 import { readBacklogs, readPurgeStatistics } from '../src/purge/statistics.ts'
 import { openRecords, type Records } from '../src/records/open.ts'
@@ -67,7 +67,7 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
     'flow of a URL': await timed(() => readUrlFlow(db, 'http://shop.example/7', page)),
     'timeline of an entity': await timed(() => readTimeline(db, product, page)),
     'recent invalidations': await timed(() => listInvalidations(db, page)),
-    'deleting a slice of old purges': await timed(() => prunePurges({ db, ...records }, { before: now - 15 * day, limit: 1_000 })),
+    'deleting a slice of old purges': await timed(() => makePrunePurges(['varnish-1'])({ db, ...records }, { before: now - 15 * day, limit: 1_000 })),
   }
 }
 

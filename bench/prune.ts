@@ -15,7 +15,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { realTiming } from '../src/lib/timing.ts'
-import { prunePurges } from '../src/purge/prune.ts'
+import { makePrunePurges } from '../src/purge/prune.ts'
 import { openRecords, type Records } from '../src/records/open.ts'
 import { removeInSlices } from '../src/schedule/remove-in-slices.ts'
 import { median, percentile } from './lib/statistics.ts'
@@ -60,6 +60,7 @@ async function fill({ db }: Records): Promise<void> {
 async function prune(own: Records): Promise<{ seconds: number; slices: number[]; blocked: number }> {
   const slices: number[] = []
   const loop = monitorEventLoopDelay({ resolution: 5 })
+  const prunePurges = makePrunePurges(['varnish-1'])
   const timed: typeof prunePurges = async (...given) => {
     const started = performance.now()
     const removed = await prunePurges(...given)

@@ -79,7 +79,7 @@ export const recentPurges = defineOperation({
   async run({ app }, range) {
     const { listRecent } = await import('../purge/purge-log.ts')
     const { db } = await app.records()
-    return { ...succeeded, ...range, ...(await listRecent(db, range)) }
+    return { ...succeeded, ...(await listRecent(db, range)), ...range }
   },
 })
 
@@ -168,7 +168,7 @@ export const recentInvalidations = defineOperation({
   async run({ app }, range) {
     const { listInvalidations } = await import('../purge/invalidation-log.ts')
     const { db } = await app.records()
-    return { ...succeeded, ...range, ...(await listInvalidations(db, range)) }
+    return { ...succeeded, ...(await listInvalidations(db, range)), ...range }
   },
 })
 
@@ -182,7 +182,7 @@ export const clearPurgeLog = defineOperation({
   http: { method: 'POST', path: '/reverse-proxy-stats/clear' },
   async run({ app }) {
     const { clearPurges } = await import('../purge/prune.ts')
-    return { ...succeeded, deleted: await clearPurges(await app.records()) }
+    return { ...succeeded, deleted: await clearPurges(await app.records(), app.config.reverseProxies.map(({ name }) => name)) }
   },
 })
 

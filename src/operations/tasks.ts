@@ -9,11 +9,11 @@ const day = 86_400_000
 
 /** Every scheduled task there is, with what it does; parts of the app are opened by the task that needs them. */
 export function tasksOf(app: App): readonly Task[] {
-  const { retention } = app.config
+  const { retention, reverseProxies } = app.config
   return [
     nightly({
       name: 'vendor_cache.cleanup_reverse_proxy_log',
-      run: ({ stop }) => remove(app, stop, retention.reverseProxyLogDays, async () => (await import('../purge/prune.ts')).prunePurges),
+      run: ({ stop }) => remove(app, stop, retention.reverseProxyLogDays, async () => (await import('../purge/prune.ts')).makePrunePurges(reverseProxies.map(({ name }) => name))),
     }),
     nightly({
       name: 'vendor_cache.cleanup_invalidation_log',

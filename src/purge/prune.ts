@@ -10,12 +10,14 @@ const slice = 100
 const pageSlice = 1_000
 
 /**
- * Deletes a slice of the purges from before a moment (milliseconds since the epoch), with all that hangs on them; what a reverse
- * proxy has still to be told stays. How many rows went, of whatever table; 0: there are no more.
+ * Makes what deletes, a slice with each call, the purges from before a moment (milliseconds since the epoch), with all that hangs
+ * on them; what a reverse proxy has still to be told stays. A call tells how many rows went, of whatever table; 0: there are no more.
+ *
+ * @param proxies names of the configured reverse proxies
  */
-export async function prunePurges(records: Records, { before, limit }: { before: number; limit: number }): Promise<number> {
-  const { rows } = await pruneSlice(records, before, Math.min(limit, slice))
-  return rows
+export function makePrunePurges(proxies: readonly string[]): (records: Records, slice: { before: number; limit: number }) => Promise<number> {
+  const pruner = new PurgePruner(proxies)
+  return async (records, { before, limit }) => (await pruner.prune(records, before, Math.min(limit, slice))).rows
 }
 
 /** The same for the invalidation log: how many invalidations went; 0: there are no more. */
@@ -38,12 +40,13 @@ export async function pruneInvalidations(records: Records, { before, limit }: { 
   })
 }
 
-/** Deletes the purge log as it is now, in slices. How many purges went. */
-export async function clearPurges(records: Records): Promise<number> {
+/** Deletes the purge log as it is now, in slices, but for what the configured reverse proxies have still to be told. How many purges went. */
+export async function clearPurges(records: Records, proxies: readonly string[]): Promise<number> {
   await records.db.updateTable('invalidations').set({ trace: null }).where('trace', 'is not', null).execute()
+  const pruner = new PurgePruner(proxies)
   let deleted = 0
   for (;;) {
-    const { rows, purges } = await pruneSlice(records, Number.MAX_SAFE_INTEGER, slice)
+    const { rows, purges } = await pruner.prune(records, Number.MAX_SAFE_INTEGER, slice)
     if (rows === 0) return deleted
     deleted += purges
     await yieldToOthers()
@@ -61,41 +64,80 @@ export async function clearInvalidations(records: Records): Promise<number> {
   }
 }
 
-async function pruneSlice({ db }: Records, before: number, limit: number): Promise<{ rows: number; purges: number }> {
-  return db.transaction().execute(async (transaction) => {
-    const purges = await choose(transaction, before, limit)
-    if (purges.length === 0) return { rows: 0, purges: 0 }
-    const ids = purges.map((purge) => purge.id)
-    const pages = await transaction.selectFrom('purge_pages').selectAll().where('purge_id', 'in', ids).orderBy('purge_id').limit(pageSlice).execute()
-    await forgetPages(transaction, pages)
-    // A purge goes with the last of its pages.
-    if (pages.length === pageSlice) return { rows: pages.length, purges: 0 }
-    await transaction.deleteFrom('purge_deliveries').where('purge_id', 'in', ids).execute()
-    await transaction.deleteFrom('purges').where('id', 'in', ids).execute()
-    await forgetTags(transaction, purges)
-    await forgetEntities(transaction, purges)
-    for (const [hour, same] of Map.groupBy(purges, (purge) => hourOf(purge.created_at))) {
-      const times = same.flatMap((purge) => purge.response_time ?? [])
-      await addToHour(transaction, hour, { purges: -same.length, responses: -times.length, responseTime: -times.reduce((sum, time) => sum + time, 0) })
+/** Purges that are looked at in one go where those before them had to stay: some milliseconds. */
+const lookedAt = 1_000
+
+/** Goes through the purges from the oldest on. What has to stay is passed once, and not by each slice again. */
+class PurgePruner {
+  readonly #proxies: readonly string[]
+  /** The last purge of those at the beginning that stay. */
+  #passed = { created_at: Number.MIN_SAFE_INTEGER, id: 0 }
+
+  constructor(proxies: readonly string[]) {
+    this.#proxies = proxies
+  }
+
+  /** One slice; `rows` of whatever table, 0 where none is left that may go. */
+  async prune({ db }: Records, before: number, limit: number): Promise<{ rows: number; purges: number }> {
+    for (let looked = limit; ; looked = lookedAt) {
+      const made = await db.transaction().execute(async (transaction) => {
+        const { found, purges } = await this.#choose(transaction, before, looked)
+        return { found, ...(await removePurges(transaction, purges.slice(0, limit))) }
+      })
+      if (made.rows > 0 || made.found < looked) return made
+      await yieldToOthers()
     }
-    await dropEmptyHours(transaction)
-    return { rows: pages.length + purges.length, purges: purges.length }
-  })
+  }
+
+  /** Of the next purges those that may go. */
+  async #choose(transaction: RecordsTransaction, before: number, looked: number): Promise<{ found: number; purges: PrunedPurge[] }> {
+    const found = await transaction
+      .selectFrom('purges')
+      .select(['id', 'created_at', 'tag_id', 'entity_id', 'response_time'])
+      .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(this.#passed.created_at, this.#passed.id)))
+      .where('created_at', '<', before)
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(looked)
+      .execute()
+    const owed = await readOwed(transaction, found.map(({ id }) => id), this.#proxies)
+    const first = found.findIndex(({ id }) => !owed.has(id))
+    const passed = first < 0 ? found.at(-1) : found[first - 1]
+    if (passed !== undefined) this.#passed = { created_at: passed.created_at, id: passed.id }
+    return { found: found.length, purges: found.filter(({ id }) => !owed.has(id)) }
+  }
 }
 
-async function choose(transaction: RecordsTransaction, before: number, limit: number) {
-  return transaction
-    .selectFrom('purges')
-    .select(['id', 'created_at', 'tag_id', 'entity_id', 'response_time'])
-    .where('created_at', '<', before)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb.selectFrom('purge_deliveries').select('purge_deliveries.purge_id').whereRef('purge_deliveries.purge_id', '=', 'purges.id').where('purge_deliveries.status', '=', 'pending'),
-        ),
-      ),
-    )
-    .orderBy('created_at')
-    .limit(limit)
-    .execute()
+/** Which of these purges a proxy has still to be told: they wait, or were given up for one that is still configured. */
+async function readOwed(transaction: RecordsTransaction, ids: readonly number[], proxies: readonly string[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set()
+  const rows = await transaction.selectFrom('purge_deliveries').select(['purge_id', 'proxy', 'status']).where('purge_id', 'in', ids).where('status', '!=', 'delivered').execute()
+  return new Set(rows.filter(({ proxy, status }) => status === 'pending' || proxies.includes(proxy)).map((row) => row.purge_id))
+}
+
+interface PrunedPurge {
+  id: number
+  created_at: number
+  tag_id: number | null
+  entity_id: number | null
+  response_time: number | null
+}
+
+async function removePurges(transaction: RecordsTransaction, purges: readonly PrunedPurge[]): Promise<{ rows: number; purges: number }> {
+  if (purges.length === 0) return { rows: 0, purges: 0 }
+  const ids = purges.map((purge) => purge.id)
+  const pages = await transaction.selectFrom('purge_pages').selectAll().where('purge_id', 'in', ids).orderBy('purge_id').limit(pageSlice).execute()
+  await forgetPages(transaction, pages)
+  // A purge goes with the last of its pages.
+  if (pages.length === pageSlice) return { rows: pages.length, purges: 0 }
+  await transaction.deleteFrom('purge_deliveries').where('purge_id', 'in', ids).execute()
+  await transaction.deleteFrom('purges').where('id', 'in', ids).execute()
+  await forgetTags(transaction, purges)
+  await forgetEntities(transaction, purges)
+  for (const [hour, same] of Map.groupBy(purges, (purge) => hourOf(purge.created_at))) {
+    const times = same.flatMap((purge) => purge.response_time ?? [])
+    await addToHour(transaction, hour, { purges: -same.length, responses: -times.length, responseTime: -times.reduce((sum, time) => sum + time, 0) })
+  }
+  await dropEmptyHours(transaction)
+  return { rows: pages.length + purges.length, purges: purges.length }
 }

@@ -18,13 +18,13 @@ export const mostKeys = 200_000
 /** A tag is what stands between blanks and commas of a header line. */
 const tag = /^[^\s,\u0000-\u001f\u007f]{1,1024}$/
 
-/** The keys of an invalidation, each once. @throws INVALID_INPUT for what is no tag, and for more than `mostKeys` */
+/** The keys of an invalidation, each once; a tag that is also one of its entity is the entity's, which knows more. @throws INVALID_INPUT for what is no tag, and for more than `mostKeys` */
 export function toKeys(targets: readonly Target[]): PurgeKey[] {
   const keys = new Map<string, PurgeKey>()
   for (const target of targets) {
     for (const key of keysOf(target)) {
       const name = nameOf(key)
-      if (!keys.has(name)) keys.set(name, key)
+      if (!keys.has(name) || key.kind === 'entity') keys.set(name, key)
     }
   }
   if (keys.size > mostKeys) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
 import { readPurgeStatistics } from '../../src/purge/statistics.ts'
-import { listRecent, listUrls, readTimeline, readUrlFlow } from '../../src/purge/purge-log.ts'
+import { findByNumber, listRecent, listUrls, readTimeline, readUrlFlow } from '../../src/purge/purge-log.ts'
 import { aMoment, draft, store } from '../stores/pages.ts'
 import { join } from 'node:path'
 import { openPurges } from './purges.ts'
@@ -100,6 +100,13 @@ describe("an entity's timeline", () => {
     const { items } = await listRecent(records.db, range)
     expect(items.find((item) => item.tag === 'product-list')).toMatchObject({ entityType: null, entityId: null })
   })
+})
+
+test('a number is known after a purge that names the tag of the entity beside it', async () => {
+  const { purging, records } = await openPurges()
+  await purging.invalidate({ targets: [{ scope: 'tags', tags: [`product-${id}`] }, { scope: 'entity', type: 'product', id, number: 'SW1' }], soft: false, source: 'api', actor: null })
+  expect(await findByNumber(records.db, 'product', 'SW1')).toEqual({ type: 'product', id })
+  expect((await listRecent(records.db, range)).items).toMatchObject([{ kind: 'entity', tag: `product-${id}`, entityNumber: 'SW1' }])
 })
 
 describe('a soft purge', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Records } from '../../src/records/open.ts'
 import type { Target } from '../../src/purge/invalidation.ts'
-import { clearInvalidations, clearPurges, pruneInvalidations, prunePurges } from '../../src/purge/prune.ts'
+import { clearInvalidations, clearPurges, makePrunePurges, pruneInvalidations } from '../../src/purge/prune.ts'
 import { listInvalidations } from '../../src/purge/invalidation-log.ts'
 import { listRecent, listUrls, readTimeline } from '../../src/purge/purge-log.ts'
 import { settleDeliveries } from '../../src/purge/settle-deliveries.ts'
@@ -66,6 +66,7 @@ test('the sums are those of the rows, at every hour and as old purges go', async
   const { records, end } = await threeDays()
   for (const at of [end, end + hour, end + 11 * hour, end + 30 * hour]) await expectRightSums(records, at)
   for (const before of [aMoment + 20 * hour, end - 10 * hour]) {
+    const prunePurges = makePrunePurges([])
     while ((await prunePurges(records, { before, limit: 20 })) > 0) await expectRightSums(records, end)
     expect((await listRecent(records.db, range)).items.every((item) => Date.parse(item.createdAt) >= before)).toBe(true)
   }
@@ -97,18 +98,41 @@ test('a clear leaves nothing, but what a proxy has still to be told', async () =
     { name: 'varnish-1', pending: 1, oldestPending: items[0]!.createdAt, failed: 0 },
     { name: 'other', pending: 0, oldestPending: null, failed: 0 },
   ])
-  expect(await clearPurges(records)).toBe(total - 1)
+  expect(await clearPurges(records, ['varnish-1'])).toBe(total - 1)
   expect((await listRecent(records.db, range)).items).toEqual([items[0]])
   await records.db.transaction().execute((transaction) =>
     settleDeliveries(transaction, 'varnish-1', [{ purgeId: id, status: 'failed', attempts: 3, responseTime: null, error: 'no' }]),
   )
   expect((await listRecent(records.db, range)).items).toMatchObject([{ proxies: [{ status: 'failed', attempts: 3, error: 'no' }] }])
-  expect(await clearPurges(records)).toBe(1)
+  // Given up, it is still to be told: the proxy may come back.
+  expect(await clearPurges(records, ['varnish-1'])).toBe(0)
+  expect(await makePrunePurges(['varnish-1'])(records, { before: end + hour, limit: 10 })).toBe(0)
+  expect(await readBacklogs(records.db, ['varnish-1'])).toMatchObject([{ name: 'varnish-1', failed: 1 }])
+  // A proxy that is configured no more is told nothing more.
+  expect(await clearPurges(records, ['other'])).toBe(1)
   for (const table of ['purges', 'purge_deliveries', 'purge_pages', 'purge_urls', 'purge_tags', 'purge_tag_hours', 'purge_entities', 'purge_key_hours'] as const) {
     expect({ table, rows: await records.db.selectFrom(table).selectAll().execute() }).toEqual({ table, rows: [] })
   }
   expect(await clearInvalidations(records)).toBe(150)
   expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
+}, 120_000)
+
+test('what has to stay, however much of it, keeps nothing behind it from going', async () => {
+  let now = aMoment
+  const { records, purging } = await openPurges({ now: () => now, proxies: ['varnish-1'] })
+  const tags = (from: number) => Array.from({ length: 2_500 }, (_, n) => `tag-${from + n}`)
+  for (const from of [0, 2_500]) {
+    await purging.invalidate({ targets: [{ scope: 'tags', tags: tags(from) }], soft: false, source: 'cli', actor: null })
+    now += hour
+  }
+  await records.db.updateTable('purge_deliveries').set({ status: 'delivered' }).where('purge_id', '>', 2_500).execute()
+  await records.db.updateTable('purge_deliveries').set({ status: 'failed' }).where('purge_id', '=', 4_000).execute()
+  const prune = makePrunePurges(['varnish-1'])
+  let removed = 0
+  for (let rows = 1; rows > 0; removed += rows) rows = await prune(records, { before: now, limit: 90 })
+  expect(removed).toBe(2_499)
+  expect((await listRecent(records.db, { limit: 1, offset: 0 })).total).toBe(2_501)
+  await expectRightSums(records, now)
 }, 120_000)
 
 test('old invalidations go, newer ones stay', async () => {
@@ -130,5 +154,5 @@ test('empty logs answer with zeros and empty lists', async () => {
   expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual([])
-  expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
+  expect([await clearPurges(records, []), await clearInvalidations(records)]).toEqual([0, 0])
 })
