@@ -65,7 +65,7 @@ function endless(shop: Pick<Shop, 'origin'>, path: string): { end(): void } {
 
 describe('the end of a daemon', { timeout: 60_000 }, () => {
   test('says first that it is not ready, finishes what is in hand, and ends with 0', async () => {
-    const shop = await open({ config: { server: { stopDelay: '2s' } } })
+    const shop = await open({ config: { server: { stopDelay: '5s' } } })
     const film = endless(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
     shop.daemon.kill('SIGTERM')
