@@ -100,7 +100,8 @@ describe('messenger:stats and messenger:failed', () => {
 
     const refused = await pagecache('messenger:failed:remove', '--all')
     expect([refused.code, (await queue.statistics()).failed]).toEqual([2, 1])
-    expect((await pagecache('messenger:failed:remove')).code).toBe(2)
+    const unnamed = await pagecache('messenger:failed:remove')
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('Name the messages to delete')])
     expect((await pagecache('messenger:failed:remove', '--all', '--force')).stdout).toContain('1 message deleted')
     expect((await queue.statistics()).failed).toBe(0)
   })
