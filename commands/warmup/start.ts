@@ -53,9 +53,9 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
         const value = await performer.perform(startWarmup, input)
         if (value.progressId === null) return { value, report: null, interrupted: false }
         if (!flags.wait && !flags.watch) {
-          if (app !== null) await tellWorkers({ app, report: (event) => this.report(event) })
           const { progress } = await performer.perform(readWarmupProgress, { progressId: value.progressId })
           if (progress?.status === 'failed') throw new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
+          if (app !== null && progress?.status === 'running') await tellWorkers({ app, report: (event) => this.report(event) })
           return { value, report: null, interrupted: false }
         }
         const screen = hasScreen(flags.watch && !flags['no-tui'] && !this.jsonEnabled())

@@ -132,6 +132,13 @@ describe('failures', () => {
     expect(origin.hits('/fine')).toBe(1)
   })
 
+  test('a run without a URL is over, and waits for no worker', async () => {
+    const cwd = await tempDir()
+    const { code, stdout, stderr } = await run(['warmup:start'], { cwd })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('0 URLs')])
+    expect(stderr).not.toContain('worker')
+  })
+
   test('are listed with their reasons, found by status, reason and URL, and exported', async () => {
     openShop('http://shop.example', [...paths, '/=gone'])
     origin.on('/gone', { status: 404 })
