@@ -116,6 +116,21 @@ export function nameKey(input: string, press: Press): string {
   return press.ctrl ? `ctrl+${input}` : input
 }
 
+/** One key, and the text that it typed. */
+export interface Stroke {
+  key: string
+  input: string
+}
+
+const controls: Readonly<Record<string, string>> = { '\t': 'tab', '\r': 'return', '\n': 'return' }
+
+/** The keys of one read of the terminal: pressed quickly, or over a slow line, several arrive at once. */
+export function strokesOf(input: string, press: Press): Stroke[] {
+  const key = nameKey(input, press)
+  if (key !== input || input.length < 2) return [{ key, input }]
+  return Array.from(input, (character) => ({ key: controls[character] ?? character, input: character }))
+}
+
 /** What a key asks for now; null where it asks for nothing. */
 export function actionOf(key: string, context: KeyContext): Action | null {
   const binding = keyTable.find(({ keys }) => keys.includes(key))

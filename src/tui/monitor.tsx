@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { useApp, useInput, useWindowSize } from 'ink'
 import { useEffect, useSyncExternalStore } from 'react'
-import { nameKey } from './keys.ts'
+import { strokesOf } from './keys.ts'
 import { Lines } from './lines.tsx'
 import type { Session } from './session.ts'
 
@@ -13,7 +13,7 @@ export function Monitor({ session }: { session: Session }) {
   useEffect(() => {
     session.onSuspend = () => void suspendTerminal(stopGroup)
   }, [session, suspendTerminal])
-  useInput((input, key) => session.press(nameKey(input, key), input))
+  useInput((input, key) => session.pressAll(strokesOf(input, key)))
   return <Lines lines={session.screen(columns, rows)} />
 }
 

@@ -1,5 +1,5 @@
 import { visibleRows } from './filter.ts'
-import { actionOf } from './keys.ts'
+import { actionOf, type Stroke } from './keys.ts'
 import type { TabView } from './panel.ts'
 import { Poller, type Feeds } from './poller.ts'
 import { toReport } from './report.ts'
@@ -84,6 +84,14 @@ export class Session {
   screen(columns: number, rows: number): Line[] {
     const { source, tabs, leaving, now, time } = this.#options
     return toScreen({ columns, rows, name: source.name, tabs, view: this.#view, shown: this.#shown(), leaving: leaving(this.#poller.feeds), now: now(), time: time() })
+  }
+
+  /** Keys that arrived at once. A question is answered by a key of its own: text that was pasted by mistake must not cancel a run. */
+  pressAll(strokes: readonly Stroke[]): void {
+    for (const { key, input } of strokes) {
+      this.press(key, input)
+      if (this.#view.overlay.kind === 'confirm-cancel') return
+    }
   }
 
   press(key: string, input: string): void {

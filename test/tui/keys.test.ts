@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { actionOf, hints, keyTable, nameKey, type KeyContext, type Press } from '../../src/tui/keys.ts'
+import { actionOf, hints, keyTable, nameKey, strokesOf, type KeyContext, type Press } from '../../src/tui/keys.ts'
 
 const none: Press = { upArrow: false, downArrow: false, leftArrow: false, rightArrow: false, pageUp: false, pageDown: false, home: false, end: false, return: false, escape: false, tab: false, shift: false, ctrl: false, backspace: false, delete: false }
 const watching: KeyContext = { status: 'running', tabs: 1, panels: 3 }
@@ -36,6 +36,12 @@ test('a key press has one name', () => {
   expect(nameKey('', { ...none, tab: true, shift: true })).toBe('shift+tab')
   expect(nameKey('c', { ...none, ctrl: true })).toBe('ctrl+c')
   expect(nameKey('', { ...none, delete: true })).toBe('backspace')
+})
+
+test('keys that arrive at once are keys each', () => {
+  expect(strokesOf('f\tj\r', none).map(({ key }) => key)).toEqual(['f', 'tab', 'j', 'return'])
+  expect(strokesOf('ü', none)).toEqual([{ key: 'ü', input: 'ü' }])
+  expect(strokesOf('', { ...none, upArrow: true })).toEqual([{ key: 'up', input: '' }])
 })
 
 test('docs/monitor.md has the table of keys', () => {

@@ -196,4 +196,19 @@ describe('on a terminal', () => {
     }
     expect(lastFrame()).toContain('\\u{1b}[2J')
   })
+
+  test('keys that arrive at once all count, but none of them answers a question that another asked', async () => {
+    const { session, source } = start()
+    const { lastFrame, stdin } = render(<Monitor session={session} />)
+    await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))
+    stdin.write('f\t')
+    await vi.waitFor(() => expect([session.view.frozen !== null, session.view.focus['warmup']]).toEqual([true, 1]))
+    stdin.write('/lamp\r')
+    await vi.waitFor(() => expect(session.view).toMatchObject({ filter: 'lamp', overlay: { kind: 'none' } }))
+    stdin.write('cy')
+    await vi.waitFor(() => expect(session.view.overlay.kind).toBe('confirm-cancel'))
+    stdin.write('n')
+    await vi.waitFor(() => expect(session.view.overlay.kind).toBe('none'))
+    expect(source.count('warmup.cancel')).toBe(0)
+  })
 })
