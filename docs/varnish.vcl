@@ -88,9 +88,15 @@ sub vcl_backend_fetch {
   # A pagecache behind this Varnish shows the tags of a page to those of its trustedProxies that ask for them.
   set bereq.http.x-pagecache-tags = "1";
   var.set("fence", var.global_get("fence"));
+  # No business of the backend: pagecache does not store what may depend on a field that it does not know.
+  if (bereq.http.x-variant) {
+    var.set("variant", bereq.http.x-variant);
+    unset bereq.http.x-variant;
+  }
 }
 
 sub vcl_backend_response {
+  set bereq.http.x-variant = var.get("variant");
   # Bans look at the object alone, so that they can be worked off in the background.
   set beresp.http.x-url = bereq.url;
   # A variant by Vary and not by the hash: a purge of a URL takes all that Vary tells apart.
