@@ -177,10 +177,11 @@ function fill(file: string, stage: string, events: number): void {
   const first = Date.now() - span
   const types = "case number % 10 when 0 then 'cta_click' when 1 then 'close' when 2 then 'permanent_dismiss' else 'impression' end"
   const portion = 250_000
+  database.exec("insert into sales_channel values ('bench', 'Bench', 'http://bench.example')")
   const insert = database.prepare(
     `insert into vendor_stage_event (id, popup_id, event_type, sales_channel_id, created_at)
-     with recursive numbers (number) as (select ? union all select number + 1 from numbers where number < ?)
-     select printf('%012x-%08x', ${first} + number * ${span} / ${events}, number), ?, ${types}, (select id from sales_channel limit 1), ${first} + number * ${span} / ${events} from numbers`,
+     with recursive numbers (number) as (select cast(? as integer) union all select number + 1 from numbers where number < ?)
+     select printf('%012x-%08x', ${first} + number * ${span} / ${events}, number), ?, ${types}, 'bench', ${first} + number * ${span} / ${events} from numbers`,
   )
   for (let from = 0; from < events; from += portion) insert.run(from, Math.min(events, from + portion) - 1, stage)
   database.prepare('delete from vendor_stage_rollup').run()
