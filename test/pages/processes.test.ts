@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { PageIndex } from '../../src/pages/page-index.ts'
@@ -51,6 +51,9 @@ describe('two stores of one process on one directory', () => {
     let time = 0
     const now = () => time
     const { pages: one, directory } = await openPages({ now })
+    // It sleeps: its own looks never come.
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { pages: two } = await openPages({ directory, now })
     const told: Selection[] = []
     two.onRemoved((removed) => told.push(removed))
