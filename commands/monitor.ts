@@ -5,13 +5,16 @@ import { Output } from '#src/cli/output.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { printable } from '#src/lib/printable.ts'
 import { operations } from '#src/operations/index.ts'
-import { isDueLine, monitorSummary, readAll, type SystemState } from '#src/tui/monitor-summary.ts'
+import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '#src/tui/monitor-summary.ts'
 import { monitorTabs } from '#src/tui/monitor-tabs.ts'
 import { toSource, type Source } from '#src/tui/source.ts'
 import { hasScreen, watchOnScreen } from '#src/tui/watch.ts'
 
 /** Off a terminal: how often the system is looked at (milliseconds). */
 const lookEvery = 1000
+
+/** How long who leaves the screen waits for the last values (milliseconds). */
+const patience = 1000
 
 export default class Monitor extends BaseCommand {
   static override summary = 'Watch the whole system live: cache, warmup, purges, queue, tasks.'
@@ -30,7 +33,7 @@ stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json 
       if (this.jsonEnabled()) return readAll(source)
       if (!hasScreen(!flags['no-tui'])) return this.#inLines(source, signal)
       const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, signal }))
-      const state = Object.fromEntries(Object.entries(feeds).map(([name, { value }]) => [name, value])) as Partial<SystemState>
+      const state = await readLast(source, feeds, patience)
       const output = new Output()
       for (const line of monitorSummary(state)) output.line(line)
       if (fault !== null) throw fault

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formatCount } from '../lib/format-count.ts'
 import type { Statistics } from '../operations/cache.ts'
 import type { MessengerStatistics } from '../operations/messenger.ts'
 import { purgesInShort } from './purges-tab/tab.ts'
 import type { PurgeStatistics } from './purges-tab/values.ts'
 import { queueInShort } from './queue-tab/tab.ts'
+import type { Feeds } from './poller.ts'
 import type { Source } from './source.ts'
 import { tasksInShort } from './tasks-tab/tab.ts'
 import type { ScheduledTasks } from './tasks-tab/values.ts'
@@ -31,6 +33,15 @@ const parts: Readonly<Record<keyof SystemState, string>> = {
 export async function readAll(source: Source): Promise<SystemState> {
   const values = await Promise.all(Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const))
   return Object.fromEntries(values) as unknown as SystemState
+}
+
+/**
+ * Everything once more, for those who leave the screen: only the tab in front was asked for last, the others may be old. What
+ * the screen knew stands in where no answer comes within so many milliseconds.
+ */
+export async function readLast(source: Source, feeds: Feeds, within: number): Promise<Partial<SystemState>> {
+  const latest = await Promise.race([readAll(source).catch(() => null), sleep(within, null, { ref: false })])
+  return latest ?? (Object.fromEntries(Object.entries(feeds).map(([name, { value }]) => [name, value])) as Partial<SystemState>)
 }
 
 /** One sentence for each part that is known. */

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
-import { isDueLine, monitorSummary, readAll, type SystemState } from '../../src/tui/monitor-summary.ts'
+import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../../src/tui/monitor-summary.ts'
+import type { Feeds } from '../../src/tui/poller.ts'
 import { causes, purgeRate, type RecentPurges } from '../../src/tui/purges-tab/values.ts'
 import { Session } from '../../src/tui/session.ts'
 import { warmupSummary } from '../../src/tui/summary.ts'
@@ -91,6 +92,13 @@ describe('without a screen', () => {
     const state = await readAll(new FakeSource(system()))
     expect(monitorSummary(state).join('; ')).toContain('queue: 412 wait, 5 in hand, 2 failed, 2 workers')
     expect(monitorSummary({})).toEqual([])
+  })
+
+  test('the summary is of the moment in which the screen is left; what it knew stands in where nobody answers', async () => {
+    const old: Feeds = { queue: { value: { ...(system()['messenger.stats'] as object), failed: 9 }, at: 0, error: null, failures: 0, since: 0 } }
+    expect((await readLast(new FakeSource(system()), old, 60_000)).queue).toMatchObject({ failed: 2 })
+    expect(await readLast(new FakeSource({}), old, 60_000)).toMatchObject({ queue: { failed: 9 } })
+    expect(await readLast(new FakeSource({ ...system(), 'cache.stats': () => new Promise(() => {}) }), old, 1)).toMatchObject({ queue: { failed: 9 } })
   })
 
   test('a line is due first, each ten seconds, each five percent, and when a warmup ends', () => {
