@@ -10,12 +10,14 @@ const promptly = 250
 
 /** The handler that tells the configured reverse proxies of purges. */
 export async function makeDeliver(app: App): Promise<Handler> {
-  const { deliverHandler } = await import('../purge/deliver.ts')
+  const { deliverHandler, resumeDeliveries } = await import('../purge/deliver.ts')
   const { reverseProxies, salesChannels, purge } = app.config
   const origins = new Set(salesChannels.map((channel) => new URL(channel.origin).origin))
   const behind = new Set(reverseProxies.filter((proxy) => isBehind(proxy, origins)).map((proxy) => proxy.name))
+  const { db } = await app.records()
+  await resumeDeliveries({ db, now: Date.now }, reverseProxies.map(({ name }) => name))
   return deliverHandler({
-    db: (await app.records()).db,
+    db,
     now: Date.now,
     random: Math.random,
     timing: realTiming,

@@ -58,6 +58,12 @@ export async function markGivenUp(transaction: RecordsTransaction, proxy: string
     .execute()
 }
 
+/** Proxies for which purges were given up for this reason. */
+export async function proxiesGivenUpFor(db: RecordsDatabase, error: string): Promise<string[]> {
+  const found = await db.selectFrom('purge_deliveries').select('proxy').distinct().where('status', '=', 'failed').where('error', '=', error).execute()
+  return found.map(({ proxy }) => proxy)
+}
+
 /** The last purge that was asked for before a moment; 0 where there is none. */
 export async function lastPurgeBefore(db: RecordsDatabase, at: number): Promise<number> {
   const row = await db.selectFrom('purges').select('id').where('created_at', '<', at).orderBy('created_at', 'desc').orderBy('id', 'desc').limit(1).executeTakeFirst()

@@ -70,6 +70,19 @@ export function deliverHandler(options: DeliverOptions): Handler {
   }
 }
 
+/** What stands beside the purges that were given up because the worker did not know their proxy. */
+const unknownProxy = 'it is no longer configured'
+
+/**
+ * Queues the delivery to proxies that purges wait for although no message does: a worker with another configuration gave them up.
+ * For a worker that begins. @param proxies names of those that it knows
+ */
+export async function resumeDeliveries({ db, now }: Pick<DeliverOptions, 'db' | 'now'>, proxies: readonly string[]): Promise<void> {
+  const waiting = await rows.proxiesGivenUpFor(db, unknownProxy)
+  const known = proxies.filter((proxy) => waiting.includes(proxy))
+  if (known.length > 0) await db.transaction().execute((transaction) => dispatch(transaction, now(), known.map((proxy) => deliverMessage(proxy))))
+}
+
 /** Purges for a proxy that is no longer configured wait for nobody. */
 async function giveUpAll({ db }: DeliverOptions, work: Work, proxy: string): Promise<void> {
   const last = await rows.lastUndelivered(db, proxy, 'pending')
@@ -78,7 +91,7 @@ async function giveUpAll({ db }: DeliverOptions, work: Work, proxy: string): Pro
     if (some.length === 0) return
     await db.transaction().execute(async (transaction) => {
       await work.hold(transaction, work.message)
-      await rows.markGivenUp(transaction, proxy, some.map(({ id }) => id), 'it is no longer configured')
+      await rows.markGivenUp(transaction, proxy, some.map(({ id }) => id), unknownProxy)
     })
   }
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { realTiming } from '../../src/lib/timing.ts'
-import { deliverHandler, type DeliverSettings } from '../../src/purge/deliver.ts'
+import { deliverHandler, resumeDeliveries, type DeliverSettings } from '../../src/purge/deliver.ts'
 import type { Target } from '../../src/purge/invalidation.ts'
 import { readProxyStates } from '../../src/purge/proxy-state.ts'
 import { consume } from '../../src/queue/consume.ts'
@@ -182,6 +182,20 @@ describe('delivery', () => {
     start()
     await until(async () => (await deliveries('gone'))[0]!.status === 'failed')
     expect((await deliveries('gone'))[0]!.error).toBe('it is no longer configured')
+  })
+
+  test('what a worker gave up that did not know the proxy yet is delivered by the next one that does', async () => {
+    const proxy = await proxyDouble()
+    const known: { name: string; url: string }[] = []
+    const { purge, start, statuses, records, now } = await delivering({ proxies: [{ name: 'new', url: proxy.url }], known })
+    await purge(tags('x'))
+    start()
+    await until(async () => (await statuses('new')).join() === 'failed')
+    known.push({ name: 'new', url: proxy.url })
+    await resumeDeliveries({ db: records.db, now }, ['other'])
+    expect(await records.db.selectFrom('queue_messages').selectAll().execute()).toEqual([])
+    await resumeDeliveries({ db: records.db, now }, ['new'])
+    await until(async () => (await statuses('new')).join() === 'delivered')
   })
 
   test('pages that came from the proxy meanwhile go before the purge counts as delivered', async () => {
