@@ -2,7 +2,7 @@ import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import type { PaceRules } from './pace.ts'
 import { Pacer } from './pacer.ts'
-import type { Timing } from './timing.ts'
+import type { Timing } from '../lib/timing.ts'
 
 /** What an origin was slowed down for so long ago says nothing about it any more (milliseconds). */
 const remembered = 5 * 60_000

@@ -1,5 +1,5 @@
 import { afterAnswer, startInterval, startPace, type Pace, type PaceRules, type PaceSample } from './pace.ts'
-import type { Timing } from './timing.ts'
+import type { Timing } from '../lib/timing.ts'
 
 /** Timers are late by a few milliseconds: so much of a delay is made up for where requests follow faster than that. */
 const catchUp = 100

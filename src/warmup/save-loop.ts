@@ -1,4 +1,4 @@
-import type { Timing } from './timing.ts'
+import type { Timing } from '../lib/timing.ts'
 
 /** Progress is written this often, which is also how soon a pause from another process is noticed (milliseconds). */
 const saveEvery = 250

@@ -1,6 +1,6 @@
 import { judgeAttempt, toPaceSample, type RetryRules, type UrlFailure, type Verdict } from './attempt.ts'
 import type { Pacer } from './pacer.ts'
-import type { Timing } from './timing.ts'
+import type { Timing } from '../lib/timing.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
 /** What became of one URL, all its variants together. `skipped`: every one was found fresh. */

@@ -14,7 +14,7 @@ import { startRate, updateRate, type Rate, type WarmupProgress } from './progres
 import type { RunToWork } from './runs.ts'
 import { saveProgress } from './save-progress.ts'
 import { SaveLoop } from './save-loop.ts'
-import type { Timing } from './timing.ts'
+import type { Timing } from '../lib/timing.ts'
 import { warm, type UrlOutcome, type WarmOptions } from './warm.ts'
 
 export interface WorkOriginOptions extends Pick<WarmOptions<BatchTask>, 'fetchPage' | 'passes' | 'timing' | 'random'> {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import type { Timing } from '../../src/warmup/timing.ts'
+import type { Timing } from '../../src/lib/timing.ts'
 
 /** How long nobody may wait for the clock before a test is taken to be stuck, in real milliseconds. */
 const stuckAfter = 10_000

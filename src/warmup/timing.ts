@@ -1,1 +1,0 @@
-export { realTiming, type Timing } from '../lib/timing.ts'
