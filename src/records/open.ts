@@ -37,7 +37,7 @@ export async function openRecords(options: {
   migrations?: readonly Migration[]
 }): Promise<Records> {
   const { directory, now, migrations = known } = options
-  const file = ensureRecordsFile(directory, now)
+  const file = await ensureRecordsFile(directory, now)
   const database = await connect(file)
   const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file) })
   const check = async () => {

@@ -1,30 +1,30 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { damaged, foreign, toRecordsError, unwritable } from './faults.ts'
+import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 
 export const fileName = 'records.sqlite'
 
 /** Written into every database of ours ("pgcr"), so that a database of another program is never taken for it. */
 export const applicationId = 0x70_67_63_72
 
-const magic = Buffer.from('SQLite format 3\0')
+/** Bytes that every SQLite database begins with. */
 const headerLength = 100
-const applicationIdAt = 68
 const unfinished = `${fileName}.new-`
 /** A database takes milliseconds to make: what is older was left by a process that died over it. */
 const unfinishedFor = 60_000
 
 /**
  * Makes sure that the directory (mode 0700) holds a database of ours (mode 0600) and returns its path. What
- * is there is judged by its first bytes, before SQLite touches it. A new one is made beside it under another
+ * is there is judged before anything is written to it. A new one is made beside it under another
  * name and linked into place complete: so a file without content never was ours to begin with, and of two
  * processes that start at once one makes it and both use it.
  *
  * @throws STORE_FOREIGN, STORE_DAMAGED, STORE_FULL
  */
-export function ensureRecordsFile(directory: string, now: () => number): string {
+export async function ensureRecordsFile(directory: string, now: () => number): Promise<string> {
   const file = join(directory, fileName)
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -33,7 +33,7 @@ export function ensureRecordsFile(directory: string, now: () => number): string 
   } catch (error) {
     throw isSystemError(error) ? unwritable(file, error) : toRecordsError(error, file)
   }
-  assertOurs(file)
+  await assertOurs(file)
   return file
 }
 
@@ -58,26 +58,42 @@ function create(directory: string, file: string): void {
   }
 }
 
-function assertOurs(file: string): void {
-  const header = Buffer.alloc(headerLength)
-  const read = readHeader(file, header)
-  if (read === 0) throw damaged(file, 'the file is empty')
-  if (read < headerLength || !header.subarray(0, magic.length).equals(magic)) throw foreign(file, 'is no SQLite database')
-  if (header.readUInt32BE(applicationIdAt) !== applicationId) throw foreign(file, 'is a database of another program')
+async function assertOurs(file: string): Promise<void> {
+  const size = sizeOf(file)
+  if (size === 0) throw damaged(file, 'the file is empty')
+  if (size < headerLength) throw foreign(file, 'is no SQLite database')
+  if ((await readApplicationId(file)) !== applicationId) throw foreign(file, 'is a database of another program')
 }
 
-/** Bytes read. A directory, a pipe or a socket is not opened: a pipe would never come back. */
-function readHeader(file: string, header: Buffer): number {
+/** Bytes. A directory, a pipe or a socket is not opened: a pipe would never come back. */
+function sizeOf(file: string): number {
   try {
-    if (!statSync(file).isFile()) throw foreign(file, 'is no file')
-    const descriptor = openSync(file, 'r')
-    try {
-      return readSync(descriptor, header, 0, headerLength, 0)
-    } finally {
-      closeSync(descriptor)
-    }
+    const stats = statSync(file)
+    if (!stats.isFile()) throw foreign(file, 'is no file')
+    return stats.size
   } catch (error) {
     throw isSystemError(error) ? unwritable(file, error) : error
+  }
+}
+
+/**
+ * Reads through SQLite, which writes nothing here, and never through a descriptor of our own: whichever part of this process closes
+ * one takes the locks of all its connections along (POSIX), and the next process that ends would remove the log under them.
+ */
+async function readApplicationId(file: string): Promise<unknown> {
+  try {
+    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeout })
+    try {
+      return await retryWhileBusy(() => database.pragma('application_id', { simple: true }))
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    const code = error instanceof Database.SqliteError ? error.code : ''
+    if (code === 'SQLITE_NOTADB') throw foreign(file, 'is no SQLite database')
+    // Ours keep a log; what has to be rolled back is somebody else's.
+    if (code === 'SQLITE_READONLY_ROLLBACK') throw foreign(file, 'is a database of another program')
+    throw toRecordsError(error, file)
   }
 }
 

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -106,6 +106,16 @@ describe('a new database', () => {
     expect(await db.selectFrom('warmup_runs').selectAll().execute()).toEqual([])
     expect(readdirSync(directory).filter((name) => name.includes('.new-'))).toEqual([])
   })
+})
+
+// An older SQLite, such as an operator's sqlite3, takes a database that nobody holds locked for unused, and removes its log when it ends.
+const hasLockTable = existsSync('/proc/locks')
+test.skipIf(!hasLockTable)(`a second opening in one process leaves the first its lock${hasLockTable ? '' : ' (no /proc/locks on this machine)'}`, async () => {
+  const locks = () => readFileSync('/proc/locks', 'utf8').split('\n').filter((line) => line.includes(`:${statSync(file).ino} `))
+  await open()
+  expect(locks()).toHaveLength(1)
+  await open()
+  expect(locks()).toHaveLength(1)
 })
 
 describe('a file that is not to be trusted is refused and left as it is', () => {
