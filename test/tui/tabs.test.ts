@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
 import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../../src/tui/monitor-summary.ts'
 import type { Feeds } from '../../src/tui/poller.ts'
+import { invalidationsPanel, purgesPanel } from '../../src/tui/purges-tab/lists.ts'
 import { causes, purgeRate, type RecentPurges } from '../../src/tui/purges-tab/values.ts'
 import { Session } from '../../src/tui/session.ts'
 import { warmupSummary } from '../../src/tui/summary.ts'
@@ -151,4 +152,14 @@ test('what remains of a warmup says how it stands and what to do', () => {
       it goes on; to see it again: pagecache warmup:watch 0190c0de-1111-7000-8000-00000000012f"
   `)
   expect(warmupSummary({ success: true, progress: null, live: null } as never)).toEqual(['There was no warmup yet. One starts: pagecache warmup:start'])
+})
+
+test.each([60, 80, 119])('in %i columns what stands in the lists of purges stands apart, however long it is', (width) => {
+  const at = new Date(time).toISOString()
+  const invalidation = { id: 'i', at, source: 'purge-method', actor: '2001:db8::17:4242', scope: 'pattern', value: '/a.*', pagesRemoved: 23_567 }
+  const proxies = [{ name: 'varnish-1', status: 'delivered' as const, attempts: 1, responseTime: 2, error: null }]
+  const item = { id: 'p', createdAt: at, kind: 'url' as const, url: '/a.*', tag: null, entityType: null, entityId: null, entityNumber: null, invalidationId: 'i', source: 'purge-method', pagesRemoved: 1, responseTime: 2, proxies }
+  const range = { success: true as const, total: 1, limit: 1, offset: 0 }
+  expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(/ told$/)
+  expect(toText(invalidationsPanel({ ...range, items: [invalidation] }, time).rows[0]!.line(width))).toMatch(/ pattern +23,567 /)
 })

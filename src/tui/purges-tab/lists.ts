@@ -42,7 +42,7 @@ export function purgesPanel({ items, total }: RecentPurges, invalidations: reado
         span(fill(cutMiddle(what, key), key), kind === 'all' ? 'bad' : 'plain'),
         span(padStart(`${formatCount(pagesRemoved)}${roomy ? ' pages' : ''}`, pages), pagesRemoved === 0 ? 'dim' : 'plain'),
         span('  '),
-        span(padEnd(cause, who), 'dim'),
+        span(`${padEnd(cause, who - 1)} `, 'dim'),
         deliverySpan(proxies),
       ]
     }
@@ -100,8 +100,8 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
       return [
         span(timeOfDay(Date.parse(at)), 'dim'),
         span(' '),
-        span(padEnd(whoOf(item), wide)),
-        span(padEnd(scope, 8), scope === 'all' ? 'bad' : 'plain'),
+        span(`${padEnd(whoOf(item), wide - 1)} `),
+        span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
         span(padStart(formatCount(pagesRemoved), 7)),
         span(roomy ? ' pages  ' : '  ', 'dim'),
         span(cutMiddle(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
