@@ -5,6 +5,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { interruptible } from '#src/cli/interrupt.ts'
 import { readChannelUrls } from '#src/config/channel-urls.ts'
 import { loadConfig } from '#src/config/load.ts'
+import { PagecacheError } from '#src/errors.ts'
 
 export default class Serve extends BaseCommand {
   static override summary = 'Run the daemon: the cache in front of the shop.'
@@ -38,7 +39,7 @@ export default class Serve extends BaseCommand {
       // Not the app's signal: a reload puts another app in its place.
       const { url } = await interruptible((stop) => serve(app, {
         ...{ single, stop, works: !flags['no-workers'], terminal: process.stderr.isTTY === true },
-        reopen: () => this.reopen(),
+        reopen: () => this.reopen(app.loaded.file),
         onLog: (log) => {
           this.#log = log
         },
@@ -57,9 +58,12 @@ export default class Serve extends BaseCommand {
     else this.#log.warn(message)
   }
 
-  /** An app with the configuration as it is now, for a reload. */
-  private async reopen(): Promise<App> {
-    const app = new App({ loaded: await loadConfig(this.given), onWarning: (message) => this.tell(message) })
+  /** An app with the configuration as it is now, for a reload. @throws CONFIG_INVALID */
+  private async reopen(fileBefore: string | null): Promise<App> {
+    const loaded = await loadConfig(this.given)
+    // Whoever writes it may be between removing and renaming; without it no sales channel would be left.
+    if (fileBefore !== null && loaded.file === null) throw new PagecacheError('CONFIG_INVALID', `The configuration file ${fileBefore} is gone.`)
+    const app = new App({ loaded, onWarning: (message) => this.tell(message) })
     app.ownSignals()
     return app
   }

@@ -35,12 +35,17 @@ async function jsonLog(access: boolean): Promise<Log> {
     info: message => logger.info(maskUrls(message)),
     warn: message => logger.warn(maskUrls(message)),
     error: (message, error) => logger.error({ error: maskUrls(describe(error)) }, maskUrls(message)),
-    access: access ? line => logger.info({ request: line }, 'request') : null,
+    access: access ? line => logger.info({ request: { ...line, ms: toHundredths(line.ms), totalMs: toHundredths(line.totalMs) } }, 'request') : null,
     close: () => {
       process.off('exit', flush)
       flush()
     },
   }
+}
+
+/** Finer is noise. */
+function toHundredths(ms: number): number {
+  return Math.round(ms * 100) / 100
 }
 
 function requestOfNow(): object {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { request as requestPlain, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ async function openConfigured(more: Record<string, unknown> = {}) {
     await daemon.stop()
     await origin.stop()
   })
-  return { origin, daemon, write: (changes?: Record<string, unknown>) => write(daemon.url, changes), raw: (text: string) => writeFile(join(projectDir, 'pagecache.yaml'), text) }
+  return { origin, daemon, write: (changes?: Record<string, unknown>) => write(daemon.url, changes), raw: (text: string) => writeFile(join(projectDir, 'pagecache.yaml'), text), remove: () => rm(join(projectDir, 'pagecache.yaml')) }
 }
 
 /** A response whose body is still to come. */
@@ -130,6 +130,15 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     await raw('{{{ no yaml')
     daemon.kill('SIGHUP')
     await until(() => daemon.logs().split('was not reloaded').length > 2)
+    expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
+  })
+
+  test('a configuration file that is gone is no configuration without sales channels', async () => {
+    const { daemon, remove } = await openConfigured()
+    await remove()
+    daemon.kill('SIGHUP')
+    await until(() => daemon.logs().includes('was not reloaded') || daemon.logs().includes('The configuration was reloaded'))
+    expect(daemon.logs()).toContain('is gone')
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
   })
 })
@@ -261,11 +270,12 @@ describe('what the log says', { timeout: 60_000 }, () => {
     await shop.ask('/plain')
     await shop.ask('/plain')
     await until(() => shop.daemon.logs().split('"path":"/plain"').length === 3)
-    const lines = shop.daemon.logs().trim().split('\n').map(line => JSON.parse(line) as { level: string; time: string; msg: string; request?: { path: string; result: string; id: string; status: number } })
+    const lines = shop.daemon.logs().trim().split('\n').map(line => JSON.parse(line) as { level: string; time: string; msg: string; request?: { path: string; result: string; id: string; status: number; ms: number; totalMs: number } })
     const requests = lines.flatMap(({ request }) => request ?? [])
     expect(requests.find(({ path }) => path === '/page')).toMatchObject({ status: 200 })
     expect(requests.filter(({ path }) => path === '/plain').map(({ result }) => result)).toEqual(['miss', 'hit'])
     expect(new Set(requests.map(request => request.id)).size).toBe(requests.length)
+    for (const { ms, totalMs } of requests) expect(`${ms} ${totalMs}`).toMatch(/^\d+(\.\d{1,2})? \d+(\.\d{1,2})?$/)
     expect(shop.daemon.logs()).not.toMatch(/canary/)
   })
 
