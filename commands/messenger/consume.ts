@@ -42,7 +42,8 @@ daemon does the same inside itself unless it was started with --no-workers.`
       memoryLimit: flags['memory-limit'],
       sleep: toSeconds(flags.sleep),
     }
-    this.#introduce(input.receivers, flags)
+    // Elsewhere it is refused.
+    if ((await this.remote()) === null) this.#introduce(input.receivers, flags)
     return this.perform(consumeMessages, input, ({ messages, failures, end }, output) => {
       output.line(`${plural(messages, 'message')}${failures > 0 ? `, ${plural(failures, 'failure')}` : ''}; ${reasons[end]}.`)
     })

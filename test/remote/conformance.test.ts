@@ -144,7 +144,7 @@ describe.each([...here])('%s', (id) => {
     const needed: Record<string, string[]> = { 'client:create': ['name'], 'client:revoke': ['x', '--yes'] }
     const { code, stdout, stderr } = await runThere([id, ...(needed[id] ?? [])])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/machine alone/)
+    expect(stderr).toMatch(/^Error: .*machine alone/)
   })
 })
 
