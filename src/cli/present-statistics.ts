@@ -21,10 +21,10 @@ export async function presentStatistics(value: Statistics, output: Output): Prom
     const detail = value.byTypeDetailed[singular[type]]
     return [
       type,
-      detail?.count ?? 0,
-      formatBytes(detail?.spaceSaved ?? 0),
-      formatDuration(detail?.avgGenerationTime ?? 0),
-      formatDuration(detail?.avgCacheHitTime ?? 0),
+      detail.count,
+      formatBytes(detail.spaceSaved),
+      formatDuration(detail.avgGenerationTime),
+      formatDuration(detail.avgCacheHitTime),
     ]
   })
   await output.table(['type', 'pages', 'saved', 'generation time', 'hit time'], rows)

@@ -22,7 +22,7 @@ export const statistics = z.object({
   totalFiles: count,
   totalSize: described(count, 'bytes'),
   totalSizeFormatted: z.string(),
-  byType: z.record(z.string(), count),
+  byType: z.object({ products: count, categories: count, cms: count, listings: count, buybox: count }),
   aggregated: z.object({
     totalPages: count,
     totalOriginalSize: count,
@@ -32,7 +32,7 @@ export const statistics = z.object({
     avgCacheHitTime: seconds,
     compressionEnabled: z.boolean(),
   }),
-  byTypeDetailed: z.record(z.string(), typeDetail),
+  byTypeDetailed: z.object({ product: typeDetail, category: typeDetail, cms: typeDetail, listing: typeDetail, buybox: typeDetail }),
 })
 
 export type Statistics = z.output<typeof statistics>

@@ -168,7 +168,7 @@ export const showFailedMessage = defineOperation({
 })
 
 const choice = z.object({
-  ids: z.optional(z.array(text())),
+  ids: z.optional(z.array(text(), { error: 'expected a list of ids' })),
   all: described(flag, 'every one of them; instead of ids'),
   transport: z.optional(transport),
 })

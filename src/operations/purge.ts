@@ -15,7 +15,7 @@ import { readPages } from './read-pages.ts'
 
 /** So many URLs or tags in one request; who has more means everything. */
 const most = 100_000
-const list = (what: string) => z.optional(z.array(text(`expected ${what}`), { error: `expected a list of ${what}s` }).check(z.maxLength(most, { error: `expected at most ${most} ${what}s` })))
+const list = (what: string) => z.optional(z.array(text(`expected a ${what} that is not empty`), { error: `expected a list of ${what}s` }).check(z.maxLength(most, { error: `expected at most ${most} ${what}s` })))
 
 export const entityType = z.enum(entityTypes, { error: `expected one of ${entityTypes.join(', ')}` })
 

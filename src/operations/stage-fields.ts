@@ -74,7 +74,7 @@ export const stageSettings = z.object({
 })
 
 /** What may be changed of one: anything by itself. */
-export const stageChange = z.partial(z.object({ ...settings, content: z.partial(z.object(content)) }))
+export const stageChange = z.partial(z.object({ ...settings, content: z.partial(z.object(content, { error: 'expected headline, html, text, callToAction, dismissLabel or closeLabel' })) }))
 
 export const stageValue = z.object({
   id: z.string(),

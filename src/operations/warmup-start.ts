@@ -22,7 +22,7 @@ export type Started = z.output<typeof started>
 
 /** Named URLs come in one request body; more belong into a sitemap. */
 const mostUrls = 10_000
-const namedUrls = z.array(text()).check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
+const namedUrls = z.array(text(), { error: 'expected a list of URLs' }).check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
 
 /** How many URLs a dry run names; the number of all of them stands beside it. */
 const dryRunSample = 1000
@@ -31,7 +31,7 @@ const startInput = z.object({
   salesChannelId: z._default(z.nullable(text('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
   urls: z.optional(namedUrls),
-  types: z.optional(z.array(pageType)),
+  types: z.optional(z.array(pageType, { error: 'expected a list of types' })),
   force: flag,
   dryRun: flag,
 })

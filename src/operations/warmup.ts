@@ -92,7 +92,8 @@ export const listWarmups = defineOperation({
   http: { method: 'GET', path: '/warmup/list' },
   async run({ app }, input) {
     const { listRuns } = await import('../warmup/runs.ts')
-    return { ...succeeded, ...input, ...(await listRuns(await app.records(), input)) }
+    const { total, items } = await listRuns(await app.records(), input)
+    return { ...succeeded, total, ...input, items }
   },
 })
 

@@ -1,13 +1,13 @@
 /** The five types of a page (spec 1, section 1) and their singular names in `byTypeDetailed`. */
 export const pageTypes = ['products', 'categories', 'cms', 'listings', 'buybox'] as const
 export type PageType = (typeof pageTypes)[number]
-export const singular: Record<PageType, string> = {
+export const singular = {
   products: 'product',
   categories: 'category',
   cms: 'cms',
   listings: 'listing',
   buybox: 'buybox',
-}
+} as const satisfies Record<PageType, string>
 
 /** What a stored body is encoded in. A `Content-Encoding` that we do not know stays in the headers and counts as identity. */
 export type Encoding = 'identity' | 'gzip' | 'br' | 'zstd'

@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, it } from 'vitest'
 import { version } from '../../src/lib/version.ts'
 import { operations } from '../../src/operations/index.ts'
+import { singular } from '../../src/pages/page.ts'
 import { openapiDocument } from '../../src/operations/openapi/document.ts'
 import * as z from 'zod/mini'
 
@@ -27,6 +28,12 @@ const described = Object.values(document.paths).flatMap((methods) => Object.valu
 it('describes every operation that has a place in the API, once', () => {
   const names = operations.filter(({ http }) => http !== undefined).map(({ name }) => name)
   expect(described.map(({ operationId }) => operationId).filter((name) => !/^(oauth|info)\./.test(name)).toSorted()).toEqual(names.toSorted())
+})
+
+it('names every type in the statistics', () => {
+  const example = described.find(({ operationId }) => operationId === 'cache.stats')!.responses['200']!.content!['application/json']!.example as Record<string, object>
+  expect(Object.keys(example['byType']!)).toEqual(Object.keys(singular))
+  expect(Object.keys(example['byTypeDetailed']!)).toEqual(Object.values(singular))
 })
 
 it.each(operations.filter(({ http }) => http !== undefined).map((operation) => [operation.name, operation] as const))('%s has examples that it would take and give', (name, operation) => {

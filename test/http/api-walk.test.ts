@@ -122,6 +122,8 @@ describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(
       const answer = await send(operation, fields, bearer(api.write.token))
       expectRefusal(answer, 400)
       for (const fault of faults) expect((jsonOf(answer) as { message: string }).message).toContain(fault)
+      // What would be right is said, not only that something is wrong.
+      expect((jsonOf(answer) as { message: string }).message).not.toContain('Invalid input')
     }
   })
 })

@@ -54,7 +54,7 @@ function describeOperation(operation: Operation): Record<string, unknown> {
     ...(body !== null && { requestBody: body }),
     responses: {
       200: { description: 'Done', headers: { 'Cache-Control': { schema: { const: 'no-store' } } }, content: { 'application/json': { schema: value, example: exampleOf(value) } } },
-      ...Object.fromEntries([400, 401, 403, 405, ...(method === 'GET' ? [] : [404, 409, 413]), 429, 500, 503].map((status) => [status, errorResponse(status)])),
+      ...Object.fromEntries([400, 401, 403, 405, 404, ...(method === 'GET' ? [] : [409, 413]), 429, 500, 503].map((status) => [status, errorResponse(status)])),
     },
   }
 }
