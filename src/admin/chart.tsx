@@ -24,7 +24,7 @@ export function TimeChart({ caption, at, lines, bars = false }: { caption: strin
   const shape = lines.map((line) => line.name).join('\n')
   useEffect(() => {
     const room = place.current!
-    const made = new uPlot(optionsOf(room, lines, bars), dataOf(at, lines), room)
+    const made = new uPlot(optionsOf(room, at, lines, bars), dataOf(at, lines), room)
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: room.clientWidth, height }))
     observer.observe(room)
@@ -65,7 +65,13 @@ export function TimeChart({ caption, at, lines, bars = false }: { caption: strin
   )
 }
 
-function optionsOf(place: HTMLElement, lines: readonly Line[], bars: boolean): uPlot.Options {
+/** Bars stand on their moments: the first and the last would be cut in half. */
+function withRoom(first: number, last: number, at: readonly number[]): [number, number] {
+  const half = ((at[1] ?? 0) - (at[0] ?? 0)) / 2
+  return [first - half, last + half]
+}
+
+function optionsOf(place: HTMLElement, at: readonly number[], lines: readonly Line[], bars: boolean): uPlot.Options {
   const colour = (name: string) => () => getComputedStyle(place).getPropertyValue(name)
   const axis = { stroke: colour('--soft'), grid: { stroke: colour('--rule'), width: 1 }, ticks: { show: false } }
   return {
@@ -73,7 +79,7 @@ function optionsOf(place: HTMLElement, lines: readonly Line[], bars: boolean): u
     height,
     legend: { show: lines.length > 1 },
     cursor: { y: false },
-    scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.1)] } },
+    scales: { x: { range: (_, first, last) => (bars ? withRoom(first, last, at) : [first, last]) }, y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.1)] } },
     axes: [{ ...axis, values: (_, moments) => moments.map(labelOf(moments)) }, { ...axis, size: 48 }],
     series: [
       {},
@@ -88,13 +94,14 @@ function optionsOf(place: HTMLElement, lines: readonly Line[], bars: boolean): u
   }
 }
 
+const second = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
-/** Times where the labels are hours or less apart, days where they are days apart. */
+/** As fine as it takes to tell the labels apart. */
 function labelOf(moments: readonly number[]): (moment: number) => string {
   const apart = (moments[1] ?? 0) - (moments[0] ?? 0)
-  return moment => (apart >= 86_400 ? day : timeOfDay).format(moment * 1000)
+  return moment => (apart >= 86_400 ? day : apart >= 60 ? timeOfDay : second).format(moment * 1000)
 }
 
 function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedData {

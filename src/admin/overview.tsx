@@ -5,7 +5,9 @@ import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
 import { ShareBars, TimeChart } from './chart.tsx'
 import { useAnswer, useResource } from './use-resource.ts'
 
-const types = ['products', 'categories', 'cms', 'listings', 'buybox'] as const
+/** The types of pages, and what they are called in `byTypeDetailed`. */
+const singular = { products: 'product', categories: 'category', cms: 'cms', listings: 'listing', buybox: 'buybox' } as const
+const pageTypes = Object.keys(singular) as (keyof typeof singular)[]
 
 export function OverviewView() {
   const statistics = useResource<Statistics>('vendor-cache/stats')
@@ -62,18 +64,18 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
         <Figure name="Pages" value={formatCount(value.totalFiles)} />
         <Figure name="On disk" value={value.totalSizeFormatted} />
         <Figure name="Saved by compression" value={formatShare(aggregated.totalSpaceSaved, aggregated.totalOriginalSize)} note={formatBytes(aggregated.totalSpaceSaved)} />
-        <Figure name="Made by the shop" value={formatMs(aggregated.avgGenerationTime * 1000)} />
-        <Figure name="Served from the cache" value={formatMs(aggregated.avgCacheHitTime * 1000)} />
+        <Figure name="Made by the shop" value={formatAverage(aggregated.avgGenerationTime)} />
+        <Figure name="Served from the cache" value={formatAverage(aggregated.avgCacheHitTime)} />
       </dl>
-      <ShareBars caption="Pages by type" shares={types.map((type) => ({ name: type, count: byType[type] ?? 0 }))} />
+      <ShareBars caption="Pages by type" shares={pageTypes.map((type) => ({ name: type, count: byType[type] }))} />
       <details>
         <summary>By type, in detail</summary>
         <Table
           caption="Types in detail"
           head={['Type', 'Pages', 'Saved', 'Made in', 'Served in', 'Clear']}
-          rows={types.map((type) => {
+          rows={pageTypes.map((type) => {
             const detail = byTypeDetailed[singular[type]]
-            return [type, byType[type] ?? 0, formatBytes(detail?.spaceSaved ?? 0), formatMs((detail?.avgGenerationTime ?? 0) * 1000), formatMs((detail?.avgCacheHitTime ?? 0) * 1000), <Act label={`Clear ${type}`} act={() => cleared(type)} />]
+            return [type, byType[type], formatBytes(detail.spaceSaved), formatAverage(detail.avgGenerationTime), formatAverage(detail.avgCacheHitTime), <Act label={`Clear ${type}`} act={() => cleared(type)} />]
           })}
           empty=""
         />
@@ -83,7 +85,10 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
   )
 }
 
-const singular: Record<(typeof types)[number], string> = { products: 'product', categories: 'category', cms: 'cms', listings: 'listing', buybox: 'buybox' }
+/** Of seconds; 0 where nothing was measured. */
+function formatAverage(seconds: number): string {
+  return seconds > 0 ? formatMs(seconds * 1000) : '–'
+}
 
 /** Requests by what became of them, out of the text of `/metrics`. */
 function readRequests(text: string): Record<'hit' | 'stale' | 'miss' | 'pass', number> {
