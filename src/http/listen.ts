@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { PagecacheError } from '../errors.ts'
-import { bracketed } from './networks.ts'
+import { bracketed } from '../lib/networks.ts'
 
 /** Where the daemon listens. `inherited`: on a socket that is open already (systemd's socket activation). */
 export type Place = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string } | { kind: 'inherited'; fd: number }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { identify, type ApiOptions } from './api.ts'
 import { refusal, toErrorAnswer } from './api-answer.ts'
-import { isIn, networks } from './networks.ts'
+import { isIn, networks } from '../lib/networks.ts'
 import { sendAnswer } from './send-answer.ts'
 
 const loopback = networks(['127.0.0.0/8', '::1'])

@@ -152,6 +152,20 @@ describe('the port', () => {
   })
 })
 
+it('a reverse proxy that hands out our pages has to be trusted with their tags', async () => {
+  const before = await shop((request, response) => {
+    if (request.method === 'HEAD' && request.headers.host === 'shop.example') response.setHeader('cache-status', 'pagecache; hit; ttl=10')
+    response.end('Invalidated 0 objects')
+  })
+  const beside = await shop((_, response) => response.end('Invalidated 0 objects'))
+  const reverseProxies = Object.entries({ before, beside }).map(([name, port]) => ({ name, type: 'varnish', url: `http://127.0.0.1:${port}` }))
+  const config = { server, reverseProxies, salesChannels: [channel(beside)] }
+  const { checks } = await examine(config)
+  expect(checks['tags for before']).toMatchObject({ status: 'warned', remedy: expect.stringContaining('Add 127.0.0.1') as string })
+  expect(checks['tags for beside']).toBeUndefined()
+  expect((await examine({ ...config, trustedProxies: ['127.0.0.0/8'] })).checks['tags for before']).toBeUndefined()
+})
+
 it('a reverse proxy passes when it takes purges by tag; else it is said what is wrong', async () => {
   const answering = (status: number, text: string) => shop((request, response) => response.writeHead(request.method === 'PURGE' && request.headers['xkey'] ? status : 500).end(text))
   const ports = { up: await answering(200, 'Invalidated 0 objects'), strict: await answering(403, 'Forbidden'), other: await answering(200, 'Purged'), none: await answering(405, 'no'), down: await closedPort() }

@@ -1,4 +1,4 @@
-import { request as requestHttp } from 'node:http'
+import { request as requestHttp, type IncomingHttpHeaders } from 'node:http'
 import { request as requestHttps } from 'node:https'
 
 /** How long a check waits for somebody else; longer means that visitors would wait too. */
@@ -9,6 +9,7 @@ const bodyLimit = 64 * 1024
 
 export interface Answer {
   status: number
+  headers: IncomingHttpHeaders
   /** The beginning of the body. */
   text: string
 }
@@ -22,7 +23,7 @@ export function ask(url: URL, options: { method?: string; headers?: Record<strin
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const request = send(url, { agent: false, method: options.method ?? 'GET', headers, signal }, (response) => {
     let text = ''
-    const answer = () => resolve({ status: response.statusCode ?? 0, text })
+    const answer = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
     response.setEncoding('utf8')
     response.on('data', (chunk: string) => {
       text += chunk

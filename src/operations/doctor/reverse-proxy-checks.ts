@@ -1,7 +1,9 @@
+import { lookup } from 'node:dns/promises'
 import type { App } from '../../app.ts'
 import type { ReverseProxy } from '../../config/schema.ts'
 import { formatDuration } from '../../lib/format-duration.ts'
 import { maskUrls } from '../../lib/mask.ts'
+import { isIn, networks } from '../../lib/networks.ts'
 import { plural } from '../../lib/plural.ts'
 import { printable } from '../../lib/printable.ts'
 import { ask } from './ask.ts'
@@ -11,8 +13,8 @@ import { recordsExist } from './storage-checks.ts'
 
 /** Each reverse proxy is purged of a tag that no page has, and what still waits for it is looked at. */
 export const checkReverseProxies: Check = async (app, signal) => {
-  const probes = await Promise.all(app.config.reverseProxies.map((proxy) => probe(proxy, signal)))
-  return [...probes, ...(await checkBacklogs(app))]
+  const probes = await Promise.all(app.config.reverseProxies.map(async (proxy) => [await probe(proxy, signal), ...(await checkTrust(app, proxy, signal))]))
+  return [...probes.flat(), ...(await checkBacklogs(app))]
 }
 
 async function probe({ name, url }: ReverseProxy, signal: AbortSignal): Promise<Finding> {
@@ -26,6 +28,25 @@ async function probe({ name, url }: ReverseProxy, signal: AbortSignal): Promise<
     return warned(check, `${where} answers ${status} to a purge by tag, but not as xkey does: ${printable(text.slice(0, 60))}`, 'Make sure that its VCL knows PURGE with xkey: docs/varnish.md.')
   } catch (error) {
     return failed(check, `${where}: ${reason(error)}`, 'Start it, or correct its url; until then its purges wait and are retried.')
+  }
+}
+
+/** One that stands before pagecache is shown the tags of its pages if it is trusted; else a purge by tag finds none there, and says nothing of it. */
+async function checkTrust(app: App, { name, url }: ReverseProxy, signal: AbortSignal): Promise<Finding[]> {
+  const [channel] = app.config.salesChannels
+  if (channel === undefined) return []
+  const shop = new URL(channel.url)
+  try {
+    const { proxyName } = await import('../../proxy/forward.ts')
+    const { headers } = await ask(new URL(shop.pathname, toProbe(url)), { method: 'HEAD', host: shop.host, headers: authorization(url), signal })
+    if (!`${headers['cache-status']}`.startsWith(`${proxyName};`)) return []
+    const { address } = await lookup(new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    if (isIn(networks(app.config.trustedProxies), address)) return []
+    const message = `It stands before pagecache, which does not trust ${address}: it is shown no tags, and a purge by tag leaves its pages there`
+    return [warned(`tags for ${name}`, message, `Add ${address}, or the address that it connects from, to trustedProxies; what it has now must be purged once: pagecache vendor:cache:clear.`)]
+  } catch {
+    // Whether it answers at all is said already.
+    return []
   }
 }
 
