@@ -51,8 +51,8 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
   const statistics = useResource<StageStatistics>('vendor-stage/stats', { popupId: id, dateFrom: from, dateTo: to }, 5000, 'ask')
-  const remove = async () => {
-    await api.send('DELETE', `vendor-stage/stages/${id}`, { events: 'remove' })
+  const remove = async (fate: 'keep' | 'remove') => {
+    await api.send('DELETE', `vendor-stage/stages/${id}`, { events: fate })
     onDeleted()
     return 'Deleted.'
   }
@@ -61,7 +61,8 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
       <div class="row">
         <Field label="From (UTC)" type="date" value={from} set={setFrom} />
         <Field label="To, included" type="date" value={to} set={setTo} />
-        <Confirm label="Delete stage and events" question={`The stage ${name} and every event that was counted for it are removed for ever.`} act={remove} />
+        <Confirm label="Delete stage, keep events" question={`The stage ${name} is removed for ever. Its events stay for their retention, and can be counted under ${id}.`} act={() => remove('keep')} />
+        <Confirm label="Delete stage and events" question={`The stage ${name} and every event that was counted for it are removed for ever.`} act={() => remove('remove')} />
       </div>
       <Known of={statistics}>
         {({ totals, rates, series, bucket }) => (

@@ -148,6 +148,15 @@ describe.skipIf(!hasChromium)(`the storefront script in Chromium${hasChromium ? 
     if (action === 'scroll') await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
   })
 
+  it('gets out of the way of what its fragment leads to', async () => {
+    const { page, see, recorded } = await visit([{ content: { ...content, callToAction: { label: 'Go on', action: 'url', url: '#far', selector: null } } }])
+    await see()
+    await stage(page).getByText('Go on').click()
+    await stage(page).waitFor({ state: 'detached' })
+    expect(await recorded(2)).toEqual(['impression', 'cta_click'])
+    await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
+  })
+
   it('counts any layer with a click action, and nothing for a click beside it', async () => {
     const layers = '<p>only text</p><button>plain button</button><div data-action="scroll" data-target="#far"><b>deep</b> layer</div>'
     const { page, see, recorded } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])

@@ -187,10 +187,13 @@ describe('bots and prefetches', () => {
     expect(await shop.events()).toEqual([])
   })
 
-  it('a browser is counted', async () => {
+  it.each([
+    'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    'Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36',
+  ])('a browser is counted: %s', async (agent) => {
     const shop = await startStorefront()
     const stage = await shop.stage()
-    await shop.track({ popupId: stage.id, eventType: 'impression' }, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' })
+    await shop.track({ popupId: stage.id, eventType: 'impression' }, { 'user-agent': agent })
     expect(await shop.events()).toHaveLength(1)
   })
 })

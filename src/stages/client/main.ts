@@ -62,6 +62,8 @@ function show(stage: ActiveStage): Promise<void> {
         end()
       }
       if (action === 'scroll') scrollTo(selector)
+      // What it leads to stands behind it.
+      if (layer.getAttribute('href')?.startsWith('#')) end()
     }
     dialog.addEventListener('pointerdown', (event) => void (pressed = event.target))
     dialog.addEventListener('click', onClick)
