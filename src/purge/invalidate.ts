@@ -1,5 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { plural } from '../lib/plural.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import type { ProcessIdentity } from '../queue/process-identity.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -81,7 +82,7 @@ async function takeUnrecorded(pages: PageStore, groups: readonly Group[], option
   if (!(error instanceof PagecacheError)) return error
   const counts = await takeLocally(pages, groups, { ...options, invalidation: null })
   const removed = counts.reduce((sum, count) => sum + count, 0)
-  return new PagecacheError(error.code, `The purge could not be recorded: ${error.message}. It took ${removed} pages here; reverse proxies were not told, so it has to be repeated`, {
+  return new PagecacheError(error.code, `The purge could not be recorded: ${error.message}. It took ${plural(removed, 'page')} here; reverse proxies were not told, so it has to be repeated`, {
     ...(error.hint !== null && { hint: error.hint }),
     cause: error,
   })
