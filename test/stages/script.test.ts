@@ -249,6 +249,16 @@ describe.skipIf(!hasChromium)(`the storefront script in Chromium${hasChromium ? 
     expect(await shop.events()).toHaveLength(1)
   })
 
+  it.each(["() => { throw new Error('broken') }", "() => Promise.reject(new Error('broken'))"])('takes a consent hook that breaks for a no: %s', async (hook) => {
+    const { shop, page, open, faults } = await visit([{}], { init: `window.vendorStageConsent = ${hook}` })
+    await open()
+    await page.keyboard.press('Escape')
+    await stage(page).waitFor({ state: 'detached' })
+    await page.evaluate(twoFrames)
+    expect(faults).toEqual([])
+    expect(await shop.events()).toEqual([])
+  })
+
   it('is an accessible dialog: named, focused, closed by Escape, and the focus goes back', async () => {
     const { page, see } = await visit()
     await page.addInitScript("addEventListener('load', () => document.querySelector('#first').focus())")

@@ -27,7 +27,8 @@ async function start(): Promise<void> {
 function show(stage: ActiveStage): Promise<void> {
   return new Promise((resolve) => {
     const { dialog, close, never, remove } = mount(stage)
-    const tell = (type: EventType) => void report(base, stage, type, pageType)
+    // A consent hook that breaks has not agreed, and is no fault of the page's.
+    const tell = (type: EventType) => void report(base, stage, type, pageType).catch(() => {})
     const seen = once(() => tell('impression'))
     const stopWatching = watchSeen(dialog, seen)
     // Who does something with it has seen it.
