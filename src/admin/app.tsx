@@ -52,14 +52,12 @@ function skip(event: Event): void {
   document.getElementById('content')?.focus()
 }
 
-/** Takes the focus when the view changes, so that a reader of the screen hears where it is. */
+/** Takes the focus after the login and when the view changes, so that a reader of the screen hears where it is. */
 function Heading({ title }: { title: string }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  const first = useRef(true)
   useEffect(() => {
     document.title = `${title} – pagecache`
-    if (!first.current) heading.current?.focus()
-    first.current = false
+    heading.current?.focus()
   }, [title])
   return <h1 ref={heading} tabIndex={-1}>{title}</h1>
 }

@@ -69,10 +69,11 @@ function Trouble({ error, stale }: { error: Error; stale: boolean }) {
   )
 }
 
-/** A button whose work is under way until the daemon has answered; what it answered is told beside it. */
+/** A button whose work is under way until the daemon has answered; what it answered is told beside it. It keeps the focus: a disabled one would lose it. */
 export function Act({ label, busy, act, kind, disabled }: { label: string; busy?: string; act: () => Promise<string>; kind?: 'danger' | 'plain'; disabled?: boolean }) {
   const [state, setState] = useState<{ kind: 'idle' | 'busy' | 'done' | 'failed'; text: string }>({ kind: 'idle', text: '' })
   const run = async () => {
+    if (state.kind === 'busy') return
     setState({ kind: 'busy', text: '' })
     try {
       setState({ kind: 'done', text: await act() })
@@ -82,7 +83,7 @@ export function Act({ label, busy, act, kind, disabled }: { label: string; busy?
   }
   return (
     <span class="act">
-      <button type="button" class={kind ?? 'plain'} disabled={disabled === true || state.kind === 'busy'} onClick={run}>
+      <button type="button" class={kind ?? 'plain'} disabled={disabled === true} aria-disabled={state.kind === 'busy'} onClick={run}>
         {state.kind === 'busy' ? (busy ?? label) : label}
       </button>
       <span role="status" class={state.kind === 'failed' ? 'said failed' : 'said'}>{state.text}</span>

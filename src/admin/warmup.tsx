@@ -77,17 +77,20 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
 
 function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: WarmupProgress; onMoved(): void }) {
   const api = useApi()
-  const move = (to: string, said: string) => async () => {
+  // What it came to stands in its state, which is read out.
+  const move = (to: string) => async () => {
     await api.post(`vendor-cache/warmup/${to}`, { progressId: progress.id })
     onMoved()
-    return said
+    return ''
   }
   const { live } = watch
+  const isRunning = progress.status === 'running'
+  const isOpen = isRunning || progress.status === 'paused'
   const done = progress.processed_urls + progress.failed_urls
   return (
     <>
       <p class="state">
-        <span class={`badge ${progress.status}`}>{progress.status}</span>
+        <span role="status" class={`badge ${progress.status}`}>{progress.status}</span>
         <progress max={100} value={progress.percentage} aria-label="Progress of the warmup" />
         <span>{progress.percentage.toFixed(2)} %</span>
       </p>
@@ -101,13 +104,13 @@ function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: 
         <Figure name="Answers of the shop" value={formatMs(live?.latency.p50 ?? null)} note={live?.latency.p99 ? `99 % within ${formatMs(live.latency.p99)}` : undefined} />
       </dl>
       <div class="row">
-        {progress.status === 'running' ? <Act label="Pause" act={move('pause', 'Paused.')} /> : null}
-        {progress.status === 'paused' ? <Act label="Resume" act={move('resume', 'Goes on.')} /> : null}
-        {progress.status === 'running' || progress.status === 'paused' ? (
-          <Confirm label="Cancel" question={`The warmup ends with ${formatCount(progress.remaining_urls)} URLs left. What is warm stays warm; it cannot be resumed.`} act={move('cancel', 'Cancelled.')} />
+        {/* One button, which keeps the focus when it changes. */}
+        {isOpen ? <Act label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} /> : null}
+        {isOpen ? (
+          <Confirm label="Cancel" question={`The warmup ends with ${formatCount(progress.remaining_urls)} URLs left. What is warm stays warm; it cannot be resumed.`} act={move('cancel')} />
         ) : null}
       </div>
-      {live && progress.status === 'running' ? (
+      {live && isRunning ? (
         <TimeChart caption="URLs done in each second" at={live.perSecond.map((_, index) => Math.round(live.at / 1000) - 59 + index)} lines={[{ name: 'URLs in a second', values: live.perSecond }]} />
       ) : null}
       {live && live.origins.some((origin) => origin.throttled) ? (

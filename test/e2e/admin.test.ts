@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, type ApiClient } from '../helpers/api-client.ts'
@@ -142,6 +143,30 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await expect.poll(() => pages.textContent()).toBe('0')
   })
 
+  it('pauses, resumes and cancels a warmup by the keyboard, and the focus stays', { timeout: 60_000 }, async () => {
+    const held: ServerResponse[] = []
+    origin.on('/held', (_, response) => void held.push(response))
+    onTestFinished(() => held.forEach((response) => response.end()))
+    origin.on('/sitemap.xml', { body: `<urlset><url><loc>${daemon.url}/held</loc></url></urlset>` })
+    const page = await open()
+    await logIn(page)
+    await go(page, 'Warmup')
+    await page.getByRole('button', { name: 'Start' }).press('Enter')
+    await page.getByRole('status').getByText('running').waitFor()
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    for (const [label, state, next] of [['Pause', 'paused', 'Resume'], ['Resume', 'running', 'Pause']] as const) {
+      await page.getByRole('button', { name: label, exact: true }).press('Enter')
+      await page.getByRole('status').getByText(state).waitFor()
+      await expect.poll(focused).toBe(next)
+    }
+    await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toBe('Cancel')
+    await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('Enter')
+    await page.getByRole('status').getByText('cancelled').waitFor()
+  })
+
   it('makes a popup stage, shows its statistics, changes it and deletes it', async () => {
     const page = await open()
     await logIn(page)
@@ -185,6 +210,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.keyboard.type(operator.clientSecret)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Overview')
     for (const view of views) {
       await page.getByRole('link', { name: view }).focus()
       await page.keyboard.press('Enter')
