@@ -14,6 +14,8 @@ export interface Advance {
   perSecond: number
   etaSeconds: number | null
   failed: number
+  /** Somebody has it stand still: its rate is one of the past. */
+  paused?: boolean
 }
 
 /** What is shown before the total is known: a text. */
@@ -21,8 +23,8 @@ export type Progress = { kind: 'text'; text: string } | ({ kind: 'advance' } & A
 
 /** A warmup's record, as it is shown. */
 export function toAdvance(progress: WarmupProgressRecord): Progress {
-  const { processed_urls, failed_urls, total_urls, percentage, urls_per_second, eta_seconds } = progress
-  return { kind: 'advance', done: processed_urls + failed_urls, total: total_urls, percentage, perSecond: urls_per_second, etaSeconds: eta_seconds, failed: failed_urls }
+  const { status, processed_urls, failed_urls, total_urls, percentage, urls_per_second, eta_seconds } = progress
+  return { kind: 'advance', done: processed_urls + failed_urls, total: total_urls, percentage, perSecond: urls_per_second, etaSeconds: eta_seconds, failed: failed_urls, paused: status === 'paused' }
 }
 
 export interface ProgressStream {
@@ -94,6 +96,7 @@ export interface Printed {
 export function isDue(printed: Printed | null, progress: Progress, now: number): boolean {
   if (printed === null || printed.progress.kind !== progress.kind || now - printed.at >= lineEvery) return true
   if (progress.kind === 'text' || printed.progress.kind === 'text') return false
+  if ((progress.paused ?? false) !== (printed.progress.paused ?? false)) return true
   const step = (advance: Advance) => Math.floor(advance.percentage / lineEveryPercent)
   return step(progress) > step(printed.progress)
 }
@@ -117,11 +120,11 @@ export function toBar(progress: Progress, elapsed: number, columns: number): str
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${text}`
 }
 
-function toParts({ done, total, perSecond, etaSeconds, percentage, failed }: Advance, elapsed: number): string[] {
-  const knowsEta = etaSeconds !== null && etaSeconds > 0 && (percentage >= etaFromPercent || elapsed >= etaFrom)
+function toParts({ done, total, perSecond, etaSeconds, percentage, failed, paused = false }: Advance, elapsed: number): string[] {
+  const knowsEta = !paused && etaSeconds !== null && etaSeconds > 0 && (percentage >= etaFromPercent || elapsed >= etaFrom)
   return [
     `${formatCount(done)}/${formatCount(total)}`,
-    ...(perSecond > 0 ? [`${perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond))}/s`] : []),
+    ...(paused ? ['paused'] : perSecond > 0 ? [`${perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond))}/s`] : []),
     ...(knowsEta ? [`ETA ${formatDuration(etaSeconds)}`] : []),
     ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
   ]

@@ -10,5 +10,6 @@ export function toAdvance({ progress, live }: Watched & { progress: NonNullable<
     perSecond: live?.rate.now ?? progress.urls_per_second,
     etaSeconds: live?.eta?.seconds ?? null,
     failed: progress.failed_urls,
+    paused: progress.status === 'paused',
   }
 }

@@ -16,6 +16,13 @@ describe('a line', () => {
     expect(toLine(early, 10_000)).toContain('ETA')
   })
 
+  test('says that it stands still, at once', () => {
+    const paused: Progress = { ...half, paused: true }
+    expect(toLine(paused, 20_000)).toBe('50.00 % (60,000/120,000), paused, 64 failed')
+    expect(isDue({ progress: half, at: 1000 }, paused, 1001)).toBe(true)
+    expect(isDue({ progress: paused, at: 1000 }, half, 1001)).toBe(true)
+  })
+
   test('escapes what could steer a terminal', () => {
     expect(toLine({ kind: 'text', text: 'a\u001b[2Jb' }, 0)).toBe('a\\u{1b}[2Jb')
   })
