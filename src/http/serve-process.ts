@@ -17,6 +17,7 @@ export class ServeProcess {
   #app: App
   #workers: Workers | null
   #reloading: Promise<void> = Promise.resolve()
+  #stopping = false
   /** Apps of earlier configurations that are still used. */
   readonly #retiring = new Set<Promise<void>>()
 
@@ -37,8 +38,9 @@ export class ServeProcess {
     return this.#daemon
   }
 
-  /** Takes up the configuration as it is now; a faulty one changes nothing. One reload after the other. */
+  /** Takes up the configuration as it is now; a faulty one changes nothing. One reload after the other, and none for one that is ending. */
   reload(): Promise<void> {
+    if (this.#stopping) return Promise.resolve()
     this.#reloading = this.#reloading.then(() => this.#reload())
     return this.#reloading
   }
@@ -72,6 +74,7 @@ export class ServeProcess {
   /** See `Daemon.stop`; the messages in hand are finished too. */
   async stop(): Promise<void> {
     const { log } = this.#options
+    this.#stopping = true
     await this.#reloading
     const { stopDelay, stopGrace } = this.#app.config.server
     const [cut] = await Promise.all([this.#daemon?.stop(stopDelay, stopGrace) ?? 0, this.#workers?.stop()])

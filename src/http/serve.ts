@@ -1,6 +1,7 @@
 import type { App } from '../app.ts'
 import { inheritsSocket } from '../config/environment.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
+import { Hangup } from './hangup.ts'
 import { describePlace, firstInherited, freePort, removeStale, type Place } from './listen.ts'
 import { openLog, type Log } from './log.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
@@ -28,6 +29,7 @@ const lastPatience = 5000
  * @throws LISTEN_FAILED when the address is taken or not ours
  */
 export async function serve(app: App, options: ServeOptions): Promise<{ url: string }> {
+  const hangup = new Hangup(options.terminal)
   const { server, log: logging } = app.config
   const format = logging.format === 'auto' ? (options.terminal ? 'text' : 'json') : logging.format
   const log = await openLog(format, logging.access)
@@ -37,8 +39,9 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
     if (cluster.isWorker) return await serveChild(app, options, log)
     const place = placeOf(server.socket)
     if (place?.kind === 'unix') await removeStale(place.path)
-    return server.processes === 1 ? await serveAlone(app, options, log, place) : await serveMany(app, options, log, place)
+    return server.processes === 1 ? await serveAlone(app, options, log, hangup, place) : await serveMany(app, options, log, hangup, place)
   } finally {
+    hangup.release()
     log.close()
   }
 }
@@ -48,19 +51,18 @@ function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null 
   return socket === null ? null : { kind: 'unix', path: socket }
 }
 
-async function serveAlone(app: App, options: ServeOptions, log: Log, place: ProcessOptions['place']): Promise<{ url: string }> {
+async function serveAlone(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
   const { host, port } = app.config.server
   const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, serves: true })
   const daemon = running.daemon!
   options.onReady(daemon.url, daemon.channels(), log)
-  const release = onHangup(options, () => running.reload())
+  hangup.follow(() => running.reload())
   await aborted(options.stop)
-  release()
   await running.stop()
   return { url: daemon.url }
 }
 
-async function serveMany(app: App, options: ServeOptions, log: Log, place: ProcessOptions['place']): Promise<{ url: string }> {
+async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
   const { supervise } = await import('./supervise.ts')
   const { server } = app.config
   // All of them have to mean the same.
@@ -71,26 +73,15 @@ async function serveMany(app: App, options: ServeOptions, log: Log, place: Proce
     check: async () => (await options.reopen()).close(),
     onReady: url => options.onReady(url, app.config.salesChannels, log),
   })
-  const release = onHangup(options, () => supervised.reload())
+  hangup.follow(() => supervised.reload())
   await supervised.ended
-  release()
   return { url: describePlace(place ?? { kind: 'tcp', host: server.host, port }) }
 }
 
 async function serveChild(app: App, options: ServeOptions, log: Log): Promise<{ url: string }> {
   const { serveAsChild } = await import('./serve-child.ts')
-  const release = onHangup(options, async () => {})
   await serveAsChild(app, { ...options, host: app.config.server.host, log }, options.stop)
-  release()
   return { url: '' }
-}
-
-/** SIGHUP reloads; where a terminal is closed it ends the daemon as it ends every program. */
-function onHangup({ terminal }: ServeOptions, reload: () => Promise<void>): () => void {
-  if (terminal) return () => {}
-  const listener = () => void reload()
-  process.on('SIGHUP', listener)
-  return () => void process.off('SIGHUP', listener)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -133,6 +133,19 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
   })
 
+  test('asks nothing of a daemon that is ending', async () => {
+    const { origin, daemon } = await openConfigured()
+    const film = endless({ origin }, '/film')
+    const response = await begin(`${daemon.url}/film`)
+    daemon.kill('SIGTERM')
+    await until(() => exchange(`${daemon.url}/readyz`).then(answer => answer.status !== 200, () => true))
+    daemon.kill('SIGHUP')
+    film.end()
+    expect(await textOf(response)).toBe('beginning end')
+    expect(await daemon.ended).toBe(0)
+    expect(daemon.logs()).not.toContain('was reloaded')
+  })
+
   test('a configuration file that is gone is no configuration without sales channels', async () => {
     const { daemon, remove } = await openConfigured()
     await remove()
