@@ -30,7 +30,7 @@ export function StagesView() {
                 stage.name,
                 <span class={`badge ${stage.active ? 'ok' : 'paused'}`}>{stage.active ? 'active' : 'off'}{stage.statsEnabled ? '' : ', not counted'}</span>,
                 stage.maxPerSession === null ? stage.frequency : `${stage.frequency}, at most ${stage.maxPerSession} a session`,
-                stage.retentionDays === 0 ? 'for ever' : `${stage.retentionDays} days`,
+                stage.retentionDays === 0 ? 'for ever' : stage.retentionDays === 1 ? 'a day' : `${stage.retentionDays} days`,
                 <button type="button" onClick={() => setChosen(stage.id)} aria-label={`Statistics of ${stage.name}`}>Statistics</button>,
                 <button type="button" onClick={() => setEdited(stage)} aria-label={`Edit ${stage.name}`}>Edit</button>,
               ])}
