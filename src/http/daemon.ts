@@ -89,14 +89,20 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   }
 }
 
+/** How often connections that have become idle are closed at the end, in milliseconds. */
+const idleLook = 50
+
 /** Takes no more connections, and resolves when the last has ended. */
 async function close(front: Front, grace: number): Promise<number> {
   const closed = new Promise<void>(resolve => front.server.close(() => resolve()))
   front.closeIdle()
   front.server.closeIdleConnections()
+  // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.
+  const idle = setInterval(() => front.server.closeIdleConnections(), idleLook)
   let cut = 0
   const timer = setTimeout(() => (cut = front.cut()), grace)
   await closed
+  clearInterval(idle)
   clearTimeout(timer)
   return cut
 }

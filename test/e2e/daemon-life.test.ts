@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { request as requestPlain, type IncomingMessage } from 'node:http'
+import { Agent, request as requestPlain, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,8 +39,8 @@ async function openConfigured(more: Record<string, unknown> = {}) {
 }
 
 /** A response whose body is still to come. */
-async function begin(url: string): Promise<IncomingMessage> {
-  const request = requestPlain(url)
+async function begin(url: string, agent?: Agent): Promise<IncomingMessage> {
+  const request = requestPlain(url, agent === undefined ? {} : { agent })
   request.end()
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   return response
@@ -84,6 +84,20 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
     await expect(textOf(response)).rejects.toThrow()
     expect(await shop.daemon.ended).toBe(0)
     expect(shop.daemon.logs()).toContain('1 connections were cut')
+  })
+
+  test('does not wait for a connection that is kept alive when its last answer is over', async () => {
+    const shop = await open({ config: { server: { stopGrace: '20s' } } })
+    const agent = new Agent({ keepAlive: true })
+    onTestFinished(() => agent.destroy())
+    const film = endless(shop, '/film')
+    const response = await begin(`${shop.daemon.url}/film`, agent)
+    shop.daemon.kill('SIGTERM')
+    await until(() => shop.ask('/readyz').then(answer => answer.status !== 200, () => true))
+    film.end()
+    expect(await textOf(response)).toBe('beginning end')
+    expect(await shop.daemon.ended).toBe(0)
+    expect(shop.daemon.logs()).not.toContain('were cut')
   })
 
   test('a second signal ends it at once with 130', async () => {
