@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import { startChild } from '../helpers/child.ts'
-import { freePort, startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
+import { startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -286,33 +286,5 @@ describe('where it listens', { timeout: 60_000 }, () => {
     server.close()
     expect(child.logs()).toContain('the inherited socket 3')
     expect((await exchange(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
-  })
-})
-
-describe('what the log says', { timeout: 60_000 }, () => {
-  test('a JSON object a line; of a request its path and its result, and nothing of the visitor', async () => {
-    const shop = await open({ config: { log: { access: true } } })
-    const headers = { Cookie: 'session=canary-cookie', Authorization: 'Bearer canary-token', 'User-Agent': 'canary-agent' }
-    await shop.ask('/page?email=canary-query', { headers })
-    await shop.ask('/plain')
-    await shop.ask('/plain')
-    await until(() => shop.daemon.logs().split('"path":"/plain"').length === 3)
-    const lines = shop.daemon.logs().trim().split('\n').map(line => JSON.parse(line) as { level: string; time: string; msg: string; request?: { path: string; result: string; id: string; status: number; ms: number; totalMs: number } })
-    const requests = lines.flatMap(({ request }) => request ?? [])
-    expect(requests.find(({ path }) => path === '/page')).toMatchObject({ status: 200 })
-    expect(requests.filter(({ path }) => path === '/plain').map(({ result }) => result)).toEqual(['miss', 'hit'])
-    expect(new Set(requests.map(request => request.id)).size).toBe(requests.length)
-    for (const { ms, totalMs } of requests) expect(`${ms} ${totalMs}`).toMatch(/^\d+(\.\d{1,2})? \d+(\.\d{1,2})?$/)
-    expect(shop.daemon.logs()).not.toMatch(/canary/)
-  })
-
-  test('passwords in the URLs of the shop are masked', async () => {
-    const origin = await startOrigin({ otherwise: page('a') })
-    onTestFinished(() => origin.stop())
-    const port = await freePort()
-    const daemon = await startDaemon({ port, config: url => ({ salesChannels: [{ id, url, origin: origin.url.replace('//', '//user:canary@') }] }) })
-    onTestFinished(async () => void (await daemon.stop()))
-    expect(daemon.logs()).toContain('***@')
-    expect(daemon.logs()).not.toContain('canary')
   })
 })
