@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
+    // Most of them wait for programs of their own: one file at a time would leave the machine idle.
+    maxWorkers: 2,
     include: ['test/**/*.test.{ts,tsx}'],
     // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
     disableConsoleIntercept: true,

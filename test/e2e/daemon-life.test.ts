@@ -193,7 +193,7 @@ describe('several processes', { timeout: 90_000 }, () => {
       const now = await childrenOf(shop.daemon.pid)
       return now.length === 3 && !now.includes(before[0]!)
     })
-    expect((await shop.ask('/readyz')).status).toBe(200)
+    await until(async () => (await shop.ask('/readyz')).status === 200)
   })
 
   test('none outlives a daemon that is killed', async () => {
