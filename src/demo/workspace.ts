@@ -98,8 +98,8 @@ export class Workspace {
   }
 }
 
-/** Loaded before a program that stays: its channel to us closes when we are gone, however that came. */
-const endWithParent = ['--import', "data:text/javascript,process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); process.channel.unref()"]
+/** Loaded before a program that stays, and before its threads, which have no channel: it closes when we are gone, however that came. */
+const endWithParent = ['--import', "data:text/javascript,process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); process.channel?.unref()"]
 
 /** Characters of a helper's output that are kept for the message when it fails. */
 const kept = 8_000
