@@ -1,10 +1,12 @@
 import * as Flags from '@oclif/core/flags'
 import { App } from '#src/app.ts'
 import type { Log } from '#src/http/log.ts'
+import type { Parent } from '#src/http/parent.ts'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { interruptible } from '#src/cli/interrupt.ts'
 import { readChannelUrls } from '#src/config/channel-urls.ts'
-import { loadConfig } from '#src/config/load.ts'
+import { loadConfig, type LoadedConfig } from '#src/config/load.ts'
+import { fromPlain } from '#src/config/plain.ts'
 import { PagecacheError } from '#src/errors.ts'
 
 export default class Serve extends BaseCommand {
@@ -24,6 +26,7 @@ export default class Serve extends BaseCommand {
   }
 
   #log: Log | null = null
+  #parent: Parent | null = null
 
   async run() {
     const { flags } = await this.parse(Serve)
@@ -39,7 +42,7 @@ export default class Serve extends BaseCommand {
       // Not the app's signal: a reload puts another app in its place.
       const { url } = await interruptible((stop) => serve(app, {
         ...{ single, stop, works: !flags['no-workers'], terminal: process.stderr.isTTY === true },
-        reopen: () => this.reopen(app.loaded.file),
+        ...{ parent: this.#parent, reload: () => this.reload(app.loaded.file), open: (loaded) => this.open(loaded) },
         onLog: (log) => {
           this.#log = log
         },
@@ -58,11 +61,22 @@ export default class Serve extends BaseCommand {
     else this.#log.warn(message)
   }
 
-  /** An app with the configuration as it is now, for a reload. @throws CONFIG_INVALID */
-  private async reopen(fileBefore: string | null): Promise<App> {
+  /** One of several processes has its configuration from the one that started it: all work with the same. */
+  protected override async load(): Promise<LoadedConfig> {
+    const { meetParent } = await import('#src/http/parent.ts')
+    this.#parent = await meetParent()
+    return this.#parent === null ? super.load() : fromPlain(this.#parent.config)
+  }
+
+  /** The configuration as it is now. @throws CONFIG_INVALID */
+  private async reload(fileBefore: string | null): Promise<LoadedConfig> {
     const loaded = await loadConfig(this.given)
     // Whoever writes it may be between removing and renaming; without it no sales channel would be left.
     if (fileBefore !== null && loaded.file === null) throw new PagecacheError('CONFIG_INVALID', `The configuration file ${fileBefore} is gone.`)
+    return loaded
+  }
+
+  private open(loaded: LoadedConfig): App {
     const app = new App({ loaded, onWarning: (message) => this.tell(message) })
     app.ownSignals()
     return app

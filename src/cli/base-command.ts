@@ -1,7 +1,7 @@
 import { Command } from '@oclif/core/command'
 import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
-import { loadConfig, type ConfigFlags } from '../config/load.ts'
+import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import { performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
@@ -111,7 +111,7 @@ export abstract class BaseCommand extends Command {
    */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
     await this.#assertHere()
-    const loaded = await loadConfig(this.given, { tolerateFaults: this.tolerateFaults })
+    const loaded = await this.load()
     const app = new App({ loaded, onWarning: (message) => this.tell(message) })
     app.ownSignals()
     try {
@@ -121,6 +121,11 @@ export abstract class BaseCommand extends Command {
     } finally {
       await app.close()
     }
+  }
+
+  /** The configuration that the app is opened with. @throws CONFIG_INVALID */
+  protected load(): Promise<LoadedConfig> {
+    return loadConfig(this.given, { tolerateFaults: this.tolerateFaults })
   }
 
   async #assertHere(): Promise<void> {

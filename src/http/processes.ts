@@ -1,11 +1,23 @@
+import type { PlainConfig } from '../config/plain.ts'
+import type { Config } from '../config/schema.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Place } from './listen.ts'
 import type { MetricValues } from './metrics.ts'
 
-/** What the processes of a daemon tell each other. */
+/** What a process is there for. Where it listens and how it logs is that with which the daemon started, whatever was reloaded since. */
+export interface Task {
+  serves: boolean
+  works: boolean
+  host: string
+  port: number
+  place: Exclude<Place, { kind: 'tcp' }> | null
+  logging: Config['log']
+}
+
+/** What the processes of a daemon tell each other: over a socket between the two, which nobody else can read. */
 export type FromParent =
-  | { kind: 'begin'; serves: boolean; works: boolean; port: number; place: Exclude<Place, { kind: 'tcp' }> | null }
-  | { kind: 'reload' }
+  | { kind: 'begin'; task: Task; config: PlainConfig }
+  | { kind: 'reload'; config: PlainConfig }
   | { kind: 'stop' }
   /** Tell your metrics. */
   | { kind: 'measure'; id: number }

@@ -1,13 +1,20 @@
 import type { App } from '../app.ts'
 import { inheritsSocket } from '../config/environment.ts'
+import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
 import { Hangup } from './hangup.ts'
 import { describePlace, firstInherited, freePort, removeStale, type Place } from './listen.ts'
 import { openLog, type Log } from './log.ts'
+import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
 
 export interface ServeOptions {
-  reopen: ProcessOptions['reopen']
+  /** The process that this one belongs to; null where it is a daemon by itself. */
+  parent: Parent | null
+  /** Loads the configuration as it is now. @throws CONFIG_INVALID */
+  reload(): Promise<LoadedConfig>
+  /** An app with a configuration that was loaded anew. */
+  open(loaded: LoadedConfig): App
   single: ProcessOptions['single']
   /** Whether the daemon works on the queue itself. */
   works: boolean
@@ -30,13 +37,14 @@ const lastPatience = 5000
  */
 export async function serve(app: App, options: ServeOptions): Promise<{ url: string }> {
   const hangup = new Hangup(options.terminal)
-  const { server, log: logging } = app.config
+  const { parent } = options
+  const { server } = app.config
+  const logging = parent?.task.logging ?? app.config.log
   const format = logging.format === 'auto' ? (options.terminal ? 'text' : 'json') : logging.format
   const log = await openLog(format, logging.access)
   options.onLog(log)
-  const { default: cluster } = await import('node:cluster')
   try {
-    if (cluster.isWorker) return await serveChild(app, options, log)
+    if (parent !== null) return await serveChild(app, parent, options, log)
     const place = placeOf(server.socket)
     if (place?.kind === 'unix') await removeStale(place.path)
     return server.processes === 1 ? await serveAlone(app, options, log, hangup, place) : await serveMany(app, options, log, hangup, place)
@@ -53,7 +61,7 @@ function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null 
 
 async function serveAlone(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
   const { host, port } = app.config.server
-  const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, serves: true })
+  const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, serves: true, reopen: async () => options.open(await options.reload()) })
   const daemon = running.daemon!
   options.onReady(daemon.url, daemon.channels(), log)
   hangup.follow(() => running.reload())
@@ -68,9 +76,10 @@ async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hang
   // All of them have to mean the same.
   const port = server.port === 0 && place === null ? await freePort(server.host) : server.port
   const supervised = await supervise({
-    ...{ processes: server.processes, works: options.works, port, place, log, stop: options.stop },
+    ...{ processes: server.processes, works: options.works, log, stop: options.stop, loaded: app.loaded },
+    task: { host: server.host, port, place, logging: app.config.log },
     patience: server.stopDelay + server.stopGrace + lastPatience,
-    check: async () => (await options.reopen()).close(),
+    reload: () => options.reload(),
     onReady: url => options.onReady(url, app.config.salesChannels, log),
   })
   hangup.follow(() => supervised.reload())
@@ -78,9 +87,9 @@ async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hang
   return { url: describePlace(place ?? { kind: 'tcp', host: server.host, port }) }
 }
 
-async function serveChild(app: App, options: ServeOptions, log: Log): Promise<{ url: string }> {
+async function serveChild(app: App, parent: Parent, options: ServeOptions, log: Log): Promise<{ url: string }> {
   const { serveAsChild } = await import('./serve-child.ts')
-  await serveAsChild(app, { ...options, host: app.config.server.host, log }, options.stop)
+  await serveAsChild(app, parent, { single: options.single, open: loaded => options.open(loaded), log }, options.stop)
   return { url: '' }
 }
 

@@ -1,23 +1,26 @@
 import cluster, { type Worker } from 'node:cluster'
+import { fileURLToPath } from 'node:url'
+import type { LoadedConfig } from '../config/load.ts'
+import { toPlain, type PlainConfig } from '../config/plain.ts'
 import { PagecacheError } from '../errors.ts'
-import type { Place } from './listen.ts'
 import type { Log } from './log.ts'
 import type { MetricValues } from './metrics.ts'
-import type { FromChild, FromParent } from './processes.ts'
+import type { FromChild, FromParent, Task } from './processes.ts'
 
 export interface SuperviseOptions {
   /** Processes that answer requests. */
   processes: number
   /** Whether one more works on the queue. */
   works: boolean
-  port: number
-  place: Exclude<Place, { kind: 'tcp' }> | null
+  task: Omit<Task, 'serves' | 'works'>
+  /** What every process works with; none of them reads the file, which may have changed or be faulty since. */
+  loaded: LoadedConfig
   log: Log
   /** Milliseconds after which a process that should have stopped is killed. */
   patience: number
   stop: AbortSignal
-  /** Checks the configuration as it is now. @throws CONFIG_INVALID */
-  check(): Promise<void>
+  /** Loads the configuration as it is now. @throws CONFIG_INVALID */
+  reload(): Promise<LoadedConfig>
   onReady(url: string): void
 }
 
@@ -29,6 +32,7 @@ const longestRestart = 30_000
 const livedLong = 10_000
 /** How long the metrics of a process are waited for, in milliseconds. */
 const metricsPatience = 2000
+const parentGone = fileURLToPath(new URL('../../bin/parent-gone.cjs', import.meta.url))
 
 /**
  * Runs the daemon as several processes: those that answer requests share the connections that this one accepts, and one works on the
@@ -56,12 +60,16 @@ class Supervisor {
   readonly #options: SuperviseOptions
   readonly #children = new Map<Worker, Role>()
   readonly #timers = new Set<NodeJS.Timeout>()
+  /** The last one that was found good. */
+  #config: PlainConfig
   #failures = 0
   #ending = false
   readonly #onEmpty: (() => void)[] = []
 
   constructor(options: SuperviseOptions) {
     this.#options = options
+    this.#config = toPlain(options.loaded)
+    cluster.setupPrimary({ execArgv: [...process.execArgv, '--require', parentGone] })
     // Even shares, whatever the system does with a socket that several wait on.
     cluster.schedulingPolicy = cluster.SCHED_RR
   }
@@ -98,10 +106,10 @@ class Supervisor {
   }
 
   #begin(child: Worker, role: Role): void {
-    const { port, place } = this.#options
+    const task = { ...this.#options.task, serves: role === 'serves', works: role === 'works' }
     // It could not be told before, and has done nothing yet.
     if (this.#ending) child.process.kill('SIGKILL')
-    else send(child, { kind: 'begin', serves: role === 'serves', works: role === 'works', port, place })
+    else send(child, { kind: 'begin', task, config: this.#config })
   }
 
   #replace(role: Role, why: string | number, lived: number): void {
@@ -120,14 +128,14 @@ class Supervisor {
   }
 
   async reload(): Promise<void> {
-    const { log, check } = this.#options
+    const { log, reload } = this.#options
     try {
-      await check()
+      this.#config = toPlain(await reload())
     } catch (error) {
       log.warn(`The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`)
       return
     }
-    for (const child of this.#children.keys()) send(child, { kind: 'reload' })
+    for (const child of this.#children.keys()) send(child, { kind: 'reload', config: this.#config })
   }
 
   async #gather(asker: Worker, id: number): Promise<void> {

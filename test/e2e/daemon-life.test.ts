@@ -10,6 +10,7 @@ import { startChild } from '../helpers/child.ts'
 import { startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
+import { childrenOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { openShop, page, until, type Shop } from '../http/shop.ts'
 
@@ -171,8 +172,6 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
 })
 
 describe('several processes', { timeout: 90_000 }, () => {
-  const childrenOf = async (pid: number) => (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter(Boolean).map(Number)
-
   test('answer on one port, have one set of workers, tell their metrics together, and end together', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     for (let count = 0; count < 20; count++) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
@@ -211,11 +210,6 @@ describe('several processes', { timeout: 90_000 }, () => {
     await expect(startDaemon({ port, args: ['--processes', '2', '--origin', 'http://127.0.0.1:1'] })).rejects.toThrow(/ended \(1\).*Cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/s)
   })
 })
-
-async function isGone(pid: number): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  return status === null || status.slice(status.lastIndexOf(')') + 2).startsWith('Z')
-}
 
 describe('where it listens', { timeout: 60_000 }, () => {
   async function serveAt(socket: string, prefix: readonly string[] = [], handOver?: number, processes = 1) {

@@ -1,0 +1,87 @@
+import cluster from 'node:cluster'
+import type { PlainConfig } from '../config/plain.ts'
+import type { MetricValues } from './metrics.ts'
+import type { FromChild, FromParent, Task } from './processes.ts'
+
+/** The process that started this one as one of a daemon's, once it has said what there is to do; null where there is none. */
+export async function meetParent(): Promise<Parent | null> {
+  if (!cluster.isWorker) return null
+  return new Promise(resolve => {
+    const listener = (message: FromParent) => {
+      if (message.kind !== 'begin') return
+      // At once, so that it hears whatever is said next.
+      resolve(new Parent(message.task, message.config))
+      process.off('message', listener)
+    }
+    process.on('message', listener)
+    tell({ kind: 'hello' })
+  })
+}
+
+function tell(message: FromChild): void {
+  // Without a callback a parent that has just gone would be an error that nobody catches.
+  if (process.connected) process.send!(message, undefined, undefined, () => {})
+}
+
+/** The process that started this one. */
+export class Parent {
+  readonly task: Task
+  readonly #listeners = new Set<(message: FromParent) => void>()
+  readonly #gathering = new Map<number, (processes: MetricValues[]) => void>()
+  #questions = 0
+  #config: PlainConfig
+  /** From the beginning: it may be said while we are still starting. */
+  readonly #stopped: Promise<unknown>
+  readonly #onMessage = (message: FromParent) => {
+    if (message.kind === 'reload') this.#config = message.config
+    if (message.kind === 'measured') this.#gathering.get(message.id)?.(message.processes)
+    for (const listener of this.#listeners) listener(message)
+  }
+
+  constructor(task: Task, config: PlainConfig) {
+    this.task = task
+    this.#config = config
+    process.on('message', this.#onMessage)
+    this.#stopped = new Promise(resolve => this.on(({ kind }) => kind === 'stop' && resolve(null)))
+  }
+
+  /** The last one that it was given. */
+  get config(): PlainConfig {
+    return this.#config
+  }
+
+  on(listener: (message: FromParent) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  send(message: FromChild): void {
+    tell(message)
+  }
+
+  /** Resolves when it is time to end. Node ends us at once where the parent has gone without a word. */
+  stops(stopped: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      if (stopped.aborted) resolve()
+      stopped.addEventListener('abort', () => resolve(), { once: true })
+      void this.#stopped.then(() => resolve())
+    })
+  }
+
+  /** The metrics of all processes. */
+  gather(): Promise<MetricValues[]> {
+    const id = (this.#questions += 1)
+    return new Promise(resolve => {
+      this.#gathering.set(id, processes => {
+        this.#gathering.delete(id)
+        resolve(processes)
+      })
+      this.send({ kind: 'gather', id })
+    })
+  }
+
+  /** Ends the conversation, which would hold this process. */
+  leave(): void {
+    process.off('message', this.#onMessage)
+    if (process.connected) process.disconnect()
+  }
+}

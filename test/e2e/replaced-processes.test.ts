@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import { answers, startChild } from '../helpers/child.ts'
+import { freePort, startDaemon } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin } from '../helpers/origin.ts'
+import { childrenOf, isGone } from '../helpers/processes.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { page, until } from '../http/shop.ts'
+
+const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+const id = '0190c0de-0000-7000-8000-000000000001'
+
+/** Two processes that answer, with a configuration file that can be written anew. */
+async function openBypassing(path: string) {
+  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const projectDir = await tempDir()
+  const bypassing = (url: string, bypassed: string) => ({
+    server: { processes: 2, host: '127.0.0.1', port: Number(new URL(url).port) },
+    salesChannels: [{ id, url, origin: origin.url }],
+    cache: { bypass: { paths: [bypassed] } },
+  })
+  const daemon = await startDaemon({ projectDir, args: ['--no-workers'], config: url => bypassing(url, path) })
+  onTestFinished(async () => {
+    await daemon.stop()
+    await origin.stop()
+  })
+  const write = (text: string) => writeFile(join(projectDir, 'pagecache.yaml'), text)
+  return { daemon, write, bypass: (other: string) => write(stringify(bypassing(daemon.url, other))) }
+}
+
+describe('a process of several', { timeout: 90_000 }, () => {
+  test('that is replaced works with what was accepted last, whatever the file says by then', async () => {
+    const { daemon, write, bypass } = await openBypassing('/private')
+    const replaceAll = async () => {
+      const killed = await childrenOf(daemon.pid)
+      for (const pid of killed) process.kill(pid, 'SIGKILL')
+      await until(async () => (await Promise.all(killed.map(isGone))).every(Boolean))
+      // What a process was handed that has just gone is never answered: asked again.
+      await until(() => answers(`${daemon.url}/readyz`))
+    }
+    const bypasses = async (path: string) => (await exchange(`${daemon.url}${path}`)).headers.get('cache-status')?.includes('fwd=bypass')
+    await bypass('/other')
+    await replaceAll()
+    expect([await bypasses('/private'), await bypasses('/other')]).toEqual([true, false])
+    daemon.kill('SIGHUP')
+    await until(() => daemon.logs().includes('The configuration was reloaded'))
+    await write('{{{ no yaml')
+    daemon.kill('SIGHUP')
+    await until(() => daemon.logs().includes('was not reloaded'))
+    await replaceAll()
+    expect([await bypasses('/private'), await bypasses('/other')]).toEqual([false, true])
+    expect(await daemon.stop()).toBe(0)
+    for (const line of daemon.logs().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
+  })
+
+  test('whose parent is killed while it starts ends without a word', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes: 2, port: await freePort() } }))
+    // A shell between us that goes on, and with it what it started.
+    const argv = ['sh', '-c', '"$@" & echo "daemon $!"; while :; do sleep 1; done', 'sh', process.execPath, program, 'serve'] as unknown as [string]
+    const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
+    const shell = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: async logs => pidOf(logs) > 0 && (await childrenOf(pidOf(logs))).length > 0 })
+    onTestFinished(() => void shell.stop())
+    const pid = pidOf(shell.logs())
+    const children = await childrenOf(pid)
+    process.kill(pid, 'SIGKILL')
+    await until(async () => (await Promise.all(children.map(isGone))).every(Boolean))
+    expect(shell.logs()).not.toMatch(/EPIPE|Error/)
+  })
+})
