@@ -211,6 +211,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
 
   it('is walked through with the keyboard, each field and button with a name', async () => {
     const page = await open()
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('id')
     await page.keyboard.type(operator.clientId)
     await page.keyboard.press('Tab')
     await page.keyboard.type(operator.clientSecret)
