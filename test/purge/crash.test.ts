@@ -75,7 +75,7 @@ describe('records that cannot be written', () => {
     await store(pages, 'a', { tags: ['t'] })
     const other = new Database(join(directory, 'data/records.sqlite'))
     other.exec('BEGIN IMMEDIATE')
-    await expect(purging.invalidate(byTag)).rejects.toMatchObject({ code: 'STORE_BUSY', status: 503, message: expect.stringMatching(/took 1 pages here.*repeated/) as string })
+    await expect(purging.invalidate(byTag)).rejects.toMatchObject({ code: 'STORE_BUSY', status: 503, message: expect.stringMatching(/took 1 page here.*repeated/) as string })
     other.exec('ROLLBACK')
     other.close()
     expect(pages.find(draft('a').key)).toEqual([])
