@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { App } from '../app.ts'
 import type { Identity, Judge } from '../auth/judgement.ts'
 import { PagecacheError } from '../errors.ts'
-import { fromQuery } from '../operations/from-query.ts'
+import { fieldsOf, fromQuery } from '../operations/from-query.ts'
 import { accessOf, performOperation, type Operation } from '../operations/operation.ts'
 import { ok, refusal, toErrorAnswer, toField, type ApiAnswer } from './api-answer.ts'
 import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './api-body.ts'
@@ -39,7 +39,9 @@ export async function answerApi(request: IncomingMessage, found: Found | null, o
     const { params } = found
     if (operation.http!.method === 'GET') return await ask(operation, { ...fromQuery(operation, query), ...params }, request.url!, caller, options)
     const input = await readInput(request)
-    return 'status' in input ? input : await perform(operation, { ...input.value, ...params }, caller, options)
+    if ('status' in input) return input
+    const asked = operation.http!.method === 'DELETE' ? withQuery(operation, fromQuery(operation, query), input.value) : { value: input.value }
+    return 'status' in asked ? asked : await perform(operation, { ...asked.value, ...params }, caller, options)
   } catch (error) {
     // What an operator can act on is said to him; the rest is our bug, and what it was stands in the log alone.
     const answer = toErrorAnswer(error)
@@ -99,6 +101,13 @@ async function readInput(request: IncomingMessage): Promise<{ value: object } | 
   const { value } = parsed
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return refusal(400, 'The body is no JSON object.')
   return { value }
+}
+
+/** Many clients send no body with DELETE, and some proxies take it away: its fields may stand in the query too. Where both have one, they have to agree. */
+function withQuery(operation: Operation, query: Record<string, unknown>, body: object): { value: object } | ApiAnswer {
+  const said = body as Record<string, unknown>
+  const disputed = fieldsOf(operation.input).find((name) => Object.hasOwn(query, name) && Object.hasOwn(said, name) && query[name] !== said[name])
+  return disputed === undefined ? { value: { ...query, ...body } } : refusal(400, `${disputed}: the query and the body say different things`)
 }
 
 /** A question: it changes nothing, so that those who ask the same at once share its answer. */

@@ -1,7 +1,7 @@
 import { pathOf, type HttpPlace } from '../operations/operation.ts'
 import type { RemoteRequest } from './transport.ts'
 
-/** The request that performs an operation: fields that the path names stand in it, the others in the query of a GET or the body. */
+/** The request that performs an operation: fields that the path names stand in it, the others in the query of a GET or a DELETE, or the body. */
 export function toRequest(http: HttpPlace, input: Readonly<Record<string, unknown>>): RemoteRequest {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = pathOf(http).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -9,7 +9,7 @@ export function toRequest(http: HttpPlace, input: Readonly<Record<string, unknow
     rest.delete(name)
     return encodeURIComponent(value)
   })
-  if (http.method === 'GET') return { method: 'GET', path: path + queryOf(rest), headers: {}, body: null }
+  if (http.method === 'GET' || http.method === 'DELETE') return { method: http.method, path: path + queryOf(rest), headers: {}, body: null }
   return { method: http.method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(Object.fromEntries(rest)) }
 }
 

@@ -42,7 +42,7 @@ function describeOperation(operation: Operation): Record<string, unknown> {
   const value = toJsonSchema(operation.output, 'output')
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const parameters = fieldsOf(operation.input)
-    .filter((name) => method === 'GET' || inPath.includes(name))
+    .filter((name) => method === 'GET' || method === 'DELETE' || inPath.includes(name))
     .map((name) => describeParameter(operation.input, name, inPath.includes(name)))
   const body = method === 'GET' ? null : describeBody(operation.input, inPath)
   return {
