@@ -23,6 +23,12 @@ export function parseDay(text: string): number | null {
   return Number.isNaN(time) || formatDay(time / dayLength) !== text ? null : time / dayLength
 }
 
+/** The day so many years after another one; 29 February becomes 1 March where the year has none. */
+export function yearsAfter(day: number, years: number): number {
+  const date = new Date(day * dayLength)
+  return date.setUTCFullYear(date.getUTCFullYear() + years) / dayLength
+}
+
 export function formatDay(day: number): string {
   return new Date(day * dayLength).toISOString().slice(0, 10)
 }
@@ -32,9 +38,7 @@ export function bucketFor({ from, to }: DayRange): BucketKind {
   const days = to - from + 1
   if (days <= mostHourly) return 'hour'
   if (days <= mostDaily) return 'day'
-  const end = new Date(from * dayLength)
-  end.setUTCFullYear(end.getUTCFullYear() + mostWeekly)
-  return to * dayLength < end.getTime() ? 'week' : 'month'
+  return to < yearsAfter(from, mostWeekly) ? 'week' : 'month'
 }
 
 /** The beginnings of a range's buckets as they are named: days as `YYYY-MM-DD`, hours with their time. Weeks begin on Monday. */

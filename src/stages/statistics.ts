@@ -1,7 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
-import { bucketFor, bucketNames, bucketOf, formatDay, parseDay, type BucketKind, type DayRange } from './buckets.ts'
+import { bucketFor, bucketNames, bucketOf, formatDay, parseDay, yearsAfter, type BucketKind, type DayRange } from './buckets.ts'
 import { eventTypes, type EventType } from './stage.ts'
 import { unknownStage } from './stages.ts'
 import { dayLength } from './sums.ts'
@@ -19,11 +19,14 @@ export interface StageStatistics {
   series: ({ date: string } & EventCounts)[]
 }
 
+/** Years of one question: 1,200 months are about 120 KB of an answer, and more than any shop has. */
+const mostYears = 100
+
 /**
  * Counts a stage's events from its sums, which are right to the event at any moment. Both dates are days of UTC and included; without
- * one the range begins with the stage or its first event, and ends today.
+ * one the range begins with the stage or its first event, and ends today. It has at most a hundred years.
  *
- * @throws NOT_FOUND; INVALID_INPUT for what is no date, or a range that ends before it begins
+ * @throws NOT_FOUND; INVALID_INPUT for what is no date, or a range that ends before it begins or is longer
  */
 export async function readStatistics(records: Records, asked: { popupId: string; dateFrom: string | null; dateTo: string | null }): Promise<StageStatistics> {
   const from = readDay('dateFrom', asked.dateFrom)
@@ -31,6 +34,7 @@ export async function readStatistics(records: Records, asked: { popupId: string;
   if (from !== null && to !== null && from > to) throw new PagecacheError('INVALID_INPUT', 'dateFrom: is after dateTo')
   const stage = await findStage(records, asked.popupId)
   const range = await wholeRange(records, stage, from, to)
+  if (from !== null || to !== null) assertBounded(range, from === null ? 'dateTo' : 'dateFrom')
   const bucket = bucketFor(range)
   const rows = await readSums(records, stage.id, range, bucket === 'hour')
   const series = new Map(bucketNames(bucket, range).map((date) => [date, { date, ...noEvents() }]))
@@ -64,7 +68,7 @@ async function findStage({ db }: Records, id: string): Promise<Pick<StageRow, 'i
   const stage = await db
     .selectFrom('vendor_stage')
     .select(['id', 'created_at'])
-    .where('id', '=', id.toLowerCase())
+    .where('id', '=', id)
     .where(({ or, eb }) => or([eb('deleted', 'is', null), eb('deleted', '=', 'keep')]))
     .executeTakeFirst()
   if (stage === undefined) throw unknownStage(id)
@@ -75,6 +79,12 @@ async function wholeRange(records: Records, stage: Pick<StageRow, 'id' | 'create
   const today = Math.floor(records.now() / dayLength)
   const last = to ?? Math.max(today, from ?? today)
   return { from: from ?? Math.min(last, await firstDay(records, stage)), to: last }
+}
+
+/** Only of what was asked for: without dates all that there is is counted. */
+function assertBounded({ from, to }: DayRange, field: 'dateFrom' | 'dateTo'): void {
+  if (to < yearsAfter(from, mostYears)) return
+  throw new PagecacheError('INVALID_INPUT', `${field}: from ${formatDay(from)} to ${formatDay(to)} is more than ${mostYears} years, the longest range`)
 }
 
 async function firstDay({ db }: Records, stage: Pick<StageRow, 'id' | 'created_at'>): Promise<number> {
