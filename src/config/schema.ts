@@ -17,7 +17,7 @@ function withDefault<Value extends z.ZodMiniType>(schema: Value, initial: string
 }
 
 const salesChannel = z.strictObject({
-  id: value.text('a UUID such as 0190c0de-0000-7000-8000-000000000001', /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i),
+  id: value.uuid(),
   name: withDefault(value.text('a name of 1 to 200 characters', /^[^\u0000-\u001f]{1,200}$/), 'Storefront'),
   url: value.publicUrl(),
   origin: value.serverUrl(),

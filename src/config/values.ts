@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { ipFamily } from '../lib/ip-family.ts'
+import { canonicalUuid } from '../lib/uuid.ts'
 import { parseDuration, parseSize } from '../lib/quantity.ts'
 
 /**
@@ -78,6 +79,11 @@ export function sizeOrNull() {
 
 export function text(expected: string, matches: RegExp) {
   return value(expected, (input) => (typeof input === 'string' && matches.test(input) ? input : undefined))
+}
+
+/** In lower case and with dashes, however it is written. */
+export function uuid() {
+  return value('a UUID such as 0190c0de-0000-7000-8000-000000000001', (input) => (typeof input === 'string' ? (canonicalUuid(input) ?? undefined) : undefined))
 }
 
 /** RFC 9110 §5.6.2 `token`: what a header or a cookie may be called. */

@@ -5,6 +5,7 @@ import { ipFamily } from '../lib/ip-family.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
+import { toCustomerId } from '../stages/customer-id.ts'
 import { createRateLimit, type RateLimit } from '../stages/rate-limit.ts'
 import { largestTrackBody, readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
 import { readSmallBody } from './read-small-body.ts'
@@ -116,7 +117,7 @@ function isTextOrJson(request: IncomingMessage): boolean {
 function customerOf(request: IncomingMessage, { customerHeader, isTrusted }: StagesOptions): string | null {
   if (customerHeader === null || !isTrusted(request.socket.remoteAddress)) return null
   const value = request.headers[customerHeader]
-  return typeof value === 'string' && /^[\w.:@-]{1,64}$/.test(value) ? value : null
+  return typeof value === 'string' ? toCustomerId(value) : null
 }
 
 /** The network of the visitor: of the last address that no proxy of ours has. */

@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto'
 
+const spelling = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+
+/** The one form in which ids are kept and compared: lower case, with dashes (RFC 9562 §4). Shopware writes them without. Null for what is no UUID. */
+export function canonicalUuid(text: string): string | null {
+  return spelling.test(text) ? withDashes(text.toLowerCase().replaceAll('-', '')) : null
+}
+
+function withDashes(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
 /**
  * A UUID of version 7 (RFC 9562 §5.7): the first 48 bits are the time, so that rows with such a key are
  * written in the order in which they came. `now` is milliseconds since the epoch.
@@ -10,6 +21,5 @@ export function uuidv7(now: number, random: Buffer = randomBytes(10)): string {
   random.copy(bytes, 6, 0, 10)
   bytes[6] = 0x70 | (bytes[6]! & 0x0f)
   bytes[8] = 0x80 | (bytes[8]! & 0x3f)
-  const hex = bytes.toString('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  return withDashes(bytes.toString('hex'))
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { canonicalUuid } from '../lib/uuid.ts'
 import { pageTypes } from '../pages/page.ts'
 
 /** Fields that more than one operation has, so that they mean and refuse the same everywhere. */
@@ -18,6 +19,11 @@ export function queryInteger(minimum: number, maximum: number) {
 
 export function text(expected = 'expected a text that is not empty') {
   return z.string({ error: expected }).check(z.minLength(1, { error: expected }))
+}
+
+/** An id, a UUID in any spelling in the one form. Another text stays what it is: it is somebody else's id, or names nothing. */
+export function id(expected: string) {
+  return text(expected).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt))
 }
 
 export const limit = z._default(queryInteger(1, 1000), 50)

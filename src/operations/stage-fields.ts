@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { ctaActions, frequencies } from '../stages/stage.ts'
-import { described, integer } from './fields.ts'
+import { described, id, integer } from './fields.ts'
 
 export { ctaActions, frequencies }
 
@@ -42,7 +42,7 @@ const settings = {
   retentionDays: described(integer(0, 36_500), 'days that events are kept; 0: for ever'),
   maxPerSession: described(z.nullable(integer(1, 1_000_000)), 'shows per visitor session; null: any number'),
   frequency: z.enum(frequencies, { error: `expected one of ${frequencies.join(', ')}` }),
-  salesChannelId: described(z.nullable(z.string({ error: 'expected the id of a sales channel, or null' })), 'null: on all'),
+  salesChannelId: described(z.nullable(id('expected the id of a sales channel, or null')), 'null: on all'),
   active: yesOrNo,
   pageTypes: described(z.array(line(64).check(z.minLength(1, { error: 'expected the name of a page type' })), { error: 'expected a list of page types' }).check(z.maxLength(50, { error: 'expected at most 50 page types' })), 'empty: on all pages'),
 }

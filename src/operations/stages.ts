@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { givenFields } from '../lib/given-fields.ts'
-import { count, described, limit, offset, succeeded, success, text } from './fields.ts'
+import { count, described, id, limit, offset, succeeded, success } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { stageChange, stageSettings, stageValue } from './stage-fields.ts'
 
-const stageId = text('expected the id of a stage')
+const stageId = id('expected the id of a stage')
 const eventCounts = { impression: count, cta_click: count, close: count, permanent_dismiss: count }
 const aStage = z.object({ success, stage: stageValue })
 
@@ -111,7 +111,7 @@ export type StageStatisticsValue = z.output<typeof stageStatistics.output>
 export const deleteCustomer = defineOperation({
   name: 'customer.delete',
   summary: 'Erases a customer from the events of all popup stages, as the configuration says',
-  input: z.object({ customerId: text('expected the id of a customer').check(z.maxLength(64, { error: 'expected at most 64 characters' })) }),
+  input: z.object({ customerId: id('expected the id of a customer').check(z.maxLength(64, { error: 'expected at most 64 characters' })) }),
   output: z.object({
     success,
     events: described(count, 'how many events named the customer'),

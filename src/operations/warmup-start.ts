@@ -4,7 +4,7 @@ import { plural } from '../lib/plural.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
 import type { Channel } from '../proxy/channel.ts'
 import type { Plan } from '../warmup/plan.ts'
-import { count, described, flag, integer, pageType, success, succeeded, text } from './fields.ts'
+import { count, described, flag, id, integer, pageType, success, succeeded, text } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { openPages } from './read-pages.ts'
 import { discovery } from './warmup-watch.ts'
@@ -28,7 +28,7 @@ const namedUrls = z.array(text(), { error: 'expected a list of URLs' }).check(z.
 const dryRunSample = 1000
 
 const startInput = z.object({
-  salesChannelId: z._default(z.nullable(text('expected the id of a sales channel, or null')), null),
+  salesChannelId: z._default(z.nullable(id('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
   urls: z.optional(namedUrls),
   types: z.optional(z.array(pageType, { error: 'expected a list of types' })),
@@ -112,8 +112,7 @@ export async function makePlan({ app, signal, report }: Pick<OperationContext, '
 /** Of the channels that this process stands before: the configured ones, or that of `serve --origin`. */
 function chooseChannels(salesChannels: readonly Channel[], id: string | null): readonly Channel[] {
   if (id === null) return salesChannels
-  const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
-  const chosen = salesChannels.find((channel) => plain(channel.id) === plain(id))
+  const chosen = salesChannels.find((channel) => channel.id === id)
   if (chosen) return [chosen]
   const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
   throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {

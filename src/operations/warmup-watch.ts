@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { count, described, success, succeeded, text } from './fields.ts'
+import { count, described, id, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { progressRecord } from './warmup.ts'
 
@@ -71,7 +71,7 @@ export type WarmupDiscovery = z.output<typeof discovery>
 export const watchWarmup = defineOperation({
   name: 'warmup.watch',
   summary: 'What is going on in a warmup right now; the latest one without an id',
-  input: z.object({ progressId: z.optional(text()) }),
+  input: z.object({ progressId: z.optional(id('expected the id of a warmup')) }),
   output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord), discovery: z.nullable(discovery) }),
   http: { method: 'GET', path: '/warmup/watch' },
   async run({ app }, { progressId }) {

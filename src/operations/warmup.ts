@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import { statistics } from './cache.ts'
-import { count, described, limit, offset, queryInteger, success, succeeded, text } from './fields.ts'
+import { count, described, id, limit, offset, queryInteger, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 import { originsOf } from './warmup-worker.ts'
@@ -30,7 +30,7 @@ export const progressRecord = z.object({
 
 export type WarmupProgressRecord = z.output<typeof progressRecord>
 
-const progressId = text('expected the id of a warmup')
+const progressId = id('expected the id of a warmup')
 
 export const readWarmupProgress = defineOperation({
   name: 'warmup.progress',

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { canonicalUuid } from '../lib/uuid.ts'
 import type { Records } from '../records/open.ts'
 import { eventsAtOnce } from './prune.ts'
 import { removedColumns, removeEvents } from './remove-events.ts'
@@ -13,21 +14,30 @@ export type ErasureMode = (typeof erasureModes)[number]
  * @returns how many events named the customer
  */
 export async function eraseCustomer(records: Records, customerId: string, mode: ErasureMode): Promise<number> {
+  const spellings = spellingsOf(customerId)
   let erased = 0
   for (;;) {
-    const slice = await eraseSlice(records, customerId, mode)
+    const slice = await eraseSlice(records, spellings, mode)
     erased += slice
     if (slice < eventsAtOnce) return erased
     await nextTurn()
   }
 }
 
-async function eraseSlice({ db }: Records, customerId: string, mode: ErasureMode): Promise<number> {
+/** Events name a customer by the one form of the id; those that are older do it as the shop wrote it, and cannot be changed. */
+function spellingsOf(id: string): string[] {
+  const uuid = canonicalUuid(id)
+  if (uuid === null) return [id]
+  const plain = uuid.replaceAll('-', '')
+  return [...new Set([id, uuid, plain, uuid.toUpperCase(), plain.toUpperCase()])]
+}
+
+async function eraseSlice({ db }: Records, spellings: readonly string[], mode: ErasureMode): Promise<number> {
   return await db.transaction().execute(async (transaction) => {
     const events = await transaction
       .selectFrom('vendor_stage_event')
       .select(removedColumns)
-      .where('customer_id', '=', customerId)
+      .where('customer_id', 'in', spellings)
       .limit(eventsAtOnce)
       .execute()
     if (mode === 'remove') await removeEvents(transaction, events)

@@ -32,7 +32,7 @@ export async function listStages(records: Records, { limit, offset }: { limit: n
 
 /** One stage. Throws NOT_FOUND. */
 export async function readStage(records: Records, id: string): Promise<Stage> {
-  const row = await records.db.selectFrom('vendor_stage').selectAll().where('id', '=', id.toLowerCase()).where('deleted', 'is', null).executeTakeFirst()
+  const row = await records.db.selectFrom('vendor_stage').selectAll().where('id', '=', id).where('deleted', 'is', null).executeTakeFirst()
   if (row === undefined) throw unknownStage(id)
   return toStage(row)
 }
@@ -67,12 +67,8 @@ function withContent(current: StageContent, change: Partial<StageContent>): Stag
   return { ...current, ...html, ...text, ...change }
 }
 
-/** The id as the configuration spells it. */
 function knownChannel(channels: readonly SalesChannel[], id: string | null): string | null {
-  if (id === null) return null
-  const plain = (spelt: string) => spelt.toLowerCase().replaceAll('-', '')
-  const channel = channels.find((each) => plain(each.id) === plain(id))
-  if (channel !== undefined) return channel.id
+  if (id === null || channels.some((each) => each.id === id)) return id
   const known = channels.map((each) => `${each.id} (${each.name})`).join(', ')
   throw new PagecacheError('INVALID_INPUT', `salesChannelId: no sales channel has the id ${id}`, {
     hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,

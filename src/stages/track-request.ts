@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { PagecacheError } from '../errors.ts'
+import { canonicalUuid } from '../lib/uuid.ts'
 import { eventTypes, type EventType } from './stage.ts'
 
 /** What a storefront script sends (spec 2, section 4). */
@@ -18,8 +19,6 @@ const longestUrl = 2048
 /** Deeper than anything that a storefront has to say. */
 const deepest = 8
 
-const uuid = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
-
 /**
  * Reads the body of a track request. Fields that are not asked for are ignored, whatever they claim: time, address, agent,
  * customer.
@@ -31,11 +30,12 @@ export function readTrackRequest(body: Buffer): TrackRequest {
   const { popupId, eventType } = fields
   if (popupId === undefined || popupId === null || popupId === '') throw invalid('popupId: is missing')
   if (eventType === undefined || eventType === null || eventType === '') throw invalid('eventType: is missing')
-  if (typeof popupId !== 'string' || !uuid.test(popupId)) throw invalid('popupId: expected the id of a stage, a UUID')
+  const stageId = typeof popupId === 'string' ? canonicalUuid(popupId) : null
+  if (stageId === null) throw invalid('popupId: expected the id of a stage, a UUID')
   const type = eventTypes.find((known) => known === eventType)
   if (type === undefined) throw invalid(`eventType: expected one of ${eventTypes.join(', ')}`)
   return {
-    popupId: withDashes(popupId.toLowerCase()),
+    popupId: stageId,
     type,
     pageType: readText(fields, 'pageType', longestPageType),
     requestUrl: readText(fields, 'requestUrl', longestUrl),
@@ -71,12 +71,6 @@ function readText(fields: Record<string, unknown>, name: string, longest: number
   if (typeof value !== 'string') throw invalid(`${name}: expected a text`)
   // Half a surrogate pair is no character, and NUL would end the text for other programs.
   return value.slice(0, longest).toWellFormed().replaceAll('\0', '\ufffd')
-}
-
-function withDashes(id: string): string {
-  if (id.length === 36) return id
-  const hex = id.replaceAll('-', '')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
 function invalid(message: string): PagecacheError {

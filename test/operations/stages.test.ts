@@ -105,6 +105,8 @@ describe('the commands', () => {
     expect((await run(['stage:list'], { cwd })).stdout).toContain(`${id}\tSale\tyes\toff\t90\talways\t3\tall`)
     expect((await run(['stage:stats', id, '--from', '2026-01-01', '--to', '2026-01-03'], { cwd })).stdout).toContain('2026-01-02\t0\t0\t0\t0')
     expect((await run(['stage:stats', id, '--from', 'never'], { cwd })).code).toBe(2)
+    expect(await run(['stage:stats', id, '--from', '0001-01-01', '--to', '9999-12-31'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('more than 100 years') as string })
+    expect((await run(['stage:show', id.replaceAll('-', '').toUpperCase()], { cwd })).stdout).toContain(id)
     expect(await run(['stage:delete', id], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') as string })
     expect(await run(['stage:delete', id, '--events', 'remove', '--yes'], { cwd })).toMatchObject({ code: 0, stdout: 'Stage Sale deleted. 0 events removed.\n' })
     expect((await run(['stage:show', id], { cwd })).code).toBe(3)

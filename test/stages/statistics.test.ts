@@ -112,7 +112,7 @@ describe('statistics', () => {
     const midnight = Date.UTC(2026, 10, 19)
     for (const at of [midnight - 1, midnight, midnight + 3_599_999, midnight + day - 1, midnight + day]) await tracker.track(event(id, at))
     await tracker.track(event(id, midnight, { type: 'cta_click' }))
-    const value = await readStatistics(records, { popupId: id.toUpperCase(), dateFrom: '2026-11-19', dateTo: '2026-11-19' })
+    const value = await readStatistics(records, { popupId: id, dateFrom: '2026-11-19', dateTo: '2026-11-19' })
     expect(value).toMatchObject({ popupId: id, dateFrom: '2026-11-19', dateTo: '2026-11-19', bucket: 'hour', totals: { impression: 3, cta_click: 1, close: 0, permanent_dismiss: 0 } })
     expect(value.rates).toEqual({ ctr: 0.3333, closeRate: 0, dismissRate: 0 })
     expect(value.series).toHaveLength(24)

@@ -7,6 +7,7 @@ import { clients } from './0005-clients.ts'
 import { stages } from './0006-stages.ts'
 import { warmupLive } from './0007-warmup-live.ts'
 import { deliveries } from './0008-deliveries.ts'
+import { channelIds } from './0009-channel-ids.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries]
+export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries, channelIds]

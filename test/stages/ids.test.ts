@@ -1,0 +1,33 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { eraseCustomer } from '../../src/stages/erase-customer.ts'
+import { migrations } from '../../src/records/migrations/list.ts'
+import { openRecords } from '../../src/records/open.ts'
+import { createStage, readStage } from '../../src/stages/stages.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { settings, startStorefront } from './storefront.ts'
+
+const customer = '0190c0de-0000-7000-8000-0000000000cc'
+const plain = customer.replaceAll('-', '')
+
+it('a customer is one, however the shop writes the id, and is erased by any of its spellings', async () => {
+  const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+  const stage = await shop.stage()
+  for (const id of [customer, plain, plain.toUpperCase(), '10042']) await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': id })
+  expect((await shop.events()).map((event) => event.customer_id)).toEqual([customer, customer, customer, '10042'])
+  // As a version before this one wrote it down.
+  const [first] = await shop.events()
+  await shop.records.db.insertInto('vendor_stage_event').values({ ...first!, id: 'old', customer_id: plain }).execute()
+  expect(await eraseCustomer(shop.records, plain.toUpperCase(), 'anonymize')).toBe(4)
+  expect((await shop.events()).map((event) => event.customer_id)).toEqual([null, null, null, '10042', null])
+})
+
+it('a stage for a channel whose id was kept without dashes is for the same channel after the migration', async () => {
+  const directory = await tempDir()
+  const channelId = plain.toUpperCase()
+  const before = await openRecords({ directory, now: Date.now, migrations: migrations.filter(({ name }) => name < '0009') })
+  const { id } = await createStage(before, [{ id: channelId, name: 'Storefront', url: 'http://shop.example' }], { ...settings, salesChannelId: channelId })
+  await before.close()
+  const after = await openRecords({ directory, now: Date.now })
+  onTestFinished(() => after.close())
+  expect((await readStage(after, id)).salesChannelId).toBe(customer)
+})
