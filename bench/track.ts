@@ -2,11 +2,11 @@
  * The claims: events of popup stages are taken as fast as HTTP and the disk allow, statistics over millions of them are there at once, and
  * visitors of cached pages do not feel any of it.
  *
- *   npx node bench/track.ts [--rounds 3] [--seconds 5] [--events 10000000] [--json]
+ *   npx node bench/track.ts [--rounds 3] [--seconds 5] [--events 10000000] [--only http|rows|hits|statistics] [--json]
  *
  * 1. Events a second over HTTP, with every answer durable, beside an h3 handler that only parses the body. 2. Durable rows a second beside one
  * multi-row INSERT loop of better-sqlite3. 3. Hits, 300 a second, quiet and while 2,000 events a second come in and `stage:stats` runs without a
- * break. 4. Statistics over so many events of one stage in three years (`--events 0` leaves it out). Servers and writers have core 0, the load core 1.
+ * break. 4. Statistics over so many events of one stage in three years. Servers and writers have core 0, the load core 1.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -33,6 +33,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '5' },
     events: { type: 'string', default: '10000000' },
+    only: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -47,17 +48,21 @@ origin.otherwise({ headers: { ...pageHeaders, 'content-encoding': 'gzip' }, body
 const daemon = await startDaemon({ prefix: onServerCore, config: unlimited, args: ['--origin', origin.url] })
 try {
   const stage = await makeStage(daemon)
-  const result = {
-    http: await compareHttp(stage),
-    rows: await compareRows(),
-    hits: await compareHits(stage),
-    statistics: Number(values.events) === 0 ? null : await askStatistics(stage, Number(values.events)),
+  const result: Result = {
+    http: isAsked('http') ? await compareHttp(stage) : null,
+    rows: isAsked('rows') ? await compareRows() : null,
+    hits: isAsked('hits') ? await compareHits(stage) : null,
+    statistics: isAsked('statistics') ? await askStatistics(stage, Number(values.events)) : null,
   }
   if (values.json) console.log(JSON.stringify(result))
   else report(result)
 } finally {
   await daemon.stop()
   await origin.stop()
+}
+
+function isAsked(part: string): boolean {
+  return values.only === undefined || values.only === part
 }
 
 async function makeStage({ projectDir }: Daemon): Promise<string> {
@@ -193,13 +198,25 @@ function fill(file: string, stage: string, events: number): void {
   database.close()
 }
 
-function report({ http, rows, hits, statistics }: { http: Awaited<ReturnType<typeof compareHttp>>; rows: Awaited<ReturnType<typeof compareRows>>; hits: Awaited<ReturnType<typeof compareHits>>; statistics: Awaited<ReturnType<typeof askStatistics>> | null }): void {
+interface Result {
+  http: Awaited<ReturnType<typeof compareHttp>> | null
+  rows: Awaited<ReturnType<typeof compareRows>> | null
+  hits: Awaited<ReturnType<typeof compareHits>> | null
+  statistics: Awaited<ReturnType<typeof askStatistics>> | null
+}
+
+function report({ http, rows, hits, statistics }: Result): void {
   const number = (value: number) => Math.round(value).toLocaleString('en')
   console.log(`| | ours | rival | ratio | asked for |\n|---|---|---|---|---|`)
-  console.log(`| events a second over HTTP, durable; h3 that only parses | ${number(http.ours)} | ${number(http.h3)} | ${http.ratio.toFixed(2)} | at least 0.5 |`)
-  console.log(`| processor time of one, as a share of it | | | ${http.cpu.toFixed(2)} | |`)
-  console.log(`| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`)
-  console.log(`| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`)
-  console.log(`\nEvents, 99th percentile: ${http.p99.toFixed(1)} ms at full speed, ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)
-  if (statistics !== null) console.log(`Statistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`)
+  if (http !== null) {
+    console.log(`| events a second over HTTP, durable; h3 that only parses | ${number(http.ours)} | ${number(http.h3)} | ${http.ratio.toFixed(2)} | at least 0.5 |`)
+    console.log(`| processor time of one, as a share of it | | | ${http.cpu.toFixed(2)} | |`)
+  }
+  if (rows !== null) console.log(`| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`)
+  if (hits !== null) {
+    console.log(`| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`)
+    console.log(`\nEvents, 99th percentile: ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)
+  }
+  if (http !== null) console.log(`\nEvents, 99th percentile: ${http.p99.toFixed(1)} ms at full speed.`)
+  if (statistics !== null) console.log(`\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`)
 }

@@ -4,6 +4,13 @@ import { purgeHeaders, reasonOf, type PurgeAnswer, type PurgeMethods } from './p
 import { endWith, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 
+interface Next {
+  /** A request was answered, and what came behind it is to be looked at; the connection is paused. `flushed`: the client has room for more. */
+  proceed(flushed: boolean, rest: Buffer): void
+  /** It was none: Node decides about all of it. */
+  leave(bytes: Buffer): void
+}
+
 type WholeBan = Extract<BanReading, { kind: 'whole' }>
 
 /** Reads purges by methods that Node's parser does not know off a connection that is still ours (`hit-connection`). */
@@ -11,17 +18,14 @@ export class BanReader {
   readonly #socket: Socket
   readonly #purges: () => PurgeMethods
   readonly #patience: number
-  readonly #next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }
+  readonly #next: Next
   #held: Buffer | null = null
   #deadline: NodeJS.Timeout | null = null
   #stopping = false
   working = false
 
-  /**
-   * @param patience how long a head may take, milliseconds
-   * @param next `proceed`: a request was answered, and what came behind it is looked at; `leave`: it was none, Node decides about all of it
-   */
-  constructor(socket: Socket, purges: () => PurgeMethods, patience: number, next: { proceed(rest: Buffer): void; leave(bytes: Buffer): void }) {
+  /** @param patience how long a head may take, milliseconds */
+  constructor(socket: Socket, purges: () => PurgeMethods, patience: number, next: Next) {
     this.#socket = socket
     this.#purges = purges
     this.#patience = patience
@@ -83,9 +87,7 @@ export class BanReader {
       this.#socket.removeAllListeners('data')
       return endWith(this.#socket, renderAnswer(answer, true))
     }
-    this.#socket.write(renderAnswer(answer, false))
-    this.#socket.resume()
-    this.#next.proceed(rest)
+    this.#next.proceed(this.#socket.write(renderAnswer(answer, false)), rest)
   }
 }
 

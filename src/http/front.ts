@@ -17,6 +17,7 @@ import { renderHead } from './render.ts'
 import { currentRequest, RequestRecord, type AccessLog } from './request-record.ts'
 import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
+import type { StageEndpoints } from './stages.ts'
 import { resultOf, type Traffic } from './traffic.ts'
 import { mayTunnel, tunnel } from './tunnel.ts'
 
@@ -25,8 +26,7 @@ export interface FrontOptions {
   purges: PurgeMethods
   /** Answers what is the daemon's own; false where the request is a visitor's. `pass` hands it on to the shop after all, its body read. */
   own(request: IncomingMessage, response: ServerResponse, pass: PassOn): boolean
-  /** Answers what belongs to the popup stages; false where the request is for the shop's pages. */
-  stages(request: IncomingMessage, response: ServerResponse, accepted: Accepted): boolean
+  stages: StageEndpoints
   isTrusted(address: string | undefined): boolean
   traffic: Traffic
   /** Null: no access log is kept. */
@@ -120,7 +120,7 @@ function takeUp(request: IncomingMessage, response: ServerResponse, options: Fro
   const over = options.begin()
   response.once('close', () => {
     over()
-    record.end(request, response)
+    record.end(request.method!, response.headersSent ? response.statusCode : 0)
   })
   currentRequest.run(record, () => {
     handle(request, response, options, pipelines, record).catch((error: unknown) => {
@@ -153,7 +153,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     return true
   }
   if (options.own(request, response, pass)) return record.is('own')
-  if (options.stages(request, response, accepted)) return record.is('stage')
+  if (options.stages.serve(request, response, accepted)) return record.is('stage')
   if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, record)) return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()

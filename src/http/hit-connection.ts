@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HotRequest, View } from '../proxy/hot.ts'
 import { BanReader } from './ban-connection.ts'
+import { EventReader, type EventFront } from './event-connection.ts'
 import { mostFields } from './guard.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
@@ -10,7 +11,7 @@ import { nextRequestId, type AccessLog } from './request-record.ts'
 
 export interface HitOptions {
   /** What answers now: a reload exchanges it under the connections that are open. */
-  front: Pick<FrontOptions, 'proxy' | 'purges' | 'isTrusted' | 'traffic' | 'accessLog' | 'onError'>
+  front: EventFront & Pick<FrontOptions, 'proxy' | 'purges' | 'onError'>
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
   silence: number
   idle: number
@@ -22,32 +23,40 @@ export interface HitOptions {
 const onePiece = 64 * 1024
 
 /**
- * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory is answered here; the first
- * one that is anything else goes, with its connection, to Node's own server for good. What is accepted is a strict subset
- * of what Node's parser accepts (test/http/hit-request.test.ts compares the two), so nothing can be smuggled between them.
- * The one thing beside it are purges by methods that Node does not know: they are answered here too, by a grammar of their own.
+ * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory is answered here, and so is one
+ * that is exactly one event of a popup stage; the first one that is anything else goes, with its connection, to Node's own server
+ * for good. What is accepted is a strict subset of what Node's parser accepts (test/http/plain-requests.test.ts compares the two),
+ * so nothing can be smuggled between them. Purges by methods that Node does not know are answered here too, by a grammar of their own.
  */
 export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle(): void } {
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  const open = new Map<Socket, BanReader>()
+  const open = new Map<Socket, Reader[]>()
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const bans = serve(socket, options, chunk => {
+    const readers = serve(socket, options, chunk => {
       open.delete(socket)
       toNode!.call(server, socket)
       socket.emit('data', chunk)
     })
-    open.set(socket, bans)
+    open.set(socket, readers)
   })
   return {
     closeIdle: () => {
-      for (const [socket, bans] of open) {
-        if (bans.working) bans.stop()
-        else socket.end()
+      for (const [socket, readers] of open) {
+        const working = readers.find(reader => reader.working)
+        if (working === undefined) socket.end()
+        else working.stop()
       }
     },
   }
+}
+
+/** What takes its time to answer a request. */
+interface Reader {
+  readonly working: boolean
+  /** The connection ends when the answer in the making is sent. */
+  stop(): void
 }
 
 function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
@@ -60,13 +69,13 @@ function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['f
   }
 }
 
-function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): BanReader {
+function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): Reader[] {
   const { front } = options
   const trusted = front.isTrusted(socket.remoteAddress)
   let answered = false
 
   const onData = (chunk: Buffer) => {
-    if (bans.take(chunk)) return
+    if (bans.take(chunk) || events.take(chunk, trusted)) return
     const started = performance.now()
     const view = look(chunk, trusted, front)
     if (view === null) return leave(chunk)
@@ -80,12 +89,7 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
     front.traffic.count('hit', view.status, ms)
     if (front.accessLog !== null) logHit(front.accessLog, parseHitRequest(chunk, trusted, mostFields)!, view, ms)
   }
-  const onTimeout = () => {
-    // What is still to be written never will be.
-    if (socket.writableLength > 0) return socket.destroy()
-    if (!answered) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-    socket.destroySoon()
-  }
+  const onTimeout = () => timeOut(socket, answered)
   const onError = () => socket.destroy()
   const onEnd = () => socket.end()
   const leave = (chunk: Buffer) => {
@@ -96,18 +100,31 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
     socket.setTimeout(0)
     handOver(chunk)
   }
-  const proceed = (rest: Buffer) => {
+  const proceed = (flushed: boolean) => {
     answered = true
     socket.setTimeout(options.idle)
+    if (flushed) socket.resume()
+    else waitForReader(socket, options)
+  }
+  const events = new EventReader(socket, front, proceed)
+  const onBanned = (flushed: boolean, rest: Buffer) => {
+    proceed(flushed)
     if (rest.length > 0) onData(rest)
   }
-  const bans = new BanReader(socket, () => front.purges, options.silence, { proceed, leave })
+  const bans = new BanReader(socket, () => front.purges, options.silence, { proceed: onBanned, leave })
   socket.setTimeout(options.silence)
   socket.on('data', onData)
   socket.on('timeout', onTimeout)
   socket.on('error', onError)
   socket.on('end', onEnd)
-  return bans
+  return [bans, events]
+}
+
+function timeOut(socket: Socket, answered: boolean): void {
+  // What is still to be written never will be.
+  if (socket.writableLength > 0) return void socket.destroy()
+  if (!answered) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  socket.destroySoon()
 }
 
 function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, ms: number): void {

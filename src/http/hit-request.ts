@@ -1,152 +1,24 @@
-import { normaliseHost } from '../proxy/channel.ts'
 import type { HotRequest } from '../proxy/hot.ts'
-import { longestTarget } from './guard.ts'
+import { headOf, parsePlainRequest, type PlainGrammar } from './plain-request.ts'
 
-/**
- * One GET and nothing else: request line, fields, empty line. Each repetition is closed by a character that it cannot hold, so
- * that the time is linear. The no-break space is left to the long way: `trim` takes it for a blank, HTTP does not.
- */
-const wholeRequest = /^GET (\/[!-"$-~]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\x9f\xa1-\xff]*\r\n)+\r\n$/
-
-/** Larger chunks are not what browsers send for a page. */
-const largest = 16 * 1024
-
-/** Fields that change what is to be sent, or how the message is framed: the long way decides. By length, for speed. */
-const decisive = new Map<number, readonly string[]>([
-  [5, ['range']],
-  [6, ['expect']],
-  [7, ['upgrade']],
-  [8, ['if-match', 'if-range']],
-  [10, ['connection']],
-  [13, ['authorization']],
-  [14, ['content-length']],
-  [16, ['x-pagecache-tags']],
-  [17, ['if-modified-since', 'transfer-encoding']],
-  [19, ['if-unmodified-since']],
-])
-
-/** Hosts as the channels know them, by scheme; remembered, since there are few. */
-const hosts = { http: new Map<string, string | null>(), https: new Map<string, string | null>() }
-
-function hostOf(text: string, scheme: 'http' | 'https'): string | null {
-  const known = hosts[scheme]
-  let host = known.get(text)
-  if (host === undefined) {
-    host = normaliseHost(text, scheme)
-    if (known.size > 1000) known.clear()
-    known.set(text, host)
-  }
-  return host
+/** One GET and nothing else. */
+const grammar: PlainGrammar = {
+  head: new RegExp(`${headOf('GET')}$`),
+  decisive: new Map([
+    [5, ['range']],
+    [6, ['expect']],
+    [7, ['upgrade']],
+    [8, ['if-match', 'if-range']],
+    [10, ['connection']],
+    [13, ['authorization']],
+    [14, ['content-length']],
+    [16, ['x-pagecache-tags']],
+    [17, ['if-modified-since', 'transfer-encoding']],
+    [19, ['if-unmodified-since']],
+  ]),
 }
 
-/** A request read from the bytes of one chunk. Fields that are seldom asked for are found again in its text. */
-class HitRequest implements HotRequest {
-  readonly unkeyedCookies = null
-  scheme = 'http'
-  forwardedHost = ''
-  host = ''
-  cookie: string | null = null
-  acceptEncoding: string | null = null
-  ifNoneMatch: string | null = null
-  readonly target: string
-  readonly #text: string
-
-  constructor(text: string, target: string) {
-    this.#text = text
-    this.target = target
-  }
-
-  field(name: string): string | null {
-    const text = this.#text
-    let value: string | null = null
-    for (let position = text.indexOf('\r\n') + 2; position < text.length - 2; ) {
-      const colon = text.indexOf(':', position)
-      const close = text.indexOf('\r\n', colon)
-      if (colon - position === name.length && is(text, position, colon, name)) {
-        const line = text.slice(colon + 1, close).trim()
-        value = value === null ? line : `${value}, ${line}`
-      }
-      position = close + 2
-    }
-    return value
-  }
-}
-
-/**
- * Null for everything that is not a plain GET by the book.
- *
- * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host are believed (as in `examine`)
- */
+/** A plain GET, which memory may answer; null for everything else. */
 export function parseHitRequest(chunk: Buffer, trusted: boolean, mostFields: number): HotRequest | null {
-  if (chunk.length > largest) return null
-  const text = chunk.toString('latin1')
-  const match = wholeRequest.exec(text)
-  if (match === null || match[1]!.length > longestTarget) return null
-  const request = new HitRequest(text, match[1]!)
-  const end = text.length - 2
-  let position = text.indexOf('\r\n') + 2
-  for (let fields = 0; position < end; fields++) {
-    if (fields === mostFields) return null
-    const colon = text.indexOf(':', position)
-    const close = text.indexOf('\r\n', colon)
-    if (!take(request, text, position, colon, close, trusted)) return null
-    position = close + 2
-  }
-  return locate(request) ? request : null
-}
-
-/** Makes scheme and Host of a request what the channels know; false where they are none. */
-function locate(request: HitRequest): boolean {
-  if (request.scheme !== 'http' && request.scheme !== 'https') return false
-  const own = hostOf(request.host, request.scheme)
-  const host = own === null || request.forwardedHost === '' ? own : hostOf(request.forwardedHost, request.scheme)
-  if (host === null) return false
-  request.host = host
-  return true
-}
-
-/** Takes one field into the request; false where it makes the request one for the long way. */
-function take(request: HitRequest, text: string, start: number, colon: number, close: number, trusted: boolean): boolean {
-  const length = colon - start
-  if (length === 4 && is(text, start, colon, 'host')) {
-    if (request.host !== '') return false
-    request.host = text.slice(colon + 1, close).trim()
-    return true
-  }
-  if (length === 6 && is(text, start, colon, 'cookie')) {
-    const value = text.slice(colon + 1, close).trim()
-    request.cookie = request.cookie === null ? value : `${request.cookie}; ${value}`
-    return true
-  }
-  if (length === 15 && is(text, start, colon, 'accept-encoding')) {
-    if (request.acceptEncoding !== null) return false
-    request.acceptEncoding = text.slice(colon + 1, close).trim()
-    return true
-  }
-  if (length === 13 && is(text, start, colon, 'if-none-match')) {
-    if (request.ifNoneMatch !== null) return false
-    request.ifNoneMatch = text.slice(colon + 1, close).trim()
-    return true
-  }
-  if (length === 10 && is(text, start, colon, 'connection')) return text.slice(colon + 1, close).trim().toLowerCase() === 'keep-alive'
-  const names = decisive.get(length)
-  if (names !== undefined) {
-    const name = text.slice(start, colon).toLowerCase()
-    if (names.includes(name)) return false
-  }
-  if (!trusted) return true
-  if (length === 17 && is(text, start, colon, 'x-forwarded-proto')) {
-    request.scheme = lastOf(text.slice(colon + 1, close)).toLowerCase()
-  }
-  if (length === 16 && is(text, start, colon, 'x-forwarded-host')) request.forwardedHost = lastOf(text.slice(colon + 1, close))
-  return true
-}
-
-/** The element that the nearest proxy has added. */
-function lastOf(list: string): string {
-  return list.slice(list.lastIndexOf(',') + 1).trim()
-}
-
-function is(text: string, start: number, end: number, name: string): boolean {
-  return text.slice(start, end).toLowerCase() === name
+  return parsePlainRequest(chunk, grammar, trusted, mostFields)
 }

@@ -1,29 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import { watchBody } from './slow-body.ts'
 
-/**
- * The body of a request; null where it is larger than so many bytes, of which no more are read then. Rejects when the request
- * breaks off; `onStall` is called when it comes so slowly that it only holds a connection.
- */
-export function readSmallBody(request: IncomingMessage, largest: number, onStall: () => void): Promise<Buffer | null> {
-  if (Number(request.headers['content-length'] ?? 0) > largest) return Promise.resolve(null)
-  return new Promise((resolve, reject) => {
+/** `slow`: it comes so slowly that it only holds a connection. `gone`: the client has gone in the midst of it. */
+export type Unread = 'too large' | 'slow' | 'gone'
+
+/** The body of a request of at most `largest` bytes; nothing more is read of what turns out to be larger. */
+export function readSmallBody(request: IncomingMessage, largest: number): Promise<Buffer | Unread> {
+  if (Number(request.headers['content-length'] ?? 0) > largest) return Promise.resolve('too large')
+  return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let length = 0
+    const end = (result: Buffer | Unread) => {
+      clearImmediate(late)
+      resolve(result)
+    }
     // Nearly every body comes with its head, and needs no timer.
-    const late = setImmediate(() => watchBody(request, onStall))
+    const late = setImmediate(() => watchBody(request, () => end('slow')))
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length > largest) {
-        request.pause()
-        clearImmediate(late)
-        resolve(null)
-      } else chunks.push(chunk)
+      if (length <= largest) return void chunks.push(chunk)
+      request.pause()
+      end('too large')
     })
-    request.on('end', () => {
-      clearImmediate(late)
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-    })
-    request.on('error', reject)
+    request.on('end', () => end(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    request.on('error', () => end('gone'))
   })
 }

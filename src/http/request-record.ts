@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Accepted } from './guard.ts'
 import type { Result, Traffic } from './traffic.ts'
 
@@ -59,13 +58,13 @@ export class RequestRecord {
     this.#answered = performance.now()
   }
 
-  end(request: IncomingMessage, response: ServerResponse): void {
+  /** @param status 0 where nothing was answered */
+  end(method: string, status: number): void {
     const ended = performance.now()
     const ms = (this.#answered === 0 ? ended : this.#answered) - this.started
-    const status = response.headersSent ? response.statusCode : 0
     this.#traffic.count(this.#result, status, ms)
     if (this.#log === null) return
     const path = (this.accepted?.target ?? '').split('?', 1)[0]!
-    this.#log({ id: this.id, method: request.method!, host: this.accepted?.host ?? '', path, status, result: this.#result, ms, totalMs: ended - this.started })
+    this.#log({ id: this.id, method, host: this.accepted?.host ?? '', path, status, result: this.#result, ms, totalMs: ended - this.started })
   }
 }

@@ -16,8 +16,8 @@ export interface StageCookies {
   hidden: string[]
 }
 
-export function readStageCookies(header: string | undefined): StageCookies {
-  if (header === undefined || !header.includes('vendor-stage-')) return { session: null, hidden: [] }
+export function readStageCookies(header: string | null): StageCookies {
+  if (header === null || !header.includes('vendor-stage-')) return { session: null, hidden: [] }
   const cookies = parseCookies(header)
   const session = cookies.get(sessionCookie) ?? ''
   return {

@@ -1,16 +1,17 @@
-import type { IncomingMessage } from 'node:http'
 import { PagecacheError } from '../errors.ts'
 import { addressBlock } from '../lib/address-block.ts'
 import { ipFamily } from '../lib/ip-family.ts'
+import type { HeaderPair } from '../pages/page.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
 import { toCustomerId } from '../stages/customer-id.ts'
 import { createRateLimit, type RateLimit } from '../stages/rate-limit.ts'
-import { largestTrackBody, readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
-import { readSmallBody } from './read-small-body.ts'
+import { readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './stage-cookies.ts'
-import { fail, refuse, taken, type StagesOptions, type StageVisit } from './stage-visit.ts'
+import { failure, refusal, type StageAnswer, type StagePlace, type StageRequest, type StagesOptions } from './stage-request.ts'
+
+const success = '{"success":true}'
 
 /** `POST /vendor-stage/track`, and the rate limit that it shares with its neighbour. */
 export class TrackEndpoint {
@@ -27,59 +28,57 @@ export class TrackEndpoint {
   }
 
   /** Whether this visitor may ask once more. */
-  admit(request: IncomingMessage): boolean {
+  admit(request: StageRequest): boolean {
     return this.#addresses.take(visitorBlock(request, this.#options), this.#options.now())
   }
 
-  async track(visit: StageVisit): Promise<void> {
-    const { request } = visit
-    if (!isOurOrigin(visit, this.#options)) return this.#deny(visit, 'origin', 403, 'Events are taken from pages of the shop alone.')
-    if (!this.admit(request)) return this.#tooMany(visit, 'rate_address')
-    if (!this.#all.take('', this.#options.now())) return this.#tooMany(visit, 'rate_total')
-    if (!isTextOrJson(request)) return this.#deny(visit, 'malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
-    const body = await readSmallBody(request, largestTrackBody, () => refuse(visit, 408, 'The request came too slowly.')).catch(() => undefined)
-    // The visitor has gone in the midst of it.
-    if (body === undefined) return
-    if (body === null) return this.#deny(visit, 'too_large', 413, 'The body is larger than 8 KiB.')
-    const asked = read(body)
-    if (asked instanceof PagecacheError) return this.#deny(visit, 'malformed', 400, asked.message)
-    if (!this.#stages.take(asked.popupId, this.#options.now())) return this.#tooMany(visit, 'rate_stage')
-    await this.#record(visit, asked)
+  /** Why an event is not taken, as far as its head tells; null where its body decides. */
+  refuse(request: StageRequest): StageAnswer | null {
+    if (!isOurOrigin(request, this.#options)) return this.#deny('origin', 403, 'Events are taken from pages of the shop alone.')
+    if (!this.admit(request)) return this.#tooMany('rate_address')
+    if (!this.#all.take('', this.#options.now())) return this.#tooMany('rate_total')
+    return isTextOrJson(request) ? null : this.#deny('malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
   }
 
-  async #record(visit: StageVisit, asked: TrackRequest): Promise<void> {
-    const { request, channel } = visit
+  tooLarge(): StageAnswer {
+    return this.#deny('too_large', 413, 'The body is larger than 8 KiB.')
+  }
+
+  /** Takes an event that was not refused; the answer is there when it is durable. */
+  async take(request: StageRequest, place: StagePlace, body: Buffer): Promise<StageAnswer> {
+    const asked = read(body)
+    if (asked instanceof PagecacheError) return this.#deny('malformed', 400, asked.message)
+    if (!this.#stages.take(asked.popupId, this.#options.now())) return this.#tooMany('rate_stage')
     const { counts, tracker, now } = this.#options
-    const automated = automatedBy((name) => request.headers[name] as string | undefined)
-    const known = asked.type === 'impression' ? readStageCookies(request.headers.cookie).session : null
+    const automated = automatedBy((name) => request.field(name))
+    const known = asked.type === 'impression' ? readStageCookies(request.field('cookie')).session : null
     const session = asked.type === 'impression' ? (known ?? newSession()) : null
     try {
       const outcome = await tracker.track({
         ...asked,
-        salesChannelId: channel.id,
+        salesChannelId: place.channel.id,
         customerId: customerOf(request, this.#options),
         at: now(),
         session: session === null ? null : sessionDigest(session),
         counted: automated === null,
       })
-      if (outcome === 'unknown') return this.#deny(visit, 'unknown_stage', 404, 'There is no such stage.')
+      if (outcome === 'unknown') return this.#deny('unknown_stage', 404, 'There is no such stage.')
       if (outcome === 'ignored') counts.ignored[automated ?? 'not_recording'] += 1
       else counts.recorded += 1
-      const cookies = cookiesFor(visit, asked, outcome, known === null ? session : null)
-      taken(visit, cookies)
+      return { status: 200, body: success, headers: cookiesFor(request, place, asked, outcome, known === null ? session : null) }
     } catch (error) {
       counts.refused.unavailable += 1
-      fail(visit, this.#options, error)
+      return failure(error, this.#options)
     }
   }
 
-  #deny(visit: StageVisit, reason: RefusedReason, status: number, message: string, headers: Record<string, string> = {}): void {
+  #deny(reason: RefusedReason, status: number, message: string, headers: HeaderPair[] = []): StageAnswer {
     this.#options.counts.refused[reason] += 1
-    refuse(visit, status, message, headers)
+    return refusal(status, message, headers)
   }
 
-  #tooMany(visit: StageVisit, reason: RefusedReason): void {
-    this.#deny(visit, reason, 429, 'Too many requests.', { 'Retry-After': '1' })
+  #tooMany(reason: RefusedReason): StageAnswer {
+    return this.#deny(reason, 429, 'Too many requests.', [['Retry-After', '1']])
   }
 }
 
@@ -93,38 +92,39 @@ function read(body: Buffer): TrackRequest | PagecacheError {
 }
 
 /** What the visitor's browser has to remember of a recorded event. */
-function cookiesFor({ accepted, path }: StageVisit, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): string[] {
+function cookiesFor({ scheme }: StageRequest, { path }: StagePlace, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): HeaderPair[] {
   if (outcome === 'ignored') return []
-  const secure = accepted.scheme === 'https'
+  const secure = scheme === 'https'
   const lines = session === null ? [] : [sessionLine(session, path, secure)]
-  return type === 'permanent_dismiss' || outcome === 'shown_once' ? [...lines, hiddenLine(popupId, path, secure)] : lines
+  if (type === 'permanent_dismiss' || outcome === 'shown_once') lines.push(hiddenLine(popupId, path, secure))
+  return lines.map((line) => ['Set-Cookie', line])
 }
 
 /** A page of a channel sent it, or of the very site that it was sent to, or nobody says. */
-function isOurOrigin({ request, accepted }: StageVisit, { channels, requireOrigin }: StagesOptions): boolean {
-  const { origin } = request.headers
-  if (origin === undefined) return !requireOrigin
-  return origin === `${accepted.scheme}://${accepted.host}` || channels.all.some((channel) => origin === `${channel.scheme}://${channel.host}`)
+function isOurOrigin(request: StageRequest, { channels, requireOrigin }: StagesOptions): boolean {
+  const origin = request.field('origin')
+  if (origin === null) return !requireOrigin
+  return origin === `${request.scheme}://${request.host}` || channels.all.some((channel) => origin === `${channel.scheme}://${channel.host}`)
 }
 
 /** A beacon with a text is `text/plain`; whoever says nothing means JSON. */
-function isTextOrJson(request: IncomingMessage): boolean {
-  const type = (request.headers['content-type'] ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase()
+function isTextOrJson(request: StageRequest): boolean {
+  const type = (request.field('content-type') ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase()
   return type === 'application/json' || type === 'text/plain'
 }
 
 /** Who is logged in, as a proxy of ours says; never as the visitor does. */
-function customerOf(request: IncomingMessage, { customerHeader, isTrusted }: StagesOptions): string | null {
-  if (customerHeader === null || !isTrusted(request.socket.remoteAddress)) return null
-  const value = request.headers[customerHeader]
-  return typeof value === 'string' ? toCustomerId(value) : null
+function customerOf(request: StageRequest, { customerHeader, isTrusted }: StagesOptions): string | null {
+  if (customerHeader === null || !isTrusted(request.address)) return null
+  const value = request.field(customerHeader)
+  return value === null ? null : toCustomerId(value)
 }
 
 /** The network of the visitor: of the last address that no proxy of ours has. */
-function visitorBlock(request: IncomingMessage, { isTrusted }: StagesOptions): string {
-  let address = request.socket.remoteAddress
+function visitorBlock(request: StageRequest, { isTrusted }: StagesOptions): string {
+  let { address } = request
   if (address !== undefined && !isTrusted(address)) return addressBlock(address)
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',')
+  const forwarded = (request.field('x-forwarded-for') ?? '').split(',')
   while (isTrusted(address)) {
     const before = forwarded.pop()?.trim() ?? ''
     if (ipFamily(before) === 0) break

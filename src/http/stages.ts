@@ -1,44 +1,94 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { largestTrackBody } from '../stages/track-request.ts'
+import { BuiltFile } from './built-file.ts'
 import type { Accepted } from './guard.ts'
+import { readSmallBody } from './read-small-body.ts'
 import { awaitsContinue } from './respond.ts'
 import { readStageCookies, sessionDigest } from './stage-cookies.ts'
-import { serveStageScript } from './stage-script.ts'
 import { TrackEndpoint } from './stage-track.ts'
-import { fail, refuse, reply, type StagesOptions, type StageVisit } from './stage-visit.ts'
+import { failure, fieldsOf, refusal, type StageAnswer, type StagePlace, type StageRequest, type StagesOptions } from './stage-request.ts'
 
 const prefix = '/vendor-stage/'
 
-/** The stage endpoints of every channel: `track`, `active`, `client.js`. False for what is not theirs. */
-export function stageEndpoints(options: StagesOptions): (request: IncomingMessage, response: ServerResponse, accepted: Accepted) => boolean {
+/** The storefront script. Browsers ask for it again after ten minutes. */
+const script = new BuiltFile('stages/client.js', { 'Cache-Control': 'public, max-age=600', 'Content-Type': 'text/javascript; charset=utf-8' })
+
+/** The stage endpoints of every channel: `track`, `active`, `client.js`. */
+export interface StageEndpoints {
+  /** Answers over Node's HTTP; false for what is not theirs. */
+  serve(request: IncomingMessage, response: ServerResponse, accepted: Accepted): boolean
+  /** Takes a POST that was read off its socket; null for what is no event. */
+  take(request: StageRequest, body: Buffer): Promise<StageAnswer> | null
+}
+
+export function stageEndpoints(options: StagesOptions): StageEndpoints {
   const endpoint = new TrackEndpoint(options)
-  return (request, response, accepted) => {
-    if (!accepted.target.includes(prefix)) return false
-    const path = accepted.target.split('?', 1)[0]!
-    const channel = options.channels.find(accepted.scheme, accepted.host, path)
-    if (channel === null || !path.startsWith(channel.path + prefix)) return false
-    const name = path.slice(channel.path.length + prefix.length)
-    const visit = { request, response, accepted, channel, path: `${channel.path}${prefix.slice(0, -1)}` }
-    if (awaitsContinue(request)) response.writeContinue()
-    const { method } = request
-    const reading = method === 'GET' || method === 'HEAD'
-    if (name === 'track') {
-      if (method === 'POST') void endpoint.track(visit)
-      else refuse(visit, 405, 'Events are sent with POST.', { Allow: 'POST' })
-    } else if (name === 'active' || name === 'client.js') {
-      if (!reading) refuse(visit, 405, 'This is read with GET.', { Allow: 'GET, HEAD' })
-      else if (name === 'active') void active(visit, options, endpoint)
-      else void serveStageScript(visit)
-    } else refuse(visit, 404, 'There is no such endpoint.')
-    return true
+  return {
+    serve: (request, response, accepted) => {
+      const place = locate(accepted, options)
+      if (place === null) return false
+      if (awaitsContinue(request)) response.writeContinue()
+      if (place.name === 'client.js' && isReading(request)) {
+        script.serve(request, response).catch((error: unknown) => send(request, response, failure(error, options)))
+        return true
+      }
+      void answer(request, toStageRequest(request, accepted), place, options, endpoint).then((given) => given !== null && send(request, response, given))
+      return true
+    },
+    take: (request, body) => {
+      const place = locate(request, options)
+      if (place?.name !== 'track') return null
+      const refused = endpoint.refuse(request)
+      return refused === null ? endpoint.take(request, place, body) : Promise.resolve(refused)
+    },
   }
 }
 
+function locate({ scheme, host, target }: Accepted, { channels }: StagesOptions): StagePlace | null {
+  if (!target.includes(prefix)) return null
+  const path = target.split('?', 1)[0]!
+  const channel = channels.find(scheme, host, path)
+  if (channel === null || !path.startsWith(channel.path + prefix)) return null
+  return { channel, path: `${channel.path}${prefix.slice(0, -1)}`, name: path.slice(channel.path.length + prefix.length) }
+}
+
+function toStageRequest({ headers, socket }: IncomingMessage, accepted: Accepted): StageRequest {
+  return {
+    ...accepted,
+    address: socket.remoteAddress,
+    field: (name) => {
+      const value = headers[name]
+      return Array.isArray(value) ? value.join(', ') : (value ?? null)
+    },
+  }
+}
+
+function isReading({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** Null where the visitor has gone in the midst of the request. */
+async function answer(request: IncomingMessage, asked: StageRequest, place: StagePlace, options: StagesOptions, endpoint: TrackEndpoint): Promise<StageAnswer | null> {
+  if (place.name === 'track') {
+    if (request.method !== 'POST') return refusal(405, 'Events are sent with POST.', [['Allow', 'POST']])
+    return endpoint.refuse(asked) ?? (await takeBody(request, asked, place, endpoint))
+  }
+  if (place.name !== 'active' && place.name !== 'client.js') return refusal(404, 'There is no such endpoint.')
+  if (!isReading(request)) return refusal(405, 'This is read with GET.', [['Allow', 'GET, HEAD']])
+  return endpoint.admit(asked) ? await findActive(asked, place, options) : refusal(429, 'Too many requests.', [['Retry-After', '1']])
+}
+
+async function takeBody(request: IncomingMessage, asked: StageRequest, place: StagePlace, endpoint: TrackEndpoint): Promise<StageAnswer | null> {
+  const body = await readSmallBody(request, largestTrackBody)
+  if (body === 'gone') return null
+  if (body === 'slow') return refusal(408, 'The request came too slowly.')
+  return body === 'too large' ? endpoint.tooLarge() : await endpoint.take(asked, place, body)
+}
+
 /** The stages that this visitor may be shown now (contract section 7). */
-async function active(visit: StageVisit, options: StagesOptions, endpoint: TrackEndpoint): Promise<void> {
-  const { request, accepted, channel } = visit
-  if (!endpoint.admit(request)) return refuse(visit, 429, 'Too many requests.', { 'Retry-After': '1' })
-  const query = new URLSearchParams(accepted.target.split('?').slice(1).join('?'))
-  const { session, hidden } = readStageCookies(request.headers.cookie)
+async function findActive(request: StageRequest, { channel }: StagePlace, options: StagesOptions): Promise<StageAnswer> {
+  const query = new URLSearchParams(request.target.split('?').slice(1).join('?'))
+  const { session, hidden } = readStageCookies(request.field('cookie'))
   try {
     const items = await options.tracker.findActive({
       salesChannelId: channel.id,
@@ -46,8 +96,24 @@ async function active(visit: StageVisit, options: StagesOptions, endpoint: Track
       session: session === null ? null : sessionDigest(session),
       hidden,
     })
-    reply(visit, 200, { success: true, total: items.length, items })
+    return { status: 200, body: JSON.stringify({ success: true, total: items.length, items }), headers: [] }
   } catch (error) {
-    fail(visit, options, error)
+    return failure(error, options)
   }
+}
+
+function send(request: IncomingMessage, response: ServerResponse, given: StageAnswer): void {
+  // Read on and thrown away, so that the client sees the answer before the connection goes.
+  request.resume()
+  if (response.headersSent || response.destroyed) return
+  const fields = fieldsOf(given)
+  // A body that nobody reads must not be taken for the next request.
+  if (!request.complete && hasBody(request)) fields.push(['Connection', 'close'])
+  response.writeHead(given.status, fields.flat())
+  // As text it goes out in one piece with its head.
+  response.end(request.method === 'HEAD' ? undefined : given.body)
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  return request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0'
 }

@@ -45,11 +45,11 @@ export function prepareRows<Row extends object>(
   }
 }
 
-/** The same for a query of one value, such as a key. */
-export function prepareLookup<Row>(build: (value: string) => { compile(): CompiledQuery<Row> }): (db: RecordsDatabase, value: string) => Promise<Row[]> {
+/** The same for a query of one value, such as a key: every parameter of the query is that value. */
+export function prepareLookup<Row, Value extends string = string>(build: (db: RecordsDatabase, value: Value) => { compile(): CompiledQuery<Row> }): (db: RecordsDatabase, value: Value) => Promise<Row[]> {
   let compiled: CompiledQuery<Row> | null = null
   return async (db, value) => {
-    compiled ??= build('').compile()
-    return (await db.executeQuery<Row>({ ...compiled, parameters: [value] })).rows
+    compiled ??= build(db, '' as Value).compile()
+    return (await db.executeQuery<Row>({ ...compiled, parameters: compiled.parameters.map(() => value) })).rows
   }
 }

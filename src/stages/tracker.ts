@@ -23,69 +23,103 @@ interface Waiting<Asked, Answer> {
 const mostWaiting = 10_000
 /** One transaction takes at most so many, so that nobody's answer waits for thousands of others. */
 const mostAtOnce = 512
+/**
+ * A group goes so long after the one before it (milliseconds), or as soon as it has so many events: what a group costs, whatever its size, is
+ * taken from the visitors of pages. Nobody waits for the answer to an event.
+ */
+const gathering = 5
+const enough = 16
 
 /** Beside this file as source, and under its own name in dist/, where this file is in a chunk. */
 const program = import.meta.url.endsWith('.ts') ? './tracker-main.ts' : '../stages/tracker-main.js'
+
+export interface TrackerOptions {
+  /** Of the records. */
+  directory: string
+  channels: readonly SalesChannel[]
+}
 
 /**
  * Opens the tracker: events go to a thread in groups. While it writes one group the next gathers, so that the slower the disk, the
  * larger the groups (docs/decisions/0030-events-in-a-thread.md). The thread is started by the first request.
  */
-export function openTracker(options: { directory: string; channels: readonly SalesChannel[] }): Tracker {
-  let thread: Thread | null = null
-  let closing: Promise<void> | null = null
-  const events: Waiting<TrackedEvent, Outcome>[] = []
-  const questions: Waiting<ActiveQuestion, ActiveStage[]>[] = []
-  let scheduled = false
+export function openTracker(options: TrackerOptions): Tracker {
+  return new ThreadTracker(options)
+}
 
-  function ask<Asked, Answer>(waiting: Waiting<Asked, Answer>[], asked: Asked): Promise<Answer> {
-    if (closing !== null || waiting.length >= mostWaiting) {
-      return Promise.reject(new PagecacheError('STORE_BUSY', closing === null ? 'Events come faster than they can be written' : 'The tracker is closed'))
+class ThreadTracker implements Tracker {
+  readonly #options: TrackerOptions
+  readonly #events: Waiting<TrackedEvent, Outcome>[] = []
+  readonly #questions: Waiting<ActiveQuestion, ActiveStage[]>[] = []
+  #thread: Thread | null = null
+  #closing: Promise<void> | null = null
+  #timer: NodeJS.Timeout | undefined
+  #immediate: NodeJS.Immediate | undefined
+  #sentAt = -Infinity
+
+  constructor(options: TrackerOptions) {
+    this.#options = options
+  }
+
+  track(event: TrackedEvent): Promise<Outcome> {
+    return this.#ask(this.#events, event)
+  }
+
+  findActive(question: ActiveQuestion): Promise<ActiveStage[]> {
+    return this.#ask(this.#questions, question)
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#drain())
+  }
+
+  #ask<Asked, Answer>(waiting: Waiting<Asked, Answer>[], asked: Asked): Promise<Answer> {
+    if (this.#closing !== null || waiting.length >= mostWaiting) {
+      return Promise.reject(new PagecacheError('STORE_BUSY', this.#closing === null ? 'Events come faster than they can be written' : 'The tracker is closed'))
     }
     return new Promise((resolve, reject) => {
       waiting.push({ asked, resolve, reject })
-      schedule()
+      this.#schedule()
     })
   }
 
-  function schedule(): void {
-    if (scheduled) return
-    scheduled = true
+  get #hasWork(): boolean {
+    return this.#thread?.busy !== true && this.#events.length + this.#questions.length > 0
+  }
+
+  /** Something waits, or the thread has time. */
+  #schedule(): void {
+    if (!this.#hasWork) return
+    const rest = this.#questions.length > 0 || this.#events.length >= enough ? 0 : this.#sentAt + gathering - performance.now()
+    if (rest > 0) this.#timer ??= setTimeout(this.#flush, rest)
     // What came with the same turn of the event loop goes together.
-    setImmediate(() => {
-      scheduled = false
-      flush()
-    })
+    else this.#immediate ??= setImmediate(this.#flush)
   }
 
-  function flush(): void {
-    if (events.length + questions.length === 0) return
-    thread ??= startThread(options, (gone) => void (thread = thread === gone ? null : thread))
-    if (thread.busy) return
-    const [writing, asking] = [events.splice(0, mostAtOnce), questions.splice(0, mostAtOnce)]
-    thread.work({ events: writing.map(({ asked }) => asked), questions: asking.map(({ asked }) => asked) }).then(
+  readonly #flush = (): void => {
+    clearTimeout(this.#timer)
+    clearImmediate(this.#immediate)
+    this.#timer = this.#immediate = undefined
+    if (!this.#hasWork) return
+    this.#thread ??= startThread(this.#options, (gone) => void (this.#thread = this.#thread === gone ? null : this.#thread))
+    this.#sentAt = performance.now()
+    const [writing, asking] = [this.#events.splice(0, mostAtOnce), this.#questions.splice(0, mostAtOnce)]
+    this.#thread.work({ events: writing.map(({ asked }) => asked), questions: asking.map(({ asked }) => asked) }).then(
       ({ outcomes, active }) => {
         for (const [index, { resolve }] of writing.entries()) resolve(outcomes[index]!)
         for (const [index, { resolve }] of asking.entries()) resolve(active[index]!)
-        // Whoever was answered may have more: one look at the network makes the next group larger.
-        setImmediate(schedule)
+        this.#schedule()
       },
       (error: unknown) => {
         for (const { reject } of [...writing, ...asking]) reject(error)
-        flush()
+        this.#schedule()
       },
     )
   }
 
-  async function drain(): Promise<void> {
-    for (flush(); thread?.busy === true; flush()) await thread.idle()
-    await thread?.end()
-  }
-
-  return {
-    track: (event) => ask(events, event),
-    findActive: (question) => ask(questions, question),
-    close: () => (closing ??= drain()),
+  async #drain(): Promise<void> {
+    for (this.#flush(); this.#thread?.busy === true; this.#flush()) await this.#thread.idle()
+    await this.#thread?.end()
   }
 }
 
@@ -97,7 +131,7 @@ interface Thread {
   end(): Promise<void>
 }
 
-function startThread(workerData: { directory: string; channels: readonly SalesChannel[] }, onGone: (thread: Thread) => void): Thread {
+function startThread(workerData: TrackerOptions, onGone: (thread: Thread) => void): Thread {
   const worker = new Worker(new URL(program, import.meta.url), { workerData })
   let answered = (_answer: BatchAnswer | { error: ErrorMessage }) => {}
   const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))

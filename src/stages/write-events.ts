@@ -14,7 +14,6 @@ export type EventWriter = (events: readonly TrackedEvent[]) => Promise<Outcome[]
  * there together or not at all. Whether a stage records is read under the same lock, so that nobody else's change is overlooked.
  */
 export function prepareWriter(db: RecordsDatabase): EventWriter {
-  const findStage = prepareLookup<Recording>((id) => db.selectFrom('vendor_stage').select(['stats_enabled', 'frequency']).where('id', '=', id).where('deleted', 'is', null))
   const insertEvents = prepareRows<StageEventRow>(eventColumns, (rows) => db.insertInto('vendor_stage_event').values(rows))
   const addSums = prepareRows<StageRollupRow>(sumColumns, (rows) =>
     db.insertInto('vendor_stage_rollup').values(rows).onConflict((conflict) =>
@@ -50,6 +49,8 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
       return outcomes
     })
 }
+
+const findStage = prepareLookup<Recording>((db, id) => db.selectFrom('vendor_stage').select(['stats_enabled', 'frequency']).where('id', '=', id).where('deleted', 'is', null))
 
 const eventColumns = ['id', 'popup_id', 'event_type', 'sales_channel_id', 'customer_id', 'page_type', 'request_url', 'created_at'] as const
 const sumColumns = ['popup_id', 'hour', 'impression', 'cta_click', 'close', 'permanent_dismiss'] as const

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Log } from '../../src/http/log.ts'
-import { startDaemon } from '../../src/http/daemon.ts'
+import { startDaemon, type Daemon } from '../../src/http/daemon.ts'
 import type { Records } from '../../src/records/open.ts'
 import { createStage } from '../../src/stages/stages.ts'
 import type { Stage, StageFields } from '../../src/stages/stage.ts'
@@ -33,6 +33,7 @@ export interface Storefront {
   url: string
   origin: Origin
   app: App
+  daemon: Daemon
   records: Records
   projectDir: string
   /** What it said to its operator. */
@@ -72,6 +73,7 @@ export async function startStorefront(stages: Record<string, unknown> = {}, more
     url,
     origin,
     app,
+    daemon,
     records,
     projectDir,
     log,

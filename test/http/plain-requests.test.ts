@@ -2,13 +2,15 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '../../src/http/guard.ts'
+import { parseEventRequest } from '../../src/http/event-request.ts'
 import { parseHitRequest } from '../../src/http/hit-request.ts'
+import type { PlainRequest } from '../../src/http/plain-request.ts'
 import { toPairs } from '../../src/proxy/fields.ts'
 import { speak } from './wire.ts'
 
 /** What Node's parser made of the bytes of one connection. */
 interface Read {
-  requests: IncomingMessage[]
+  requests: { head: IncomingMessage; body: Promise<Buffer> }[]
   faults: number
 }
 
@@ -27,7 +29,7 @@ beforeAll(async () => {
   })
   server.on('request', (request, response) => {
     const number = numbers.get(request.socket)!
-    reads[number]!.requests.push(request)
+    reads[number]!.requests.push({ head: request, body: request.toArray().then(chunks => Buffer.concat(chunks as Buffer[])) })
     response.setHeader('X-Connection', String(number))
     response.end()
   })
@@ -62,14 +64,18 @@ const lines = [
 ]
 const characters = ['\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', ',', '/', '#', '?', '%', '\x7f', '\x80', '\xa0', '\xff', '\x0b', '\x0c', 'G', '1', '.', '\r\n\r\n', '\r\n ']
 
+const bodies = ['', '{}', '{"popupId":"x"}', 'POST / HTTP/1.1\r\nHost: a\r\n\r\n', '0\r\n\r\n', '\r\n', '\xc3\xa4\0\xff', 'a'.repeat(300)]
+
 /** A request by the book with some of it made wrong. */
-function request(next: () => number): string {
+function request(next: () => number, method: 'GET' | 'POST'): string {
   const pick = <T>(from: readonly T[]) => from[Math.floor(next() * from.length)]!
   const fields = next() < 0.8 ? ['Host: shop.example'] : []
+  const body = method === 'POST' ? pick(bodies) : ''
+  if (method === 'POST' && next() < 0.9) fields.push(`Content-Length: ${next() < 0.9 ? body.length : pick(['', '+2', '02', '2, 2', '1e1', '0x2', body.length + 1, '9999999999999999999'])}`)
   for (let count = Math.floor(next() * 5); count > 0; count--) fields.push(pick(lines))
-  const method = next() < 0.93 ? 'GET' : pick(['get', 'HEAD', 'POST', 'GETT', 'PURGE', ' GET'])
+  const name = next() < 0.93 ? method : pick(['get', 'post', 'HEAD', 'GETT', 'PURGE', ' GET', 'GET', 'POST'])
   const version = next() < 0.94 ? 'HTTP/1.1' : pick(['HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'http/1.1', 'HTTP/1.1 '])
-  let text = `${method} ${pick(targets)} ${version}\r\n${fields.map(field => `${field}\r\n`).join('')}\r\n`
+  let text = `${name} ${pick(targets)} ${version}\r\n${fields.map(field => `${field}\r\n`).join('')}\r\n${body}`
   if (next() < 0.1) text += pick(['\r\n', 'GET / HTTP/1.1\r\n\r\n', 'hello', '\0'])
   for (let count = Math.floor(next() * 2.2); count > 0; count--) {
     const at = Math.floor(next() * text.length)
@@ -81,6 +87,19 @@ function request(next: () => number): string {
   return text
 }
 
+interface Short {
+  head: PlainRequest
+  body: Buffer
+}
+
+const readers = {
+  GET: (bytes, trusted) => {
+    const head = parseHitRequest(bytes, trusted, 200)
+    return head === null ? null : { head: head as PlainRequest, body: Buffer.alloc(0) }
+  },
+  POST: (bytes, trusted) => parseEventRequest(bytes, trusted, 200),
+} satisfies Record<string, (bytes: Buffer, trusted: boolean) => Short | null>
+
 /** Only what the short way takes is put to Node: for the rest it is Node that decides anyhow. */
 async function askNode(text: string): Promise<Read> {
   const marker = 'POST /end-of-it HTTP/1.1\r\nHost: end\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
@@ -88,38 +107,38 @@ async function askNode(text: string): Promise<Read> {
   return reads[Number(answers[0]!.headers['x-connection'])]!
 }
 
-test('what the short way accepts, Node and the guard read as the same one request', async () => {
+test.each(['GET', 'POST'] as const)('what the short way accepts as a %s, Node and the guard read as the same one request', async method => {
   const next = random(20_260_115)
-  const requests = Array.from({ length: 30_000 }, () => request(next))
-  const accepted: { text: string; trusted: boolean }[] = []
-  for (const text of requests) {
-    for (const trusted of [false, true]) if (parseHitRequest(Buffer.from(text, 'latin1'), trusted, 200) !== null) accepted.push({ text, trusted })
-  }
+  const requests = Array.from({ length: 30_000 }, () => request(next, method))
+  const accepted = requests.flatMap(text => [false, true].flatMap(trusted => {
+    const short = readers[method](Buffer.from(text, 'latin1'), trusted)
+    return short === null ? [] : [{ text, trusted, short }]
+  }))
   // Neither all nor none: else nothing would be compared.
   expect(accepted.length).toBeGreaterThan(1000)
   expect(accepted.length).toBeLessThan(requests.length)
-  for (let at = 0; at < accepted.length; at += 50) await Promise.all(accepted.slice(at, at + 50).map(each => compare(each.text, each.trusted)))
+  for (let at = 0; at < accepted.length; at += 50) await Promise.all(accepted.slice(at, at + 50).map(each => compare(each.text, each.trusted, each.short, method)))
 }, 120_000)
 
-async function compare(text: string, trusted: boolean): Promise<void> {
-  const short = parseHitRequest(Buffer.from(text, 'latin1'), trusted, 200)!
+async function compare(text: string, trusted: boolean, short: Short, method: string): Promise<void> {
   const { requests, faults } = await askNode(text)
   // One request and the marker behind it: nothing was left over, nothing was swallowed.
-  expect({ text, faults, requests: requests.map(({ method }) => method) }).toEqual({ text, faults: 0, requests: ['GET', 'POST'] })
-  const [long] = requests
-  const pairs = toPairs(long!.rawHeaders)
-  const accepted = examine({ method: 'GET', target: long!.url!, version: long!.httpVersion, headers: pairs }, trusted)
-  expect({ text, target: short.target, scheme: short.scheme, host: short.host }).toEqual({ text, ...accepted })
-  expect(long!.headers['content-length'] ?? long!.headers['transfer-encoding'] ?? long!.headers['upgrade'] ?? long!.headers['expect']).toBeUndefined()
-  expect({ text, cookie: short.cookie, encoding: short.acceptEncoding, tag: short.ifNoneMatch }).toEqual({
+  expect({ text, faults, requests: requests.map(({ head }) => `${head.method} ${head.url}`) }).toEqual({ text, faults: 0, requests: [`${method} ${short.head.target}`, 'POST /end-of-it'] })
+  const { head: long, body } = requests[0]!
+  const pairs = toPairs(long.rawHeaders)
+  const accepted = examine({ method, target: long.url!, version: long.httpVersion, headers: pairs }, trusted)
+  expect({ text, target: short.head.target, scheme: short.head.scheme, host: short.head.host }).toEqual({ text, ...accepted })
+  expect(long.headers['transfer-encoding'] ?? long.headers['upgrade'] ?? long.headers['expect']).toBeUndefined()
+  expect({ text, body: (await body).toString('latin1') }).toEqual({ text, body: short.body.toString('latin1') })
+  expect({ text, cookie: short.head.cookie, encoding: short.head.acceptEncoding, tag: short.head.ifNoneMatch }).toEqual({
     text,
-    cookie: long!.headers.cookie ?? null,
-    encoding: long!.headers['accept-encoding'] ?? null,
-    tag: long!.headers['if-none-match'] ?? null,
+    cookie: long.headers.cookie ?? null,
+    encoding: long.headers['accept-encoding'] ?? null,
+    tag: long.headers['if-none-match'] ?? null,
   })
   for (const name of new Set(pairs.map(([spelt]) => spelt.toLowerCase()))) {
     const value = pairs.filter(([spelt]) => spelt.toLowerCase() === name).map(([, line]) => line).join(', ')
-    expect({ text, name, value: short.field(name) }).toEqual({ text, name, value })
+    expect({ text, name, value: short.head.field(name) }).toEqual({ text, name, value })
   }
 }
 
@@ -129,14 +148,22 @@ test.each([
   ['a large request', `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`],
   ['two requests', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2)],
   ['half a request', 'GET / HTTP/1.1\r\nHost: a\r\n'],
+  ['half a body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{'],
+  ['a body and more', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}{'],
+  ['a body without a length', 'POST / HTTP/1.1\r\nHost: a\r\n\r\n{}'],
+  ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}'],
+  ['two types', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n{}'],
+  ['chunks', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n'],
+  ['a large body', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8193\r\n\r\n${'a'.repeat(8193)}`],
   ['nothing', ''],
 ])('the long way decides about %s', (_, text) => {
-  expect(parseHitRequest(Buffer.from(text, 'latin1'), false, 200)).toBeNull()
+  for (const read of Object.values(readers)) expect(read(Buffer.from(text, 'latin1'), false)).toBeNull()
 })
 
 test('the time to read a request grows with its length alone', () => {
   // With backtracking these would not end within the lifetime of the test.
-  for (const text of ['A'.repeat(16_000), 'A: '.repeat(5000), ':\r\n'.repeat(5000), `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`, `GET /${'a'.repeat(16_000)}`]) {
-    expect(parseHitRequest(Buffer.from(text, 'latin1'), false, 1_000_000)).toBeNull()
+  for (const text of ['A'.repeat(16_000), 'A: '.repeat(5000), ':\r\n'.repeat(5000), `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`, `POST / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`, `GET /${'a'.repeat(16_000)}`]) {
+    const bytes = Buffer.from(text, 'latin1')
+    expect([parseHitRequest(bytes, false, 1_000_000), parseEventRequest(bytes, false, 1_000_000)]).toEqual([null, null])
   }
 })
