@@ -17,8 +17,8 @@ export interface Log {
 }
 
 /**
- * The daemon's log on standard error. `json`: a line a message (pino), with the process's id and the request's; `text`: lines for a terminal. User names and
- * passwords in URLs are masked in both.
+ * The daemon's log on standard error. `json`: a line a message (pino), with the process's id and the request's; `text`: lines for a terminal, with the
+ * request's at their end. User names and passwords in URLs are masked in both.
  */
 export async function openLog(format: LogFormat, access: boolean): Promise<Log> {
   return format === 'json' ? await jsonLog(access) : textLog(access)
@@ -54,12 +54,12 @@ function requestOfNow(): object {
 }
 
 function textLog(access: boolean): Log {
-  const say = (text: string) => void process.stderr.write(`${maskUrls(text)}\n`)
+  const say = (text: string, id: string | undefined = currentRequest.getStore()?.id) => void process.stderr.write(`${maskUrls(text)}${id === undefined ? '' : ` [${id}]`}\n`)
   return {
     info: message => say(printable(message)),
     warn: message => say(printable(message)),
     error: (message, error) => say(`${printable(message)}: ${describe(error).split('\n').map(printable).join('\n')}`),
-    access: access ? ({ method, host, path, status, result, totalMs }) => say(printable(`${method} ${host}${path} ${status} ${result} ${totalMs.toFixed(1)} ms`)) : null,
+    access: access ? ({ id, method, host, path, status, result, totalMs }) => say(printable(`${method} ${host}${path} ${status} ${result} ${totalMs.toFixed(1)} ms`), id) : null,
     close: () => {},
   }
 }

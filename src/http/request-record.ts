@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
 import type { Accepted } from './guard.ts'
 import type { Result, Traffic } from './traffic.ts'
 
@@ -20,12 +21,9 @@ export type AccessLog = (line: AccessLine) => void
 /** The request for which something happens: what is logged meanwhile bears its id. Hits from memory log nothing and do without. */
 export const currentRequest = new AsyncLocalStorage<RequestRecord>()
 
-let requests = 0
-
-/** Names a request in the logs: the process, and how many it has seen. */
+/** Names a request in the logs, and to who asked. A running number would tell everybody how much is asked here, and begin anew with each process. */
 export function nextRequestId(): string {
-  requests += 1
-  return `${process.pid.toString(36)}-${requests.toString(36)}`
+  return randomUUID()
 }
 
 /** What is to be known of a request when it is over. */

@@ -1,13 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiAnswer } from './api-answer.ts'
 import { refuseWith } from './refuse.ts'
+import { currentRequest } from './request-record.ts'
 
-/** Sends an endpoint's answer. Nothing of it may be kept by anybody (contract section 4). */
+/**
+ * Sends an endpoint's answer. Nothing of it may be kept by anybody (contract section 4). `x-request-id` is what the log calls the request:
+ * an answer without a reason can be looked up there. What a client calls it is not asked: it could name it as another one.
+ */
 export function sendAnswer(request: IncomingMessage, response: ServerResponse, { status, value, text, headers }: ApiAnswer): void {
   // A connection that was refused meanwhile has had its answer.
   if (response.destroyed || response.headersSent) return
   const body = text ?? JSON.stringify(value)
-  const fields = { 'content-type': 'application/json', 'cache-control': 'no-store', 'content-length': String(Buffer.byteLength(body)), ...headers }
+  const record = currentRequest.getStore()
+  const fields = {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'content-length': String(Buffer.byteLength(body)),
+    ...(record !== undefined && { 'x-request-id': record.id }),
+    ...headers,
+  }
   if (request.complete || response.socket === null) {
     response.writeHead(status, request.complete ? fields : { ...fields, connection: 'close' })
     // As text it goes out in one write with the head.

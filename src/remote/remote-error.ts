@@ -21,10 +21,16 @@ export function toRemoteError(server: string, { status, headers, value }: Remote
     })
   }
   const named = textOf(headers['pagecache-error'])
-  const hint = textOf(headers['pagecache-hint'])
-  const options = hint === null ? {} : { hint }
+  const hint = [textOf(headers['pagecache-hint']), whereToLook(status, headers['x-request-id'])].filter((text) => text !== null).join(' ')
+  const options = hint === '' ? {} : { hint }
   if (named !== null && isErrorCode(named)) return new PagecacheError(named, message, options)
   return new PagecacheError(codes[status] ?? 'SERVER_FAILED', codes[status] === undefined ? `${server}: ${message}` : message, options)
+}
+
+/** Of what the daemon keeps to itself, its log says more; null where there is nothing to look for. */
+function whereToLook(status: number, id: string | string[] | undefined): string | null {
+  if ((status !== 500 && status !== 503) || typeof id !== 'string' || !/^[\w.:-]{1,64}$/.test(id)) return null
+  return `In the log of the daemon this is the request ${id}.`
 }
 
 /** What a field says that was sent percent-encoded; null where it is missing or broken. */

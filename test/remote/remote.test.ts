@@ -82,6 +82,9 @@ describe('an answer that is none of success', () => {
     [429, {}, { code: 'TOO_MANY_REQUESTS', exit: 1 }],
     [500, {}, { code: 'SERVER_FAILED', exit: 1 }],
     [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 1 }],
+    [503, { 'pagecache-error': 'STORE_BUSY', 'x-request-id': 'a-1' }, { code: 'STORE_BUSY', hint: 'In the log of the daemon this is the request a-1.' }],
+    [500, { 'x-request-id': 'a b\u009b' }, { code: 'SERVER_FAILED', hint: null }],
+    [404, { 'x-request-id': 'a-1' }, { code: 'NOT_FOUND', hint: null }],
     [404, { 'pagecache-error': 'NOT_FOUND', 'pagecache-hint': encodeURIComponent('Ask “again”.') }, { code: 'NOT_FOUND', hint: 'Ask “again”.' }],
     [400, { 'pagecache-error': 'constructor', 'pagecache-hint': '%' }, { code: 'INVALID_INPUT', hint: null }],
   ]

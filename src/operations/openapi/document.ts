@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { fieldsOf } from '../from-query.ts'
 import { accessOf, pathOf, type Operation, type Schema } from '../operation.ts'
 import { exampleOf, type JsonSchema } from './example.ts'
-import { errorResponse, fixedPaths, securitySchemes } from './fixed.ts'
+import { commonFields, errorResponse, fixedPaths, securitySchemes } from './fixed.ts'
 
 /** The API as an OpenAPI 3.1 document, from the definitions that validate its requests. */
 export function openapiDocument(operations: readonly Operation[], version: string): Record<string, unknown> {
@@ -53,7 +53,7 @@ function describeOperation(operation: Operation): Record<string, unknown> {
     ...(parameters.length > 0 && { parameters }),
     ...(body !== null && { requestBody: body }),
     responses: {
-      200: { description: 'Done', headers: { 'Cache-Control': { schema: { const: 'no-store' } } }, content: { 'application/json': { schema: value, example: exampleOf(value) } } },
+      200: { description: 'Done', headers: commonFields, content: { 'application/json': { schema: value, example: exampleOf(value) } } },
       ...Object.fromEntries([400, 401, 403, 405, 404, ...(method === 'GET' ? [] : [409, 413]), 429, 500, 503].map((status) => [status, errorResponse(status)])),
     },
   }

@@ -29,11 +29,16 @@ const extraFields: Record<number, Record<string, unknown>> = {
   503: { 'Retry-After': { schema: { type: 'string' } } },
 }
 
+/** Of every answer of the API. */
+export const commonFields = {
+  'Cache-Control': { schema: { const: 'no-store' } },
+  'X-Request-Id': { description: "What the daemon's log calls the request", schema: { type: 'string' }, example: '3f0c9a52-6c1e-4b7d-9a0e-5d2f8c417b36' },
+}
+
 export function errorResponse(status: number): Record<string, unknown> {
-  const headers = extraFields[status]
   return {
     description: meanings[status] ?? 'Error',
-    ...(headers !== undefined && { headers }),
+    headers: { ...commonFields, ...extraFields[status] },
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   }
 }
@@ -53,6 +58,7 @@ const request = { grant_type: 'client_credentials', client_id: '0190c0de-0000-70
 
 const oauthError = {
   description: 'RFC 6749 §5.2, with `success` and `message` beside it',
+  headers: commonFields,
   content: {
     'application/json': {
       schema: {
@@ -79,6 +85,7 @@ export const fixedPaths = {
       responses: {
         200: {
           description: 'The token',
+          headers: commonFields,
           content: {
             'application/json': {
               schema: {
