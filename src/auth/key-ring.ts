@@ -27,6 +27,9 @@ export interface KeyRingOptions {
   lifetime: number
 }
 
+/** So many keys are good at the same time at most: each is read again by every process whenever one is added. */
+const mostKeys = 20
+
 /** Clocks of processes may differ by so much (milliseconds). */
 const leeway = 60_000
 
@@ -67,9 +70,18 @@ export class KeyRing {
     return index < 0 || this.#isOver(index) ? null : this.#files[index]!.key
   }
 
-  /** Signs with a new key from now on. The old one goes on being good for what it has signed, unless all are dropped. */
+  /**
+   * Signs with a new key from now on. The old one goes on being good for what it has signed, unless all are dropped.
+   *
+   * @throws TOO_MANY_REQUESTS where the old ones that are still good are too many
+   */
   rotate({ dropOld }: { dropOld: boolean }): SigningKey {
     this.#refresh()
+    if (!dropOld && this.#files.filter((_, index) => !this.#isOver(index)).length >= mostKeys) {
+      throw new PagecacheError('TOO_MANY_REQUESTS', `There are ${mostKeys} keys whose tokens are still valid.`, {
+        hint: 'Wait until tokens have expired (auth.tokenLifetime), or void all of them with --drop-old.',
+      })
+    }
     const last = this.#files.at(-1)?.number ?? 0
     const key = this.#add(last + 1)
     for (const [index, { number }] of [...this.#files].entries()) {
@@ -126,7 +138,10 @@ export class KeyRing {
     const seen = stat === undefined ? '' : `${stat.ino}.${stat.mtimeMs}.${stat.ctimeMs}`
     if (seen === this.#seen) return
     const names = stat === undefined ? [] : guarded(this.#directory, () => readdirSync(this.#directory))
-    this.#files = names.filter((name) => /^\d{6}\.json$/.test(name)).sort().map((name) => ({ number: Number(name.slice(0, 6)), key: readKey(join(this.#directory, name)) }))
+    this.#files = names
+      .filter((name) => /^\d{6,15}\.json$/.test(name))
+      .map((name) => ({ number: Number.parseInt(name, 10), key: readKey(join(this.#directory, name)) }))
+      .toSorted((one, other) => one.number - other.number)
     this.#seen = seen
   }
 }

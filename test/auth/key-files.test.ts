@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -51,3 +51,27 @@ async function outputOf(code: string): Promise<string> {
   await new Promise((resolve) => child.once('close', resolve))
   return text
 }
+
+it('are twenty at most; who wants another one waits, or drops all of them', async () => {
+  const dataDir = await tempDir()
+  const clock = { now: Date.parse('2026-11-21T12:00:00Z') }
+  const ring = new KeyRing({ ...options(dataDir), now: () => clock.now })
+  for (let count = 1; count < 20; count++) ring.rotate({ dropOld: false })
+  expect(() => ring.rotate({ dropOld: false })).toThrow(expect.objectContaining({ code: 'TOO_MANY_REQUESTS' }) as Error)
+  clock.now += 700_000
+  const { kid } = ring.rotate({ dropOld: false })
+  // The one that was current until now has signed tokens until now.
+  expect(await readdir(join(dataDir, 'keys'))).toEqual(['000020.json', '000021.json'])
+  expect(ring.current().kid).toBe(kid)
+  for (let count = 0; count < 30; count++) ring.rotate({ dropOld: true })
+  expect(await readdir(join(dataDir, 'keys'))).toEqual(['000051.json'])
+})
+
+it('go on after the last number of six digits', async () => {
+  const dataDir = await tempDir()
+  const ring = new KeyRing(options(dataDir))
+  await rename(join(dataDir, 'keys', '000001.json'), join(dataDir, 'keys', '999999.json'))
+  const { kid } = ring.rotate({ dropOld: false })
+  expect((await readdir(join(dataDir, 'keys'))).toSorted()).toEqual(['1000000.json', '999999.json'])
+  expect(ring.current().kid).toBe(kid)
+})
