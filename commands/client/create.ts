@@ -5,7 +5,8 @@ import { createApiClient } from '#src/operations/clients.ts'
 
 export default class ClientCreate extends BaseCommand {
   static override summary = 'Make a client of the HTTP API, and show its secret once.'
-  static override description = 'A client fetches tokens with its id and secret at /api/oauth/token. With --scope read it can look at everything and change nothing.'
+  static override description = `A client fetches tokens with its id and secret at /api/oauth/token. With --scope read it can look at everything and change nothing.
+Made with --server, it belongs to the client that made it, and is revoked with it.`
   static override examples = [
     { description: 'A client for deployments', command: '<%= config.bin %> <%= command.id %> deployment' },
     { description: 'A client for a dashboard', command: '<%= config.bin %> <%= command.id %> dashboard --scope read --json' },

@@ -1,12 +1,13 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { toPositive } from '#src/cli/positive.ts'
-import { runScheduledTasks } from '#src/operations/scheduled-task.ts'
+import { queueDueTasks, runScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskRun extends BaseCommand {
   static override summary = 'Queue the tasks that are due, again and again.'
   static override description = `Workers of the scheduler transport run them: serve, or messenger:consume scheduler. Both queue what is due by themselves, so
-that this command is for those who run the two apart. It ends as messenger:consume does.`
+that this command is for those who run the two apart. It ends as messenger:consume does.
+On a daemon (--server) it queues once, with --no-wait; a daemon does so by itself.`
   static override examples = [
     { description: 'Until it is stopped', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Once, from a cron job', command: '<%= config.bin %> <%= command.id %> --no-wait' },
@@ -20,12 +21,10 @@ that this command is for those who run the two apart. It ends as messenger:consu
   async run() {
     const { flags } = await this.parse(ScheduledTaskRun)
     const input = {
-      wait: !flags['no-wait'],
       timeLimit: toPositive('time-limit', flags['time-limit']),
       memoryLimit: flags['memory-limit'],
     }
-    return this.perform(runScheduledTasks, input, ({ end }, output) => {
-      output.line(end === 'queued' ? '[OK] Scheduled tasks have been queued.' : `[OK] No more tasks are queued by this process (${end}).`)
-    })
+    if (flags['no-wait']) return this.perform(queueDueTasks, {}, (_, output) => output.line('[OK] Scheduled tasks have been queued.'))
+    return this.perform(runScheduledTasks, input, ({ end }, output) => output.line(`[OK] No more tasks are queued by this process (${end}).`))
   }
 }

@@ -4,7 +4,7 @@ import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
-import { performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
+import { everyAccess, performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
 import { sharedFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
@@ -101,7 +101,7 @@ export abstract class BaseCommand extends Command {
 
   /** What operations of the command line work with. */
   protected contextOf(app: App): OperationContext {
-    return { app, source: 'cli', actor: null, signal: app.signal, report: (event) => this.report(event) }
+    return { app, source: 'cli', actor: null, scopes: everyAccess, signal: app.signal, report: (event) => this.report(event) }
   }
 
   /**

@@ -19,7 +19,7 @@ export function refusal(status: number, message: string, headers: ApiAnswer['hea
 }
 
 /** Where nothing better is known than that it may pass, in seconds. */
-const retryAfter = '1'
+const retryAfter: Record<number, string> = { 429: '60', 503: '1' }
 
 /** What the cause is of, only the log says: a message of ours may name paths, one of others anything. */
 const neutral: Record<number, string> = {
@@ -38,7 +38,8 @@ export function toErrorAnswer(error: unknown): ApiAnswer {
   return refusal(status, told ?? message, {
     'pagecache-error': code,
     ...(hint !== null && told === undefined && { 'pagecache-hint': toField(hint) }),
-    ...(status === 503 && { 'retry-after': retryAfter }),
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...(retryAfter[status] !== undefined && { 'retry-after': retryAfter[status] }),
   })
 }
 

@@ -18,6 +18,8 @@ export interface ApiOptions {
   isReady(): boolean
   isTrusted(address: string | undefined): boolean
   onError(message: string, error: unknown): void
+  /** An operation of the scope `write` was performed, and for whom. */
+  onPerformed(operation: string, actor: string): void
   shared: SharedAnswers
 }
 
@@ -41,7 +43,13 @@ export async function answerApi(request: IncomingMessage, found: Found | null, o
     const input = await readInput(request)
     if ('status' in input) return input
     const asked = operation.http!.method === 'DELETE' ? withQuery(operation, fromQuery(operation, query), input.value) : { value: input.value }
-    return 'status' in asked ? asked : await perform(operation, { ...asked.value, ...params }, caller, options)
+    if ('status' in asked) return asked
+    // A body takes its time: who was revoked meanwhile does nothing any more.
+    const still = await identify(request, options)
+    if ('status' in still) return still
+    const answer = await perform(operation, { ...asked.value, ...params }, still, options)
+    if (access === 'write') options.onPerformed(operation.name, still.actor)
+    return answer
   } catch (error) {
     // What an operator can act on is said to him; the rest is our bug, and what it was stands in the log alone.
     const answer = toErrorAnswer(error)
@@ -121,6 +129,7 @@ async function perform(operation: Operation, input: object, caller: Identity, { 
     app,
     source: 'api',
     actor: caller.actor,
+    scopes: caller.scopes,
     signal: app.signal,
     report: (event) => {
       if (event.kind === 'message') notes.push(event.message.replaceAll('\n', ' '))

@@ -63,6 +63,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       return toText(options.gather === null ? [await values()] : await options.gather())
     },
     onError: log.error,
+    onPerformed: (operation, actor) => log.info(`${operation} was performed for ${actor}`),
   }
   let site: Site = await openSite(app, siteOptions)
   let use = new InUse()

@@ -5,7 +5,7 @@ import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './
 import { ownHosts, type ApiOptions } from './api.ts'
 import { addressOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
 
-export interface OauthOptions extends Omit<ApiOptions, 'judge' | 'shared'> {
+export interface OauthOptions extends Omit<ApiOptions, 'judge' | 'shared' | 'onPerformed'> {
   /** Null where the shop issues all tokens. */
   authority: (() => Promise<Authority>) | null
 }

@@ -33,6 +33,7 @@ export interface OwnOptions {
   /** The site whose shop issues the tokens where a Host names none; null without one. */
   shop: Pick<Channel, 'scheme' | 'host'> | null
   onError(message: string, error: unknown): void
+  onPerformed(operation: string, actor: string): void
 }
 
 /**

@@ -12,7 +12,7 @@ import type { PurgeOrder } from './purge-order.ts'
 import { stageEndpoints } from './stages.ts'
 
 /** What is the same before and after a reload. */
-export interface SiteOptions extends Pick<OwnOptions, 'isReady' | 'metrics' | 'onError'> {
+export interface SiteOptions extends Pick<OwnOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
   /** The public address of the daemon. */
   host: string
   port: number

@@ -56,6 +56,7 @@ export const operations: readonly Operation[] = [
   scheduledTask.scheduleTaskOnce,
   scheduledTask.deactivateScheduledTask,
   scheduledTask.runSingleTask,
+  scheduledTask.queueDueTasks,
   scheduledTask.runScheduledTasks,
   stages.createStage,
   stages.listStages,

@@ -10,18 +10,21 @@ export type OperationEvent =
   | { kind: 'message'; message: string }
   | { kind: 'progress'; progress: Readonly<Record<string, unknown>> }
 
+/** What a client of the API may do: look, or change too. */
+export type Access = 'read' | 'write'
+export const everyAccess: readonly Access[] = ['read', 'write']
+
 /** What an operation works with. Parts of the app are opened when it asks for them. */
 export interface OperationContext {
   app: App
   source: OperationSource
   /** Who asked, as the log names them: an API client's id; null for the command line. */
   actor: string | null
+  /** What he may do; all of it on the command line. */
+  scopes: readonly Access[]
   signal: AbortSignal
   report(event: OperationEvent): void
 }
-
-/** What a client of the API may do: look, or change too. */
-export type Access = 'read' | 'write'
 
 export interface HttpPlace {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'

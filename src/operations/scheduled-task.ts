@@ -114,21 +114,28 @@ export const runSingleTask = defineOperation({
   },
 })
 
+export const queueDueTasks = defineOperation({
+  name: 'scheduled-task.queue-due',
+  summary: 'Queues the tasks that are due now; workers of the scheduler transport run them',
+  input: z.object({}),
+  output: z.object({ success, end: z.literal('queued') }),
+  http: { method: 'POST', path: '/scheduled-task/run' },
+  async run({ app }) {
+    const { queueDue } = await import('../schedule/scheduled-tasks.ts')
+    await queueDue(await app.records(), tasksOf(app), Date.now())
+    return { ...succeeded, end: 'queued' as const }
+  },
+})
+
 export const runScheduledTasks = defineOperation({
   name: 'scheduled-task.run',
-  summary: 'Queues the tasks that are due, once or until it is told to stop; workers of the scheduler transport run them',
+  summary: 'Queues the tasks that are due until it is told to stop; workers of the scheduler transport run them',
   input: z.object({
-    wait: described(z._default(z.boolean(), true), 'go on queueing what comes due'),
     timeLimit: described(z.optional(z.int().check(z.minimum(1))), 'seconds'),
     memoryLimit: described(z.optional(z.string()), 'such as 128M'),
   }),
-  output: z.object({ success, end: z.enum(['queued', 'stopped', 'stop-workers', 'time', 'memory']) }),
-  async run({ app, signal }, { wait, timeLimit, memoryLimit }) {
-    if (!wait) {
-      const { queueDue } = await import('../schedule/scheduled-tasks.ts')
-      await queueDue(await app.records(), tasksOf(app), Date.now())
-      return { ...succeeded, end: 'queued' as const }
-    }
+  output: z.object({ success, end: z.enum(['stopped', 'stop-workers', 'time', 'memory']) }),
+  async run({ app, signal }, { timeLimit, memoryLimit }) {
     const ended = new AbortController()
     const limits = { ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }), ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }) }
     // A worker that takes nothing: it hears messenger:stop-workers, signals and limits like every other one.

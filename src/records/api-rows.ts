@@ -10,4 +10,7 @@ export interface ApiClientRow {
   /** When it last got a token. */
   last_used_at: number | null
   revoked_at: number | null
+  /** The client (or user of the shop) that made it over the API, that ended it; null for the command line. */
+  created_by: string | null
+  revoked_by: string | null
 }

@@ -26,6 +26,7 @@ async function startApi(operation: Operation, options: Partial<ApiOptions> = {})
     isReady: () => true,
     isTrusted: () => false,
     onError: (message, error) => logged.push(message, error),
+    onPerformed: () => {},
     shared: new SharedAnswers(),
     ...options,
   }

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openApi, type Api } from '../helpers/api.ts'
-import { bearer, fetchToken, prefix } from '../helpers/api-client.ts'
+import { bearer, fetchToken, json, jsonOf, prefix, type ApiClient } from '../helpers/api-client.ts'
 import { freePort, runProgram } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { start } from '../helpers/cli.ts'
@@ -51,6 +51,32 @@ it('a secret and a token are repeated by no answer and stand in no log', async (
     expect(text).not.toContain(clientSecret)
     expect(text).not.toContain(token)
   }
+})
+
+it('a secret that was made over the API stands in its answer alone', async () => {
+  const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
+  const there = (...args: string[]) => runProgram([...args, '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
+  const post = async (path: string, value: unknown) => {
+    const body = json(value)
+    return api.ask(prefix + path, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(api.write.token) } })
+  }
+  const answer = await post('/clients', { name: 'canary' })
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  const byHttp = jsonOf(answer) as ApiClient
+  const { stdout, stderr } = await there('client:create', 'canary there', '--json')
+  const byCommand = JSON.parse(stdout) as ApiClient
+  expect(answer.body.toString().split(byHttp.clientSecret).length + stdout.split(byCommand.clientSecret).length).toBe(4)
+  const texts = [
+    stderr, JSON.stringify([...answer.headers]), (await there('client:list')).stdout, (await there('client:list', '--json')).stdout,
+    (await post('/clients', { name: byHttp.clientSecret, scope: 'none' })).body.toString(),
+    (await post('/clients/revoke', { clientId: byHttp.clientSecret.repeat(100) })).headers.get('x-request-id')!,
+    (await post('/clients/revoke', { clientId: byHttp.clientId })).body.toString(),
+    (await there('client:revoke', byCommand.clientId, '--yes', '--json')).stdout,
+    api.daemon.logs(),
+  ]
+  const dataDir = join(api.daemon.projectDir, 'var', 'data', 'prod')
+  for (const entry of (await readdir(dataDir, { recursive: true, withFileTypes: true })).filter((one) => one.isFile())) texts.push(await readFile(join(entry.parentPath, entry.name), 'latin1'))
+  for (const text of texts) for (const { clientSecret } of [byHttp, byCommand]) expect(text).not.toContain(clientSecret)
 })
 
 it('they are printed by no command but the one that makes them', async () => {

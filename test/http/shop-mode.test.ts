@@ -58,3 +58,18 @@ it('a shop that does not answer so is no refusal', async () => {
   shop.origin.on('/api/_info/version', { status: 500, body: 'broken' })
   expectRefusal(await exchange(`${daemon.url}${prefix}/stats`, { headers: bearer('another') }), 503)
 })
+
+it('clients of ours are made and ended as on the command line, and are nobody', async () => {
+  shop.origin.on('/api/_info/version', { headers: { 'content-type': 'application/json' }, body: '{"version":"6.7.6.0"}' })
+  const { access_token: token } = jsonOf(await login(integration)) as { access_token: string }
+  const ask = (path: string, value: unknown) => {
+    const body = json(value)
+    return exchange(`${daemon.url}${prefix}${path}`, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(token) } })
+  }
+  const made = jsonOf(await ask('/clients', { name: 'of the shop' })) as { clientId: string; clientSecret: string }
+  const { items } = jsonOf(await exchange(`${daemon.url}${prefix}/clients`, { headers: bearer(token) })) as { items: object[] }
+  expect(items).toMatchObject([{ name: 'of the shop', createdBy: `shop:${integration.client_id}` }])
+  expect((await login({ grant_type: 'client_credentials', client_id: made.clientId, client_secret: made.clientSecret })).status).toBe(401)
+  expect((await ask('/clients/revoke', { clientId: made.clientId })).status).toBe(200)
+  expect((await ask('/clients/rotate-key', {})).status).toBe(200)
+})

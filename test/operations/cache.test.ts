@@ -5,7 +5,7 @@ import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { cacheStatistics, clearApplicationCache, clearPages, clearPagesByType, inspectPage, listPages } from '../../src/operations/cache.ts'
-import { performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
+import { everyAccess, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
 import type { PageDraft, PageType } from '../../src/pages/page.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -18,7 +18,7 @@ async function openApp(projectDir: string): Promise<App> {
 
 /** Performs an operation, and holds its value against its own description. */
 async function perform<Input extends Schema, Value>(app: App, operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> {
-  const context = { app, source: 'cli' as const, actor: null, signal: app.signal, report: () => {} }
+  const context = { app, source: 'cli' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
   const value = await performOperation(operation, context, input)
   expect(z.safeParse(operation.output, value).error).toBeUndefined()
   return value
@@ -94,7 +94,7 @@ describe('list', () => {
 
   it.each([{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { limit: '1e2' }, { limit: null }, { offset: -1 }, { type: 'product' }, { tag: '' }])('refuses %j and names the field', async (input) => {
     const app = await openApp(await tempDir())
-    const context = { app, source: 'api' as const, actor: null, signal: app.signal, report: () => {} }
+    const context = { app, source: 'api' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
     await expect(performOperation(listPages, context, input)).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       status: 400,

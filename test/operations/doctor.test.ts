@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { doctor } from '../../src/operations/doctor.ts'
-import { performOperation } from '../../src/operations/operation.ts'
+import { everyAccess, performOperation } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -19,7 +19,7 @@ async function examine(config: object | string | null, prepare: (projectDir: str
   const loaded = await loadConfig({}, { cwd: projectDir, variables: {}, tolerateFaults: true })
   const app = new App({ loaded, onWarning: () => {} })
   try {
-    const context = { app, source: 'cli' as const, actor: null, signal: app.signal, report: () => {} }
+    const context = { app, source: 'cli' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
     const { success, checks } = await performOperation(doctor, context, {})
     return { success, checks: Object.fromEntries(checks.map((check) => [check.name, check])) }
   } finally {

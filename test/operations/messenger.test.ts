@@ -2,14 +2,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { messengerStatistics, removeFailedMessages, retryFailedMessages } from '../../src/operations/messenger.ts'
-import { performOperation, type OperationContext } from '../../src/operations/operation.ts'
+import { everyAccess, performOperation, type OperationContext } from '../../src/operations/operation.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { claimOne } from '../queue/claim-one.ts'
 
 test('failed messages are removed or retried by their ids, or all where that is said; leaving something out is refused', async () => {
   const app = new App({ loaded: await loadConfig({ projectDir: await tempDir() }), onWarning: () => {} })
   onTestFinished(() => app.close())
-  const context: OperationContext = { app, source: 'api', actor: null, signal: app.signal, report: () => {} }
+  const context: OperationContext = { app, source: 'api', actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
   const queue = await app.queue()
   const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
   await queue.dispatch([1, 2, 3].map((payload) => ({ transport: 'async', type: 'a', payload })))

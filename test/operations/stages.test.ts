@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
+import { everyAccess, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
 import * as stages from '../../src/operations/stages.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -22,7 +22,7 @@ async function openApp(config: object = {}): Promise<App> {
 
 /** Performs an operation, and holds its value against its own description. */
 async function perform<Input extends Schema, Value>(app: App, operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> {
-  const context = { app, source: 'cli' as const, actor: null, signal: app.signal, report: () => {} }
+  const context = { app, source: 'cli' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
   const value = await performOperation(operation, context, input)
   expect(z.safeParse(operation.output, value).error).toBeUndefined()
   return value

@@ -4,6 +4,7 @@ export interface JsonSchema {
   const?: unknown
   enum?: unknown[]
   default?: unknown
+  examples?: unknown[]
   format?: string
   pattern?: string
   minimum?: number
@@ -45,6 +46,7 @@ const known: Record<string, unknown> = {
 /** A value that a schema allows. The same for the same schema. */
 export function exampleOf(schema: JsonSchema, name = ''): unknown {
   if ('const' in schema) return schema.const
+  if (schema.examples) return schema.examples[0]
   if (schema.enum) return schema.enum[0]
   if ('default' in schema) return schema.default
   const choices = schema.anyOf ?? schema.oneOf
