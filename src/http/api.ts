@@ -38,18 +38,8 @@ export async function answerApi(request: IncomingMessage, found: Found | null, o
     if (!caller.scopes.includes(access)) {
       return refusal(403, `This needs the scope ${access}.`, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${access}"` })
     }
-    const { params } = found
-    if (operation.http!.method === 'GET') return await ask(operation, { ...fromQuery(operation, query), ...params }, request.url!, caller, options)
-    const input = await readInput(request)
-    if ('status' in input) return input
-    const asked = operation.http!.method === 'DELETE' ? withQuery(operation, fromQuery(operation, query), input.value) : { value: input.value }
-    if ('status' in asked) return asked
-    // A body takes its time: who was revoked meanwhile does nothing any more.
-    const still = await identify(request, options)
-    if ('status' in still) return still
-    const answer = await perform(operation, { ...asked.value, ...params }, still, options)
-    if (access === 'write') options.onPerformed(operation.name, still.actor)
-    return answer
+    if (operation.http!.method === 'GET') return await ask(operation, { ...fromQuery(operation, query), ...found.params }, request.url!, caller, options)
+    return await change(operation, found.params, request, query, options)
   } catch (error) {
     // What an operator can act on is said to him; the rest is our bug, and what it was stands in the log alone.
     const answer = toErrorAnswer(error)
@@ -121,6 +111,20 @@ function withQuery(operation: Operation, query: Record<string, unknown>, body: o
 /** A question: it changes nothing, so that those who ask the same at once share its answer. */
 function ask(operation: Operation, input: object, question: string, caller: Identity, options: ApiOptions): Promise<ApiAnswer> {
   return options.shared.ask(question, () => perform(operation, input, caller, options))
+}
+
+/** A change that was asked for with a body. */
+async function change(operation: Operation, params: Found['params'], request: IncomingMessage, query: URLSearchParams | null, options: ApiOptions): Promise<ApiAnswer> {
+  const input = await readInput(request)
+  if ('status' in input) return input
+  const asked = operation.http!.method === 'DELETE' ? withQuery(operation, fromQuery(operation, query), input.value) : input
+  if ('status' in asked) return asked
+  // A body takes its time: who was revoked meanwhile does nothing any more.
+  const caller = await identify(request, options)
+  if ('status' in caller) return caller
+  const answer = await perform(operation, { ...asked.value, ...params }, caller, options)
+  if (accessOf(operation) === 'write') options.onPerformed(operation.name, caller.actor)
+  return answer
 }
 
 async function perform(operation: Operation, input: object, caller: Identity, { app }: ApiOptions): Promise<ApiAnswer> {
