@@ -65,7 +65,7 @@ export default class Serve extends BaseCommand {
   protected override async load(): Promise<LoadedConfig> {
     const { meetParent } = await import('#src/http/parent.ts')
     this.#parent = await meetParent()
-    return this.#parent === null ? super.load() : fromPlain(this.#parent.config)
+    return this.#parent === null ? this.complete(await super.load()) : fromPlain(this.#parent.config)
   }
 
   /** The configuration as it is now. @throws CONFIG_INVALID */
@@ -73,7 +73,13 @@ export default class Serve extends BaseCommand {
     const loaded = await loadConfig(this.given)
     // Whoever writes it may be between removing and renaming; without it no sales channel would be left.
     if (fileBefore !== null && loaded.file === null) throw new PagecacheError('CONFIG_INVALID', `The configuration file ${fileBefore} is gone.`)
-    return loaded
+    return this.complete(loaded)
+  }
+
+  /** With what is in files beside it, so that it is found faulty here, and none of several processes reads them. */
+  private async complete(loaded: LoadedConfig): Promise<LoadedConfig> {
+    const { withCustomerKey } = await import('#src/auth/customer-key.ts')
+    return withCustomerKey(loaded)
   }
 
   private open(loaded: LoadedConfig): App {

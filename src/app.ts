@@ -144,6 +144,18 @@ export class App {
     })
   }
 
+  /** The tokens in which the shop says who is logged in; null where none are configured. @throws CONFIG_INVALID for a key that is none */
+  async customerTokens() {
+    const { customerToken } = this.config.stages
+    if (customerToken.cookie === null && customerToken.header === null) return null
+    return this.#part('customerTokens', async () => {
+      const [{ CustomerTokens }, { toCustomerKey, withCustomerKey }] = await Promise.all([import('./auth/customer-tokens.ts'), import('./auth/customer-key.ts')])
+      // A process among several was handed it with its configuration.
+      const loaded = this.loaded.customerKey === undefined ? await withCustomerKey(this.loaded) : this.loaded
+      return new CustomerTokens(toCustomerKey(loaded), customerToken, this.now)
+    })
+  }
+
   /** Registers what has to be closed with the app; the last one registered is closed first. */
   onClose(closer: Closer): void {
     this.#closers.push(closer)

@@ -43,6 +43,8 @@ export interface LoadedConfig {
   /** Set where faults were tolerated: `config` holds the defaults then. */
   fault: PagecacheError | null
   sourceOf(path: KeyPath): Source
+  /** The content of the key file of `stages.customerToken`, where somebody has read it. */
+  customerKey?: string
 }
 
 /** Where a configuration is loaded from; tests pass their own. */

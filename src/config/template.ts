@@ -107,6 +107,9 @@ auth:
 stages:
   # The header in which the shop names the logged-in customer.
   # customerHeader: null
+  # A signed token (JWT) in which the shop names the logged-in customer: in a cookie or a header, and the secret or the public key
+  # with which it is checked. Its claim, and what iss and aud have to say; null: anything. algorithm null: HS256, or what the key is for.
+  # customerToken: { cookie: null, header: null, secretFile: null, publicKeyFile: null, algorithm: null, claim: sub, issuer: null, audience: null }
   # What happens to a deleted customer's events: anonymize or remove.
   # customerDeletion: anonymize
   # Whether an event without an Origin is refused too.

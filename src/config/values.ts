@@ -102,6 +102,15 @@ export function headerNameOrNull() {
   })
 }
 
+/** One of the names, or null. */
+export function oneOfOrNull<const T extends string>(names: readonly T[]) {
+  return value(`one of ${names.join(', ')}, or null`, (input) => (input === null ? null : names.find((name) => name === input)))
+}
+
+export function textOrNull(expected: string, matches: RegExp) {
+  return value(`${expected}, or null`, (input) => (input === null || (typeof input === 'string' && matches.test(input)) ? input : undefined))
+}
+
 /** What the system takes as the path of a Unix socket is shorter than other paths. */
 export function socketPathOrNull() {
   return value('an absolute path of at most 100 characters, or null', (input) => {
@@ -112,6 +121,10 @@ export function socketPathOrNull() {
 
 export function cookieName() {
   return text('the name of a cookie', token)
+}
+
+export function cookieNameOrNull() {
+  return textOrNull('the name of a cookie', token)
 }
 
 export function path() {

@@ -57,7 +57,7 @@ export class PlainRequest implements HotRequest {
     return this.#head.length
   }
 
-  /** A field by its lower-case name, its lines combined. */
+  /** A field by its lower-case name, its lines combined; those of cookies as RFC 9113 §8.2.3 has it, and Node. */
   field(name: string): string | null {
     const head = this.#head
     let value: string | null = null
@@ -66,7 +66,7 @@ export class PlainRequest implements HotRequest {
       const close = head.indexOf('\r\n', colon)
       if (colon - position === name.length && is(head, position, colon, name)) {
         const line = head.slice(colon + 1, close).trim()
-        value = value === null ? line : `${value}, ${line}`
+        value = value === null ? line : `${value}${name === 'cookie' ? '; ' : ', '}${line}`
       }
       position = close + 2
     }

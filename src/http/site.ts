@@ -45,7 +45,8 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const isTrusted = (address: string | undefined) => (address === undefined ? options.trustsNameless : trustsSome && isIn(trusted, address))
   const tracker = await app.tracker(channels)
   const { channels: known } = proxy.classifying
-  const stages = stageEndpoints({ ...config.stages, channels: known, tracker, counts: options.counts, isTrusted, now: app.now, onError })
+  const customerTokens = await app.customerTokens()
+  const stages = stageEndpoints({ ...config.stages, customerTokens, channels: known, tracker, counts: options.counts, isTrusted, now: app.now, onError })
   const admin = adminPage({ isOurs: isAdminHost(host, port, known.all), onError })
   const api = ownEndpoints({ ...options, app, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null })
   const own: FrontOptions['own'] = (request, response, pass) => api(request, response, pass) || admin(request, response)

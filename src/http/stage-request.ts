@@ -1,3 +1,5 @@
+import type { CustomerTokens } from '../auth/customer-tokens.ts'
+import type { CustomerTokenSettings } from '../config/schema.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -13,6 +15,10 @@ export interface StagesOptions {
   counts: StageCounts
   /** In lower case; believed from trusted proxies alone. Null: nobody says who is logged in. */
   customerHeader: string | null
+  /** Where a visitor's token is; believed once `customerTokens` has verified it. */
+  customerToken: Pick<CustomerTokenSettings, 'cookie' | 'header'>
+  /** Null: tokens say nothing. */
+  customerTokens: Pick<CustomerTokens, 'read'> | null
   /** Whether a request without an Origin is refused too. */
   requireOrigin: boolean
   /** Requests a second; null for any number. */

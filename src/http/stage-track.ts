@@ -5,9 +5,9 @@ import type { HeaderPair } from '../pages/page.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
-import { toCustomerId } from '../stages/customer-id.ts'
 import { createRateLimit, type RateLimit } from '../stages/rate-limit.ts'
 import { readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
+import { customerOf } from './stage-customer.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './stage-cookies.ts'
 import { failure, refusal, type StageAnswer, type StagePlace, type StageRequest, type StagesOptions } from './stage-request.ts'
 
@@ -54,10 +54,12 @@ export class TrackEndpoint {
     const known = asked.type === 'impression' ? readStageCookies(request.field('cookie')).session : null
     const session = asked.type === 'impression' ? (known ?? newSession()) : null
     try {
+      const customer = customerOf(request, this.#options)
       const outcome = await tracker.track({
         ...asked,
         salesChannelId: place.channel.id,
-        customerId: customerOf(request, this.#options),
+        // Waiting for what is there would cost every event a turn.
+        customerId: customer instanceof Promise ? await customer : customer,
         at: now(),
         session: session === null ? null : sessionDigest(session),
         counted: automated === null,
@@ -111,13 +113,6 @@ function isOurOrigin(request: StageRequest, { channels, requireOrigin }: StagesO
 function isTextOrJson(request: StageRequest): boolean {
   const type = (request.field('content-type') ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase()
   return type === 'application/json' || type === 'text/plain'
-}
-
-/** Who is logged in, as a proxy of ours says; never as the visitor does. */
-function customerOf(request: StageRequest, { customerHeader, isTrusted }: StagesOptions): string | null {
-  if (customerHeader === null || !isTrusted(request.address)) return null
-  const value = request.field(customerHeader)
-  return value === null ? null : toCustomerId(value)
 }
 
 /** The network of the visitor: of the last address that no proxy of ours has. */

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
+import { checkCustomerToken } from './doctor/customer-token-check.ts'
 import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
@@ -23,6 +24,7 @@ const checks: readonly Check[] = [
   checkTasks,
   checkPort,
   checkTlsTerminator,
+  checkCustomerToken,
   checkChannels,
   checkReverseProxies,
 ]

@@ -87,6 +87,27 @@ describe('a project', () => {
   })
 })
 
+describe('the key of customers’ tokens', () => {
+  const config = { server, stages: { customerToken: { cookie: 'a', secretFile: 'customer.secret' } } }
+  const secret = (text: string, mode: number) => (directory: string) => writeFile(join(directory, 'customer.secret'), text, { mode })
+
+  it('passes where it is one', async () => {
+    expect((await examine(config, secret('x'.repeat(32), 0o640))).checks['customer tokens']).toMatchObject({ status: 'passed', message: expect.stringContaining('HS256') as string })
+  })
+
+  it('fails where it is missing or too short, and says what to do', async () => {
+    expect((await examine(config)).checks['customer tokens']).toMatchObject({ status: 'failed', message: expect.stringMatching(/stages\.customerToken\.secretFile .*ENOENT/) as string })
+    const { success, checks } = await examine(config, secret('canary', 0o600))
+    expect([success, checks['customer tokens']?.status, checks['customer tokens']?.remedy]).toEqual([false, 'failed', 'Make one with: openssl rand -hex 32'])
+    expect(JSON.stringify(checks)).not.toContain('canary')
+  })
+
+  it('is a warning where everybody can read it, and nothing where none is configured', async () => {
+    expect((await examine(config, secret('x'.repeat(32), 0o644))).checks['customer tokens']).toMatchObject({ status: 'warned', remedy: expect.stringMatching(/^chmod o= /) as string })
+    expect((await examine({ server })).checks['customer tokens']).toBeUndefined()
+  })
+})
+
 describe('a sales channel', () => {
   it('passes when the shop answers by its public name and has a sitemap', async () => {
     const asked: string[] = []

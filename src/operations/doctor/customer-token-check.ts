@@ -1,0 +1,25 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { toCustomerKey, withCustomerKey } from '../../auth/customer-key.ts'
+import { PagecacheError } from '../../errors.ts'
+import { failed, passed, warned, type Check } from './finding.ts'
+
+const name = 'customer tokens'
+
+/** The key that tokens of customers are checked with, as it is now: the daemon has that of its start or its last reload. */
+export const checkCustomerToken: Check = async (app) => {
+  const { secretFile, publicKeyFile } = app.config.stages.customerToken
+  const file = secretFile ?? publicKeyFile
+  if (file === null) return []
+  try {
+    const { algorithm } = toCustomerKey(await withCustomerKey(app.loaded))
+    const path = resolve(app.loaded.places.projectDir, file)
+    if (secretFile !== null && ((await stat(path)).mode & 0o007) !== 0) {
+      return [warned(name, `Every user of this machine can read ${path}, and sign as any customer.`, `chmod o= ${path}`)]
+    }
+    return [passed(name, `${algorithm}, ${path}`)]
+  } catch (error) {
+    if (error instanceof PagecacheError) return [failed(name, error.message, error.hint ?? 'Correct the configuration.')]
+    throw error
+  }
+}
