@@ -8,7 +8,7 @@ export default class ClientList extends BaseCommand {
   static override description = 'The oldest first. A client that another one made over the HTTP API names it, and ends with it.'
   static override examples = [
     { description: 'All of them, revoked ones too', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'The ids of those that are not revoked', command: '<%= config.bin %> <%= command.id %> --json | jq -r ".items[] | select(.revokedAt == null) | .clientId"' },
+    { description: 'The ids of those that are not revoked', command: '<%= config.bin %> <%= command.id %> --limit 1000 --json | jq -r ".items[] | select(.revokedAt == null) | .clientId"' },
   ]
 
   static override flags = { limit: limitFlag, offset: offsetFlag }

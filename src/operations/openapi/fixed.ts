@@ -4,7 +4,7 @@ export const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of POST /api/oauth/token.' },
   client: {
     type: 'oauth2',
-    description: 'Clients are made with `pagecache client:create`.',
+    description: 'The first client is made with `pagecache client:create`, others there too or with POST /api/_action/vendor-cache/clients.',
     flows: { clientCredentials: { tokenUrl: '/api/oauth/token', scopes: { read: 'look at everything', write: 'look at everything and change it' } } },
   },
 }
@@ -17,7 +17,7 @@ const meanings: Record<number, string> = {
   405: 'The method is not allowed here; `Allow` names those that are',
   409: 'Not possible in the present state',
   413: 'The body is larger than 1 MiB',
-  429: 'Too many failures; `Retry-After` says how long to wait',
+  429: 'Too many failures, new clients or keys; `Retry-After` says how long to wait',
   500: 'A fault of the daemon; its log says more',
   503: 'Not possible at the moment, or the daemon is stopping',
 }
