@@ -1,7 +1,9 @@
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { pageTypes } from '../pages/page.ts'
-import { readBacklog, readPurgeTotals } from '../purge/backlog.ts'
+import { readProxyStates } from '../purge/proxy-state.ts'
+import { readPurgeTotals } from '../purge/totals.ts'
+import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageCounts } from '../stages/counts.ts'
 import { readStanding } from '../warmup/standing.ts'
 import { durationBounds, results, type Traffic } from './traffic.ts'
@@ -16,7 +18,7 @@ export interface MetricsOptions {
 }
 
 type Sample = readonly [labels: Record<string, string>, value: number]
-type Aggregator = 'sum' | 'first'
+type Aggregator = 'sum' | 'first' | 'max'
 
 /** One metric that is read when it is asked for. `first`: of something that all processes share. */
 interface Reading {
@@ -37,11 +39,22 @@ export interface Metrics {
   toText(processes: readonly MetricValues[]): Promise<{ type: string; text: string }>
 }
 
+/** Sums over a label that end like counters and are none; Prometheus makes them itself of the metrics without that ending. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+/** Of several processes the slowest one, and the one that was started last: an average would hide the first, and the second is left out. */
+const ofTheWorst = ['nodejs_eventloop_lag_seconds', 'nodejs_eventloop_lag_p50_seconds', 'nodejs_eventloop_lag_p90_seconds', 'nodejs_eventloop_lag_p99_seconds', 'process_start_time_seconds']
+
+/** Told from the beginning, as 0: Prometheus sees a counter rise only where it was there before. */
+const usualStatuses = [200, 304, 404, 429, 500, 502, 503, 504]
+
 /** The metrics of this process. Nothing is worked out before somebody asks. */
 export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   const { Registry, AggregatorRegistry, collectDefaultMetrics } = await import('prom-client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
+  for (const name of ofTheWorst) Object.assign(registry.getSingleMetric(name)!, { aggregator: 'max' satisfies Aggregator })
   for (const reading of [...readTraffic(options), ...readStore(options), ...readRecords(options)]) register(registry, reading)
   registerDurations(registry, options.traffic)
   return {
@@ -94,7 +107,7 @@ function readTraffic({ traffic, stages, memory }: MetricsOptions): Reading[] {
   const own = { aggregator: 'sum' } as const
   return [
     { ...own, name: 'pagecache_requests_total', help: 'Requests by what became of them', type: 'counter', read: () => results.map(result => [{ result }, traffic.durations[result].count]) },
-    { ...own, name: 'pagecache_responses_total', help: 'Responses by status', type: 'counter', read: () => [...traffic.statuses].flatMap((count, status) => (count === 0 ? [] : [[{ status: String(status) }, count] as const])) },
+    { ...own, name: 'pagecache_responses_total', help: 'Responses by status', type: 'counter', read: () => [...traffic.statuses].flatMap((count, status) => (count === 0 && !usualStatuses.includes(status) ? [] : [[{ status: String(status) }, count] as const])) },
     { ...own, name: 'pagecache_memory_bytes', help: 'Bodies in memory, with what is held for them', type: 'gauge', read: () => [[{}, memory().bytes]] },
     { ...own, name: 'pagecache_memory_pages', help: 'Pages in memory', type: 'gauge', read: () => [[{}, memory().pages]] },
     { ...own, name: 'pagecache_stage_events_total', help: 'Events of popup stages that were recorded', type: 'counter', read: () => [[{}, stages.recorded]] },
@@ -104,8 +117,7 @@ function readTraffic({ traffic, stages, memory }: MetricsOptions): Reading[] {
 }
 
 function readStore({ app }: MetricsOptions): Reading[] {
-  const shared = { aggregator: 'first', type: 'gauge' } as const
-  const byType = async (what: 'count' | 'size' | 'originalSize' | 'hits'): Promise<Sample[]> => {
+  const byType = async (what: 'count' | 'size' | 'originalSize'): Promise<Sample[]> => {
     const counters = (await app().pages()).counters()
     return pageTypes.map(type => [{ type }, counters[type][what]])
   }
@@ -115,14 +127,26 @@ function readStore({ app }: MetricsOptions): Reading[] {
     { ...shared, name: 'pagecache_pages_original_bytes', help: 'The same bodies without compression', read: () => byType('originalSize') },
     { ...shared, name: 'pagecache_store_readable', help: '1 while the page store can be read', read: async () => [[{}, (await app().pages()).fault() === null ? 1 : 0]] },
     { aggregator: 'sum', type: 'counter', name: 'pagecache_bodies_damaged_total', help: 'Stored bodies that were missing or altered', read: async () => [[{}, (await app().pages()).damaged()]] },
+    { aggregator: 'sum', type: 'counter', name: 'pagecache_store_failures_total', help: 'Pages that could not be stored, for want of room, rights or a turn to write', read: async () => [[{}, (await app().pages()).unstored()]] },
   ]
 }
 
+/** What is asked again while it is being read is read once: several metrics of one scrape come from it. */
+function together<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | null = null
+  return () => (reading ??= read().finally(() => (reading = null)))
+}
+
+const shared = { aggregator: 'first', type: 'gauge' } as const
+const one = (value: number): Sample[] => [[{}, value]]
+
 function readRecords({ app }: MetricsOptions): Reading[] {
-  const shared = { aggregator: 'first', type: 'gauge' } as const
   const database = async () => (await app().records()).db
-  const queue = async () => (await app().queue()).statistics()
-  const backlog = async () => readBacklog(await database(), app().config.reverseProxies.map(({ name }) => name))
+  return [...readQueue(app), ...readPurges(app, database), ...readWarmups(app, database)]
+}
+
+function readQueue(app: MetricsOptions['app']): Reading[] {
+  const queue = together(async () => (await app().queue()).statistics())
   return [
     {
       ...shared,
@@ -134,13 +158,29 @@ function readRecords({ app }: MetricsOptions): Reading[] {
       }),
     },
     { ...shared, name: 'pagecache_queue_oldest_seconds', help: 'How long the oldest message that may be taken has waited', read: async () => (await queue()).transports.map(({ name, oldestAge }) => [{ transport: name }, (oldestAge ?? 0) / 1000]) },
-    { ...shared, name: 'pagecache_queue_workers', help: 'Processes that take messages', read: async () => [[{}, (await queue()).workers.length]] },
-    { ...shared, type: 'counter', name: 'pagecache_purges_total', help: 'Purges that were recorded', read: async () => [[{}, (await readPurgeTotals(await database())).purges]] },
-    { ...shared, type: 'counter', name: 'pagecache_invalidations_total', help: 'Invalidations that were recorded', read: async () => [[{}, (await readPurgeTotals(await database())).invalidations]] },
-    { ...shared, name: 'pagecache_purge_backlog', help: 'Purges that a reverse proxy was not told of', read: async () => (await backlog()).flatMap(({ proxy, pending, failed }) => [[{ proxy, state: 'pending' }, pending], [{ proxy, state: 'failed' }, failed]]) },
-    { ...shared, name: 'pagecache_warmup_runs', help: 'Warmups by status', read: async () => Object.entries((await readStanding(await database())).runs).map(([status, count]) => [{ status }, count]) },
-    { ...shared, name: 'pagecache_warmup_urls_remaining', help: 'URLs that open warmups still have before them', read: async () => [[{}, (await readStanding(await database())).remaining]] },
-    { ...shared, name: 'pagecache_warmup_urls_failed', help: 'URLs that open warmups could not warm', read: async () => [[{}, (await readStanding(await database())).failed]] },
-    { ...shared, name: 'pagecache_warmup_urls_per_second', help: 'How fast running warmups are', read: async () => [[{}, (await readStanding(await database())).urlsPerSecond]] },
+    { ...shared, name: 'pagecache_queue_workers', help: 'Processes that take messages', read: async () => one((await queue()).workers.length) },
+  ]
+}
+
+function readPurges(app: MetricsOptions['app'], database: () => Promise<RecordsDatabase>): Reading[] {
+  const totals = together(async () => readPurgeTotals(await database()))
+  const proxies = together(async () => readProxyStates(await database(), app().config.reverseProxies.map(({ name }) => name), app().now()))
+  const age = (at: string | null) => (at === null ? 0 : Math.max(0, app().now() - Date.parse(at)) / 1000)
+  return [
+    { ...shared, type: 'counter', name: 'pagecache_purges_total', help: 'Purges that were recorded', read: async () => one((await totals()).purges) },
+    { ...shared, type: 'counter', name: 'pagecache_invalidations_total', help: 'Invalidations that were recorded', read: async () => one((await totals()).invalidations) },
+    { ...shared, name: 'pagecache_purge_backlog', help: 'Purges that a reverse proxy was not told of', read: async () => (await proxies()).flatMap(({ name, pending, failed }) => [[{ proxy: name, state: 'pending' }, pending], [{ proxy: name, state: 'failed' }, failed]]) },
+    { ...shared, name: 'pagecache_purge_backlog_oldest_seconds', help: 'For how long the oldest pending purge of a reverse proxy has waited', read: async () => (await proxies()).map(({ name, oldestPending }) => [{ proxy: name }, age(oldestPending)]) },
+    { ...shared, name: 'pagecache_reverse_proxy_up', help: '0 while a reverse proxy does not take purges, as far as it was tried', read: async () => (await proxies()).map(({ name, failures }) => [{ proxy: name }, failures === 0 ? 1 : 0]) },
+  ]
+}
+
+function readWarmups(app: MetricsOptions['app'], database: () => Promise<RecordsDatabase>): Reading[] {
+  const standing = together(async () => readStanding(await database(), app().now()))
+  return [
+    { ...shared, name: 'pagecache_warmup_runs', help: 'Warmups by status', read: async () => Object.entries((await standing()).runs).map(([status, count]) => [{ status }, count]) },
+    { ...shared, name: 'pagecache_warmup_urls_remaining', help: 'URLs that open warmups still have before them', read: async () => one((await standing()).remaining) },
+    { ...shared, name: 'pagecache_warmup_urls_failed', help: 'URLs that open warmups could not warm', read: async () => one((await standing()).failed) },
+    { ...shared, name: 'pagecache_warmup_urls_per_second', help: 'How fast running warmups are', read: async () => one((await standing()).urlsPerSecond) },
   ]
 }

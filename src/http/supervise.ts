@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { LoadedConfig } from '../config/load.ts'
 import { toPlain, type PlainConfig } from '../config/plain.ts'
 import { PagecacheError } from '../errors.ts'
+import { GatheredMetrics } from './gathered-metrics.ts'
 import type { Log } from './log.ts'
 import type { MetricValues } from './metrics.ts'
 import type { FromChild, FromParent, Task } from './processes.ts'
@@ -59,6 +60,9 @@ export async function supervise(options: SuperviseOptions): Promise<{ reload(): 
 class Supervisor {
   readonly #options: SuperviseOptions
   readonly #children = new Map<Worker, Role>()
+  /** Those that answer requests, once they are ready to. */
+  readonly #serving = new Set<Worker>()
+  readonly #metrics = new GatheredMetrics<Worker>()
   readonly #timers = new Set<NodeJS.Timeout>()
   /** The last one that was found good. */
   #config: PlainConfig
@@ -94,10 +98,13 @@ class Supervisor {
         if (message.kind === 'failed') reject(new PagecacheError(message.code, message.message, message.hint === null ? {} : { hint: message.hint }))
         if (message.kind !== 'ready') return
         ready = true
+        if (role === 'serves') this.#serving.add(child)
         resolve(message.url)
       })
       child.once('exit', (code, signal) => {
         this.#children.delete(child)
+        this.#serving.delete(child)
+        this.#metrics.end(child)
         if (this.#children.size === 0) for (const resolveEmpty of this.#onEmpty.splice(0)) resolveEmpty()
         reject(new Error(`a process of the daemon ended before it was ready (${signal ?? code})`))
         if (ready && !this.#ending) this.#replace(role, signal ?? code, performance.now() - started)
@@ -139,9 +146,12 @@ class Supervisor {
   }
 
   async #gather(asker: Worker, id: number): Promise<void> {
-    const serving = [...this.#children].filter(([, role]) => role === 'serves').map(([child]) => child)
-    const processes = await Promise.all(serving.map(child => measure(child)))
-    send(asker, { kind: 'measured', id, processes: processes.filter(values => values !== null) })
+    await Promise.all([...this.#serving].map(async child => {
+      const values = await measure(child)
+      // What it told before it ended is counted already.
+      if (values !== null && this.#serving.has(child)) this.#metrics.note(child, values)
+    }))
+    send(asker, { kind: 'measured', id, processes: this.#metrics.all() })
   }
 
   async end(): Promise<void> {
@@ -161,20 +171,23 @@ class Supervisor {
 
 let measurements = 0
 
-/** Null where the process does not answer in time. */
+/** Null where the process does not answer in time, or ends. */
 function measure(child: Worker): Promise<MetricValues | null> {
   const id = (measurements += 1)
   return new Promise(resolve => {
     const end = (values: MetricValues | null) => {
       clearTimeout(timer)
       child.off('message', listener)
+      child.off('exit', gone)
       resolve(values)
     }
+    const gone = () => end(null)
     const listener = (message: FromChild) => {
       if (message.kind === 'values' && message.id === id) end(message.values)
     }
     const timer = setTimeout(end, metricsPatience, null)
     child.on('message', listener)
+    child.once('exit', gone)
     send(child, { kind: 'measure', id })
   })
 }

@@ -54,6 +54,7 @@ class FilesystemStore implements PageStore {
   readonly #remover: Remover
   readonly #running = new Set<Promise<unknown>>()
   #damaged = 0
+  #unstored = 0
 
   constructor(options: FilesystemStoreOptions, shared: SharedIndex) {
     this.#options = options
@@ -115,6 +116,10 @@ class FilesystemStore implements PageStore {
     return this.#damaged
   }
 
+  unstored(): number {
+    return this.#unstored
+  }
+
   readBody(page: Page): Promise<Buffer | null> {
     return this.#track(this.#readBody(page))
   }
@@ -152,7 +157,9 @@ class FilesystemStore implements PageStore {
 
   async #put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
     const { maxSize } = this.#options
-    if (this.#shared.current?.generation !== fence.generation) return null
+    const { current } = this.#shared
+    if (current === null) this.#unstored += 1
+    if (current?.generation !== fence.generation) return null
     if (maxSize !== null && body.length > maxSize) return null
     const written = await this.#write(draft.key, body)
     if (written === null) return null
@@ -163,6 +170,7 @@ class FilesystemStore implements PageStore {
       this.#housekeeper.wake()
     } catch (error) {
       if (!isStorageError(error)) throw error
+      this.#unstored += 1
     } finally {
       if (page === null) await this.#bodies.discard(written)
     }
@@ -174,6 +182,7 @@ class FilesystemStore implements PageStore {
       return await this.#bodies.write(key, body)
     } catch (error) {
       this.#shared.fail(error)
+      this.#unstored += 1
       return null
     }
   }

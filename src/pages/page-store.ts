@@ -110,6 +110,8 @@ export interface PageStore {
   list(filter: PageFilter): { total: number; items: Page[] }
   /** Bodies found missing or altered since the process started. */
   damaged(): number
+  /** Pages that were not stored since the process started, for want of room, rights or a turn to write. */
+  unstored(): number
   /** Drops pages past any use, bodies without a row, and what a clear left behind. */
   sweep(): Promise<{ expired: number; orphans: number }>
   close(): Promise<void>

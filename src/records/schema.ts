@@ -16,6 +16,13 @@ export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, 
   api_clients: ApiClientRow
   warmup_origins: WarmupOriginRow
   warmup_purged: WarmupPurgedRow
+  sqlite_sequence: SequenceRow
+}
+
+/** SQLite's own: the last number that a table with numbers that are never given again has given. */
+export interface SequenceRow {
+  name: string
+  seq: number
 }
 
 /** The records, or a transaction in them. */

@@ -13,20 +13,61 @@ async function told(): Promise<Set<string>> {
   return new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!))
 }
 
-const namesIn = (text: string) => new Set([...text.matchAll(/\b(?:pagecache|process|nodejs)_\w*[a-z](?![\w*])/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
+/** Not those that a recording rule makes (`job:…:rate15m`). */
+const namesIn = (text: string) => new Set([...text.matchAll(/(?<![:\w])(?:pagecache|process|nodejs)_\w*[a-z](?![\w*:])/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
 const read = (file: string) => readFile(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
+
+interface Rule {
+  alert?: string
+  record?: string
+  expr: string
+  labels?: { severity?: string }
+  annotations?: { summary?: string }
+}
+
+const rules = async () => (parse(await read('alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(group => group.rules)
 
 test('every metric of ours is explained, and only those that there are', async () => {
   const ours = [...(await told())].filter(name => name.startsWith('pagecache_')).sort()
   expect([...namesIn(await read('monitoring.md'))].filter(name => name.startsWith('pagecache_')).sort()).toEqual(ours)
 })
 
+test('what monitoring.md says of Node and of the processes is there too', async () => {
+  const names = await told()
+  const others = [...namesIn(await read('monitoring.md'))].filter(name => !name.startsWith('pagecache_'))
+  expect(others.length).toBeGreaterThan(0)
+  for (const name of others) expect(names).toContain(name)
+})
+
 test.each(['grafana.json', 'alerts.yaml'])('%s asks for metrics that there are', async file => {
   const names = await told()
-  const text = await read(file)
   const expressions = file === 'grafana.json'
-    ? (JSON.parse(text) as { panels: { targets: { expr: string }[] }[] }).panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
-    : (parse(text) as { groups: { rules: { expr: string }[] }[] }).groups.flatMap(({ rules }) => rules.map(({ expr }) => expr))
+    ? (JSON.parse(await read(file)) as { panels: { targets?: { expr: string }[] }[] }).panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    : (await rules()).map(({ expr }) => expr)
   expect(expressions.length).toBeGreaterThan(10)
   for (const expression of expressions) for (const name of namesIn(expression)) expect(names, expression).toContain(name)
+})
+
+test('every metric of ours is on the dashboard or in an alert', async () => {
+  const used = namesIn(`${await read('grafana.json')}\n${await read('alerts.yaml')}`)
+  expect([...(await told())].filter(name => name.startsWith('pagecache_') && !used.has(name))).toEqual(['pagecache_memory_pages'])
+})
+
+test('every alert says how bad it is, and monitoring.md what to do about it; none is explained that there is not', async () => {
+  const alerts = (await rules()).filter(({ alert }) => alert !== undefined)
+  for (const { alert, labels, annotations } of alerts) {
+    expect(['critical', 'warning'], alert).toContain(labels?.severity)
+    expect(annotations?.summary, alert).toMatch(/\S/)
+  }
+  const explained = [...(await read('monitoring.md')).matchAll(/`(Pagecache\w+)`/g)].map(([, name]) => name)
+  expect(explained.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted())
+})
+
+test('every alert has a series in alerts.test.yaml on which it fires and one on which it is silent', async () => {
+  const text = await readFile(new URL('alerts.test.yaml', import.meta.url), 'utf8')
+  const asked = (parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }).tests.flatMap(each => each.alert_rule_test)
+  const names = (await rules()).flatMap(({ alert }) => alert ?? [])
+  const those = (fires: boolean) => [...new Set(asked.filter(({ exp_alerts = [] }) => exp_alerts.length > 0 === fires).map(({ alertname }) => alertname))].toSorted()
+  expect(those(true)).toEqual(names.toSorted())
+  expect(those(false)).toEqual(names.toSorted())
 })

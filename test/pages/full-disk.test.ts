@@ -32,6 +32,7 @@ function onSmallDisks(): void {
       else kept.push(`p${n}`)
     }
     expect(refused).toBe(5)
+    expect(pages.unstored()).toBe(5)
     expect(warnings.length).toBeGreaterThan(0)
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
     expect(pages.find(draft(kept[0]!).key)).toHaveLength(1)
