@@ -63,9 +63,9 @@ test('every alert says how bad it is, and monitoring.md what to do about it; non
   expect(explained.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted())
 })
 
-test('every alert has a series in alerts.test.yaml on which it fires and one on which it is silent', async () => {
-  const text = await readFile(new URL('alerts.test.yaml', import.meta.url), 'utf8')
-  const asked = (parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }).tests.flatMap(each => each.alert_rule_test)
+test('every alert is tested on a series on which it fires and on one on which it is silent', async () => {
+  const texts = await Promise.all(['alerts.test.yaml', 'alerts-day.test.yaml'].map(file => readFile(new URL(file, import.meta.url), 'utf8')))
+  const asked = texts.flatMap(text => (parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }).tests.flatMap(each => each.alert_rule_test))
   const names = (await rules()).flatMap(({ alert }) => alert ?? [])
   const those = (fires: boolean) => [...new Set(asked.filter(({ exp_alerts = [] }) => exp_alerts.length > 0 === fires).map(({ alertname }) => alertname))].toSorted()
   expect(those(true)).toEqual(names.toSorted())
