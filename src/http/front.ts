@@ -84,7 +84,7 @@ export function createFront(options: FrontOptions): Front {
   server.on('checkExpectation', (request, response) => {
     if (!pipelines.enter(request, response)) return
     pipelines.refuse(request.socket)
-    refuseRequest(request, response, { status: 417, text: 'This expectation is not met here.' })
+    refuseRequest(request, response, { status: 417, text: 'This expectation is not met here.' }, null)
   })
   server.on('upgrade', (request, socket, head) => {
     pipelines.refuse(socket)
@@ -142,7 +142,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
     pipelines.refuse(request.socket)
-    return refuseRequest(request, response, accepted)
+    return refuseRequest(request, response, accepted, record)
   }
   record.accepted = accepted
   if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges, record)
@@ -161,7 +161,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     watchBody(request, () => {
       // What is under way to the shop ends with the connection: to end it first would cut the answer off.
       pipelines.refuse(socket)
-      refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' })
+      refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' }, record)
     })
   }
   await passOn(request, response, accepted, hasBody(request) ? request : null, options, record)
@@ -191,9 +191,10 @@ async function passOn(request: IncomingMessage, response: ServerResponse, accept
 }
 
 /** Answers a request that is not taken up, and closes its connection. */
-function refuseRequest(request: IncomingMessage, response: ServerResponse, { status, text, headers = [] }: Refusal): void {
+function refuseRequest(request: IncomingMessage, response: ServerResponse, { status, text, headers = [] }: Refusal, record: RequestRecord | null): void {
   if (!request.complete && response.socket !== null && !response.headersSent) {
     request.resume()
+    record?.refused(status)
     return refuse(response.socket, status, text, headers)
   }
   const refusal = plainAnswer(status, text)

@@ -9,6 +9,7 @@ export interface AccessLine {
   method: string
   host: string
   path: string
+  /** 0: the visitor left before there was an answer. */
   status: number
   result: Result
   /** Until the answer began, and until its end. */
@@ -36,6 +37,7 @@ export class RequestRecord {
   #id: string | null = null
   #result: Result = 'refused'
   #answered = 0
+  #refused = 0
 
   constructor(traffic: Traffic, log: AccessLog | null) {
     this.#traffic = traffic
@@ -56,10 +58,16 @@ export class RequestRecord {
     this.#answered = performance.now()
   }
 
-  /** @param status 0 where nothing was answered */
-  end(method: string, status: number): void {
+  /** It is answered past the response, on the connection itself. */
+  refused(status: number): void {
+    this.#refused = status
+  }
+
+  /** @param answered the status of the response; 0 where nothing was answered in it */
+  end(method: string, answered: number): void {
     const ended = performance.now()
     const ms = (this.#answered === 0 ? ended : this.#answered) - this.started
+    const status = answered === 0 ? this.#refused : answered
     this.#traffic.count(this.#result, status, ms)
     if (this.#log === null) return
     const path = (this.accepted?.target ?? '').split('?', 1)[0]!

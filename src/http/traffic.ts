@@ -27,7 +27,7 @@ export class Traffic {
     this.durations = Object.fromEntries(results.map(result => [result, empty()])) as Record<Result, Durations>
   }
 
-  /** @param ms until the answer began */
+  /** @param status 0: there was no answer; @param ms until it began */
   count(result: Result, status: number, ms: number): void {
     const durations = this.durations[result]
     const seconds = ms / 1000
@@ -36,7 +36,7 @@ export class Traffic {
     let bucket = 0
     while (bucket < durationBounds.length && seconds > durationBounds[bucket]!) bucket += 1
     durations.buckets[bucket]! += 1
-    if (status < 600) this.statuses[status]! += 1
+    if (status > 0 && status < 600) this.statuses[status]! += 1
   }
 }
 
