@@ -1,6 +1,7 @@
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { pageTypes } from '../pages/page.ts'
+import type { PageStore } from '../pages/page-store.ts'
 import { readProxyStates } from '../purge/proxy-state.ts'
 import { readPurgeTotals } from '../purge/totals.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
@@ -28,6 +29,9 @@ interface Reading {
   aggregator: Aggregator
   read(): readonly Sample[] | Promise<readonly Sample[]>
 }
+
+const shared = { aggregator: 'first', type: 'gauge' } as const
+const one = (value: number): Sample[] => [[{}, value]]
 
 /** All processes of a daemon tell what they know; see src/http/processes.ts. */
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>[]
@@ -108,9 +112,9 @@ function readTraffic({ traffic, stages, memory }: MetricsOptions): Reading[] {
   return [
     { ...own, name: 'pagecache_requests_total', help: 'Requests by what became of them', type: 'counter', read: () => results.map(result => [{ result }, traffic.durations[result].count]) },
     { ...own, name: 'pagecache_responses_total', help: 'Responses by status', type: 'counter', read: () => [...traffic.statuses].flatMap((count, status) => (count === 0 && !usualStatuses.includes(status) ? [] : [[{ status: String(status) }, count] as const])) },
-    { ...own, name: 'pagecache_memory_bytes', help: 'Bodies in memory, with what is held for them', type: 'gauge', read: () => [[{}, memory().bytes]] },
-    { ...own, name: 'pagecache_memory_pages', help: 'Pages in memory', type: 'gauge', read: () => [[{}, memory().pages]] },
-    { ...own, name: 'pagecache_stage_events_total', help: 'Events of popup stages that were recorded', type: 'counter', read: () => [[{}, stages.recorded]] },
+    { ...own, name: 'pagecache_memory_bytes', help: 'Bodies in memory, with what is held for them', type: 'gauge', read: () => one(memory().bytes) },
+    { ...own, name: 'pagecache_memory_pages', help: 'Pages in memory', type: 'gauge', read: () => one(memory().pages) },
+    { ...own, name: 'pagecache_stage_events_total', help: 'Events of popup stages that were recorded', type: 'counter', read: () => one(stages.recorded) },
     { ...own, name: 'pagecache_stage_events_ignored_total', help: 'Events that were not counted', type: 'counter', read: () => Object.entries(stages.ignored).map(([reason, count]) => [{ reason }, count]) },
     { ...own, name: 'pagecache_stage_events_refused_total', help: 'Track requests that were refused', type: 'counter', read: () => Object.entries(stages.refused).map(([reason, count]) => [{ reason }, count]) },
   ]
@@ -125,10 +129,23 @@ function readStore({ app }: MetricsOptions): Reading[] {
     { ...shared, name: 'pagecache_pages', help: 'Pages in the store', read: () => byType('count') },
     { ...shared, name: 'pagecache_pages_bytes', help: 'Bodies in the store, as they are stored', read: () => byType('size') },
     { ...shared, name: 'pagecache_pages_original_bytes', help: 'The same bodies without compression', read: () => byType('originalSize') },
-    { ...shared, name: 'pagecache_store_readable', help: '1 while the page store can be read', read: async () => [[{}, (await app().pages()).fault() === null ? 1 : 0]] },
-    { aggregator: 'sum', type: 'counter', name: 'pagecache_bodies_damaged_total', help: 'Stored bodies that were missing or altered', read: async () => [[{}, (await app().pages()).damaged()]] },
-    { aggregator: 'sum', type: 'counter', name: 'pagecache_store_failures_total', help: 'Pages that could not be stored, for want of room, rights or a turn to write', read: async () => [[{}, (await app().pages()).unstored()]] },
+    { ...shared, name: 'pagecache_store_readable', help: '1 while the page store can be read', read: async () => one((await app().pages()).fault() === null ? 1 : 0) },
+    { aggregator: 'sum', type: 'counter', name: 'pagecache_bodies_damaged_total', help: 'Stored bodies that were missing or altered', read: countOf(app, pages => pages.damaged()) },
+    { aggregator: 'sum', type: 'counter', name: 'pagecache_store_failures_total', help: 'Pages that could not be stored, for want of room, rights or a turn to write', read: countOf(app, pages => pages.unstored()) },
   ]
+}
+
+/** What the stores of this process have counted, one after the other: a reload opens another one, which begins at 0. */
+function countOf(app: MetricsOptions['app'], count: (pages: PageStore) => number): () => Promise<Sample[]> {
+  let store: PageStore | null = null
+  let [before, last] = [0, 0]
+  return async () => {
+    const pages = await app().pages()
+    if (pages !== store) before += last
+    store = pages
+    last = count(pages)
+    return one(before + last)
+  }
 }
 
 /** What is asked again while it is being read is read once: several metrics of one scrape come from it. */
@@ -136,9 +153,6 @@ function together<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null
   return () => (reading ??= read().finally(() => (reading = null)))
 }
-
-const shared = { aggregator: 'first', type: 'gauge' } as const
-const one = (value: number): Sample[] => [[{}, value]]
 
 function readRecords({ app }: MetricsOptions): Reading[] {
   const database = async () => (await app().records()).db

@@ -38,6 +38,6 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
   }
 }
 
-async function tellMetrics(parent: Parent, { daemon }: ServeProcess, id: number): Promise<void> {
-  parent.send({ kind: 'values', id, values: daemon === null ? [] : await daemon.metricValues() })
+async function tellMetrics(parent: Parent, running: ServeProcess, id: number): Promise<void> {
+  parent.send({ kind: 'values', id, values: await running.metricValues() })
 }

@@ -1,6 +1,9 @@
 import type { App } from '../app.ts'
 import { startWorkers, type Workers } from '../operations/workers.ts'
+import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
+import { openMetrics, type Metrics, type MetricValues } from './metrics.ts'
+import { Traffic } from './traffic.ts'
 
 export interface ProcessOptions extends DaemonOptions {
   /** Opens an app with the configuration as it is now. @throws CONFIG_INVALID */
@@ -18,6 +21,8 @@ export class ServeProcess {
   #workers: Workers | null
   #reloading: Promise<void> = Promise.resolve()
   #stopping = false
+  /** Of a process that answers no requests. */
+  #metrics: Promise<Metrics> | null = null
   /** Apps of earlier configurations that are still used. */
   readonly #retiring = new Set<Promise<void>>()
 
@@ -36,6 +41,13 @@ export class ServeProcess {
 
   get daemon(): Daemon | null {
     return this.#daemon
+  }
+
+  /** What this process has to tell: of requests, where it answers any, and of itself. */
+  async metricValues(): Promise<MetricValues> {
+    if (this.#daemon !== null) return this.#daemon.metricValues()
+    this.#metrics ??= openMetrics({ app: () => this.#app, traffic: new Traffic(), stages: createStageCounts(), memory: () => ({ bytes: 0, pages: 0 }) })
+    return (await this.#metrics).values()
   }
 
   /** Takes up the configuration as it is now; a faulty one changes nothing. One reload after the other, and none for one that is ending. */

@@ -60,8 +60,8 @@ export async function supervise(options: SuperviseOptions): Promise<{ reload(): 
 class Supervisor {
   readonly #options: SuperviseOptions
   readonly #children = new Map<Worker, Role>()
-  /** Those that answer requests, once they are ready to. */
-  readonly #serving = new Set<Worker>()
+  /** Those that have started, and answer. */
+  readonly #ready = new Set<Worker>()
   readonly #metrics = new GatheredMetrics<Worker>()
   readonly #timers = new Set<NodeJS.Timeout>()
   /** The last one that was found good. */
@@ -98,12 +98,12 @@ class Supervisor {
         if (message.kind === 'failed') reject(new PagecacheError(message.code, message.message, message.hint === null ? {} : { hint: message.hint }))
         if (message.kind !== 'ready') return
         ready = true
-        if (role === 'serves') this.#serving.add(child)
+        this.#ready.add(child)
         resolve(message.url)
       })
       child.once('exit', (code, signal) => {
         this.#children.delete(child)
-        this.#serving.delete(child)
+        this.#ready.delete(child)
         this.#metrics.end(child)
         if (this.#children.size === 0) for (const resolveEmpty of this.#onEmpty.splice(0)) resolveEmpty()
         reject(new Error(`a process of the daemon ended before it was ready (${signal ?? code})`))
@@ -146,10 +146,10 @@ class Supervisor {
   }
 
   async #gather(asker: Worker, id: number): Promise<void> {
-    await Promise.all([...this.#serving].map(async child => {
+    await Promise.all([...this.#ready].map(async child => {
       const values = await measure(child)
       // What it told before it ended is counted already.
-      if (values !== null && this.#serving.has(child)) this.#metrics.note(child, values)
+      if (values !== null && this.#ready.has(child)) this.#metrics.note(child, values)
     }))
     send(asker, { kind: 'measured', id, processes: this.#metrics.all() })
   }
