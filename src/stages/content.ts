@@ -1,5 +1,5 @@
 import { PagecacheError } from '../errors.ts'
-import type { CallToAction, StageContent } from './stage.ts'
+import { ctaActions, type CallToAction, type StageContent } from './stage.ts'
 
 /** What a stage's HTML may consist of; everything else goes when it is written, so that what is stored is what is shown. */
 const allowedTags = ['p', 'br', 'hr', 'h2', 'h3', 'h4', 'strong', 'b', 'em', 'i', 'u', 's', 'small', 'span', 'div', 'ul', 'ol', 'li', 'blockquote', 'a', 'img', 'button']
@@ -37,6 +37,7 @@ const rules = {
   allowProtocolRelative: false,
   disallowedTagsMode: 'discard' as const,
   transformTags: {
+    '*': (tagName: string, attribs: Record<string, string>) => ({ tagName, attribs: isClickAction(attribs) ? attribs : without(without(attribs, 'data-action'), 'data-target') }),
     a: (tagName: string, attribs: Record<string, string>) => ({
       tagName,
       attribs: attribs['target'] === '_blank' ? { ...attribs, rel: 'noopener noreferrer' } : without(attribs, 'target'),
@@ -48,6 +49,12 @@ const rules = {
 
 function without(attributes: Record<string, string>, name: string): Record<string, string> {
   return Object.fromEntries(Object.entries(attributes).filter(([key]) => key !== name))
+}
+
+/** Whether a layer does on a click what the storefront script knows; a URL is followed by it, so that it has to be one of the web's. */
+function isClickAction(attributes: Record<string, string>): boolean {
+  const action = attributes['data-action']
+  return action === 'url' ? isWebAddress(attributes['data-target'] ?? '') : ctaActions.some((known) => known === action)
 }
 
 function assertSound({ action, url, selector }: CallToAction): void {

@@ -71,6 +71,10 @@ describe('a stage', () => {
     ['<img src="data:text/html,x">', '<img />'],
     ['<iframe src="/"></iframe><object></object><svg onload="x"><style>*{}</style></svg><form action="/x"><input></form>', ''],
     ['<a href="/sale" target="_blank">a</a>', '<a href="/sale" target="_blank" rel="noopener noreferrer">a</a>'],
+    ['<div data-action="url" data-target="/sale">a</div>', '<div data-action="url" data-target="/sale">a</div>'],
+    ['<div data-action="url" data-target="javascript:alert(1)">a</div><span data-action="url" data-target="//evil.example">b</span>', '<div>a</div><span>b</span>'],
+    ['<div data-action="eval" data-target="alert(1)" role="button" tabindex="5" onclick="x">a</div>', '<div>a</div>'],
+    ['<a data-action="scroll" data-target="#a" href="javascript:x" target="_blank">a</a>', '<a data-action="scroll" data-target="#a" target="_blank" rel="noopener noreferrer">a</a>'],
     ['<button data-action="close" formaction="javascript:x">a</button>', '<button data-action="close" type="button">a</button>'],
   ])('stores of %s what is harmless', async (html, stored) => {
     const { stage } = await perform(await openApp(), stages.createStage, { name: 'x', content: { html } })

@@ -17,7 +17,8 @@ div{flex:1;padding:2.5rem 2rem 2rem;overflow:auto;overscroll-behavior:contain}
 h2{margin:0 1rem .75rem 0;font-size:1.5rem;line-height:1.2}
 p{margin:.5rem 0;white-space:pre-line}
 img{max-width:100%;height:auto}
-button{font:inherit;cursor:pointer}
+button{font:inherit}
+button,[role=button]{cursor:pointer}
 .x{position:absolute;top:.5rem;right:.5rem;width:2.75rem;height:2.75rem;border:0;border-radius:50%;background:#fffc;font-size:1.5rem;line-height:1;color:inherit}
 .cta{display:inline-block;margin:1rem 0 0;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1f6f5c;color:#fff;font-weight:600;text-decoration:none}
 .never{display:block;margin:1rem 0 0;padding:.25rem 0;border:0;background:0;color:#5b6762;font-size:.875rem;text-decoration:underline}
@@ -42,6 +43,11 @@ export function mount(stage: ActiveStage): StageDialog {
   } else dialog.setAttribute('aria-label', text?.slice(0, 80) || callToAction?.label || document.title)
   // The server has sanitised it; a parsed document runs nothing.
   if (html !== null) append(box, 'section', {}).append(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
+  // What is clicked can be reached and pressed without a mouse too.
+  for (const layer of box.querySelectorAll<HTMLElement>('[data-action]:not(button,a[href])')) {
+    layer.setAttribute('role', 'button')
+    layer.tabIndex = 0
+  }
   if (text !== null) append(box, 'p', {}, text)
   if (callToAction !== null) {
     const { action, label, url, selector } = callToAction

@@ -5,6 +5,7 @@
 import type { ActiveStage } from '../batch.ts'
 import type { EventType } from '../stage.ts'
 import { mount } from './dialog.ts'
+import { pressWithKeys } from './keys.ts'
 import { mayShow, report } from './report.ts'
 
 const script = (document.currentScript ?? document.querySelector('script[src*="/vendor-stage/client.js"]')) as HTMLScriptElement | null
@@ -57,18 +58,22 @@ function show(stage: ActiveStage): Promise<void> {
       if (layer === close) return end('close')
       if (layer === never) return end('permanent_dismiss')
       act('cta_click')
-      const { action, target: selector } = layer.dataset
+      const { action, target: to } = layer.dataset
       if (action === 'close' || action === 'scroll') {
         event.preventDefault()
         end()
       }
-      if (action === 'scroll') scrollTo(selector)
+      if (action === 'scroll') scrollTo(to)
+      const leads = action === 'url' ? to : layer.getAttribute('href')
       // What it leads to stands behind it.
-      if (layer.getAttribute('href')?.startsWith('#')) end()
+      if (leads?.startsWith('#')) end()
+      // The server has let web addresses through alone.
+      if (action === 'url' && to !== undefined) location.assign(to)
     }
     dialog.addEventListener('pointerdown', (event) => void (pressed = event.target))
     dialog.addEventListener('click', onClick)
     dialog.addEventListener('auxclick', onClick)
+    pressWithKeys(dialog)
     // Escape is the X of the keyboard.
     dialog.addEventListener('cancel', (event) => {
       event.preventDefault()

@@ -1,0 +1,92 @@
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
+import { eventTypes, type StageContent, type StageFields } from '../../src/stages/stage.ts'
+import { installed } from '../helpers/rivals.ts'
+import { settings, startStorefront, type Storefront } from './storefront.ts'
+
+export const hasChromium = installed('chromium')
+
+export const html = `<!doctype html><html lang="en"><head><title>Shoes</title></head><body>
+<h1>Shoes</h1><a id="first" href="/other">other</a><div style="height:3000px"></div><h2 id="far">Far below</h2>
+<script src="/vendor-stage/client.js" data-page-type="product" defer></script></body></html>`
+
+export const content: StageContent = {
+  headline: 'Summer sale',
+  html: null,
+  text: 'Everything must go.',
+  callToAction: { label: 'To the sale', action: 'url', url: '/other', selector: null },
+  dismissLabel: "Don't show again",
+  closeLabel: 'Close',
+}
+
+export interface Visit {
+  shop: Storefront
+  page: Page
+  /** Goes to the page and waits until a stage is shown. */
+  open(): Promise<void>
+  /** The same, and until its impression is recorded. */
+  see(): Promise<void>
+  /** What was recorded, the impressions first, once there is so much. */
+  recorded(count: number): Promise<string[]>
+  faults: string[]
+}
+
+interface VisitOptions {
+  csp?: string
+  init?: string
+  page?: string
+}
+
+/** Opens a browser for the tests of a file; the function sends a visitor with cookies of their own. */
+export function openBrowser(): (stages?: Partial<StageFields>[], options?: VisitOptions) => Promise<Visit> {
+  let browser: Browser
+  beforeAll(async () => {
+    if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  })
+  afterAll(() => browser?.close())
+  return (stages = [{}], options = {}) => visit(browser, stages, options)
+}
+
+/** A visitor before a shop with these stages, whose pages come out of the cache. */
+async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
+  const shop = await startStorefront()
+  const headers = { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', ...(options.csp === undefined ? {} : { 'content-security-policy': options.csp }) }
+  shop.origin.otherwise({ status: 200, headers, body: options.page ?? html })
+  for (const fields of stages) await shop.stage({ ...settings, content, ...fields })
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text()))
+  if (options.init !== undefined) await page.addInitScript(options.init)
+  const open = async () => {
+    await page.goto(`${shop.url}/shoes`)
+    await page.locator('vendor-stage dialog[open]').waitFor()
+  }
+  const atLeast = (count: number) => vi.waitUntil(async () => (await shop.events()).length >= count, { timeout: 15_000, interval: 50 })
+  return {
+    shop,
+    page,
+    faults,
+    open,
+    async see() {
+      const before = (await shop.events()).length
+      await open()
+      await atLeast(before + 1)
+    },
+    async recorded(count) {
+      await atLeast(count)
+      // Whatever was sent beyond it was sent before this request, and is written before it is answered.
+      await page.evaluate("fetch('/vendor-stage/active').then((answer) => answer.text())")
+      // Beacons overtake each other.
+      return (await shop.events()).map((event) => event.event_type).toSorted((a, b) => eventTypes.indexOf(a) - eventTypes.indexOf(b))
+    },
+  }
+}
+
+/** By then the browser has looked whether the stage is in view. */
+export const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
+
+export const stage = (page: Page) => page.locator('vendor-stage dialog')
+
