@@ -1,4 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { App } from '../../src/app.ts'
+import { openMetrics } from '../../src/http/metrics.ts'
+import { Traffic } from '../../src/http/traffic.ts'
+import { createStageCounts } from '../../src/stages/counts.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
 import { openShop, until, type Shop } from './shop.ts'
 
 let shop: Shop
@@ -57,6 +64,33 @@ test('the store, the queue, the purges that wait, the warmups', async () => {
     'pagecache_stage_events_refused_total{reason="rate_address"}',
     'process_resident_memory_bytes',
   ]))
+})
+
+test('records that cannot be read are missing, and the rest is told', async () => {
+  const projectDir = await tempDir()
+  await mkdir(join(projectDir, 'var/data/prod'), { recursive: true })
+  await writeFile(join(projectDir, 'var/data/prod/records.sqlite'), 'no database of ours')
+  const foreign = await openShop({ projectDir })
+  onTestFinished(() => foreign.close())
+  const { status, body } = await foreign.ask('/metrics')
+  expect(status).toBe(200)
+  // On what is missing there is an alert (PagecacheRecordsUnreadable).
+  expect(String(body)).not.toMatch(/^pagecache_(?:queue_workers|purge_backlog|purges_total)\b/m)
+  expect(String(body)).toMatch(/^pagecache_store_readable 1$/m)
+  expect(String(body)).toMatch(/^pagecache_requests_total\{result="hit"\} 0$/m)
+})
+
+test('what a reload closes stays counted', async () => {
+  const storeThatCounted = (damaged: number) => ({ damaged: () => damaged, unstored: () => 2 * damaged })
+  let pages = storeThatCounted(3)
+  const { values } = await openMetrics({ app: () => ({ pages: () => Promise.resolve(pages) }) as unknown as App, traffic: new Traffic(), stages: createStageCounts(), memory: () => ({ bytes: 0, pages: 0 }) })
+  const told = async (metric: string) => (await values()).find(({ name }) => name === metric)!.values[0]!.value
+  expect(await told('pagecache_bodies_damaged_total')).toBe(3)
+  pages = storeThatCounted(0)
+  expect(await told('pagecache_bodies_damaged_total')).toBe(3)
+  pages = storeThatCounted(1)
+  expect(await told('pagecache_bodies_damaged_total')).toBe(4)
+  expect(await told('pagecache_store_failures_total')).toBe(8)
 })
 
 test('who is not on this machine needs a token', async () => {
