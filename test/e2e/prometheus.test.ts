@@ -98,8 +98,8 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     const { totalFiles, totalSize } = await json('cache:stats')
     await becomes('sum(pagecache_pages)', totalFiles as number)
     await becomes('sum(pagecache_pages_bytes)', totalSize as number)
-    expect(await prometheus.sum('sum(pagecache_pages_original_bytes) / sum(pagecache_pages_bytes)')).toBeGreaterThan(0)
-    expect(await prometheus.sum('pagecache_memory_pages')).toBe(3)
+    await expect.poll(() => prometheus.sum('sum(pagecache_pages_original_bytes)'), patient).toBeGreaterThan(0)
+    await becomes('pagecache_memory_pages', 3)
   })
 
   test('sees the purges pile up that a dead proxy does not take, and go when it is back', async () => {
@@ -152,8 +152,8 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     const expressions = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr.replaceAll('$job', 'pagecache').replaceAll('$__rate_interval', '5m')] as const))
     expect(expressions.length).toBeGreaterThan(20)
     for (const [title, expression] of expressions) {
-      const values = (await prometheus.query(expression)).map(({ value }) => value)
-      expect(values.some(value => Number.isFinite(value)), `${title}: ${expression} is ${values.join(' ')}`).toBe(true)
+      // Asked again: a scrape that a busy machine was too late for leaves nothing to answer for a moment.
+      await expect.poll(async () => (await prometheus.query(expression)).some(({ value }) => Number.isFinite(value)), { ...patient, message: `${title}: ${expression}` }).toBe(true)
     }
   })
 
