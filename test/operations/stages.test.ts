@@ -73,6 +73,7 @@ describe('a stage', () => {
     ['<a href="/sale" target="_blank">a</a>', '<a href="/sale" target="_blank" rel="noopener noreferrer">a</a>'],
     ['<div data-action="url" data-target="/sale">a</div>', '<div data-action="url" data-target="/sale">a</div>'],
     ['<div data-action="url" data-target="javascript:alert(1)">a</div><span data-action="url" data-target="//evil.example">b</span>', '<div>a</div><span>b</span>'],
+    ['<img src="/a.png" alt="Sale" data-action="url" data-target="https://shop.example/sale"><p data-action="close">b</p>', '<img src="/a.png" alt="Sale" data-action="url" data-target="https://shop.example/sale" /><p data-action="close">b</p>'],
     ['<div data-action="eval" data-target="alert(1)" role="button" tabindex="5" onclick="x">a</div>', '<div>a</div>'],
     ['<a data-action="scroll" data-target="#a" href="javascript:x" target="_blank">a</a>', '<a data-action="scroll" data-target="#a" target="_blank" rel="noopener noreferrer">a</a>'],
     ['<button data-action="close" formaction="javascript:x">a</button>', '<button data-action="close" type="button">a</button>'],

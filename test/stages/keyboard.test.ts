@@ -23,16 +23,19 @@ describe.skipIf(!hasChromium)(`a stage and the keyboard, in Chromium${hasChromiu
   })
 
   it('goes through its layers and buttons with Tab, each once', async () => {
-    const layers = '<div data-action="close">First</div><span data-action="url" data-target="/other">Second</span><button>Third</button><a href="#far">Fourth</a><p>text</p>'
+    const layers = '<div data-action="close">First</div><img data-action="close" src="/none.png" alt="Picture"><span data-action="url" data-target="/other">Second</span><button>Third</button><a href="#far">Fourth</a><p>text</p>'
     const { page, see } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
     await see()
+    // As the shop lays it out, and not as our box is.
+    expect(await page.evaluate("getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('section div')).padding")).toBe('0px')
+    expect(await stage(page).getByRole('button', { name: 'Picture' }).count()).toBe(1)
     const focused = () => page.evaluate("document.querySelector('vendor-stage').shadowRoot.activeElement?.textContent ?? null")
     const order: unknown[] = [await focused()]
     while (order.at(-1) !== '×') {
       await page.keyboard.press('Tab')
       order.push(await focused())
     }
-    expect(order).toEqual(['First', 'Second', 'Third', 'Fourth', "Don't show again", '×'])
+    expect(order).toEqual(['First', '', 'Second', 'Third', 'Fourth', "Don't show again", '×'])
   })
 
   it.each([

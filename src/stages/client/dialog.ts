@@ -13,7 +13,7 @@ export interface StageDialog {
 const style = `dialog{box-sizing:border-box;width:min(30rem,calc(100vw - 2rem));max-height:90vh;padding:0;overflow:hidden;border:0;border-radius:.75rem;background:#fff;color:#1d2321;font:1rem/1.5 system-ui,sans-serif;box-shadow:0 1rem 3rem #0005}
 dialog[open]{display:flex}
 dialog::backdrop{background:#0008}
-div{flex:1;padding:2.5rem 2rem 2rem;overflow:auto;overscroll-behavior:contain}
+dialog>div{flex:1;padding:2.5rem 2rem 2rem;overflow:auto;overscroll-behavior:contain}
 h2{margin:0 1rem .75rem 0;font-size:1.5rem;line-height:1.2}
 p{margin:.5rem 0;white-space:pre-line}
 img{max-width:100%;height:auto}
