@@ -52,7 +52,7 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
   const [to, setTo] = useState('')
   const statistics = useResource<StageStatistics>('vendor-stage/stats', { popupId: id, dateFrom: from, dateTo: to }, 5000, 'ask')
   const remove = async (fate: 'keep' | 'remove') => {
-    await api.send('DELETE', `vendor-stage/stages/${id}`, { events: fate })
+    await api.send('DELETE', `vendor-stage/stages/${id}?events=${fate}`)
     onDeleted()
     return 'Deleted.'
   }
