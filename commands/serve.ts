@@ -6,7 +6,6 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { interruptible } from '#src/cli/interrupt.ts'
 import { readChannelUrls } from '#src/config/channel-urls.ts'
 import { loadConfig, type LoadedConfig } from '#src/config/load.ts'
-import { fromPlain } from '#src/config/plain.ts'
 import { PagecacheError } from '#src/errors.ts'
 
 export default class Serve extends BaseCommand {
@@ -65,7 +64,7 @@ export default class Serve extends BaseCommand {
   protected override async load(): Promise<LoadedConfig> {
     const { meetParent } = await import('#src/http/parent.ts')
     this.#parent = await meetParent()
-    return this.#parent === null ? this.complete(await super.load()) : fromPlain(this.#parent.config)
+    return this.#parent === null ? this.complete(await super.load()) : this.#parent.takeConfig()
   }
 
   /** The configuration as it is now. @throws CONFIG_INVALID */

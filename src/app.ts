@@ -1,3 +1,4 @@
+import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
@@ -121,16 +122,16 @@ export class App {
     })
   }
 
-  /** Who may use the API, where this daemon issues the tokens (`auth.mode: builtin`). */
-  authority() {
+  /** Who may use the API, where this daemon issues the tokens (`auth.mode: builtin`). Whoever asks first says with which failures it counts. */
+  authority(failures: Failures) {
     return this.#part('authority', async () => {
       const [{ Authority }, records, keys] = await Promise.all([import('./auth/authority.ts'), this.records(), this.keys()])
-      return new Authority(records, keys, this.config.auth.tokenLifetime)
+      return new Authority(records, keys, this.config.auth.tokenLifetime, failures)
     })
   }
 
   /** Who may use the API, where the shop issues the tokens (`auth.mode: shop`): it is asked under the name of one of these channels. */
-  shopAuthority(channels: Channels) {
+  shopAuthority(channels: Channels, failures: Failures) {
     return this.#part('shopAuthority', async () => {
       const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([import('./auth/shop-authority.ts'), import('./proxy/admin-api.ts'), import('./proxy/origin.ts')])
       const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
@@ -140,7 +141,7 @@ export class App {
       return new ShopAuthority((token, host) => {
         const channel = channels.all.find((candidate) => candidate.host === host.toLowerCase()) ?? channels.all[0]
         return channel === undefined ? Promise.resolve(false) : acceptsToken(origin, channel, token, AbortSignal.timeout(patience))
-      }, this.now)
+      }, this.now, failures)
     })
   }
 

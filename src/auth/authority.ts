@@ -43,11 +43,12 @@ export class Authority implements Judge {
   readonly #keys: KeyRing
   readonly #lifetime: number
   readonly #seen = new Remembered<Seen>(mostSeen)
-  readonly #failures = new Failures(() => performance.now())
+  readonly #failures: Failures
   readonly #version: () => string
 
   /** @param lifetime of tokens, milliseconds */
-  constructor(records: Records, keys: KeyRing, lifetime: number) {
+  constructor(records: Records, keys: KeyRing, lifetime: number, failures = new Failures(() => performance.now())) {
+    this.#failures = failures
     this.#records = records
     this.#keys = keys
     this.#lifetime = lifetime

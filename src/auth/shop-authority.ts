@@ -27,10 +27,10 @@ export class ShopAuthority implements Judge {
   readonly #failures: Failures
 
   /** @param now milliseconds since the epoch, steady */
-  constructor(ask: AskShop, now: () => number) {
+  constructor(ask: AskShop, now: () => number, failures = new Failures(now)) {
     this.#ask = ask
     this.#now = now
-    this.#failures = new Failures(now)
+    this.#failures = failures
   }
 
   judge(token: string, presenter: Presenter): Judgement | Promise<Judgement> {

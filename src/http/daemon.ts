@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
+import { Failures } from '../auth/failures.ts'
+import type { SharedCounts } from '../lib/shared-counts.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { createFront, type Front, type FrontOptions } from './front.ts'
+import type { Inlet } from './inlet.ts'
 import { describePlace, freePort, listenAt, type Place } from './listen.ts'
 import type { Log } from './log.ts'
 import { openMetrics, type MetricValues } from './metrics.ts'
@@ -20,6 +23,10 @@ export interface DaemonOptions {
   log: Log
   /** What the other processes of this daemon have to tell; null where there are none. */
   gather: (() => Promise<MetricValues[]>) | null
+  /** Connections that another process accepts; null where this one listens itself. */
+  inlet: Inlet | null
+  /** What the other processes of this daemon have counted; null where there are none. */
+  shared: SharedCounts | null
 }
 
 export interface Daemon {
@@ -43,7 +50,7 @@ export interface Daemon {
  * @throws LISTEN_FAILED when the address is taken or not ours
  */
 export async function startDaemon(app: App, options: DaemonOptions): Promise<Daemon> {
-  const { host, log, place } = options
+  const { host, log, place, inlet, shared } = options
   let ready = false
   const traffic = new Traffic()
   const counts = createStageCounts()
@@ -57,6 +64,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     single: options.single,
     trustsNameless: at.kind === 'unix',
     counts,
+    shared,
+    failures: new Failures(() => performance.now(), shared),
     isReady: () => ready,
     metrics: async () => {
       const { values, toText } = await metrics()
@@ -69,7 +78,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   let use = new InUse()
   const answering: FrontOptions = { ...site.front, traffic, accessLog: log.access, begin: () => use.begin(), onError: log.error }
   const front = createFront(answering)
-  await listenAt(front.server, at)
+  if (inlet === null) await listenAt(front.server, at)
+  else inlet.open(front.server)
   ready = true
   return {
     url: describePlace(at),
@@ -85,7 +95,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     stop: async (delay, grace) => {
       ready = false
       if (delay > 0) await pause(delay)
-      return await close(front, grace)
+      return await close(front, inlet, grace)
     },
   }
 }
@@ -94,15 +104,17 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
 const idleLook = 50
 
 /** Takes no more connections, and resolves when the last has ended. */
-async function close(front: Front, grace: number): Promise<number> {
-  const closed = new Promise<void>(resolve => front.server.close(() => resolve()))
+async function close(front: Front, inlet: Inlet | null, grace: number): Promise<number> {
+  inlet?.close()
+  front.server.close()
+  const ended = front.connections.ended()
   front.closeIdle()
   front.server.closeIdleConnections()
   // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.
   const idle = setInterval(() => front.server.closeIdleConnections(), idleLook)
   let cut = 0
-  const timer = setTimeout(() => (cut = front.cut()), grace)
-  await closed
+  const timer = setTimeout(() => (cut = front.connections.cut()), grace)
+  await ended
   clearInterval(idle)
   clearTimeout(timer)
   return cut

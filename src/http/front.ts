@@ -9,6 +9,7 @@ import type { Visit } from '../proxy/visit.ts'
 import { examine, largestHead, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { serveHitsFirst } from './hit-connection.ts'
 import { LateBans } from './late-bans.ts'
+import { OpenConnections } from './open-connections.ts'
 import { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purge-methods.ts'
 import { tagFields } from './purge-order.ts'
@@ -43,8 +44,7 @@ export interface Front {
   server: Server
   /** Ends the connections on which nothing is going on. */
   closeIdle(): void
-  /** Ends all of them, tunnels too; says how many. */
-  cut(): number
+  connections: OpenConnections
 }
 
 /** Milliseconds: a head has to be there within ten seconds (checked each second); a reader who takes nothing is cut at the second look, within thirty. */
@@ -96,21 +96,7 @@ export function createFront(options: FrontOptions): Front {
   const bans = new LateBans(() => options.purges, pipelines)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
   const { closeIdle } = serveHitsFirst(server, { front: options, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
-  return { server, closeIdle, cut: cutterOf(server) }
-}
-
-/** Ends all connections of a server, also those that it has handed over to others; says how many. */
-function cutterOf(server: Server): () => number {
-  const open = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  return () => {
-    const { size } = open
-    open.forEach(socket => socket.destroy())
-    return size
-  }
+  return { server, closeIdle, connections: new OpenConnections(server) }
 }
 
 /** Answers a request, and keeps account of it. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
 import { H3 } from 'h3'
 import { fromNodeHandler, toNodeHandler } from 'h3/node'
+import type { Authority } from '../auth/authority.ts'
 import type { Judge } from '../auth/judgement.ts'
 import type { Channel } from '../proxy/channel.ts'
 import type { PassOn } from './front.ts'
@@ -28,6 +29,8 @@ export interface OwnOptions {
   isReady(): boolean
   metrics(): Promise<{ type: string; text: string }>
   isTrusted(address: string | undefined): boolean
+  /** Issues and judges tokens where the daemon does (`auth.mode: builtin`). */
+  authority(): Promise<Authority>
   /** Judges tokens where the shop issues them (`auth.mode: shop`). */
   shopJudge(): Promise<Judge>
   /** The site whose shop issues the tokens where a Host names none; null without one. */
@@ -42,7 +45,7 @@ export interface OwnOptions {
  */
 export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, response: ServerResponse, pass: PassOn) => boolean {
   const route = routerOf(endpointsOf(operations))
-  const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : () => options.app.authority()
+  const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : options.authority
   const handle = toNodeHandler(ownApp(options, judge))
   const api: ApiOptions = { ...options, judge, shared: new SharedAnswers() }
   return (request, response, pass) => {
@@ -91,7 +94,7 @@ async function handToken(request: IncomingMessage, response: ServerResponse, pas
   const { app, shop, onError } = options
   const isShops = app.config.auth.mode === 'shop'
   try {
-    const answer = await answerToken(request, { ...options, authority: isShops ? null : () => app.authority() })
+    const answer = await answerToken(request, { ...options, authority: isShops ? null : options.authority })
     if ('status' in answer) return sendAnswer(request, response, answer)
     if (!(await pass(answer.body, isShops ? shop : null))) sendAnswer(request, response, answer.otherwise)
   } catch (error) {

@@ -1,5 +1,9 @@
 import cluster from 'node:cluster'
-import type { PlainConfig } from '../config/plain.ts'
+import type { Socket } from 'node:net'
+import type { LoadedConfig } from '../config/load.ts'
+import { fromPlain, type PlainConfig } from '../config/plain.ts'
+import { SharedCounts } from '../lib/shared-counts.ts'
+import { Inlet } from './inlet.ts'
 import type { MetricValues } from './metrics.ts'
 import type { FromChild, FromParent, Task } from './processes.ts'
 
@@ -26,13 +30,21 @@ function tell(message: FromChild): void {
 /** The process that started this one. */
 export class Parent {
   readonly task: Task
+  /** The connections that it accepts. */
+  readonly inlet = new Inlet(tell)
+  /** What all processes of the daemon count together. */
+  readonly shared = new SharedCounts(counted => tell({ kind: 'counted', counted }))
   readonly #listeners = new Set<(message: FromParent) => void>()
   readonly #gathering = new Map<number, (processes: MetricValues[]) => void>()
   #questions = 0
   #config: PlainConfig
+  #taken: PlainConfig | null = null
   /** From the beginning: it may be said while we are still starting. */
   readonly #stopped: Promise<unknown>
-  readonly #onMessage = (message: FromParent) => {
+  readonly #onMessage = (message: FromParent, socket?: Socket) => {
+    if (message.kind === 'connection') return this.inlet.take(message.id, socket)
+    if (message.kind === 'ping') return tell({ kind: 'pong' })
+    if (message.kind === 'counted') return this.shared.hear(message.counted)
     if (message.kind === 'reload') this.#config = message.config
     if (message.kind === 'measured') this.#gathering.get(message.id)?.(message.processes)
     for (const listener of this.#listeners) listener(message)
@@ -45,9 +57,15 @@ export class Parent {
     this.#stopped = new Promise(resolve => this.on(({ kind }) => kind === 'stop' && resolve(null)))
   }
 
-  /** The last one that it was given. */
-  get config(): PlainConfig {
-    return this.#config
+  /** The configuration that it gave last, to be used. */
+  takeConfig(): LoadedConfig {
+    this.#taken = this.#config
+    return fromPlain(this.#config)
+  }
+
+  /** Whether it has given another one since one was taken. */
+  get hasNewConfig(): boolean {
+    return this.#taken !== this.#config
   }
 
   on(listener: (message: FromParent) => void): void {

@@ -1,6 +1,7 @@
 import type { PlainConfig } from '../config/plain.ts'
 import type { Config } from '../config/schema.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { Counted } from '../lib/shared-counts.ts'
 import type { Place } from './listen.ts'
 import type { MetricValues } from './metrics.ts'
 
@@ -19,6 +20,12 @@ export type FromParent =
   | { kind: 'begin'; task: Task; config: PlainConfig }
   | { kind: 'reload'; config: PlainConfig }
   | { kind: 'stop' }
+  /** Say that you are alive. */
+  | { kind: 'ping' }
+  /** A connection, which comes along. */
+  | { kind: 'connection'; id: number }
+  /** What another process has counted. */
+  | { kind: 'counted'; counted: Counted }
   /** Tell your metrics. */
   | { kind: 'measure'; id: number }
   /** Everybody's metrics, as they were asked for. */
@@ -27,7 +34,13 @@ export type FromParent =
 export type FromChild =
   /** Listens to what it is told from now on. */
   | { kind: 'hello' }
-  | { kind: 'ready'; url: string | null }
+  | { kind: 'ready' }
+  | { kind: 'pong' }
+  /** What becomes of a connection: it is served here, or it should be given to another process. */
+  | { kind: 'taken' | 'declined'; id: number }
+  /** Takes no more connections. */
+  | { kind: 'closing' }
+  | { kind: 'counted'; counted: Counted }
   | { kind: 'failed'; code: ErrorCode; message: string; hint: string | null }
   | { kind: 'gather'; id: number }
   | { kind: 'values'; id: number; values: MetricValues }

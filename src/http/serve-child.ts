@@ -1,6 +1,5 @@
 import type { App } from '../app.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import { fromPlain } from '../config/plain.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
@@ -14,18 +13,18 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
   const { log } = options
   try {
     const { serves, works, host, port, place } = parent.task
-    const started = parent.config
     const running = await ServeProcess.start(app, {
       ...{ serves, works, host, port, place, log, single: options.single, gather: () => parent.gather() },
-      reopen: () => Promise.resolve(options.open(fromPlain(parent.config))),
+      ...{ inlet: parent.inlet, shared: parent.shared },
+      reopen: () => Promise.resolve(options.open(parent.takeConfig())),
     })
     parent.on(message => {
       if (message.kind === 'reload') void running.reload()
       if (message.kind === 'measure') void tellMetrics(parent, running, message.id)
     })
-    // It was told while we started.
-    if (parent.config !== started) void running.reload()
-    parent.send({ kind: 'ready', url: running.daemon?.url ?? null })
+    // It was given while we started, with the one before: nobody is served with that.
+    if (parent.hasNewConfig) await running.reload()
+    parent.send({ kind: 'ready' })
     await parent.stops(stopped)
     await running.stop()
   } catch (error) {

@@ -3,7 +3,7 @@ import { inheritsSocket } from '../config/environment.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
 import { Hangup } from './hangup.ts'
-import { describePlace, firstInherited, freePort, removeStale, type Place } from './listen.ts'
+import { describePlace, firstInherited, removeStale, type Place } from './listen.ts'
 import { openLog, type Log } from './log.ts'
 import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
@@ -61,7 +61,7 @@ function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null 
 
 async function serveAlone(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
   const { host, port } = app.config.server
-  const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, serves: true, reopen: async () => options.open(await options.reload()) })
+  const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, inlet: null, shared: null, serves: true, reopen: async () => options.open(await options.reload()) })
   const daemon = running.daemon!
   options.onReady(daemon.url, daemon.channels(), log)
   hangup.follow(() => running.reload())
@@ -73,18 +73,20 @@ async function serveAlone(app: App, options: ServeOptions, log: Log, hangup: Han
 async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
   const { supervise } = await import('./supervise.ts')
   const { server } = app.config
-  // All of them have to mean the same.
-  const port = server.port === 0 && place === null ? await freePort(server.host) : server.port
+  let at: Place = place ?? { kind: 'tcp', host: server.host, port: server.port }
   const supervised = await supervise({
-    ...{ processes: server.processes, works: options.works, log, stop: options.stop, loaded: app.loaded },
-    task: { host: server.host, port, place, logging: app.config.log },
+    ...{ processes: server.processes, works: options.works, log, stop: options.stop, loaded: app.loaded, place: at },
+    task: { host: server.host, port: server.port, place, logging: app.config.log },
     patience: server.stopDelay + server.stopGrace + lastPatience,
     reload: () => options.reload(),
-    onReady: url => options.onReady(url, app.config.salesChannels, log),
+    onReady: port => {
+      if (at.kind === 'tcp') at = { ...at, port }
+      options.onReady(describePlace(at), app.config.salesChannels, log)
+    },
   })
   hangup.follow(() => supervised.reload())
   await supervised.ended
-  return { url: describePlace(place ?? { kind: 'tcp', host: server.host, port }) }
+  return { url: describePlace(at) }
 }
 
 async function serveChild(app: App, parent: Parent, options: ServeOptions, log: Log): Promise<{ url: string }> {

@@ -1,4 +1,6 @@
 import type { App } from '../app.ts'
+import type { Failures } from '../auth/failures.ts'
+import type { SharedCounts } from '../lib/shared-counts.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
 import type { Target } from '../purge/invalidation.ts'
@@ -21,6 +23,10 @@ export interface SiteOptions extends Pick<OwnOptions, 'isReady' | 'metrics' | 'o
   /** Whoever can open our Unix socket is as trusted as its file's mode says; such peers have no address. */
   trustsNameless: boolean
   counts: StageCounts
+  /** Failed logins; they are not forgiven because of a reload. */
+  failures: Failures
+  /** What the processes of this daemon count together; null where there is one. */
+  shared: SharedCounts | null
 }
 
 /** What answers requests, made from one configuration. */
@@ -46,12 +52,13 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const tracker = await app.tracker(channels)
   const { channels: known } = proxy.classifying
   const customerTokens = await app.customerTokens()
-  const stages = stageEndpoints({ ...config.stages, customerTokens, channels: known, tracker, counts: options.counts, isTrusted, now: app.now, onError })
+  const stages = stageEndpoints({ ...config.stages, customerTokens, channels: known, tracker, counts: options.counts, shared: options.shared, isTrusted, now: app.now, onError })
   const admin = adminPage({ isOurs: isAdminHost(host, port, known.all), onError })
-  const api = ownEndpoints({ ...options, app, isTrusted, shopJudge: () => app.shopAuthority(known), shop: known.all[0] ?? null })
+  const authority = () => app.authority(options.failures)
+  const api = ownEndpoints({ ...options, app, isTrusted, authority, shopJudge: () => app.shopAuthority(known, options.failures), shop: known.all[0] ?? null })
   const own: FrontOptions['own'] = (request, response, pass) => api(request, response, pass) || admin(request, response)
   // The signing key is made now; where that is not possible, the pages are served all the same.
-  if (config.auth.mode === 'builtin') await app.authority().catch((error: unknown) => onError('no API client can log in', error))
+  if (config.auth.mode === 'builtin') await authority().catch((error: unknown) => onError('no API client can log in', error))
   const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
   // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
   await app.purges().catch((error: unknown) => onError('purges cannot be recorded', error))

@@ -3,6 +3,7 @@ import type { CustomerTokenSettings } from '../config/schema.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { SharedCounts } from '../lib/shared-counts.ts'
 import type { Channel, Channels } from '../proxy/channel.ts'
 import type { StageCounts } from '../stages/counts.ts'
 import type { Tracker } from '../stages/tracker.ts'
@@ -23,6 +24,8 @@ export interface StagesOptions {
   requireOrigin: boolean
   /** Requests a second; null for any number. */
   rateLimit: { perAddress: number | null; perStage: number | null; total: number | null }
+  /** What the processes of a daemon count together; null where there is one. */
+  shared: SharedCounts | null
   isTrusted(address: string | undefined): boolean
   now: Clock
   onError(message: string, error: unknown): void

@@ -5,7 +5,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
-import { createRateLimit, type RateLimit } from '../stages/rate-limit.ts'
+import { openRateLimit, type RateLimit } from '../stages/rate-limit.ts'
 import { readTrackRequest, type TrackRequest } from '../stages/track-request.ts'
 import { customerOf } from './stage-customer.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './stage-cookies.ts'
@@ -22,9 +22,10 @@ export class TrackEndpoint {
 
   constructor(options: StagesOptions) {
     this.#options = options
-    this.#addresses = createRateLimit(options.rateLimit.perAddress)
-    this.#stages = createRateLimit(options.rateLimit.perStage)
-    this.#all = createRateLimit(options.rateLimit.total)
+    const { rateLimit, shared, now } = options
+    this.#addresses = openRateLimit('events of addresses', rateLimit.perAddress, shared, now)
+    this.#stages = openRateLimit('events of stages', rateLimit.perStage, shared, now)
+    this.#all = openRateLimit('events', rateLimit.total, shared, now)
   }
 
   /** Whether this visitor may ask once more. */

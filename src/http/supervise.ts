@@ -1,18 +1,21 @@
-import cluster, { type Worker } from 'node:cluster'
+import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { LoadedConfig } from '../config/load.ts'
 import { toPlain, type PlainConfig } from '../config/plain.ts'
 import { PagecacheError } from '../errors.ts'
+import { Child, type Role } from './child.ts'
+import { Door } from './door.ts'
 import { GatheredMetrics } from './gathered-metrics.ts'
+import type { Place } from './listen.ts'
 import type { Log } from './log.ts'
-import type { MetricValues } from './metrics.ts'
-import type { FromChild, FromParent, Task } from './processes.ts'
+import type { FromChild, Task } from './processes.ts'
 
 export interface SuperviseOptions {
   /** Processes that answer requests. */
   processes: number
   /** Whether one more works on the queue. */
   works: boolean
+  place: Place
   task: Omit<Task, 'serves' | 'works'>
   /** What every process works with; none of them reads the file, which may have changed or be faulty since. */
   loaded: LoadedConfig
@@ -22,119 +25,160 @@ export interface SuperviseOptions {
   stop: AbortSignal
   /** Loads the configuration as it is now. @throws CONFIG_INVALID */
   reload(): Promise<LoadedConfig>
-  onReady(url: string): void
+  /** All processes are ready. */
+  onReady(port: number): void
 }
 
-type Role = 'serves' | 'works'
+/** The place of one process; whoever has gone from it is replaced there. */
+interface Slot {
+  role: Role
+  /** How often in turn the process in this place did not live long. */
+  failures: number
+}
 
 /** A process that ended by itself is started again after this, and after twice as long each time that it did not live long (milliseconds). */
 const restartAfter = 500
 const longestRestart = 30_000
 const livedLong = 10_000
-/** How long the metrics of a process are waited for, in milliseconds. */
-const metricsPatience = 2000
+/** Every process is asked this often whether it is alive (milliseconds); one that has not answered so many times stands still and is killed. */
+const lookEvery = 1000
+const mostUnanswered = 10
 const parentGone = fileURLToPath(new URL('../../bin/parent-gone.cjs', import.meta.url))
 
 /**
  * Runs the daemon as several processes: those that answer requests share the connections that this one accepts, and one works on the
  * queue. Ends when it is told to and all have ended.
  *
- * @throws what a process could not start for
+ * @throws LISTEN_FAILED, and what a process could not start for
  */
 export async function supervise(options: SuperviseOptions): Promise<{ reload(): Promise<void>; ended: Promise<void> }> {
-  const supervisor = new Supervisor(options)
+  const { stop } = options
+  const supervisor = new Supervisor(options, await Door.open(options.place))
+  const stopped = new Promise<void>(resolve => {
+    const end = () => void supervisor.end().then(resolve)
+    if (stop.aborted) end()
+    stop.addEventListener('abort', end, { once: true })
+  })
   try {
     await supervisor.start()
   } catch (error) {
     await supervisor.end()
-    throw error
+    // Told to end before all were ready: nothing has failed.
+    if (!stop.aborted) throw error
   }
-  const ended = new Promise<void>(resolve => {
-    const end = () => void supervisor.end().then(resolve)
-    if (options.stop.aborted) end()
-    options.stop.addEventListener('abort', end, { once: true })
-  })
-  return { reload: () => supervisor.reload(), ended }
+  return { reload: () => supervisor.reload(), ended: stopped }
 }
 
 class Supervisor {
   readonly #options: SuperviseOptions
-  readonly #children = new Map<Worker, Role>()
-  /** Those that have started, and answer. */
-  readonly #ready = new Set<Worker>()
-  readonly #metrics = new GatheredMetrics<Worker>()
+  readonly #door: Door
+  readonly #children = new Set<Child>()
+  readonly #metrics = new GatheredMetrics<Child>()
   readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #watch: NodeJS.Timeout
   /** The last one that was found good. */
   #config: PlainConfig
-  #failures = 0
-  #ending = false
+  #reloading: Promise<void> = Promise.resolve()
+  #ended: Promise<void> | null = null
   readonly #onEmpty: (() => void)[] = []
 
-  constructor(options: SuperviseOptions) {
+  constructor(options: SuperviseOptions, door: Door) {
     this.#options = options
+    this.#door = door
     this.#config = toPlain(options.loaded)
     cluster.setupPrimary({ execArgv: [...process.execArgv, '--require', parentGone] })
-    // Even shares, whatever the system does with a socket that several wait on.
-    cluster.schedulingPolicy = cluster.SCHED_RR
+    this.#watch = setInterval(() => this.#look(), lookEvery)
   }
 
   async start(): Promise<void> {
+    if (this.#ended !== null) return
     const { processes, works, onReady } = this.#options
     const roles: Role[] = [...Array.from({ length: processes }, () => 'serves' as const), ...(works ? ['works' as const] : [])]
-    const urls = await Promise.all(roles.map(role => this.#fork(role)))
-    onReady(urls.find(url => url !== null) ?? '')
+    const children = await Promise.all(roles.map(role => this.#fork({ role, failures: 0 })))
+    // Not before all are there: one that cannot start ends the others.
+    this.#admit(...children)
+    onReady(this.#door.port ?? this.#options.task.port)
   }
 
-  /** Resolves to where it listens when it is ready. */
-  #fork(role: Role): Promise<string | null> {
-    const child = cluster.fork()
+  #admit(...children: Child[]): void {
+    for (const child of children) if (child.role === 'serves' && this.#children.has(child)) this.#door.add(child)
+  }
+
+  /** Resolves when it is ready. */
+  async #fork(slot: Slot): Promise<Child> {
+    const child = Child.fork(slot.role)
     const started = performance.now()
-    this.#children.set(child, role)
-    return new Promise((resolve, reject) => {
+    this.#children.add(child)
+    return await new Promise((resolve, reject) => {
       let ready = false
-      child.on('message', (message: FromChild) => {
-        if (message.kind === 'hello') this.#begin(child, role)
-        if (message.kind === 'gather') void this.#gather(child, message.id)
+      child.on(message => {
+        this.#hear(child, message)
         if (message.kind === 'failed') reject(new PagecacheError(message.code, message.message, message.hint === null ? {} : { hint: message.hint }))
         if (message.kind !== 'ready') return
         ready = true
-        this.#ready.add(child)
-        resolve(message.url)
+        resolve(child)
       })
-      child.once('exit', (code, signal) => {
-        this.#children.delete(child)
-        this.#ready.delete(child)
+      child.onExit(why => {
+        if (!this.#children.delete(child)) return
         this.#metrics.end(child)
         if (this.#children.size === 0) for (const resolveEmpty of this.#onEmpty.splice(0)) resolveEmpty()
-        reject(new Error(`a process of the daemon ended before it was ready (${signal ?? code})`))
-        if (ready && !this.#ending) this.#replace(role, signal ?? code, performance.now() - started)
+        reject(new Error(`a process of the daemon ended before it was ready (${why})`))
+        if (ready && this.#ended === null) this.#replace(slot, why, performance.now() - started)
       })
     })
   }
 
-  #begin(child: Worker, role: Role): void {
-    const task = { ...this.#options.task, serves: role === 'serves', works: role === 'works' }
-    // It could not be told before, and has done nothing yet.
-    if (this.#ending) child.process.kill('SIGKILL')
-    else send(child, { kind: 'begin', task, config: this.#config })
+  #hear(child: Child, message: FromChild): void {
+    if (message.kind === 'hello') this.#begin(child)
+    if (message.kind === 'gather') void this.#gather(child, message.id)
+    if (message.kind === 'counted') for (const other of this.#children) if (other !== child && other.role === 'serves') other.tell(message.counted)
   }
 
-  #replace(role: Role, why: string | number, lived: number): void {
+  #begin(child: Child): void {
+    const task = { ...this.#options.task, port: this.#door.port ?? this.#options.task.port, serves: child.role === 'serves', works: child.role === 'works' }
+    // It could not be told before, and has done nothing yet.
+    if (this.#ended !== null) child.kill()
+    else child.send({ kind: 'begin', task, config: this.#config })
+  }
+
+  #replace(slot: Slot, why: string | number, lived: number): void {
     const { log } = this.#options
-    this.#failures = lived > livedLong ? 0 : this.#failures + 1
-    const delay = Math.min(restartAfter * 2 ** this.#failures, longestRestart)
+    slot.failures = lived > livedLong ? 0 : slot.failures + 1
+    const delay = Math.min(restartAfter * 2 ** slot.failures, longestRestart)
     log.warn(`A process of the daemon ended (${why}); another one is started in ${delay / 1000} s.`)
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      this.#fork(role).catch((error: unknown) => {
-        log.error('a process of the daemon could not be started', error)
-        if (!this.#ending) this.#replace(role, 'not started', 0)
-      })
+      this.#fork(slot).then(
+        child => {
+          log.info(`The process ${child.pid} of the daemon has taken that place.`)
+          this.#admit(child)
+        },
+        (error: unknown) => {
+          if (this.#ended !== null) return
+          log.error('a process of the daemon could not be started', error)
+          this.#replace(slot, 'not started', 0)
+        },
+      )
     }, delay)
     this.#timers.add(timer)
   }
 
-  async reload(): Promise<void> {
+  /** A process that stands still would keep what it was given for as long as it does. Time in which this process stood still too does not count. */
+  #look(): void {
+    for (const child of this.#children) {
+      if (child.ping() < mostUnanswered) continue
+      this.#options.log.warn(`The process ${child.pid} of the daemon has not answered for ${(mostUnanswered * lookEvery) / 1000} s and is killed.`)
+      child.kill()
+    }
+  }
+
+  /** One reload after the other: what was read last is what is taken up last. */
+  reload(): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload())
+    return this.#reloading
+  }
+
+  async #reload(): Promise<void> {
     const { log, reload } = this.#options
     try {
       this.#config = toPlain(await reload())
@@ -142,57 +186,35 @@ class Supervisor {
       log.warn(`The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`)
       return
     }
-    for (const child of this.#children.keys()) send(child, { kind: 'reload', config: this.#config })
+    // Whoever has not said hello yet has it from the beginning.
+    for (const child of this.#children) child.send({ kind: 'reload', config: this.#config })
   }
 
-  async #gather(asker: Worker, id: number): Promise<void> {
-    await Promise.all([...this.#ready].map(async child => {
-      const values = await measure(child)
+  async #gather(asker: Child, id: number): Promise<void> {
+    const ready = [...this.#children].filter(child => child.ready)
+    await Promise.all(ready.map(async child => {
+      const values = await child.measure()
       // What it told before it ended is counted already.
-      if (values !== null && this.#ready.has(child)) this.#metrics.note(child, values)
+      if (values !== null && this.#children.has(child)) this.#metrics.note(child, values)
     }))
-    send(asker, { kind: 'measured', id, processes: this.#metrics.all() })
+    asker.send({ kind: 'measured', id, processes: this.#metrics.all() })
   }
 
-  async end(): Promise<void> {
-    if (this.#ending) return
-    this.#ending = true
+  end(): Promise<void> {
+    return (this.#ended ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer)
     const empty = this.#children.size === 0 ? Promise.resolve() : new Promise<void>(resolve => this.#onEmpty.push(resolve))
-    for (const child of this.#children.keys()) send(child, { kind: 'stop' })
+    for (const child of this.#children) child.send({ kind: 'stop' })
+    this.#door.close()
     const timer = setTimeout(() => {
       this.#options.log.warn(`${this.#children.size} processes did not end in time and are killed.`)
-      for (const child of this.#children.keys()) child.process.kill('SIGKILL')
+      for (const child of this.#children) child.kill()
     }, this.#options.patience)
     await empty
     clearTimeout(timer)
+    clearInterval(this.#watch)
   }
-}
-
-let measurements = 0
-
-/** Null where the process does not answer in time, or ends. */
-function measure(child: Worker): Promise<MetricValues | null> {
-  const id = (measurements += 1)
-  return new Promise(resolve => {
-    const end = (values: MetricValues | null) => {
-      clearTimeout(timer)
-      child.off('message', listener)
-      child.off('exit', gone)
-      resolve(values)
-    }
-    const gone = () => end(null)
-    const listener = (message: FromChild) => {
-      if (message.kind === 'values' && message.id === id) end(message.values)
-    }
-    const timer = setTimeout(end, metricsPatience, null)
-    child.on('message', listener)
-    child.once('exit', gone)
-    send(child, { kind: 'measure', id })
-  })
-}
-
-function send(child: Worker, message: FromParent): void {
-  // Without a callback a process that has just gone would be an error that nobody catches.
-  if (child.isConnected()) child.send(message, undefined, undefined, () => {})
 }

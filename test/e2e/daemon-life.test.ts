@@ -10,7 +10,7 @@ import { startChild } from '../helpers/child.ts'
 import { startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
-import { childrenOf, isGone } from '../helpers/processes.ts'
+import { childrenOf } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { openShop, page, until, type Shop } from '../http/shop.ts'
 
@@ -193,13 +193,6 @@ describe('several processes', { timeout: 90_000 }, () => {
       return now.length === 3 && !now.includes(before[0]!)
     })
     await until(async () => (await shop.ask('/readyz')).status === 200)
-  })
-
-  test('none outlives a daemon that is killed', async () => {
-    const shop = await open({ config: { server: { processes: 2 } } })
-    const children = await childrenOf(shop.daemon.pid)
-    shop.daemon.kill('SIGKILL')
-    await until(async () => (await Promise.all(children.map(isGone))).every(Boolean))
   })
 
   test('a port that is taken is an error with its exit code', async () => {

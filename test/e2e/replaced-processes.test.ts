@@ -57,18 +57,26 @@ describe('a process of several', { timeout: 90_000 }, () => {
     for (const line of daemon.logs().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
   })
 
-  test('whose parent is killed while it starts ends without a word', async () => {
+  /** Below a shell that goes on when the daemon has gone: whoever starts a daemon by itself takes the whole group along at its end. */
+  async function startBelowShell(ready: (pid: number, logs: string) => Promise<boolean>) {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes: 2, port: await freePort() } }))
-    // A shell between us that goes on, and with it what it started.
     const argv = ['sh', '-c', '"$@" & echo "daemon $!"; while :; do sleep 1; done', 'sh', process.execPath, program, 'serve'] as unknown as [string]
     const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
-    const shell = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: async logs => pidOf(logs) > 0 && (await childrenOf(pidOf(logs))).length > 0 })
+    const shell = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: async logs => pidOf(logs) > 0 && (await ready(pidOf(logs), logs)) })
     onTestFinished(() => void shell.stop())
-    const pid = pidOf(shell.logs())
+    return { pid: pidOf(shell.logs()), logs: shell.logs }
+  }
+
+  test.each([
+    { when: 'while it starts', ready: async (pid: number) => (await childrenOf(pid)).length > 0 },
+    { when: 'when it is ready', ready: async (_: number, logs: string) => logs.includes('listens on') },
+  ])('whose parent is killed $when ends without a word', async ({ ready }) => {
+    const { pid, logs } = await startBelowShell(ready)
     const children = await childrenOf(pid)
+    expect(children).not.toEqual([])
     process.kill(pid, 'SIGKILL')
     await until(async () => (await Promise.all(children.map(isGone))).every(Boolean))
-    expect(shell.logs()).not.toMatch(/EPIPE|Error/)
+    expect(logs()).not.toMatch(/EPIPE|Error/)
   })
 })

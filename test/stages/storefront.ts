@@ -62,7 +62,7 @@ export async function startStorefront(stages: Record<string, unknown> = {}, more
   await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, stages: { rateLimit: { perAddress: null, perStage: null, total: null }, ...stages }, ...more }))
   const log: string[] = []
   const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: (message) => log.push(message) })
-  const daemon = await startDaemon(app, { host: '127.0.0.1', port, place: null, single: null, gather: null, log: listLog(log) })
+  const daemon = await startDaemon(app, { host: '127.0.0.1', port, place: null, single: null, gather: null, inlet: null, shared: null, log: listLog(log) })
   onTestFinished(async () => {
     await daemon.stop(0, 1000)
     await app.close()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { addressBlock } from '../../src/lib/address-block.ts'
-import { createRateLimit } from '../../src/stages/rate-limit.ts'
+import { openRateLimit } from '../../src/stages/rate-limit.ts'
 import { openTracker } from '../../src/stages/tracker.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -57,7 +57,7 @@ describe('the tracker', () => {
 
 describe('the rate limit', () => {
   it('lets a burst through, then so many a second, each key by itself', () => {
-    const limit = createRateLimit(2)
+    const limit = openRateLimit('test', 2, null, () => 0)
     const taken = (key: string, now: number, times: number) => Array.from({ length: times }, () => limit.take(key, now)).filter(Boolean).length
     expect(taken('a', 0, 50)).toBe(20)
     expect(taken('a', 1000, 50)).toBe(2)

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { exchange } from '../helpers/exchange.ts'
+import { childrenOf } from '../helpers/processes.ts'
+import { openShop, until, type Shop } from '../http/shop.ts'
+import { read } from '../http/wire.ts'
+
+async function open(processes = 2): Promise<Shop> {
+  const shop = await openShop({ config: { server: { processes } }, args: ['--origin', 'http://127.0.0.1:1', '--no-workers'] })
+  onTestFinished(() => shop.close())
+  return shop
+}
+
+/** One process is stopped and is given one of these connections; the others are answered by the other process. */
+async function askStopped(shop: Shop) {
+  const [stopped] = await childrenOf(shop.daemon.pid)
+  process.kill(stopped!, 'SIGSTOP')
+  let answered = 0
+  const answers = Promise.all(Array.from({ length: 8 }, () => exchange(`${shop.daemon.url}/healthz`).then(({ status }) => ((answered += 1), status))))
+  await until(() => answered === 7)
+  return { stopped: stopped!, answers }
+}
+
+describe('a process of several', { timeout: 90_000 }, () => {
+  test('that dies before it has taken a connection leaves it to another one', async () => {
+    const shop = await open()
+    const { stopped, answers } = await askStopped(shop)
+    process.kill(stopped, 'SIGKILL')
+    expect(new Set(await answers)).toEqual(new Set([200]))
+  })
+
+  test('that stands still is killed, and the others go on meanwhile', async () => {
+    const shop = await open()
+    const { stopped, answers } = await askStopped(shop)
+    expect(new Set(await answers)).toEqual(new Set([200]))
+    expect(shop.daemon.logs()).toContain(`The process ${stopped} of the daemon has not answered`)
+    await until(async () => !(await childrenOf(shop.daemon.pid)).includes(stopped))
+    await until(() => shop.daemon.logs().includes('has taken that place'))
+    expect(await shop.daemon.stop()).toBe(0)
+  })
+
+  test('all of which die keeps the port, and whoever comes waits for the next ones', async () => {
+    const shop = await open()
+    const killed = await childrenOf(shop.daemon.pid)
+    for (const pid of killed) process.kill(pid, 'SIGKILL')
+    await until(async () => (await childrenOf(shop.daemon.pid)).every(pid => !killed.includes(pid)))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => shop.ask('/healthz')))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  })
+
+  test('that are killed again and again while visitors come leave none of them waiting', async () => {
+    const shop = await open(3)
+    let over = false
+    const outcomes = new Map<string, number>()
+    const visitors = Array.from({ length: 12 }, async () => {
+      while (!over) {
+        const outcome = await shop.ask('/healthz').then(({ status }) => String(status), (error: NodeJS.ErrnoException) => error.code ?? error.message)
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      }
+    })
+    for (let round = 0; round < 6; round++) {
+      await until(async () => (await childrenOf(shop.daemon.pid)).length > 0)
+      const [victim] = await childrenOf(shop.daemon.pid)
+      process.kill(victim!, 'SIGKILL')
+      const before = outcomes.get('200') ?? 0
+      await until(() => (outcomes.get('200') ?? 0) > before + 50)
+    }
+    over = true
+    await Promise.all(visitors)
+    // What it had taken is cut, and its client knows.
+    expect([...outcomes.keys()].filter(outcome => !['200', 'ECONNRESET', 'EPIPE'].includes(outcome))).toEqual([])
+  })
+
+  test('tells slow clients 408, as one process alone does', async () => {
+    const shop = await open()
+    const begin = async (text: string) => {
+      const socket = connect(shop.port, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write(text)
+      return (await read(socket)).answers.map(({ status }) => status)
+    }
+    expect(await Promise.all([begin(''), begin(`GET / HTTP/1.1\r\nHost: ${shop.host}\r\n`), begin('GET /a')])).toEqual([[408], [408], [408]])
+  })
+})

@@ -1,0 +1,128 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import { startChild } from '../helpers/child.ts'
+import { freePort, startDaemon } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin } from '../helpers/origin.ts'
+import { childrenOf, cpuOf, isGone } from '../helpers/processes.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { page, until } from '../http/shop.ts'
+
+const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+const id = '0190c0de-0000-7000-8000-000000000001'
+const processes = 4
+
+/** A daemon whose configuration says which path is passed through. */
+async function open() {
+  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const projectDir = await tempDir()
+  const config = (url: string, path: string) => ({
+    server: { processes, host: '127.0.0.1', port: Number(new URL(url).port) },
+    salesChannels: [{ id, url, origin: origin.url }],
+    cache: { bypass: { paths: [path] } },
+  })
+  const daemon = await startDaemon({ projectDir, args: ['--no-workers'], config: url => config(url, '/first') })
+  onTestFinished(async () => {
+    await daemon.stop()
+    await origin.stop()
+  })
+  const bypasses = async (path: string) => (await exchange(`${daemon.url}${path}`)).headers.get('cache-status')?.includes('fwd=bypass') === true
+  return {
+    daemon,
+    reload: async (path: string) => {
+      await writeFile(join(projectDir, 'pagecache.yaml'), stringify(config(daemon.url, path)))
+      daemon.kill('SIGHUP')
+    },
+    /** Whether every process passes this path through: a connection after the other is another one's turn. */
+    allBypass: async (path: string) => {
+      for (let turn = 0; turn < 2 * processes; turn++) if (!(await bypasses(path))) return false
+      return true
+    },
+    replaced: () => daemon.logs().split('has taken that place').length - 1,
+    /** The new process, as soon as there is one. */
+    successor: async (before: readonly number[]) => {
+      let now: number[] = []
+      await until(async () => (now = (await childrenOf(daemon.pid)).filter(pid => !before.includes(pid))).length > 0)
+      return now[0]!
+    },
+  }
+}
+
+/** To a process that may have gone: one that is ready and stands still is killed. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ESRCH' })
+  }
+}
+
+describe('a reload', { timeout: 120_000 }, () => {
+  test('while a process starts reaches that one too, whatever it is about', async () => {
+    const { daemon, reload, allBypass, replaced, successor } = await open()
+    const victims = await childrenOf(daemon.pid)
+    for (const [round, victim] of victims.entries()) {
+      const before = await childrenOf(daemon.pid)
+      process.kill(victim, 'SIGKILL')
+      const pid = await successor(before)
+      // In the midst of its start, each round further on; where it does not get that far without anybody to ask, it is ready already.
+      await until(async () => (await cpuOf(pid)) >= 50 + 70 * round || replaced() > round)
+      signal(pid, 'SIGSTOP')
+      await reload(`/round-${round}`)
+      await until(() => allBypass(`/round-${round}`))
+      signal(pid, 'SIGCONT')
+      await until(() => replaced() > round)
+      expect(await allBypass(`/round-${round}`)).toBe(true)
+    }
+  })
+
+  test('while processes are killed reaches all that come after them', async () => {
+    const { daemon, reload, allBypass, replaced } = await open()
+    for (let round = 1; round <= 2; round++) {
+      const victims = await childrenOf(daemon.pid)
+      await reload(`/round-${round}`)
+      for (const pid of victims) process.kill(pid, 'SIGKILL')
+      await until(() => replaced() === round * processes)
+      await until(() => allBypass(`/round-${round}`))
+    }
+    expect(await daemon.stop()).toBe(0)
+  })
+
+  test('of which many come at once ends with the last', async () => {
+    const { reload, allBypass } = await open()
+    for (let round = 0; round < 20; round++) await reload(`/round-${round}`)
+    await until(() => allBypass('/round-19'))
+    expect(await allBypass('/round-19')).toBe(true)
+  })
+})
+
+describe('an end', { timeout: 60_000 }, () => {
+  test('while a process is started again leaves none behind', async () => {
+    const { daemon, successor } = await open()
+    const before = await childrenOf(daemon.pid)
+    process.kill(before[0]!, 'SIGKILL')
+    const pid = await successor(before)
+    daemon.kill('SIGTERM')
+    expect(await daemon.ended).toBe(0)
+    expect(await isGone(pid)).toBe(true)
+    expect(daemon.logs()).not.toContain('could not be started')
+  })
+
+  test('while the daemon starts is no failure', async () => {
+    const cwd = await tempDir()
+    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes, port: await freePort() } }))
+    const argv = ['sh', '-c', '"$@" & echo "daemon $!"; wait $!; echo "ended $?"', 'sh', process.execPath, program, 'serve'] as unknown as [string]
+    const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
+    const shell = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: async logs => pidOf(logs) > 0 && (await childrenOf(pidOf(logs))).length > 0 })
+    onTestFinished(() => void shell.stop())
+    const children = await childrenOf(pidOf(shell.logs()))
+    process.kill(pidOf(shell.logs()), 'SIGTERM')
+    await until(() => shell.logs().includes('ended'))
+    expect(shell.logs()).toContain('ended 0')
+    for (const pid of children) expect(await isGone(pid)).toBe(true)
+    expect(shell.logs()).not.toMatch(/fault|Error/)
+  })
+})

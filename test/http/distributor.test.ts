@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Distributor } from '../../src/http/distributor.ts'
+
+/** Real connections; `sent` is what each process was given and has said nothing of yet. */
+async function open() {
+  const sent: { taker: string; id: number; socket: Socket }[] = []
+  const distributor = new Distributor<string>((taker, id, socket) => void sent.push({ taker, id, socket }))
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const arrive = async (): Promise<{ client: Socket; socket: Socket }> => {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    client.on('error', () => {})
+    onTestFinished(() => void client.destroy())
+    const [socket] = (await once(server, 'connection')) as [Socket]
+    distributor.give(socket)
+    return { client, socket }
+  }
+  const settle = (taken: boolean) => {
+    const { taker, id } = sent.shift()!
+    distributor.settle(taker, id, taken)
+  }
+  return { distributor, sent, arrive, settle, takers: () => sent.map(({ taker }) => taker) }
+}
+
+describe('connections', () => {
+  it('go in turns to processes that have taken the one before', async () => {
+    const { distributor, arrive, settle, takers } = await open()
+    for (const taker of ['a', 'b', 'c']) distributor.add(taker)
+    for (let count = 0; count < 3; count++) await arrive()
+    expect(takers()).toEqual(['a', 'b', 'c'])
+    await arrive()
+    expect(takers()).toEqual(['a', 'b', 'c'])
+    settle(true)
+    expect(takers()).toEqual(['b', 'c', 'a'])
+  })
+
+  it('that come before anybody is there wait', async () => {
+    const { distributor, arrive, sent } = await open()
+    const { socket } = await arrive()
+    expect(sent).toEqual([])
+    distributor.add('a')
+    expect(sent).toMatchObject([{ taker: 'a', socket }])
+  })
+
+  it('that are taken are closed here', async () => {
+    const { distributor, arrive, settle } = await open()
+    distributor.add('a')
+    const { socket } = await arrive()
+    expect(socket.destroyed).toBe(false)
+    settle(true)
+    expect(socket.destroyed).toBe(true)
+  })
+
+  it('that a process has not taken before it was gone, or declines, are given to another one', async () => {
+    const { distributor, arrive, sent, settle } = await open()
+    distributor.add('a')
+    distributor.add('b')
+    const [first, second] = [await arrive(), await arrive()]
+    expect(sent.map(({ taker }) => taker)).toEqual(['a', 'b'])
+    distributor.lose('a')
+    sent.shift()
+    distributor.remove('b')
+    settle(false)
+    expect(sent).toEqual([])
+    distributor.add('c')
+    distributor.add('d')
+    expect(sent).toMatchObject([{ taker: 'c', socket: first.socket }, { taker: 'd', socket: second.socket }])
+  })
+
+  it('that a process says twice something of are not taken away from anybody', async () => {
+    const { distributor, arrive, sent } = await open()
+    distributor.add('a')
+    await arrive()
+    const { id } = sent[0]!
+    distributor.settle('a', id, true)
+    const { socket } = await arrive()
+    distributor.settle('a', id, true)
+    expect(socket.destroyed).toBe(false)
+  })
+
+  it('that nobody has taken at the end are closed, and their clients see it', async () => {
+    const { distributor, arrive } = await open()
+    const { client } = await arrive()
+    distributor.close()
+    await once(client, 'close')
+    const late = await arrive()
+    await once(late.client, 'close')
+  })
+})
