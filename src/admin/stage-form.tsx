@@ -40,7 +40,7 @@ export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; o
         <Field label="Name" {...text('name')} width="wide" />
         <Field label="Frequency" {...text('frequency')} list={frequencies} />
         <Field label="At most, a session (empty: any)" type="number" {...text('maxPerSession')} />
-        <Field label="Keep events, days (0: for ever)" type="number" {...text('retentionDays')} />
+        <Field label="Retention (days; 0: for ever)" type="number" {...text('retentionDays')} />
       </div>
       <div class="row">
         <Tick label="Active" value={draft.active} set={(active) => setDraft({ ...draft, active })} />

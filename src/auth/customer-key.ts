@@ -1,5 +1,5 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { constants, open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { toConfigError } from '../config/faults.ts'
 import type { LoadedConfig } from '../config/load.ts'
@@ -87,9 +87,9 @@ function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }
   return algorithm === undefined ? [] : [algorithm]
 }
 
-/** Of a regular file alone: a device or a pipe would never end. */
+/** Of a regular file alone: a device would never end, and a pipe that nobody writes to would not even be opened without `O_NONBLOCK`. */
 async function readKeyFile(path: string): Promise<string> {
-  const file = await open(path)
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stat = await file.stat()
     if (!stat.isFile()) throw new Error('it is no file')

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -79,6 +80,12 @@ describe('a key file is a fault that', () => {
     expect(error.message).toMatch(message)
     expect(`${error.message}${error.hint}`).not.toContain('canary')
   })
+})
+
+it('a pipe that nobody writes to is a fault, and not waited for', async () => {
+  const loaded = await load({ cookie: 'a', secretFile: 'keys/pipe' })
+  execFileSync('mkfifo', [join(loaded.places.projectDir, 'keys/pipe')])
+  await expect(withCustomerKey(loaded)).rejects.toThrow('it is no file')
 })
 
 describe('the configuration of a token', () => {

@@ -35,6 +35,8 @@ interface VisitOptions {
   csp?: string
   init?: string
   page?: string
+  /** The section `stages` of the configuration. */
+  config?: Record<string, unknown>
 }
 
 /** Opens a browser for the tests of a file; the function sends a visitor with cookies of their own. */
@@ -49,7 +51,7 @@ export function openBrowser(): (stages?: Partial<StageFields>[], options?: Visit
 
 /** A visitor before a shop with these stages, whose pages come out of the cache. */
 async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
-  const shop = await startStorefront()
+  const shop = await startStorefront(options.config)
   const headers = { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', ...(options.csp === undefined ? {} : { 'content-security-policy': options.csp }) }
   shop.origin.otherwise({ status: 200, headers, body: options.page ?? html })
   for (const fields of stages) await shop.stage({ ...settings, content, ...fields })
