@@ -31,7 +31,7 @@ export function forbidColor(): void {
   process.env['FORCE_COLOR'] = '0'
 }
 
-/** Whether this process was handed an open socket, as systemd does it (sd_listen_fds(3)): the variables name the process that they are for. */
-export function inheritsSocket(pid: number, variables: Variables = processVariables()): boolean {
-  return variables['LISTEN_PID'] === String(pid) && Number(variables['LISTEN_FDS'] ?? 0) >= 1
+/** How many open sockets this process was handed, as systemd does it (sd_listen_fds(3)): the variables name the process that they are for. */
+export function inheritedSockets(pid: number, variables: Variables = processVariables()): number {
+  return variables['LISTEN_PID'] === String(pid) ? Number(variables['LISTEN_FDS'] ?? 0) : 0
 }

@@ -109,9 +109,8 @@ async function close(front: Front, inlet: Inlet | null, grace: number): Promise<
   front.server.close()
   const ended = front.connections.ended()
   front.closeIdle()
-  front.server.closeIdleConnections()
   // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.
-  const idle = setInterval(() => front.server.closeIdleConnections(), idleLook)
+  const idle = setInterval(() => front.closeIdle(), idleLook)
   let cut = 0
   const timer = setTimeout(() => (cut = front.connections.cut()), grace)
   await ended

@@ -42,7 +42,7 @@ export type PassOn = (body: Buffer, standIn: Pick<Accepted, 'scheme' | 'host'> |
 
 export interface Front {
   server: Server
-  /** Ends the connections on which nothing is going on. */
+  /** Ends the connections on which nothing is going on; one that was only just made is left its first second. */
   closeIdle(): void
   connections: OpenConnections
 }
@@ -95,7 +95,11 @@ export function createFront(options: FrontOptions): Front {
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
   const bans = new LateBans(() => options.purges, pipelines)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
-  const { closeIdle } = serveHitsFirst(server, { front: options, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  const hits = serveHitsFirst(server, { front: options, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  const closeIdle = () => {
+    hits.closeIdle()
+    server.closeIdleConnections()
+  }
   return { server, closeIdle, connections: new OpenConnections(server) }
 }
 

@@ -19,6 +19,16 @@ export interface HitOptions {
   stall: number
 }
 
+/** A connection that nobody has handed over to Node yet. */
+interface OwnConnection {
+  readers: Reader[]
+  /** Whether it waits between two requests, or has said nothing since it was made, long ago. */
+  isIdle(): boolean
+}
+
+/** What a connection is made for comes within this, in milliseconds; browsers also make some in advance, on which nothing comes. */
+const newcomer = 1000
+
 /** Larger bodies go out beside their head instead of in one piece with it. */
 const onePiece = 64 * 1024
 
@@ -31,22 +41,26 @@ const onePiece = 64 * 1024
 export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle(): void } {
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  const open = new Map<Socket, Reader[]>()
+  const open = new Map<Socket, OwnConnection>()
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const readers = serve(socket, options, chunk => {
+    const connection = serve(socket, options, chunk => {
       open.delete(socket)
       toNode!.call(server, socket)
       socket.emit('data', chunk)
     })
-    open.set(socket, readers)
+    open.set(socket, connection)
   })
   return {
     closeIdle: () => {
-      for (const [socket, readers] of open) {
+      for (const [socket, { readers, isIdle }] of open) {
         const working = readers.find(reader => reader.working)
-        if (working === undefined) socket.end()
-        else working.stop()
+        if (working !== undefined) working.stop()
+        // A request may be under way on one that was only just made: to end it would reset a visitor who did nothing wrong.
+        else if (isIdle()) {
+          open.delete(socket)
+          socket.end()
+        }
       }
     },
   }
@@ -69,8 +83,9 @@ function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['f
   }
 }
 
-function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): Reader[] {
+function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): OwnConnection {
   const { front } = options
+  const opened = performance.now()
   const trusted = front.isTrusted(socket.remoteAddress)
   let answered = false
 
@@ -117,7 +132,7 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   socket.on('timeout', onTimeout)
   socket.on('error', onError)
   socket.on('end', onEnd)
-  return [bans, events]
+  return { readers: [bans, events], isIdle: () => answered || performance.now() - opened > newcomer }
 }
 
 function timeOut(socket: Socket, answered: boolean): void {

@@ -7,10 +7,26 @@ import { bracketed } from '../lib/networks.ts'
 export type Place = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string } | { kind: 'inherited'; fd: number }
 
 /** The first file descriptor that systemd hands over (sd_listen_fds(3)). */
-export const firstInherited = 3
+const firstInherited = 3
+
+/**
+ * How many connections may wait for a daemon on an inherited socket: what systemd's Backlog= says does not outlive the first daemon. The
+ * kernel takes no more than net.core.somaxconn, which is this much by default.
+ */
+const inheritedBacklog = 4096
 
 /** The daemon's group may connect: a web server in front that belongs to it. */
 const socketMode = 0o660
+
+/** Where a daemon listens that was handed sockets; null where it was handed none. @throws LISTEN_FAILED where they are several */
+export function inheritedPlace(count: number): Extract<Place, { kind: 'inherited' }> | null {
+  if (count > 1) {
+    const hint = 'Name one ListenStream= in the socket unit: a port alone is IPv4 and IPv6.'
+    // Nobody would ever answer those who come to the others.
+    throw new PagecacheError('LISTEN_FAILED', `${count} open sockets were handed over, and the daemon takes one.`, { hint })
+  }
+  return count === 1 ? { kind: 'inherited', fd: firstInherited } : null
+}
 
 /** @throws LISTEN_FAILED when the place is taken or not ours */
 export async function listenAt(server: Server, place: Place): Promise<void> {
@@ -48,12 +64,17 @@ function listening(server: Server, place: Place): Promise<void> {
     }
     if (place.kind === 'tcp') server.listen(place.port, place.host, ready)
     else if (place.kind === 'unix') server.listen(place.path, ready)
-    else server.listen({ fd: place.fd }, ready)
+    else server.listen({ fd: place.fd, backlog: inheritedBacklog }, ready)
   })
 }
 
 function nameOf(place: Place): string {
   return place.kind === 'tcp' ? `${bracketed(place.host)}:${place.port}` : describePlace(place)
+}
+
+const tcpHints: Record<string, string> = {
+  EADDRINUSE: 'Another program listens there: stop it, or choose another port with --port or server.port.',
+  EACCES: 'Ports below 1024 want a right of their own: docs/deploy.md has a systemd unit that gives it. Or choose another port with --port or server.port.',
 }
 
 function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
@@ -63,7 +84,7 @@ function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
     case 'inherited':
       return 'Who starts the daemon has to hand over a listening stream socket.'
     case 'tcp':
-      return code === 'EADDRINUSE' ? 'Another program listens there: stop it, or choose another port with --port or server.port.' : 'Choose an address of this machine with --host or server.host.'
+      return tcpHints[code ?? ''] ?? 'Choose an address of this machine with --host or server.host.'
   }
 }
 

@@ -1,9 +1,9 @@
 import type { App } from '../app.ts'
-import { inheritsSocket } from '../config/environment.ts'
+import { inheritedSockets } from '../config/environment.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../proxy/channel.ts'
 import { Hangup } from './hangup.ts'
-import { describePlace, firstInherited, removeStale, type Place } from './listen.ts'
+import { describePlace, inheritedPlace, removeStale, type Place } from './listen.ts'
 import { openLog, type Log } from './log.ts'
 import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
@@ -55,7 +55,8 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
 }
 
 function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null {
-  if (inheritsSocket(process.pid)) return { kind: 'inherited', fd: firstInherited }
+  const inherited = inheritedPlace(inheritedSockets(process.pid))
+  if (inherited !== null) return inherited
   return socket === null ? null : { kind: 'unix', path: socket }
 }
 

@@ -205,12 +205,11 @@ describe('several processes', { timeout: 90_000 }, () => {
 })
 
 describe('where it listens', { timeout: 60_000 }, () => {
-  async function serveAt(socket: string, prefix: readonly string[] = [], handOver?: number, processes = 1) {
+  async function serveAt(socket: string, processes = 1) {
     const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}, asked for ${request.headers['host']}`) })
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { socket, processes }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }))
-    const argv = [...prefix, process.execPath, program, 'serve', '--no-workers'] as unknown as [string]
-    const child = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('listens on'), ...(handOver === undefined ? {} : { handOver }) })
+    const child = await startChild([process.execPath, program, 'serve', '--no-workers'], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('listens on') })
     onTestFinished(async () => {
       await child.stop()
       await origin.stop()
@@ -247,10 +246,10 @@ describe('where it listens', { timeout: 60_000 }, () => {
 
   test('a Unix socket of several processes, over one that was left behind', async () => {
     const path = join(await tempDir(), 'pagecache.sock')
-    const { child } = await serveAt(path, [], undefined, 3)
+    const { child } = await serveAt(path, 3)
     child.kill('SIGKILL')
     await child.ended
-    const again = await serveAt(path, [], undefined, 3)
+    const again = await serveAt(path, 3)
     for (let count = 0; count < 6; count++) expect((await askOver(path, '/a')).status).toBe(200)
     expect(await again.child.stop()).toBe(0)
     expect(await readdir(join(path, '..'))).toEqual([])
@@ -261,17 +260,5 @@ describe('where it listens', { timeout: 60_000 }, () => {
     await writeFile(path, 'precious')
     await expect(serveAt(path)).rejects.toThrow(/ended \(1\).*Cannot listen on unix:/s)
     expect(await readFile(path, 'utf8')).toBe('precious')
-  })
-
-  test('a socket that systemd hands over', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as { port: number }
-    const { fd } = (server as unknown as { _handle: { fd: number } })._handle
-    // The shell's process id becomes the program's.
-    const { child } = await serveAt(join(await tempDir(), 'unused.sock'), ['sh', '-c', 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"', 'sh'], fd)
-    server.close()
-    expect(child.logs()).toContain('the inherited socket 3')
-    expect((await exchange(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
   })
 })

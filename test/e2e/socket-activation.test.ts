@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import { startChild, type Child } from '../helpers/child.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin } from '../helpers/origin.ts'
+import { childrenOf, isGone } from '../helpers/processes.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { page, until } from '../http/shop.ts'
+
+const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+const id = '0190c0de-0000-7000-8000-000000000001'
+
+/** What systemd does for a service: the shell's process id becomes the program's. */
+const handOver = (sockets: number) => `LISTEN_FDS=${sockets} LISTEN_PID=$$ exec "$@"`
+/** What it does over time: it keeps the socket, and starts the program again; here when a file says so. */
+const keepStarting = `while :; do until [ -e start ]; do sleep 0.05; done; rm start; sh -c '${handOver(1)}' sh "$@"; done`
+
+interface Activated {
+  child: Child
+  url: string
+  /** Has the program started (once more), where it waits to be told. */
+  start(): Promise<void>
+}
+
+async function activate(script: string, server: Record<string, unknown> = {}, ready = (logs: string) => logs.includes('pagecache listens on')): Promise<Activated> {
+  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  onTestFinished(() => origin.stop())
+  const cwd = await tempDir()
+  const start = () => writeFile(join(cwd, 'start'), '')
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const url = `http://127.0.0.1:${(listener.address() as { port: number }).port}`
+  await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server, salesChannels: [{ id, url, origin: origin.url }] }))
+  await start()
+  const { fd } = (listener as unknown as { _handle: { fd: number } })._handle
+  try {
+    const child = await startChild(['sh', '-c', script, 'sh', process.execPath, program, 'serve', '--no-workers'], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready, handOver: fd })
+    onTestFinished(async () => void (await child.stop()))
+    return { child, url, start }
+  } finally {
+    // From now on the socket is theirs alone.
+    listener.close()
+  }
+}
+
+describe('a socket that systemd hands over', { timeout: 60_000 }, () => {
+  test('is listened on, by several processes too, and server.socket is not', async () => {
+    const { child, url } = await activate(handOver(1), { processes: 2, socket: join(await tempDir(), 'unused.sock') })
+    expect(child.logs()).toContain('the inherited socket 3')
+    for (let count = 0; count < 6; count++) expect((await exchange(`${url}/a`)).status).toBe(200)
+    expect(await childrenOf(child.pid)).toHaveLength(2)
+    expect(await child.stop()).toBe(0)
+  })
+
+  test('visitors who come while the daemon is away wait for the next one', async () => {
+    const { child, url, start } = await activate(keepStarting)
+    expect((await exchange(`${url}/a`)).status).toBe(200)
+    const [daemon] = await childrenOf(child.pid)
+    process.kill(daemon!, 'SIGTERM')
+    await until(() => isGone(daemon!))
+    const visitors = Promise.all(['/a', '/b', '/c'].map(path => exchange(`${url}${path}`)))
+    await start()
+    expect((await visitors).map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
+  test('is not left unanswered beside another: several are an error', async () => {
+    await expect(activate(handOver(2))).rejects.toThrow(/ended \(1\).*2 open sockets were handed over, and the daemon takes one.*ListenStream=/s)
+  })
+})
