@@ -22,11 +22,29 @@ async function start() {
     // A daemon whose log is full goes on; there is nowhere to say so.
   })
   const { enableCompileCache } = await import('node:module')
-  enableCompileCache()
+  const compiled = await compiledCode()
+  if (compiled !== null) enableCompileCache(compiled)
   if (process.argv[2] === '--version') await printVersion()
   else {
     const { main } = await import('../dist/cli/main.js')
     await main(process.argv.slice(2), { root: import.meta.dirname })
+  }
+}
+
+/**
+ * Where compiled code is kept for the next start; null where no place is this user's own. What lies there is run: Node's own choice, a
+ * name in the temporary directory that anybody may take first, would let others run their code as this user.
+ */
+async function compiledCode() {
+  if (process.env.NODE_COMPILE_CACHE) return process.env.NODE_COMPILE_CACHE
+  const [{ statSync }, { homedir }, { join }] = [await import('node:fs'), await import('node:os'), await import('node:path')]
+  try {
+    const home = homedir()
+    // HOME may name somebody else's, under sudo for example.
+    if (process.getuid && statSync(home).uid !== process.getuid()) return null
+    return join(home, '.cache', 'pagecache')
+  } catch {
+    return null
   }
 }
 

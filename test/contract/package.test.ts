@@ -1,0 +1,86 @@
+import { cp, mkdir, readFile, readdir, symlink } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startChild } from '../helpers/child.ts'
+import { freePort } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { startOrigin } from '../helpers/origin.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { page } from '../http/shop.ts'
+
+const exec = promisify(execFile)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+interface PackageFile {
+  version: string
+  dependencies: Record<string, string>
+}
+
+async function packageFile(): Promise<PackageFile> {
+  return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as PackageFile
+}
+
+/** What `npm install` would make of the tarball: its files, and beside them the packages that it names, and nothing else of ours. */
+async function install(): Promise<string> {
+  const directory = await tempDir()
+  const { stdout } = await exec('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', directory], { cwd: root })
+  await exec('tar', ['xzf', join(directory, stdout.trim()), '-C', directory])
+  const installed = join(directory, 'package')
+  await mkdir(join(installed, 'node_modules'))
+  for (const name of Object.keys((await packageFile()).dependencies)) await symlink(join(root, 'node_modules', name), join(installed, 'node_modules', name))
+  return installed
+}
+
+describe('what is published', { timeout: 60_000 }, () => {
+  test('says its version and serves, with the packages alone that it names', async () => {
+    const program = join(await install(), 'bin', 'run.js')
+    const { version } = await packageFile()
+    const { stdout } = await exec(process.execPath, [program, '--version'])
+    expect(stdout).toMatch(new RegExp(`^pagecache/${version.replaceAll('.', '\\.')} `))
+    const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+    onTestFinished(() => origin.stop())
+    const port = await freePort()
+    const cwd = await tempDir()
+    const daemon = await startChild([process.execPath, program, 'serve', '--origin', origin.url, '--port', String(port)], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('pagecache listens on') })
+    onTestFinished(async () => void (await daemon.stop()))
+    expect(await exchange(`http://127.0.0.1:${port}/a`)).toMatchObject({ status: 200 })
+    expect((await exchange(`http://127.0.0.1:${port}/admin`)).status).toBe(200)
+    expect(await daemon.stop()).toBe(0)
+  })
+
+  test('names the packages that the bundle imports, and no other', async () => {
+    const files = (await readdir(join(root, 'dist'), { recursive: true })).filter(file => file.endsWith('.js'))
+    const code = await Promise.all(files.map(file => readFile(join(root, 'dist', file), 'utf8')))
+    const imported = code.flatMap(text => [...text.matchAll(/(?:\bfrom|\bimport\(?|\brequire\()\s*["'`]((?:@[a-z][\w.-]*\/)?[a-z][\w.-]*)(?:\/[\w./-]+)?["'`]/g)].map(([, name]) => name!))
+    expect([...new Set(imported)].sort()).toEqual(Object.keys((await packageFile()).dependencies).sort())
+  })
+})
+
+describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
+  const readContainerfile = () => readFile(join(root, 'docs/deploy/Containerfile'), 'utf8')
+
+  test('has all that it builds from let through to it, and nothing of anybody\'s own', async () => {
+    const [first, ...others] = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter(line => line !== '' && !line.startsWith('#'))
+    // Everything is kept out but what is named: what lies in a checkout (var, keys, .git) is not known beforehand.
+    expect(first).toBe('*')
+    const names = others.map(line => line.replace(/^!/, ''))
+    expect(others).toEqual(names.map(name => `!${name}`))
+    const context = await tempDir()
+    for (const name of names) await cp(join(root, name), join(context, name), { recursive: true })
+    await symlink(join(root, 'node_modules'), join(context, 'node_modules'))
+    expect(await readContainerfile()).toContain('npm ci --ignore-scripts --no-audit --no-fund && npm run build && npm pack --silent')
+    await exec(process.execPath, ['scripts/build.js'], { cwd: context })
+    const packed = async (cwd: string) => (JSON.parse((await exec('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd })).stdout) as { files: { path: string }[] }[])[0]!.files.map(({ path }) => path.replace(/-[\w-]{8}\.js$/, '.js')).sort()
+    expect(await packed(context)).toEqual(await packed(root))
+  })
+
+  test('checks the health on the port that it exposes, as a user of few rights', async () => {
+    const text = await readContainerfile()
+    const port = /^EXPOSE (\d+)$/m.exec(text)![1]!
+    expect(text).toContain(`http://127.0.0.1:${port}/healthz`)
+    expect(text).toMatch(/^USER node$/m)
+  })
+})
