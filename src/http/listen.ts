@@ -64,7 +64,7 @@ function listening(server: Server, place: Place): Promise<void> {
     }
     if (place.kind === 'tcp') server.listen(place.port, place.host, ready)
     else if (place.kind === 'unix') server.listen(place.path, ready)
-    else server.listen({ fd: place.fd, backlog: inheritedBacklog }, ready)
+    else server.listen({ fd: place.fd }, inheritedBacklog, ready)
   })
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
 import { startChild } from '../helpers/child.ts'
 import { freePort } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
@@ -82,5 +83,28 @@ describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
     const port = /^EXPOSE (\d+)$/m.exec(text)![1]!
     expect(text).toContain(`http://127.0.0.1:${port}/healthz`)
     expect(text).toMatch(/^USER node$/m)
+  })
+})
+
+describe('the systemd units', () => {
+  const readUnit = (name: string) => readFile(join(root, 'docs/deploy', name), 'utf8')
+  const valuesOf = (unit: string, key: string) => [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!)
+
+  test('start the program where the guide installs it, and hand it one socket', async () => {
+    const [service, socket, guide] = await Promise.all([readUnit('pagecache.service'), readUnit('pagecache.socket'), readFile(join(root, 'docs/deploy.md'), 'utf8')])
+    const [, prefix] = /npm install --global --prefix (\S+) pagecache/.exec(guide)!
+    expect(valuesOf(service, 'ExecStart')).toEqual([`${prefix}/bin/pagecache serve`])
+    expect(valuesOf(socket, 'ListenStream')).toHaveLength(1)
+  })
+
+  test('give the daemon the time that its own deadlines give', async () => {
+    const service = await readUnit('pagecache.service')
+    const { server, warmup } = (await loadConfig({ projectDir: await tempDir() }, { variables: {} })).config
+    const [seconds] = valuesOf(service, 'TimeoutStopSec').map(Number)
+    expect(seconds! * 1000).toBeGreaterThan(Math.max(server.stopDelay + server.stopGrace, warmup.timeout))
+  })
+
+  test('forbid nothing that V8 does', async () => {
+    expect(valuesOf(await readUnit('pagecache.service'), 'MemoryDenyWriteExecute')).toEqual([])
   })
 })

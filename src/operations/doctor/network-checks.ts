@@ -61,11 +61,13 @@ export const checkPort: Check = async (app, signal) => {
   const { host, port } = app.config.server
   const where = `${host}:${port}`
   if (port === 0) return [passed('port', 'any that is free')]
-  const fault = await tryToListen(host, port)
-  if (fault === null) return [passed('port', `${where} is free`)]
-  if (fault !== 'EADDRINUSE') return [failed('port', `${where}: ${fault}`, 'Choose another server.host or server.port.')]
+  // Asked first: who may not listen there may well see that the daemon, which has more rights, does.
   const daemon = await ask(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(() => null)
   if (daemon?.status === 200) return [passed('port', `a daemon answers at ${where}`)]
+  const fault = await tryToListen(host, port)
+  if (fault === null) return [passed('port', `${where} is free`)]
+  if (fault === 'EACCES') return [warned('port', `This user may not listen at ${where}.`, 'The daemon needs a right to it: docs/deploy.md has a systemd unit that gives it.')]
+  if (fault !== 'EADDRINUSE') return [failed('port', `${where}: ${fault}`, 'Choose another server.host or server.port.')]
   return [failed('port', `Something else listens at ${where}.`, 'Stop it, or choose another server.port.')]
 }
 
