@@ -25,6 +25,7 @@ export class Child {
   /** Questions whether it is alive since its last answer. */
   #unanswered = 0
   #unread = 0
+  #handed = 0
 
   private constructor(role: Role, worker: Worker) {
     this.role = role
@@ -77,6 +78,7 @@ export class Child {
 
   /** Hands over a connection, which stays open here too. */
   hand(id: number, socket: Socket): void {
+    this.#handed = id
     const message: FromParent = { kind: 'connection', id }
     if (this.#worker.isConnected()) this.#worker.send(message, socket, { keepOpen: true }, () => {})
   }
@@ -93,7 +95,7 @@ export class Child {
   ping(): number {
     if (!this.#ready) return 0
     // No further question where one is open: they would pile up before a process that stands still.
-    if (this.#unanswered === 0) this.send({ kind: 'ping' })
+    if (this.#unanswered === 0) this.send({ kind: 'ping', handed: this.#handed })
     this.#unanswered += 1
     return this.#unanswered - 1
   }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** How long a connection waits until a process is free, in milliseconds; then it is closed, so that whoever opened it learns that there is none. */
-const patience = 10_000
+const longestWait = 10_000
 
 interface Given {
   id: number
@@ -20,11 +20,16 @@ export class Distributor<Taker> {
   readonly #given = new Map<Taker, Given>()
   readonly #waiting = new Set<Socket>()
   #ids = 0
+  readonly #patience: number
   #closed = false
 
-  /** @param send hands a connection over, and keeps it open here */
-  constructor(send: (taker: Taker, id: number, socket: Socket) => void) {
+  /**
+   * @param send hands a connection over, and keeps it open here
+   * @param patience milliseconds that a connection waits at most
+   */
+  constructor(send: (taker: Taker, id: number, socket: Socket) => void, patience = longestWait) {
     this.#send = send
+    this.#patience = patience
   }
 
   /** Processes that take connections. */
@@ -71,6 +76,12 @@ export class Distributor<Taker> {
     if (this.#takers.has(taker)) this.#next(taker)
   }
 
+  /** It has read all up to this connection: one of which it has said nothing has not arrived, for want of a file handle there. */
+  heard(taker: Taker, id: number): void {
+    const given = this.#given.get(taker)
+    if (given !== undefined && given.id <= id) this.settle(taker, given.id, false)
+  }
+
   /** Closes the connections that no process has taken. */
   close(): void {
     this.#closed = true
@@ -95,7 +106,7 @@ export class Distributor<Taker> {
 
   #wait(socket: Socket): void {
     this.#waiting.add(socket)
-    socket.setTimeout(patience, () => {
+    socket.setTimeout(this.#patience, () => {
       if (!this.#waiting.delete(socket)) return
       socket.destroy()
     })

@@ -38,6 +38,7 @@ export class Door {
   add(child: Child): void {
     child.on(message => {
       if (message.kind === 'taken' || message.kind === 'declined') this.#connections.settle(child, message.id, message.kind === 'taken')
+      if (message.kind === 'pong') this.#connections.heard(child, message.handed)
       if (message.kind === 'closing') this.#leave(() => this.#connections.remove(child))
     })
     child.onSilence(() => this.#leave(() => this.#connections.lose(child)))

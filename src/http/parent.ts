@@ -43,7 +43,7 @@ export class Parent {
   readonly #stopped: Promise<unknown>
   readonly #onMessage = (message: FromParent, socket?: Socket) => {
     if (message.kind === 'connection') return this.inlet.take(message.id, socket)
-    if (message.kind === 'ping') return tell({ kind: 'pong' })
+    if (message.kind === 'ping') return tell({ kind: 'pong', handed: message.handed })
     if (message.kind === 'counted') return this.shared.hear(message.counted)
     if (message.kind === 'reload') this.#config = message.config
     if (message.kind === 'measured') this.#gathering.get(message.id)?.(message.processes)

@@ -20,8 +20,8 @@ export type FromParent =
   | { kind: 'begin'; task: Task; config: PlainConfig }
   | { kind: 'reload'; config: PlainConfig }
   | { kind: 'stop' }
-  /** Say that you are alive. */
-  | { kind: 'ping' }
+  /** Say that you are alive. `handed`: the last connection that was sent before. */
+  | { kind: 'ping'; handed: number }
   /** A connection, which comes along. */
   | { kind: 'connection'; id: number }
   /** What another process has counted. */
@@ -35,7 +35,7 @@ export type FromChild =
   /** Listens to what it is told from now on. */
   | { kind: 'hello' }
   | { kind: 'ready' }
-  | { kind: 'pong' }
+  | { kind: 'pong'; handed: number }
   /** What becomes of a connection: it is served here, or it should be given to another process. */
   | { kind: 'taken' | 'declined'; id: number }
   /** Takes no more connections. */

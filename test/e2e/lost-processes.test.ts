@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -38,6 +39,15 @@ describe('a process of several', { timeout: 90_000 }, () => {
     await until(async () => !(await childrenOf(shop.daemon.pid)).includes(stopped))
     await until(() => shop.daemon.logs().includes('has taken that place'))
     expect(await shop.daemon.stop()).toBe(0)
+  })
+
+  test('that can open no file leaves its connections to another one', async () => {
+    const shop = await open()
+    const [starved] = await childrenOf(shop.daemon.pid)
+    execFileSync('prlimit', ['--pid', String(starved), '--nofile=3:'])
+    const answers = await Promise.all(Array.from({ length: 8 }, () => shop.ask('/healthz')))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(await childrenOf(shop.daemon.pid)).toContain(starved)
   })
 
   test('all of which die keeps the port, and whoever comes waits for the next ones', async () => {

@@ -69,7 +69,7 @@ describe('a reload', { timeout: 120_000 }, () => {
       process.kill(victim, 'SIGKILL')
       const pid = await successor(before)
       // In the midst of its start, each round further on; where it does not get that far without anybody to ask, it is ready already.
-      await until(async () => (await cpuOf(pid)) >= 50 + 70 * round || replaced() > round)
+      await until(async () => (await cpuOf(pid)) >= 50 + 40 * round || replaced() > round)
       signal(pid, 'SIGSTOP')
       await reload(`/round-${round}`)
       await until(() => allBypass(`/round-${round}`))

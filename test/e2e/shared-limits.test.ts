@@ -46,6 +46,10 @@ describe('limits hold for all processes of a daemon together', { timeout: 60_000
     const ask = () => askToken(daemon.url, client, from)
     await until(async () => (await Promise.all(Array.from({ length: 2 * processes }, ask))).every(({ status }) => status === 429))
     expect((await askToken(daemon.url, client, { 'x-forwarded-for': '192.0.2.2' })).status).toBe(200)
+    // Nor does a reload forgive them.
+    daemon.kill('SIGHUP')
+    await until(() => daemon.logs().split('The configuration was reloaded').length > processes)
+    expect(new Set((await Promise.all(Array.from({ length: 2 * processes }, ask))).map(({ status }) => status))).toEqual(new Set([429]))
   })
 
   test('failed logins of one client from many addresses', async () => {

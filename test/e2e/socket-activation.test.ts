@@ -53,7 +53,12 @@ describe('a socket that systemd hands over', { timeout: 60_000 }, () => {
     const { child, url } = await activate(handOver(1), { processes: 2, socket: join(await tempDir(), 'unused.sock') })
     expect(child.logs()).toContain('the inherited socket 3')
     for (let count = 0; count < 6; count++) expect((await exchange(`${url}/a`)).status).toBe(200)
-    expect(await childrenOf(child.pid)).toHaveLength(2)
+    const killed = await childrenOf(child.pid)
+    expect(killed).toHaveLength(2)
+    for (const pid of killed) process.kill(pid, 'SIGKILL')
+    await until(async () => (await childrenOf(child.pid)).every(pid => !killed.includes(pid)))
+    // Nobody would hand it over once more.
+    expect((await exchange(`${url}/a`)).status).toBe(200)
     expect(await child.stop()).toBe(0)
   })
 

@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Distributor } from '../../src/http/distributor.ts'
 
 /** Real connections; `sent` is what each process was given and has said nothing of yet. */
-async function open() {
+async function open(patience?: number) {
   const sent: { taker: string; id: number; socket: Socket }[] = []
-  const distributor = new Distributor<string>((taker, id, socket) => void sent.push({ taker, id, socket }))
+  const distributor = new Distributor<string>((taker, id, socket) => void sent.push({ taker, id, socket }), patience)
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -79,6 +79,24 @@ describe('connections', () => {
     const { socket } = await arrive()
     distributor.settle('a', id, true)
     expect(socket.destroyed).toBe(false)
+  })
+
+  it('that have not arrived, as what a process says of later ones shows, are given to another one', async () => {
+    const { distributor, arrive, sent } = await open()
+    distributor.add('a')
+    const { socket } = await arrive()
+    distributor.heard('a', sent[0]!.id - 1)
+    expect(sent).toHaveLength(1)
+    distributor.add('b')
+    distributor.heard('a', sent[0]!.id)
+    expect(sent[1]).toMatchObject({ taker: 'b', socket })
+    expect(socket.destroyed).toBe(false)
+  })
+
+  it('for which no process comes are closed', async () => {
+    const { arrive } = await open(50)
+    const { client } = await arrive()
+    await once(client, 'close')
   })
 
   it('that nobody has taken at the end are closed, and their clients see it', async () => {
