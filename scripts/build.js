@@ -6,6 +6,7 @@ import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { licencesOf } from './licences.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -15,9 +16,8 @@ const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/de
 /** Native, or loading files of its own at run time: left in node_modules. */
 const external = ['better-sqlite3', 'undici']
 
-await bundle()
-await bundleStorefrontScript()
-await bundleAdmin()
+const bundled = [...(await bundle()), ...(await bundleStorefrontScript()), ...(await bundleAdmin())]
+writeFileSync(join(root, 'dist/LICENCES.txt'), licencesOf(bundled))
 await writeManifest()
 
 async function bundle() {
@@ -36,7 +36,7 @@ async function bundle() {
       defaultHandler(level, log)
     },
   })
-  await build.write({
+  const { output } = await build.write({
     dir: join(root, 'dist'),
     format: 'esm',
     entryFileNames: '[name].js',
@@ -45,13 +45,20 @@ async function bundle() {
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
+  return modulesIn(output)
+}
+
+/** The files that went into a bundle. */
+function modulesIn(output) {
+  return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
 /** What visitors' browsers load: one file, as small as it gets. */
 async function bundleStorefrontScript() {
   const build = await rolldown({ cwd: root, input: 'src/stages/client/main.ts', platform: 'browser', transform: { target: 'es2022' } })
-  await build.write({ file: join(root, 'dist/stages/client.js'), format: 'iife', minify: true })
+  const { output } = await build.write({ file: join(root, 'dist/stages/client.js'), format: 'iife', minify: true })
   await build.close()
+  return modulesIn(output)
 }
 
 /** The operators' page (src/admin) into dist/admin: what src/http/admin.ts serves. */
@@ -59,11 +66,12 @@ async function bundleAdmin() {
   const source = join(root, 'src/admin')
   const target = join(root, 'dist/admin')
   const build = await rolldown({ cwd: root, input: { admin: join(source, 'main.tsx') }, platform: 'browser', tsconfig: join(source, 'tsconfig.json') })
-  await build.write({ dir: target, format: 'esm', entryFileNames: '[name].js', codeSplitting: false, minify: true })
+  const { output } = await build.write({ dir: target, format: 'esm', entryFileNames: '[name].js', codeSplitting: false, minify: true })
   await build.close()
   copyFileSync(join(source, 'index.html'), join(target, 'index.html'))
   const styles = [join(root, 'node_modules/uplot/dist/uPlot.min.css'), join(source, 'admin.css')]
   writeFileSync(join(target, 'admin.css'), styles.map((file) => readFileSync(file, 'utf8')).join('\n'))
+  return [...modulesIn(output), ...styles]
 }
 
 /**

@@ -60,6 +60,16 @@ describe('what is published', { timeout: 60_000 }, () => {
   })
 })
 
+test('the licences of what is bundled go along, with their text', async () => {
+  const text = await readFile(join(root, 'dist/LICENCES.txt'), 'utf8')
+  // One of each bundle: the commands, the operators' page, its style sheet.
+  for (const [name, words] of Object.entries({ h3: 'Permission is hereby granted', preact: 'Permission is hereby granted', uplot: 'Permission is hereby granted' })) {
+    const { version } = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }
+    const [, its = ''] = text.split(`${name} ${version} (`)
+    expect(its.split('-'.repeat(80))[0], name).toContain(words)
+  }
+})
+
 describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
   const readContainerfile = () => readFile(join(root, 'docs/deploy/Containerfile'), 'utf8')
 
