@@ -2,11 +2,11 @@
  * The claims: events of popup stages are taken as fast as HTTP and the disk allow, statistics over millions of them are there at once, and
  * visitors of cached pages do not feel any of it.
  *
- *   npx node bench/track.ts [--rounds 3] [--seconds 5] [--events 10000000] [--only http|rows|hits|statistics] [--json]
+ *   npx node bench/track.ts [--rounds 7] [--seconds 3] [--events 10000000] [--only http|rows|hits|statistics] [--json]
  *
  * 1. Events a second over HTTP, with every answer durable, beside an h3 handler that only parses the body. 2. Durable rows a second beside one
- * multi-row INSERT loop of better-sqlite3. 3. Hits, 300 a second, quiet and while 2,000 events a second come in and `stage:stats` runs without a
- * break. 4. Statistics over so many events of one stage in three years. Servers and writers have core 0, the load core 1.
+ * multi-row INSERT loop of better-sqlite3. 3. Hits, 300 a second, quiet and while 2,000 events a second come in; the events while `stage:stats`
+ * runs without a break. 4. Statistics over so many events of one stage in three years. Servers and writers have core 0, the load core 1.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -30,8 +30,8 @@ import { load } from './lib/wrk.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '7' },
+    seconds: { type: 'string', default: '3' },
     events: { type: 'string', default: '10000000' },
     only: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -49,7 +49,7 @@ const daemon = await startDaemon({ prefix: onServerCore, config: unlimited, args
 try {
   const stage = await makeStage(daemon)
   const result: Result = {
-    http: isAsked('http') ? await compareHttp(stage) : null,
+    http: isAsked('http') ? [await compareHttp(stage, 64), await compareHttp(stage, 256)] : null,
     rows: isAsked('rows') ? await compareRows() : null,
     hits: isAsked('hits') ? await compareHits(stage) : null,
     statistics: isAsked('statistics') ? await askStatistics(stage, Number(values.events)) : null,
@@ -71,28 +71,44 @@ async function makeStage({ projectDir }: Daemon): Promise<string> {
   return (JSON.parse(stdout) as { stage: { id: string } }).stage.id
 }
 
-/** Events a second over HTTP; the answers of ours are durable. */
-async function compareHttp(stage: string) {
+/** The yardstick, on the servers' core. */
+async function startBare(): Promise<{ url: string; port: number; pid: number; stop(): Promise<unknown> }> {
   const port = await freePort()
   const program = fileURLToPath(new URL('lib/bare-track.ts', import.meta.url))
-  const bare = await startChild([...onServerCore, process.execPath, program, String(port)], { ready: () => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false) })
+  const url = `http://127.0.0.1:${port}`
+  const { pid, stop } = await startChild([...onServerCore, process.execPath, program, String(port)], { ready: () => fetch(url).then(() => true, () => false) })
+  return { url, port, pid, stop }
+}
+
+/** Events a second over so many connections; the answers of ours are durable. */
+async function compareHttp(stage: string, connections: number) {
+  const bare = await startBare()
   const posts = eventsOfVisitors(stage)
-  const ask = async (url: string, pid: number) => {
+  const ask = async ({ url, pid }: { url: string; pid: number }) => {
     const before = cpuTime(pid)
-    const result = await load({ url: `${url}/vendor-stage/track`, headers: { 'Content-Type': 'application/json' }, connections: 64, seconds, posts })
+    const result = await load({ url: `${url}/vendor-stage/track`, headers: { 'Content-Type': 'application/json' }, connections, seconds, posts })
     return { ...result, cpu: (cpuTime(pid) - before) / (result.requestsPerSecond * seconds) }
   }
   const turns = []
   try {
+    // What both have compiled by then, nobody waits for.
+    for (const server of [daemon, bare]) await ask(server)
     for (let round = 1; round <= rounds; round++) {
-      const [ours, h3] = [await ask(daemon.url, daemon.pid), await ask(`http://127.0.0.1:${port}`, bare.pid)]
+      const [ours, h3] = [await ask(daemon), await ask(bare)]
       turns.push({ ours: ours.requestsPerSecond, h3: h3.requestsPerSecond, p99: ours.p99, cpu: h3.cpu / ours.cpu })
-      console.error(`http ${round}: ${JSON.stringify(turns.at(-1))}`)
+      console.error(`http, ${connections} connections, ${round}: ${JSON.stringify(turns.at(-1))}`)
     }
   } finally {
     await bare.stop()
   }
-  return { cpu: median(turns.map(({ cpu }) => cpu)), ours: median(turns.map(({ ours }) => ours)), h3: median(turns.map(({ h3 }) => h3)), p99: median(turns.map(({ p99 }) => p99)), ratio: median(turns.map(({ ours, h3 }) => ours / h3)) }
+  return {
+    connections,
+    ours: median(turns.map(({ ours }) => ours)),
+    h3: median(turns.map(({ h3 }) => h3)),
+    ratio: median(turns.map(({ ours, h3 }) => ours / h3)),
+    cpu: median(turns.map(({ cpu }) => cpu)),
+    p99: median(turns.map(({ p99 }) => p99)),
+  }
 }
 
 /** Milliseconds that a process, with all its threads, has had of a processor. */
@@ -116,38 +132,50 @@ async function compareRows() {
   return { ours: median(turns.map(({ ours }) => ours)), insert: median(turns.map(({ insert }) => insert)), ratio: median(turns.map(({ ours, insert }) => ours / insert)) }
 }
 
-/** Hits, quiet and beside 2,000 events a second and statistics. */
+/** Hits, quiet and beside 2,000 events a second: those that we take, and those that h3 takes on the same core. */
 async function compareHits(stage: string) {
-  const visits: Visits = { port: daemon.port, paths: ['/shoes'], headers: browserHeaders({ gzip: true, cookie: true }), perSecond: 300, seconds, connections: 8 }
+  const bare = await startBare()
+  const visits: Visits = { port: daemon.port, paths: ['/shoes'], headers: browserHeaders({ gzip: true, cookie: true }), perSecond: 300, seconds: 3 * seconds, connections: 8 }
+  const events = (port: number): Events => ({ port, stage, perSecond: 2000, seconds: 3 * seconds + 1, connections: 64 })
   await fetch(`${daemon.url}/shoes`).then((answer) => answer.arrayBuffer())
-  // The visitors of pages come first on the load's core: what they wait for is to be the server.
-  const run = async <T>(program: string, argument: object, nice = 0) => {
-    const argv = ['-n', String(nice), process.execPath, fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)), JSON.stringify(argument)]
-    const { stdout } = await promisify(execFile)('nice', argv)
-    return JSON.parse(stdout) as T
-  }
-  await run('latency-client', { ...visits, seconds: 2 })
+  const visit = () => run<Latencies>('latency-client', visits, 0)
+  const send = (port: number) => run<EventLatencies>('event-client', events(port), 5)
   const turns = []
-  for (let round = 1; round <= rounds; round++) {
-    const quiet = await run<Latencies>('latency-client', visits)
-    const events: Events = { port: daemon.port, stage, perSecond: 2000, seconds: seconds + 1, connections: 64 }
-    let over = false
-    const statistics = (async () => {
-      let asked = 0
-      for (; !over; asked += 1) await runProgram(['stage:stats', stage, '--json'], { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
-      return asked
-    })()
-    const [busy, sent] = await Promise.all([run<Latencies>('latency-client', visits), run<EventLatencies>('event-client', events, 5)])
-    over = true
-    turns.push({ quiet: quiet.p99, busy: busy.p99, events: sent.p99, statistics: await statistics })
-    console.error(`hits ${round}: ${JSON.stringify(turns.at(-1))}`)
+  try {
+    await Promise.all([visit(), send(daemon.port), send(bare.port)])
+    for (let round = 1; round <= rounds; round++) {
+      const quiet = await visit()
+      const [busy] = await Promise.all([visit(), send(daemon.port)])
+      const [floor] = await Promise.all([visit(), send(bare.port)])
+      turns.push({ quiet: quiet.p99, busy: busy.p99, floor: floor.p99 })
+      console.error(`hits ${round}: ${JSON.stringify(turns.at(-1))}`)
+    }
+  } finally {
+    await bare.stop()
   }
   return {
     quiet: median(turns.map(({ quiet }) => quiet)),
     busy: median(turns.map(({ busy }) => busy)),
+    floor: median(turns.map(({ floor }) => floor)),
     multiple: median(turns.map(({ busy, quiet }) => busy / quiet)),
-    events: median(turns.map(({ events }) => events)),
+    events: await askMeanwhile(stage, () => send(daemon.port)),
   }
+}
+
+/** The events' 99th percentile while statistics are asked without a break, in milliseconds. */
+async function askMeanwhile(stage: string, send: () => Promise<EventLatencies>): Promise<number> {
+  const sent = send()
+  let over = false
+  void sent.finally(() => (over = true)).catch(() => {})
+  while (!over) await runProgram(['stage:stats', stage, '--json'], { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
+  return (await sent).p99
+}
+
+/** Runs a load's program. The visitors of pages come first on the load's core: what they wait for is to be the server. */
+async function run<T>(program: string, argument: object, nice: number): Promise<T> {
+  const argv = ['-n', String(nice), process.execPath, fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)), JSON.stringify(argument)]
+  const { stdout } = await promisify(execFile)('nice', argv)
+  return JSON.parse(stdout) as T
 }
 
 /** Milliseconds of one answer over so many events, the slowest of several ranges. */
@@ -199,7 +227,7 @@ function fill(file: string, stage: string, events: number): void {
 }
 
 interface Result {
-  http: Awaited<ReturnType<typeof compareHttp>> | null
+  http: Awaited<ReturnType<typeof compareHttp>>[] | null
   rows: Awaited<ReturnType<typeof compareRows>> | null
   hits: Awaited<ReturnType<typeof compareHits>> | null
   statistics: Awaited<ReturnType<typeof askStatistics>> | null
@@ -208,15 +236,16 @@ interface Result {
 function report({ http, rows, hits, statistics }: Result): void {
   const number = (value: number) => Math.round(value).toLocaleString('en')
   console.log(`| | ours | rival | ratio | asked for |\n|---|---|---|---|---|`)
-  if (http !== null) {
-    console.log(`| events a second over HTTP, durable; h3 that only parses | ${number(http.ours)} | ${number(http.h3)} | ${http.ratio.toFixed(2)} | at least 0.5 |`)
-    console.log(`| processor time of one, as a share of it | | | ${http.cpu.toFixed(2)} | |`)
+  for (const { connections, ours, h3, ratio, cpu } of http ?? []) {
+    console.log(`| events a second over ${connections} connections, durable; h3 that only parses | ${number(ours)} | ${number(h3)} | ${ratio.toFixed(2)} | at least 0.5 |`)
+    console.log(`| h3's processor time for one, as a share of ours | | | ${cpu.toFixed(2)} | |`)
   }
   if (rows !== null) console.log(`| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`)
   if (hits !== null) {
     console.log(`| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`)
+    console.log(`| the same beside events that h3 takes on that core | | ${hits.floor.toFixed(2)} ms | | |`)
     console.log(`\nEvents, 99th percentile: ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)
   }
-  if (http !== null) console.log(`\nEvents, 99th percentile: ${http.p99.toFixed(1)} ms at full speed.`)
+  for (const { connections, p99 } of http ?? []) console.log(`\nEvents, 99th percentile: ${p99.toFixed(1)} ms at full speed over ${connections} connections.`)
   if (statistics !== null) console.log(`\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`)
 }

@@ -25,10 +25,10 @@ const mostWaiting = 10_000
 const mostAtOnce = 512
 /**
  * A group goes so long after the one before it (milliseconds), or as soon as it has so many events: what a group costs, whatever its size, is
- * taken from the visitors of pages. Nobody waits for the answer to an event.
+ * taken from the visitors of pages, and nobody waits for the answer to an event.
  */
-const gathering = 5
-const enough = 16
+const gathering = 4
+const enough = 64
 
 /** Beside this file as source, and under its own name in dist/, where this file is in a chunk. */
 const program = import.meta.url.endsWith('.ts') ? './tracker-main.ts' : '../stages/tracker-main.js'
