@@ -23,6 +23,8 @@ export interface StageEndpoints {
 
 export function stageEndpoints(options: StagesOptions): StageEndpoints {
   const endpoint = new TrackEndpoint(options)
+  // Whatever a visitor sends, no fault of ours ends the daemon.
+  const guarded = <Answer>(work: () => Promise<Answer>) => work().catch((error: unknown) => failure(error, options))
   return {
     serve: (request, response, accepted) => {
       const place = locate(accepted, options)
@@ -32,14 +34,13 @@ export function stageEndpoints(options: StagesOptions): StageEndpoints {
         script.serve(request, response).catch((error: unknown) => send(request, response, failure(error, options)))
         return true
       }
-      void answer(request, toStageRequest(request, accepted), place, options, endpoint).then((given) => given !== null && send(request, response, given))
+      void guarded(() => answer(request, toStageRequest(request, accepted), place, options, endpoint)).then((given) => given !== null && send(request, response, given))
       return true
     },
     take: (request, body) => {
       const place = locate(request, options)
       if (place?.name !== 'track') return null
-      const refused = endpoint.refuse(request)
-      return refused === null ? endpoint.take(request, place, body) : Promise.resolve(refused)
+      return guarded(async () => endpoint.refuse(request) ?? (await endpoint.take(request, place, body)))
     },
   }
 }
