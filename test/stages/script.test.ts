@@ -93,6 +93,23 @@ describe.skipIf(!hasChromium)(`the storefront script in Chromium${hasChromium ? 
     expect(await recorded(4)).toEqual(['impression', 'cta_click', 'cta_click', 'cta_click'])
   })
 
+  it('opens a link with the middle button, counts that, and leaves everything else as it is, whatever action the link has besides', async () => {
+    const layers = '<a data-action="close">no link</a><a href="/p1" data-action="url" data-target="/p2">with a URL</a><a href="/p3" data-action="close">that closes</a>'
+    const { shop, page, see, recorded } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
+    for (const path of ['/p1', '/p3']) shop.origin.on(path, { status: 200, body: 'a page without stages' })
+    await see()
+    await stage(page).getByText('no link').click({ button: 'middle' })
+    for (const [name, path] of [['with a URL', '/p1'], ['that closes', '/p3']] as const) {
+      const [opened] = await Promise.all([page.context().waitForEvent('page'), stage(page).getByText(name).click({ button: 'middle' })])
+      await opened.waitForURL(`${shop.url}${path}`)
+      await opened.close()
+    }
+    expect([page.url(), await stage(page).count()]).toEqual([`${shop.url}/shoes`, 1])
+    expect(await recorded(3)).toEqual(['impression', 'cta_click', 'cta_click'])
+    await stage(page).getByText('with a URL').click()
+    await page.waitForURL(`${shop.url}/p1`)
+  })
+
   it.each([
     ['the X', (page: Page) => stage(page).getByRole('button', { name: 'Close' }).dblclick()],
     ['the overlay', (page: Page) => page.mouse.click(5, 5)],

@@ -53,22 +53,24 @@ function show(stage: ActiveStage): Promise<void> {
       // The overlay belongs to the dialog, everything else stands in the box in it. Text that is marked beyond the edge is no click on it.
       if (target === dialog) return event.type === 'click' && pressed === dialog ? end('close') : undefined
       const layer = target.closest<HTMLElement>('[data-action],button,a[href]')
-      // With the middle button links are opened, and nothing else happens.
-      if (layer === null || (event.type === 'auxclick' && (event.button !== 1 || layer.tagName !== 'A'))) return
+      const href = layer?.getAttribute('href') ?? null
+      if (layer === null || (event.type === 'auxclick' && (event.button !== 1 || href === null))) return
       if (layer === close) return end('close')
       if (layer === never) return end('permanent_dismiss')
       act('cta_click')
+      // With the middle button links are opened, and nothing else happens.
+      if (event.type === 'auxclick') return
       const { action, target: to } = layer.dataset
       if (action === 'close' || action === 'scroll') {
         event.preventDefault()
         end()
       }
       if (action === 'scroll') scrollTo(to)
-      const leads = action === 'url' ? to : layer.getAttribute('href')
+      const leads = href ?? (action === 'url' ? to : undefined)
       // What it leads to stands behind it.
       if (leads?.startsWith('#')) end()
-      // The server has let web addresses through alone.
-      if (action === 'url' && to !== undefined) location.assign(to)
+      // A link is followed by the browser. The server has let web addresses through alone.
+      if (href === null && leads !== undefined) location.assign(leads)
     }
     dialog.addEventListener('pointerdown', (event) => void (pressed = event.target))
     dialog.addEventListener('click', onClick)
