@@ -22,7 +22,7 @@ export async function findActive(db: RecordsDatabase, now: number, question: Act
 
 /** Whether frequency, cap and the visitor's own word leave room for a show (spec 2, sections 2 and 8). */
 export function mayBeShown(stage: Stage, shows: number, { pageType, hidden }: Pick<ActiveQuestion, 'pageType' | 'hidden'>): boolean {
-  if (pageType !== null && stage.pageTypes.length > 0 && !stage.pageTypes.includes(pageType)) return false
+  if (stage.pageTypes.length > 0 && (pageType === null || !stage.pageTypes.includes(pageType))) return false
   if (hidden.includes(stage.id)) return false
   if (stage.frequency !== 'always' && shows > 0) return false
   return stage.maxPerSession === null || shows < stage.maxPerSession

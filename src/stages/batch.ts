@@ -25,7 +25,7 @@ export type Outcome = 'recorded' | 'shown_once' | 'ignored' | 'unknown'
 /** Who asks which stages to show. */
 export interface ActiveQuestion {
   salesChannelId: string
-  /** Null: on any. */
+  /** Null: the page does not say; stages for certain types alone are not shown on it. */
   pageType: string | null
   /** Digest; null for a visitor without a session. */
   session: string | null

@@ -285,6 +285,7 @@ describe('active', () => {
     const products = await shop.stage({ pageTypes: ['product'] })
     expect(await shop.active(undefined, '?pageType=category')).toEqual([everywhere.id])
     expect(await shop.active(undefined, '?pageType=product')).toEqual([everywhere.id, products.id])
+    expect(await shop.active()).toEqual([everywhere.id])
     const answer = await exchange(`${shop.url}/de/vendor-stage/active?pageType=cms`)
     expect(jsonOf(answer)).toMatchObject({ success: true, total: 2, items: [{ id: everywhere.id }, { id: german.id }] })
     expect(answer.headers.get('cache-control')).toBe('no-store')
