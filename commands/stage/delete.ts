@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { choose, yesFlag } from '#src/cli/confirm.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { plural } from '#src/lib/plural.ts'
 import { deleteStage } from '#src/operations/stages.ts'
 
@@ -25,7 +25,7 @@ they are kept.`
   async run() {
     const { args, flags } = await this.parse(StageDelete)
     const { id } = args
-    const events = flags.events ?? (await choose(`Delete the stage ${id}: what becomes of its events?`, fates, flags.yes))
+    const events = flags.events ?? (await this.choose(`Delete the stage ${id}: what becomes of its events?`, fates, flags.yes))
     if (flags.events !== undefined) await this.confirm(`Delete the stage ${id}, and ${events} its events?`, flags.yes)
     return this.perform(deleteStage, { id, events }, (value, output) => {
       output.line(`Stage ${value.stage.name} deleted. ${plural(value.events, 'event')} ${value.mode === 'keep' ? 'kept' : 'removed'}.`)

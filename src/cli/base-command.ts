@@ -93,10 +93,19 @@ export abstract class BaseCommand extends Command {
 
   /** Asks before what cannot be undone, and names the daemon that it would be done on. @throws USAGE, INTERRUPTED */
   protected async confirm(question: string, yes: boolean): Promise<void> {
-    const target = await this.remote()
-    const where = target === null ? '' : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
     const { confirm } = await import('./confirm.ts')
-    await confirm(where + question, yes)
+    await confirm((await this.#where()) + question, yes)
+  }
+
+  protected async choose<const Choice extends string>(question: string, choices: readonly [Choice, ...Choice[]], yes: boolean): Promise<Choice> {
+    const { choose } = await import('./confirm.ts')
+    return await choose((await this.#where()) + question, choices, yes)
+  }
+
+  /** What a question about another machine begins with. */
+  async #where(): Promise<string> {
+    const target = await this.remote()
+    return target === null ? '' : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
   }
 
   /** What operations of the command line work with. */

@@ -8,6 +8,7 @@ import { cacheStatistics, clearPages, listPages } from '../../src/operations/cac
 import { initProject } from '../../src/operations/init.ts'
 import { openRemote } from '../../src/remote/remote.ts'
 import { toRequest } from '../../src/remote/to-request.ts'
+import { runProgram } from '../helpers/daemon.ts'
 import { installed } from '../helpers/rivals.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -38,6 +39,15 @@ async function openAt(server: string) {
 }
 
 const cleared = { success: true, filesDeleted: 0 }
+
+it.each([
+  [['stage:delete', '0190c0de-0000-7000-8000-00000000000a'], 'what becomes of its events?'],
+  [['stage:delete', '0190c0de-0000-7000-8000-00000000000a', '--events', 'remove'], 'and remove its events?'],
+  [['customer:delete', '10042'], 'from all events?'],
+])('a question about a daemon names it: %j', async (args, question) => {
+  const { code, stderr } = await runProgram([...args, '--server', 'https://cache.example'], { projectDir: await tempDir(), env: { PAGECACHE_CLIENT_ID: 'me', PAGECACHE_CLIENT_SECRET: 'secret' } })
+  expect([code, stderr]).toEqual([2, expect.stringMatching(new RegExp(`On https://cache\\.example: .*${question.replace('?', '\\?')}`)) as string])
+})
 
 describe('a token', () => {
   it('is fetched once for many operations', async () => {
