@@ -1,14 +1,12 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { read, speak } from '../http/wire.ts'
-import { openShop, until, type Shop } from '../http/shop.ts'
-
-const tags = (names: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: names }, body: `page with ${names}` })
+import { openShop, tagged, until, type Shop } from '../http/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
-  shop.origin.otherwise(request => tags(`all ${request.path.slice(1)}`))
+  shop.origin.otherwise(request => tagged(`all ${request.path.slice(1)}`))
 })
 afterAll(() => shop.close())
 beforeEach(async () => {
@@ -231,7 +229,7 @@ describe('BAN on a connection with others', () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     shop.origin.on('/slow', async () => {
       await promise
-      return tags('slow')
+      return tagged('slow')
     })
     const speaking = speak(shop.port, [get('/slow'), 'BAN /noth', 'ing HTTP/1.1\r\nHost: proxy\r\n\r\n', get('/never')])
     await until(() => shop.origin.hits('/slow') === 1)
@@ -259,87 +257,10 @@ describe('BAN on a connection with others', () => {
   })
 })
 
-describe('from an address that may not', () => {
-  let strict: Shop
-  beforeAll(async () => {
-    strict = await openShop({ config: { purgers: ['192.0.2.1'], trustedProxies: ['127.0.0.1'] } })
-    strict.origin.otherwise(request => tags(`all ${request.path.slice(1)}`))
-  })
-  afterAll(() => strict.close())
-
-  test.each([
-    ['PURGE', 'PURGE /kept HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
-    ['PURGE with tags', 'PURGE / HTTP/1.1\r\nHost: HOST\r\nxkey: kept all\r\nFORWARDED\r\n'],
-    ['BAN', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
-    ['BAN in pieces', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED'],
-    ['PURGEKEYS', 'PURGEKEYS / HTTP/1.1\r\nHost: HOST\r\nxkey-softpurge: kept all\r\nFORWARDED\r\n'],
-    ['BAN behind another request', 'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\nBAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
-  ])('%s is answered 403, whatever X-Forwarded-For says', async (_, request) => {
-    await strict.ask('/kept')
-    strict.origin.forget()
-    const text = request.replaceAll('HOST', strict.host).replace('FORWARDED', 'X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nConnection: close\r\n')
-    const { answers } = await speak(strict.port, text)
-    expect(answers.at(-1)!.status).toBe(403)
-    await strict.ask('/kept')
-    expect(strict.origin.hits('/kept')).toBe(0)
-  })
-})
-
-describe('through a trusted proxy', () => {
-  let front: Shop
-  beforeAll(async () => {
-    front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
-    front.origin.otherwise(request => tags(`all ${request.path.slice(1)}`))
-  })
-  afterAll(() => front.close())
-
-  test.each([
-    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7', 403],
-    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1, 192.0.2.7', 403],
-    ['PURGE /kept', 'X-Forwarded-For: nonsense', 403],
-    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.7', 403],
-    ['BAN /', 'X-Forwarded-For: 192.0.2.7', 403],
-    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, 127.0.0.1', 200],
-    ['BAN /', 'X-Forwarded-For: [::1]:4711', 200],
-    ['BAN /', 'X-Other: 1', 200],
-  ])('%s with %s', async (line, field, status) => {
-    await front.ask('/kept')
-    front.origin.forget()
-    const { answers } = await speak(front.port, `${line} HTTP/1.1\r\nHost: ${front.host}\r\n${field}\r\nConnection: close\r\n\r\n`)
-    expect(answers[0]!.status).toBe(status)
-    await front.ask('/kept')
-    expect(front.origin.hits('/kept')).toBe(status === 200 ? 1 : 0)
-  })
-})
-
 test('a BAN whose head does not come is told so and cut', async () => {
   const socket = connect(shop.port, '127.0.0.1')
   socket.write('BAN / HTTP/1.1\r\nHost: pro')
   const { answers, closed } = await read(socket)
   expect(answers[0]!.status).toBe(408)
   expect(closed).toBe(true)
-})
-
-describe('the tags of a page', () => {
-  const ask = { headers: { 'x-pagecache-tags': '1' } }
-
-  test('are shown to nobody who is not trusted, and the shop hears nothing of the question', async () => {
-    for (let time = 0; time < 2; time++) expect((await shop.ask('/tagged', ask)).headers.get('xkey')).toBeNull()
-    expect(shop.origin.last('/tagged').headers['x-pagecache-tags']).toBeUndefined()
-  })
-
-  test('are shown to a trusted proxy that asks, from the shop, from memory and on a passed-through page', async () => {
-    const front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
-    try {
-      const long = Array.from({ length: 250 }, (_, number) => `product-${String(number).padStart(32, '0')}`)
-      front.origin.otherwise(() => tags(long.join(' ')))
-      for (let time = 0; time < 3; time++) {
-        expect((await front.ask('/tagged')).headers.get('xkey')).toBeNull()
-        expect((await front.ask('/tagged', ask)).headers.get('xkey')!.split(/[, ]+/)).toEqual(long)
-      }
-      expect((await front.ask('/account/x', ask)).headers.get('xkey')!.split(/[, ]+/)).toEqual(long)
-    } finally {
-      await front.close()
-    }
-  })
 })

@@ -8,9 +8,22 @@ import { openRecords, type Records } from '../../src/records/open.ts'
 import { warmupHandler, type WarmupWorkerOptions } from '../../src/warmup/handler.ts'
 import type { WarmupProgress } from '../../src/warmup/progress.ts'
 import { createRun, readProgress, type NewRun } from '../../src/warmup/runs.ts'
+import type { WarmResult } from '../../src/warmup/warm-result.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
 const noErrors = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
+
+export const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
+export const originOf = () => 'http://origin-a'
+export const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
+/** Polling on a machine that has others to serve too. */
+export const patient = { timeout: 30_000 }
+
+/** Fetches that wait until the test lets them go. */
+export function gate() {
+  const opened = Promise.withResolvers<void>()
+  return { open: () => opened.resolve(), passed: opened.promise }
+}
 
 export interface TestWorker {
   events: ConsumeEvent[]

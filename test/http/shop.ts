@@ -16,6 +16,11 @@ export interface Shop {
   close(): Promise<void>
 }
 
+/** A page for everybody with these tags. */
+export function tagged(names: string) {
+  return { headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: names }, body: `page with ${names}` }
+}
+
 /** What the shop answers where a test says nothing else: a page for a minute, that names its path. */
 export const page = (text: string, headers: Record<string, string> = {}) => ({
   headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'public, max-age=60', ...headers },

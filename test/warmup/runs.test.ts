@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mostOpenings } from '../../src/warmup/claim.ts'
 import { listFailures, topFailures } from '../../src/warmup/failures.ts'
 import { readLive } from '../../src/warmup/live.ts'
-import { cancelRun, pauseRun, resumeRun } from '../../src/warmup/moves.ts'
 import { reviveRuns } from '../../src/warmup/revive.ts'
 import { createRun, readProgress } from '../../src/warmup/runs.ts'
 import { saveProgress } from '../../src/warmup/save-progress.ts'
@@ -10,7 +9,7 @@ import { UrlBits } from '../../src/warmup/url-bits.ts'
 import type { WarmResult } from '../../src/warmup/warm-result.ts'
 import type { WarmupProgress } from '../../src/warmup/progress.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
-import { rules, WarmupBench } from '../helpers/warmup-bench.ts'
+import { gate, originOf, patient, rules, stored, urls, WarmupBench } from '../helpers/warmup-bench.ts'
 
 let directory: Scratch
 let bench: WarmupBench
@@ -25,18 +24,7 @@ afterEach(async () => {
   await directory.discard()
 })
 
-const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
-const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
 const notFound: WarmResult = { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }
-/** Polling on a machine that has others to serve too. */
-const patient = { timeout: 30_000 }
-const originOf = () => 'http://origin-a'
-
-/** Fetches that wait until the test lets them go. */
-function gate() {
-  const opened = Promise.withResolvers<void>()
-  return { open: () => opened.resolve(), passed: opened.promise }
-}
 
 describe('a new run', () => {
   test('is there with its batches and a message for each, those of several channels in turn', async () => {
@@ -207,93 +195,6 @@ describe('a batch over which workers die', () => {
     expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 10, failed_urls: 10, checked_urls: 20 })
     expect(seen.toSorted()).toEqual(urls(20).slice(10).toSorted())
     expect((await topFailures(bench.records, id, 1))[0]!.error).toContain('workers in a row died')
-  })
-})
-
-describe('pause and resume', () => {
-  test('what is under way is finished, nothing more is begun, and it goes on where it was', async () => {
-    const { id } = await bench.newRun([{ urls: urls(60) }])
-    const seen: string[] = []
-    const held = gate()
-    const under = gate()
-    bench.startWorker(async (url) => {
-      if (seen.push(url) === 20) under.open()
-      if (seen.length >= 20) await held.passed
-      return stored
-    })
-    await under.passed
-    expect(await pauseRun(bench.records, id)).toMatchObject({ status: 'paused' })
-    held.open()
-    await expect.poll(() => bench.messages(), patient).toBe(0)
-    const paused = await bench.progress(id)
-    expect(paused).toMatchObject({ status: 'paused', processed_urls: seen.length, checked_urls: seen.length })
-    expect(seen.length).toBeLessThan(60)
-    expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'running' })
-    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 60, skipped_urls: 0 })
-    expect(seen.toSorted()).toEqual(urls(60).toSorted())
-  })
-
-  test('at once after each other, again and again, loses and repeats nothing', async () => {
-    const { id } = await bench.newRun([{ urls: urls(200) }])
-    const seen: string[] = []
-    bench.startWorker(async (url) => (seen.push(url), await new Promise((resolve) => setTimeout(resolve, 5)), stored))
-    for (let time = 0; time < 10 && (await bench.progress(id)).status === 'running'; time++) {
-      await bench.until(id, ({ checked_urls, status }) => status !== 'running' || checked_urls > time * 8)
-      if ((await bench.progress(id)).status !== 'running') break
-      await pauseRun(bench.records, id)
-      await resumeRun(bench.records, id, originOf)
-    }
-    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 200, checked_urls: 200 })
-    expect(seen.toSorted()).toEqual(urls(200).toSorted())
-    await expect.poll(() => bench.messages(), patient).toBe(0)
-  })
-
-  test('the last pages may be finished after the pause: resuming completes it', async () => {
-    const { id } = await bench.newRun([{ urls: urls(4) }])
-    const held = gate()
-    let begun = 0
-    bench.startWorker(async () => (begun++, await held.passed, stored))
-    await expect.poll(() => begun, patient).toBe(4)
-    await pauseRun(bench.records, id)
-    held.open()
-    await bench.until(id, ({ processed_urls }) => processed_urls === 4)
-    expect(await bench.progress(id)).toMatchObject({ status: 'paused', percentage: 99.99, remaining_urls: 0 })
-    expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'completed', percentage: 100 })
-  })
-
-  test('without a worker the messages wait no more, and are back after it', async () => {
-    const { id } = await bench.newRun([{ urls: urls(50) }])
-    expect(await bench.messages()).toBe(5)
-    await pauseRun(bench.records, id)
-    expect(await bench.messages()).toBe(0)
-    await resumeRun(bench.records, id, originOf)
-    expect(await bench.messages()).toBe(5)
-  })
-})
-
-describe('cancel', () => {
-  test('gives up what is being fetched, and nothing is fetched after it', async () => {
-    const { id } = await bench.newRun([{ urls: urls(100) }])
-    let begun = 0
-    bench.startWorker((_, { signal }) => new Promise((resolve) => {
-      begun++
-      signal.addEventListener('abort', () => resolve({ kind: 'failed', status: null, error: 'aborted', retryAfter: null, ms: 1 }))
-    }))
-    await expect.poll(() => begun, patient).toBe(4)
-    expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
-    await expect.poll(() => bench.messages(), patient).toBe(0)
-    expect(begun).toBe(4)
-    expect(await bench.progress(id)).toMatchObject({ status: 'cancelled', processed_urls: 0, failed_urls: 0, remaining_urls: 100 })
-  })
-
-  test('of a paused run; and moves that its state does not allow are refused', async () => {
-    const { id } = await bench.newRun([{ urls: urls(10) }])
-    await expect(resumeRun(bench.records, id, originOf)).rejects.toMatchObject({ code: 'WRONG_STATE' })
-    await pauseRun(bench.records, undefined)
-    await expect(pauseRun(bench.records, id)).rejects.toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('is paused') })
-    expect(await cancelRun(bench.records, undefined)).toMatchObject({ id, status: 'cancelled' })
-    for (const move of [pauseRun(bench.records, id), resumeRun(bench.records, id, originOf), cancelRun(bench.records, id)]) await expect(move).rejects.toMatchObject({ code: 'WRONG_STATE' })
-    await expect(cancelRun(bench.records, 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })
 

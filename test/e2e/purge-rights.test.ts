@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openShop, tagged, type Shop } from '../http/shop.ts'
+import { speak } from '../http/wire.ts'
+
+describe('from an address that may not', () => {
+  let strict: Shop
+  beforeAll(async () => {
+    strict = await openShop({ config: { purgers: ['192.0.2.1'], trustedProxies: ['127.0.0.1'] } })
+    strict.origin.otherwise(request => tagged(`all ${request.path.slice(1)}`))
+  })
+  afterAll(() => strict.close())
+
+  test.each([
+    ['PURGE', 'PURGE /kept HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+    ['PURGE with tags', 'PURGE / HTTP/1.1\r\nHost: HOST\r\nxkey: kept all\r\nFORWARDED\r\n'],
+    ['BAN', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+    ['BAN in pieces', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED'],
+    ['PURGEKEYS', 'PURGEKEYS / HTTP/1.1\r\nHost: HOST\r\nxkey-softpurge: kept all\r\nFORWARDED\r\n'],
+    ['BAN behind another request', 'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\nBAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+  ])('%s is answered 403, whatever X-Forwarded-For says', async (_, request) => {
+    await strict.ask('/kept')
+    strict.origin.forget()
+    const text = request.replaceAll('HOST', strict.host).replace('FORWARDED', 'X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nConnection: close\r\n')
+    const { answers } = await speak(strict.port, text)
+    expect(answers.at(-1)!.status).toBe(403)
+    await strict.ask('/kept')
+    expect(strict.origin.hits('/kept')).toBe(0)
+  })
+})
+
+describe('through a trusted proxy', () => {
+  let front: Shop
+  beforeAll(async () => {
+    front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
+    front.origin.otherwise(request => tagged(`all ${request.path.slice(1)}`))
+  })
+  afterAll(() => front.close())
+
+  test.each([
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1, 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Forwarded-For: nonsense', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.7', 403],
+    ['BAN /', 'X-Forwarded-For: 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, 127.0.0.1', 200],
+    ['BAN /', 'X-Forwarded-For: [::1]:4711', 200],
+    ['BAN /', 'X-Other: 1', 200],
+  ])('%s with %s', async (line, field, status) => {
+    await front.ask('/kept')
+    front.origin.forget()
+    const { answers } = await speak(front.port, `${line} HTTP/1.1\r\nHost: ${front.host}\r\n${field}\r\nConnection: close\r\n\r\n`)
+    expect(answers[0]!.status).toBe(status)
+    await front.ask('/kept')
+    expect(front.origin.hits('/kept')).toBe(status === 200 ? 1 : 0)
+  })
+})
+
+describe('the tags of a page', () => {
+  const ask = { headers: { 'x-pagecache-tags': '1' } }
+
+  test('are shown to nobody who is not trusted, and the shop hears nothing of the question', async () => {
+    const shop = await openShop()
+    try {
+      shop.origin.otherwise(() => tagged('all'))
+      for (let time = 0; time < 2; time++) expect((await shop.ask('/tagged', ask)).headers.get('xkey')).toBeNull()
+      expect(shop.origin.last('/tagged').headers['x-pagecache-tags']).toBeUndefined()
+    } finally {
+      await shop.close()
+    }
+  })
+
+  test('are shown to a trusted proxy that asks, from the shop, from memory and on a passed-through page', async () => {
+    const front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
+    try {
+      const long = Array.from({ length: 250 }, (_, number) => `product-${String(number).padStart(32, '0')}`)
+      front.origin.otherwise(() => tagged(long.join(' ')))
+      for (let time = 0; time < 3; time++) {
+        expect((await front.ask('/tagged')).headers.get('xkey')).toBeNull()
+        expect((await front.ask('/tagged', ask)).headers.get('xkey')!.split(/[, ]+/)).toEqual(long)
+      }
+      expect((await front.ask('/account/x', ask)).headers.get('xkey')!.split(/[, ]+/)).toEqual(long)
+    } finally {
+      await front.close()
+    }
+  })
+})
