@@ -15,7 +15,9 @@ interface Draft {
   maxPerSession: string
   retentionDays: string
   salesChannelId: string
+  pageTypes: string
   headline: string
+  text: string
   html: string
   label: string
   action: string
@@ -46,15 +48,14 @@ export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; o
         <Tick label="Active" value={draft.active} set={(active) => setDraft({ ...draft, active })} />
         <Tick label="Track statistics" value={draft.statsEnabled} set={(statsEnabled) => setDraft({ ...draft, statsEnabled })} />
         <Field label="Sales channel id (empty: all)" {...text('salesChannelId')} width="wide" />
+        <Field label="Page types, with commas between (empty: all)" {...text('pageTypes')} width="wide" />
       </div>
       <div class="row">
         <Field label="Headline" {...text('headline')} width="wide" />
         <Field label="Text of “don’t show again” (empty: no such button)" {...text('dismissLabel')} width="wide" />
       </div>
-      <label class="wide">
-        <span>Content (HTML; what could run is taken out)</span>
-        <textarea rows={4} value={draft.html} onInput={(event) => setDraft({ ...draft, html: event.currentTarget.value })} />
-      </label>
+      <Area label="Content as text" {...text('text')} />
+      <Area label="Or as HTML (what could run is taken out)" {...text('html')} />
       <div class="row">
         <Field label="Call to action" {...text('action')} list={actions} />
         {draft.action === 'none' ? null : <Field label="Its text" {...text('label')} />}
@@ -62,6 +63,15 @@ export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; o
       </div>
       <div class="row"><Act label="Save" busy="Saving …" act={save} /></div>
     </Panel>
+  )
+}
+
+function Area({ label, value, set }: { label: string; value: string; set(value: string): void }) {
+  return (
+    <label class="wide">
+      <span>{label}</span>
+      <textarea rows={4} value={value} onInput={(event) => set(event.currentTarget.value)} />
+    </label>
   )
 }
 
@@ -84,7 +94,9 @@ function toDraft(stage: Stage | null): Draft {
     maxPerSession: stage?.maxPerSession?.toString() ?? '',
     retentionDays: String(stage?.retentionDays ?? 90),
     salesChannelId: stage?.salesChannelId ?? '',
+    pageTypes: stage?.pageTypes.join(', ') ?? '',
     headline: stage?.content.headline ?? '',
+    text: stage?.content.text ?? '',
     html: stage?.content.html ?? '',
     label: call?.label ?? '',
     action: call?.action ?? 'none',
@@ -105,8 +117,14 @@ function toBody(draft: Draft): object {
     statsEnabled: draft.statsEnabled,
     frequency: draft.frequency,
     maxPerSession: draft.maxPerSession === '' ? null : Number(draft.maxPerSession),
-    retentionDays: Number(draft.retentionDays),
+    // An empty field must not mean for ever.
+    retentionDays: draft.retentionDays === '' ? null : Number(draft.retentionDays),
     salesChannelId: draft.salesChannelId.trim() === '' ? null : draft.salesChannelId.trim(),
-    content: { headline: draft.headline, html: draft.html === '' ? null : draft.html, callToAction, dismissLabel: draft.dismissLabel === '' ? null : draft.dismissLabel },
+    pageTypes: draft.pageTypes.split(',').map((type) => type.trim()).filter((type) => type !== ''),
+    content: { headline: draft.headline, text: orNull(draft.text), html: orNull(draft.html), callToAction, dismissLabel: orNull(draft.dismissLabel) },
   }
+}
+
+function orNull(text: string): string | null {
+  return text === '' ? null : text
 }
