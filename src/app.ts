@@ -139,7 +139,7 @@ export class App {
       const origin = await OriginClient.open({ connect: connectTimeout, headers: patience, idle: idleTimeout, total: patience })
       this.onClose(() => origin.close())
       return new ShopAuthority((token, host) => {
-        const channel = channels.all.find((candidate) => candidate.host === host.toLowerCase()) ?? channels.all[0]
+        const channel = channels.all.find((candidate) => candidate.host === host) ?? channels.all[0]
         return channel === undefined ? Promise.resolve(false) : acceptsToken(origin, channel, token, AbortSignal.timeout(patience))
       }, this.now, failures)
     })

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refusal } from './api-answer.ts'
 import { BuiltFile } from './built-file.ts'
+import { askedHost } from './request-record.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** Nothing from elsewhere, nothing inline, nothing that frames it; it speaks to its own daemon alone. */
@@ -35,7 +36,7 @@ const files = new Map([
 ])
 
 export interface AdminOptions {
-  /** Whether `/admin` under this Host (as the request has it) is ours: a shop has an administration of its own there. */
+  /** Whether `/admin` under this host is ours: a shop has an administration of its own there. */
   isOurs(host: string): boolean
   onError(message: string, error: unknown): void
 }
@@ -45,7 +46,7 @@ export function adminPage({ isOurs, onError }: AdminOptions): (request: Incoming
   return (request, response) => {
     const path = request.url!.split('?', 1)[0]!
     const known = files.get(path)
-    if ((known === undefined && path !== '/admin/') || !isOurs(request.headers.host ?? '')) return false
+    if ((known === undefined && path !== '/admin/') || !isOurs(askedHost())) return false
     if (known === undefined) response.writeHead(308, { Location: '/admin', 'Content-Length': 0 }).end()
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
     else {

@@ -8,6 +8,7 @@ import { ok, refusal, toErrorAnswer, toField, type ApiAnswer } from './api-answe
 import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './api-body.ts'
 import { operationOf, type Found } from './api-endpoints.ts'
 import { addressOf, bearerOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
+import { askedHost } from './request-record.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 
 export interface ApiOptions {
@@ -68,7 +69,7 @@ export async function identify(request: IncomingMessage, { judge, isTrusted }: P
   const token = bearerOf(request)
   if (token === null) return refusal(401, 'A bearer token is missing.', { 'www-authenticate': 'Bearer' })
   if (token === undefined) return unauthorised('The Authorization field holds no bearer token.')
-  const judging = (await judge()).judge(token, { address: addressOf(request, isTrusted), host: request.headers.host ?? '' })
+  const judging = (await judge()).judge(token, { address: addressOf(request, isTrusted), host: askedHost() })
   const judgement = judging instanceof Promise ? await judging : judging
   switch (judgement.kind) {
     case 'accepted':

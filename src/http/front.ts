@@ -142,6 +142,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     await passOn(request, response, known ? accepted : { ...accepted, ...standIn }, Readable.from([body]), options, record)
     return true
   }
+  // The absolute form names the same site, as the guard has seen to (RFC 9112 §3.2.2).
+  request.url = accepted.target
   if (options.own(request, response, pass)) return record.is('own')
   if (options.stages.serve(request, response, accepted)) return record.is('stage')
   if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, record)) return

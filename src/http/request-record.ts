@@ -22,6 +22,11 @@ export type AccessLog = (line: AccessLine) => void
 /** The request for which something happens: what is logged meanwhile bears its id. Hits from memory log nothing and do without. */
 export const currentRequest = new AsyncLocalStorage<RequestRecord>()
 
+/** By which public name the request of now asks: what a trusted proxy says in X-Forwarded-Host goes before Host. */
+export function askedHost(): string {
+  return currentRequest.getStore()?.accepted?.host ?? ''
+}
+
 /** Names a request in the logs, and to who asked. A running number would tell everybody how much is asked here, and begin anew with each process. */
 export function nextRequestId(): string {
   return randomUUID()

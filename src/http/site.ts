@@ -80,9 +80,9 @@ function aliasesOf(host: string, port: number): Map<string, string> {
  * channel's public URL it is the shop's, whose administration is there.
  */
 function isAdminHost(host: string, port: number, channels: readonly Pick<ChannelOptions, 'url'>[]): (host: string) => boolean {
-  const names = new Set([`${bracketed(host)}:${port}`, ...aliasesOf(host, port).keys()])
+  const names = new Set([new URL(ownUrl(host, port)).host, ...aliasesOf(host, port).keys()])
   const shops = new Set(channels.map(channel => new URL(channel.url).host))
-  return asked => names.has(asked.toLowerCase()) || !shops.has(asked.toLowerCase())
+  return asked => names.has(asked) || !shops.has(asked)
 }
 
 function purgeMethods(app: App, site: Pick<PurgeMethodsOptions, 'channels' | 'canonical' | 'isTrusted'>, onError: SiteOptions['onError']): PurgeMethods {
