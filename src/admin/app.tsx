@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { FunctionComponent } from 'preact'
 import type { Api } from './api.ts'
 import { Login } from './login.tsx'
@@ -39,7 +39,7 @@ export function App() {
         </span>
       </header>
       <main id="content" tabIndex={-1}>
-        <Heading title={title} />
+        <Heading key={title} title={title} />
         <View key={title} />
       </main>
     </Session.Provider>
@@ -52,10 +52,13 @@ function skip(event: Event): void {
   document.getElementById('content')?.focus()
 }
 
-/** Takes the focus after the login and when the view changes, so that a reader of the screen hears where it is. */
+/**
+ * Takes the focus after the login and when the view changes, so that a reader of the screen hears where it is: a heading of its own for
+ * each view, as one that has the focus already is not read again, and before anybody can move on, as it would be taken back from him.
+ */
 function Heading({ title }: { title: string }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} – pagecache`
     heading.current?.focus()
   }, [title])

@@ -1,15 +1,15 @@
 import { hints, type KeyContext } from './keys.ts'
-import { join, span, spread, type Line } from './text/line.ts'
-import { cells } from './text/width.ts'
+import { join, lineWidth, span, spread, type Line } from './text/line.ts'
+import { cells, cutMiddle } from './text/width.ts'
 import type { ScreenInput } from './screen.ts'
 
 /** A message stands for so long (milliseconds). */
 const noticeFor = 8000
 
 /** The last line: a question, the filter that is typed, a message, or the keys that make sense now. */
-export function footLine({ view, now, leaving }: Pick<ScreenInput, 'view' | 'now' | 'leaving'>, width: number, context: KeyContext): Line {
+export function footLine({ name, view, now, leaving }: Pick<ScreenInput, 'name' | 'view' | 'now' | 'leaving'>, width: number, context: KeyContext): Line {
   const { overlay, notice } = view
-  if (overlay.kind === 'confirm-cancel') return [span(' Cancel this warmup? What is in the cache stays, the rest is not fetched.  ', 'warn'), ...key('y', 'cancel it'), span('  '), ...key('n', 'no')]
+  if (overlay.kind === 'confirm-cancel') return cancelQuestion(name, width)
   if (overlay.kind === 'filter') return spread([span(' / ', 'accent'), span(view.filter), span('▏', 'accent')], [...key('enter', 'keep'), span('  '), ...key('esc', 'take back'), span(' ')], width)
   if (overlay.kind === 'help' || overlay.kind === 'detail') return [span(' '), ...key('esc', 'close'), span('  '), ...key('↑ ↓', 'scroll'), span('  '), ...key('q', leaving)]
   if (notice && now - notice.at < noticeFor) return [span(` ${notice.text}`, notice.tone)]
@@ -18,6 +18,16 @@ export function footLine({ view, now, leaving }: Pick<ScreenInput, 'view' | 'now
   const room = width - 3 - out.reduce((sum, { text }) => sum + cells(text), 0)
   const parts = hints(context).filter(({ label }) => label !== 'q').map(({ label, hint }) => key(label, hint))
   return spread([span(' '), ...join(parts, room, '  ')], out, width)
+}
+
+/** Names what it would be done on, as the questions of the command line do; the explanation gives way first, the answers last. */
+export function cancelQuestion(name: string, width: number): Line {
+  const answers: Line = [...key('y', 'cancel it'), span('  '), ...key('n', 'no')]
+  const room = width - lineWidth(answers)
+  const [question, explanation] = ['Cancel this warmup?  ', 'Cancel this warmup? What is in the cache stays, the rest is not fetched.  ']
+  const shortened = cutMiddle(name, Math.max(5, room - cells(` On : ${question}`)))
+  const texts = [` On ${name}: ${explanation}`, ` On ${shortened}: ${question}`, ` ${question}`]
+  return [span(texts.find((text) => cells(text) <= room) ?? ' Cancel?  ', 'warn'), ...answers]
 }
 
 function key(label: string, what: string): Line {

@@ -1,5 +1,5 @@
 import { visibleRows } from './filter.ts'
-import { footLine } from './foot.ts'
+import { cancelQuestion, footLine } from './foot.ts'
 import { detailLines, helpLines } from './overlays.ts'
 import { toLayout, type Area } from './layout.ts'
 import type { KeyContext } from './keys.ts'
@@ -35,7 +35,7 @@ export function toScreen(input: ScreenInput): Line[] {
   const focus = focusOf(view, tabId, shown.panels.length)
   const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1) }))
   const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus, shown.lead)
-  if (layout.kind === 'one-line') return oneLine(shown, Math.max(1, width), rows)
+  if (layout.kind === 'one-line') return oneLine(input, Math.max(1, width))
   const context: KeyContext = { status: shown.run?.status ?? null, tabs: tabs.length, panels: shown.panels.length }
   const body = overlay(input, width, rows - 2, context) ?? [
     ...fitBlocks(blocks, layout.summary).map((line) => [span(' '), ...line]),
@@ -52,8 +52,10 @@ export function toScreen(input: ScreenInput): Line[] {
 }
 
 /** The rest stays empty: a picture that fills the screen stands at its top, wherever the cursor was before. */
-function oneLine({ stale, short }: TabView, width: number, rows: number): Line[] {
-  return Array.from({ length: Math.max(1, rows) }, (_, row) => fitLine([span(row > 0 ? '' : stale === null ? short : `STALE ${short}`)], width))
+function oneLine({ name, view, shown: { stale, short }, rows }: ScreenInput, width: number): Line[] {
+  // What waits for an answer is seen, however small the terminal is.
+  const line = view.overlay.kind === 'confirm-cancel' ? cancelQuestion(name, width) : [span(stale === null ? short : `STALE ${short}`)]
+  return Array.from({ length: Math.max(1, rows) }, (_, row) => fitLine(row > 0 ? [] : line, width))
 }
 
 function overlay({ view, columns }: ScreenInput, width: number, rows: number, context: KeyContext): Line[] | null {

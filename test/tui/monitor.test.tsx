@@ -104,6 +104,22 @@ describe('what the store says', () => {
     await vi.waitFor(() => expect(source.count('warmup.cancel')).toBe(1))
   })
 
+  test.each([[120, ' On prod /srv/shop: Cancel this warmup? What is in the cache stays, the rest is not fetched.  y cancel it  n no'], [80, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'], [60, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no']])('at %i columns the question names what it is done on, and its answers', async (columns, question) => {
+    const { text, press } = start()
+    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    press('c')
+    expect(text(columns, 24).split('\n').at(-1)).toContain(question)
+  })
+
+  test.each([[59, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'], [50, ' On p…hop: Cancel this warmup?  y cancel it  n no'], [40, ' Cancel this warmup?  y cancel it  n no'], [30, ' Cancel?  y cancel it  n no']])('at %i columns, too few for the screen, the question is asked in its place', async (columns, question) => {
+    const { text, press } = start()
+    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    press('c')
+    expect(text(columns, 10).split('\n')[0]).toContain(question)
+    press('n')
+    expect(text(columns, 10).split('\n')[0]).not.toContain('Cancel')
+  })
+
   test('is stale after three seconds without news, and fresh again by itself', async () => {
     let broken = false
     const { text, state } = start({ 'warmup.watch': () => (broken ? new Error('the daemon does not answer') : watched(700)) })
