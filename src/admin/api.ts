@@ -63,7 +63,8 @@ function request(method: string, path: string, token: string, { body, signal }: 
 async function askToken(clientId: string, clientSecret: string): Promise<string> {
   const body = JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret })
   const response = await reach('/api/oauth/token', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  return (await readAnswer<{ access_token: string }>(response)).access_token
+  // A shop that issues the tokens says it in a form of its own.
+  return (await readAnswer<{ access_token: string }>(response, response.status === 401 ? 'The client is not known, or its secret is another one.' : undefined)).access_token
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {
@@ -75,10 +76,10 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-async function readAnswer<T>(response: Response): Promise<T> {
+async function readAnswer<T>(response: Response, otherwise = `The daemon answered ${response.status}.`): Promise<T> {
   const value = (await response.json().catch(() => null)) as (T & { message?: unknown }) | null
   if (response.ok && value !== null) return value
-  const message = typeof value?.message === 'string' ? value.message : `The daemon answered ${response.status}.`
+  const message = typeof value?.message === 'string' ? value.message : otherwise
   throw new ApiError(response.status, message)
 }
 

@@ -47,12 +47,18 @@ export class AccessToken {
       body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
     })
     const { access_token: token, expires_in: lifetime } = (response.value ?? {}) as { access_token?: unknown; expires_in?: unknown }
-    if (response.status === 401 || response.status === 400) {
-      throw new PagecacheError('UNAUTHORIZED', `${server} does not know this client, or its secret is another one.`, {
-        hint: "pagecache client:list on the daemon's machine shows its clients, pagecache client:create makes one.",
-      })
-    }
+    const hint = response.status === 401 || response.status === 400 ? whereClientsAre(response.value) : null
+    if (hint !== null) throw new PagecacheError('UNAUTHORIZED', `${server} does not know this client, or its secret is another one.`, { hint })
     if (response.status !== 200 || typeof token !== 'string') throw toRemoteError(server, response)
     return { value: token, renewAt: asked + Math.max(0, Number(lifetime) * 1000 - margin) }
   }
+}
+
+/** What helps whom an issuer of tokens refused; null where it was none that did, but what stands before it. */
+function whereClientsAre(answer: unknown): string | null {
+  const { success, errors } = (answer ?? {}) as { success?: unknown; errors?: unknown }
+  if (success === false) return "pagecache client:list on the daemon's machine shows its clients, pagecache client:create makes one."
+  // Shopware's own form of an error.
+  if (Array.isArray(errors)) return 'The shop issues the tokens of this daemon (auth.mode: shop): its administration shows its integrations, and makes one.'
+  return null
 }

@@ -50,6 +50,17 @@ it.each([
 })
 
 describe('a token', () => {
+  it.each([
+    ['the daemon', json, JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('client:create') as string }],
+    ['the shop', json, JSON.stringify({ errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('auth.mode: shop') as string }],
+    ['what stands before them', { 'content-type': 'text/html' }, '<h1>401 Authorization Required</h1>', { code: 'SERVER_FAILED', message: expect.stringContaining('answers with status 401') as string }],
+  ])('that %s refuses is told of with what helps there', async (_, headers, body, error) => {
+    const { daemon } = await startPlayed()
+    daemon.on('/api/oauth/token', { status: 401, headers, body })
+    const { remote } = await openAt(daemon.url)
+    await expect(remote.perform(clearPages, {})).rejects.toMatchObject(error)
+  })
+
   it('is fetched once for many operations', async () => {
     const { daemon, tokens } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/clear', { headers: json, body: JSON.stringify(cleared) })
