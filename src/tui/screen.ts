@@ -84,9 +84,10 @@ function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: nu
   ]
   const title = span(' pagecache', 'strong')
   const left = [title, ...tabSpans({ tabs, view }, width - lineWidth([title, ...badges, clock]) - 2)]
-  const full = spread(left, [...badges, span(name, 'dim'), span('  '), clock], width)
-  // What may be wrong with the picture is said before where it comes from.
-  return full.some(({ text }) => text === clock.text) ? full : spread(left, [...badges, clock], width)
+  const room = Math.max(0, width - lineWidth(left) - 1)
+  // What may be wrong with the picture is said before where it comes from and what time it is, and be it cut short.
+  const right = [[...badges, span(name, 'dim'), span('  '), clock], [...badges, clock]].find((line) => lineWidth(line) <= room)
+  return spread(left, right ?? fitLine(badges, room), width)
 }
 
 interface Drawn {

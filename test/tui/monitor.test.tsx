@@ -131,6 +131,16 @@ describe('what the store says', () => {
     broken = false
     await vi.waitFor(() => expect(text()).not.toContain('STALE'), 10_000)
   })
+
+  test.each([[80, ' pagecache warmup STALE 5 s: https://staging.example:8080 cannot be asked: not…'], [60, ' pagecache warmup STALE 5 s: https://staging.example:8080 …']])('at %i columns a long reason is cut, and never keeps it from being said', async (columns, head) => {
+    let broken = false
+    const { text, state } = start({ 'warmup.watch': () => (broken ? new Error('https://staging.example:8080 cannot be asked: nothing listens there (ECONNREFUSED).') : watched(700)) })
+    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    broken = true
+    state.now += 5000
+    await vi.waitFor(() => expect(text(columns, 24)).toContain('STALE 5 s: https'))
+    expect(text(columns, 24).split('\n')[0]).toBe(head)
+  })
 })
 
 describe('keys', () => {
