@@ -29,6 +29,8 @@ interface OwnConnection {
 /** What a connection is made for comes within this, in milliseconds; browsers also make some in advance, on which nothing comes. */
 const newcomer = 1000
 
+const nothing = Buffer.alloc(0)
+
 /** Larger bodies go out beside their head instead of in one piece with it. */
 const onePiece = 64 * 1024
 
@@ -99,39 +101,35 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
       socket.setTimeout(options.idle)
     }
     if (!send(socket, view)) waitForReader(socket, options)
-    const ms = performance.now() - started
-    front.proxy.hot.count(view, ms)
-    front.traffic.count('hit', view.status, ms)
-    if (front.accessLog !== null) logHit(front.accessLog, parseHitRequest(chunk, trusted, mostFields)!, view, ms)
+    account(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
   }
-  const onTimeout = () => timeOut(socket, answered)
-  const onError = () => socket.destroy()
-  const onEnd = () => socket.end()
+  let ended = false
+  // A client that has said its last word still waits for the answer to it. A paused socket tells of its end too.
+  const onEnd = () => {
+    ended = true
+    if (!bans.working && !events.working) socket.end()
+  }
   const leave = (chunk: Buffer) => {
-    socket.removeListener('data', onData)
-    socket.removeListener('timeout', onTimeout)
-    socket.removeListener('error', onError)
-    socket.removeListener('end', onEnd)
+    for (const [name, listener] of listeners) socket.removeListener(name, listener)
     socket.setTimeout(0)
     handOver(chunk)
+    if (!ended) return
+    ended = false
+    socket.emit('end')
   }
-  const proceed = (flushed: boolean) => {
+  const proceed = (flushed: boolean, rest: Buffer) => {
     answered = true
     socket.setTimeout(options.idle)
     if (flushed) socket.resume()
     else waitForReader(socket, options)
-  }
-  const events = new EventReader(socket, front, proceed)
-  const onBanned = (flushed: boolean, rest: Buffer) => {
-    proceed(flushed)
     if (rest.length > 0) onData(rest)
+    if (ended) onEnd()
   }
-  const bans = new BanReader(socket, () => front.purges, options.silence, { proceed: onBanned, leave })
+  const events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
+  const bans = new BanReader(socket, () => front.purges, options.silence, { proceed, leave })
+  const listeners = Object.entries({ data: onData, timeout: () => timeOut(socket, answered), error: () => socket.destroy(), end: onEnd })
   socket.setTimeout(options.silence)
-  socket.on('data', onData)
-  socket.on('timeout', onTimeout)
-  socket.on('error', onError)
-  socket.on('end', onEnd)
+  for (const [name, listener] of listeners) socket.on(name, listener)
   return { readers: [bans, events], isIdle: () => answered || performance.now() - opened > newcomer }
 }
 
@@ -140,6 +138,13 @@ function timeOut(socket: Socket, answered: boolean): void {
   if (socket.writableLength > 0) return void socket.destroy()
   if (!answered) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   socket.destroySoon()
+}
+
+/** A hit in the statistics, and in the log where one is kept. */
+function account({ proxy, traffic, accessLog }: HitOptions['front'], view: View, ms: number, request: () => HotRequest): void {
+  proxy.hot.count(view, ms)
+  traffic.count('hit', view.status, ms)
+  if (accessLog !== null) logHit(accessLog, request(), view, ms)
 }
 
 function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, ms: number): void {

@@ -83,6 +83,27 @@ describe('an event in one piece, which is read off the socket', () => {
     expect((await spoken).answers.map(({ body }) => body.slice(0, 16))).toEqual(['{"success":true}', 'a page'])
   })
 
+  it('is answered although its sender has said that nothing more comes, as purges are', async () => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    const { host } = new URL(shop.url)
+    const last = async (bytes: string) => {
+      const socket = connect(portOf(shop), '127.0.0.1')
+      const spoken = read(socket)
+      socket.end(bytes)
+      const { answers, rest, closed } = await spoken
+      return [answers.map(({ status, body }) => [status, body.slice(0, 16)]), rest, closed]
+    }
+    const close = event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join('')
+    const ban = `BAN /none HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+    const taken = [200, '{"success":true}']
+    expect(await last(close)).toEqual([[taken], '', true])
+    expect(await last(`${ban}${ban}${close}`)).toEqual([[[200, expect.any(String)], [200, expect.any(String)], taken], '', true])
+    // A page is for Node to fetch, and Node takes the end for a visitor who has gone.
+    expect(await last(`${ban}GET /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toEqual([[[200, expect.any(String)]], '', true])
+    expect(await shop.events()).toHaveLength(2)
+  })
+
   it('is answered when the daemon is told to stop meanwhile, and its connection ends with it', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
