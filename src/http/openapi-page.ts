@@ -11,7 +11,7 @@ interface Described {
   summary?: string
   description?: string
   parameters?: { name: string; in: string; required?: boolean; schema: unknown; example?: unknown }[]
-  requestBody?: { content: Record<string, { example?: unknown }> }
+  requestBody?: { content: Record<string, { example?: unknown; schema?: { properties?: Record<string, unknown>; required?: string[] } }> }
   responses: Record<string, { description: string; content?: Record<string, { example?: unknown }> }>
 }
 
@@ -22,7 +22,8 @@ async function document(): Promise<{ info: { title: string; version: string; des
 
 const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}
 h2{font-size:1.1rem;margin-top:2.5rem;border-top:1px solid #8886;padding-top:1rem;overflow-wrap:anywhere}code,pre{font:14px/1.45 ui-monospace,monospace}
-pre{background:#8881;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}`
+pre{background:#8881;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}
+td:last-child{overflow-wrap:anywhere}`
 
 /** Nothing may be loaded or run; the one style is known by its hash. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
@@ -49,15 +50,21 @@ ${sections.join('\n')}
 }
 
 function section(method: string, path: string, { summary, parameters = [], requestBody, responses }: Described): string {
-  const rows = parameters.map(({ name, in: place, required, schema }) => `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required ? ', required' : ''}</td><td><code>${escape(JSON.stringify(schema))}</code></td></tr>`)
+  const { example: body, schema } = requestBody?.content['application/json'] ?? {}
+  const fields = Object.entries(schema?.properties ?? {}).map(([name, type]) => field(name, 'body', schema?.required?.includes(name), type))
+  const rows = [...parameters.map(({ name, in: place, required, schema: type }) => field(name, place, required, type)), ...fields]
   const errors = Object.entries(responses).filter(([status]) => status !== '200').map(([status, { description }]) => `<tr><td>${escape(status)}</td><td>${escape(description)}</td></tr>`)
   return [
     `<h2><code>${escape(method.toUpperCase())} ${escape(path)}</code></h2><p>${escape(summary ?? '')}</p>`,
-    rows.length === 0 ? '' : `<h3>Parameters</h3><table>${rows.join('')}</table>`,
-    example('Body', requestBody?.content['application/json']?.example),
+    rows.length === 0 ? '' : `<h3>Fields</h3><table>${rows.join('')}</table>`,
+    example('Body', body),
     example('Answer', responses['200']?.content?.['application/json']?.example),
     errors.length === 0 ? '' : `<details><summary>Errors</summary><table>${errors.join('')}</table></details>`,
   ].join('')
+}
+
+function field(name: string, place: string, required: boolean | undefined, schema: unknown): string {
+  return `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required ? ', required' : ''}</td><td><code>${escape(JSON.stringify(schema))}</code></td></tr>`
 }
 
 function example(title: string, value: unknown): string {

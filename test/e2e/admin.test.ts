@@ -260,6 +260,13 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     }
     expect(drawn.size).toBe(4)
   })
+
+  it.each([1280, 380])('the page of the API is drawn with nothing cut off at %i', async (width) => {
+    const page = await open({ viewport: { width, height: 900 } })
+    await page.goto(`${daemon.url}/api/_info/docs`)
+    await page.getByRole('heading', { name: 'warmup/start' }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+  })
 })
 
 function lightness(colour: string): number {
