@@ -14,13 +14,13 @@ export const stageFlags = {
   active: Flags.boolean({ summary: 'Show it to visitors.', allowNo: true }),
   'page-type': Flags.string({ summary: 'Only on pages of this type; may be repeated. all for every page.', multiple: true, helpValue: '<type>' }),
   headline: Flags.string({ summary: 'Its headline.', helpValue: '<text>' }),
-  text: Flags.string({ summary: 'Its text.', helpValue: '<text>', exclusive: ['html-file'] }),
+  text: Flags.string({ summary: 'Its text; "" for none.', helpValue: '<text>', exclusive: ['html-file'] }),
   'html-file': Flags.string({ summary: 'A file with its HTML, which is sanitised.', helpValue: '<file>' }),
-  'cta-label': Flags.string({ summary: 'The label of its button.', helpValue: '<text>' }),
+  'cta-label': Flags.string({ summary: 'The label of its button; "" for no button.', helpValue: '<text>' }),
   'cta-action': Flags.option({ options: ctaActions, summary: 'What the button does; url without it.', helpValue: '<action>', dependsOn: ['cta-label'] })(),
   'cta-url': Flags.string({ summary: 'Where the button leads.', helpValue: '<url>', dependsOn: ['cta-label'] }),
   'cta-selector': Flags.string({ summary: 'What the button scrolls to.', helpValue: '<selector>', dependsOn: ['cta-label'] }),
-  'dismiss-label': Flags.string({ summary: 'The label of a "don\'t show again" button; without it there is none.', helpValue: '<text>' }),
+  'dismiss-label': Flags.string({ summary: 'The label of a "don\'t show again" button; without it, or with "", there is none.', helpValue: '<text>' }),
   'close-label': Flags.string({ summary: 'What screen readers call the X.', helpValue: '<text>' }),
 }
 
@@ -62,10 +62,10 @@ async function contentOf(flags: StageFlagValues) {
   const label = flags['cta-label']
   const content = givenFields({
     headline: flags.headline,
-    text: flags.text,
+    text: flags.text === '' ? null : flags.text,
     html: flags['html-file'] === undefined ? undefined : await readHtml(flags['html-file']),
-    callToAction: label === undefined ? undefined : { label, ...givenFields({ action: flags['cta-action'], url: flags['cta-url'], selector: flags['cta-selector'] }) },
-    dismissLabel: flags['dismiss-label'],
+    callToAction: label === undefined ? undefined : label === '' ? null : { label, ...givenFields({ action: flags['cta-action'], url: flags['cta-url'], selector: flags['cta-selector'] }) },
+    dismissLabel: flags['dismiss-label'] === '' ? null : flags['dismiss-label'],
     closeLabel: flags['close-label'],
   })
   return Object.keys(content).length === 0 ? undefined : content

@@ -16,9 +16,11 @@ function prose(most: number) {
 
 const yesOrNo = z.boolean({ error: 'expected true or false' })
 const named = line(200, 'expected a name of 1 to 200 characters').check(z.minLength(1, { error: 'expected a name of 1 to 200 characters' }))
+/** What stands on a button, or is read out for it: one without would be a button that nobody knows the use of. */
+const label = line(100).check(z.minLength(1, { error: 'expected a label' }))
 const callToAction = z.object(
   {
-    label: line(100).check(z.minLength(1, { error: 'expected a label' })),
+    label,
     action: z._default(z.enum(ctaActions, { error: `expected one of ${ctaActions.join(', ')}` }), 'url'),
     url: z._default(z.nullable(line(2048)), null),
     selector: z._default(z.nullable(line(200)), null),
@@ -32,8 +34,8 @@ const content = {
   html: z.nullable(prose(65_536)),
   text: z.nullable(prose(10_000)),
   callToAction: z.nullable(callToAction),
-  dismissLabel: z.nullable(line(100)),
-  closeLabel: line(100),
+  dismissLabel: z.nullable(label),
+  closeLabel: label,
 }
 
 const settings = {

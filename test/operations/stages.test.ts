@@ -58,6 +58,8 @@ describe('a stage', () => {
     [{ name: 'x', content: { callToAction: { label: 'Go', url: '//evil.example' } } }, /callToAction.url/],
     [{ name: 'x', content: { callToAction: { label: 'Go', action: 'scroll' } } }, /selector/],
     [{ name: 'x', content: { callToAction: { action: 'close' } } }, /label/],
+    [{ name: 'x', content: { dismissLabel: '' } }, /dismissLabel: expected a label/],
+    [{ name: 'x', content: { closeLabel: '' } }, /closeLabel: expected a label/],
   ])('cannot be %j', async (input, message) => {
     await expect(perform(await openApp(), stages.createStage, input as { name: string })).rejects.toThrow(message)
   })
@@ -100,6 +102,8 @@ describe('customer.delete', () => {
 })
 
 describe('the commands', () => {
+  const contentOf = async (args: string[], cwd: string) => (JSON.parse((await run(args, { cwd })).stdout) as { stage: stages.StageValue }).stage.content
+
   it('make, change, show, list, count and delete a stage', async () => {
     const cwd = await tempDir()
     const made = await run(['stage:create', 'Sale', '--headline', 'Summer', '--cta-label', 'Go', '--cta-url', '/sale', '--json'], { cwd })
@@ -107,6 +111,8 @@ describe('the commands', () => {
     const { id } = (JSON.parse(made.stdout) as { stage: { id: string } }).stage
     expect((await run(['stage:update', id, '--no-stats', '--max-per-session', '3', '--json'], { cwd })).stdout).toMatch(/"statsEnabled": false[\s\S]*"maxPerSession": 3/)
     expect((await run(['stage:show', id], { cwd })).stdout).toMatch(/statistics: off\n[\s\S]*button: Go \(url: \/sale\)/)
+    await run(['stage:update', id, '--text', 'Everything must go.', '--dismiss-label', 'Never'], { cwd })
+    expect(await contentOf(['stage:update', id, '--text', '', '--dismiss-label', '', '--cta-label', '', '--json'], cwd)).toMatchObject({ headline: 'Summer', text: null, dismissLabel: null, callToAction: null })
     expect((await run(['stage:list'], { cwd })).stdout).toContain(`${id}\tSale\tyes\toff\t90\talways\t3\tall`)
     expect((await run(['stage:stats', id, '--from', '2026-01-01', '--to', '2026-01-03'], { cwd })).stdout).toContain('2026-01-02\t0\t0\t0\t0')
     expect((await run(['stage:stats', id, '--from', 'never'], { cwd })).code).toBe(2)
