@@ -6,6 +6,11 @@ export function formatCount(value: number): string {
   return wholeNumber.format(value)
 }
 
+/** `1 page`, `2 pages`. */
+export function formatCounted(value: number, noun: string): string {
+  return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 /** Bytes in units of 1024, as `totalSizeFormatted` has them. */
 export function formatBytes(bytes: number): string {
   let value = bytes

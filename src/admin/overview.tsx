@@ -1,6 +1,6 @@
 import type { ReverseProxyStatistics, Statistics } from './answers.ts'
 import { useApi } from './session.ts'
-import { formatBytes, formatCount, formatMs, formatShare } from './format.ts'
+import { formatBytes, formatCount, formatCounted, formatMs, formatShare } from './format.ts'
 import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
 import { ShareBars, TimeChart } from './chart.tsx'
 import { useAnswer, useResource } from './use-resource.ts'
@@ -56,7 +56,7 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
   const cleared = async (type?: string) => {
     const { filesDeleted } = await api.post<{ filesDeleted: number }>(type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear', type ? { type } : undefined)
     onCleared()
-    return `${formatCount(filesDeleted)} files removed.`
+    return `${formatCounted(filesDeleted, 'file')} removed.`
   }
   return (
     <>
@@ -80,7 +80,7 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
           empty=""
         />
       </details>
-      <Confirm label="Clear all pages" question={`All ${formatCount(value.totalFiles)} cached pages are removed; visitors wait for the shop until they are made again.`} act={() => cleared()} />
+      <Confirm label="Clear all pages" question={`The whole cache (${formatCounted(value.totalFiles, 'page')}) is removed; visitors wait for the shop until pages are made again.`} act={() => cleared()} />
     </>
   )
 }

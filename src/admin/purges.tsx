@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { PurgeItem, PurgeList, InvalidationList } from './answers.ts'
-import { formatCount, formatMs, formatTime } from './format.ts'
+import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
 import { Act, Field, Known, Panel, Table, useRested, type Cell } from './parts.tsx'
 import { useApi } from './session.ts'
 import { useResource } from './use-resource.ts'
@@ -12,9 +12,13 @@ export function PurgesView() {
   const [offset, setOffset] = useState(0)
   const recent = useResource<PurgeList>('vendor-cache/reverse-proxy-stats/recent', { limit: portion, offset }, 2000)
   const invalidations = useResource<InvalidationList>('vendor-cache/invalidation-log/recent', { limit: 10 }, 5000)
+  const refresh = () => {
+    recent.refresh()
+    invalidations.refresh()
+  }
   return (
     <>
-      <PurgeForm onPurged={recent.refresh} />
+      <PurgeForm onPurged={refresh} />
       <Panel title="Recent purges">
         <Known of={recent}>
           {({ items, total }) => (
@@ -56,7 +60,7 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
     if (values.length === 0) throw new Error('Name at least one.')
     const { pagesRemoved } = await api.post<{ pagesRemoved: number }>('vendor-cache/purge', { [kind]: values })
     onPurged()
-    return `${formatCount(pagesRemoved)} pages removed.`
+    return `${formatCounted(pagesRemoved, 'page')} removed.`
   }
   return (
     <Panel title="Purge">

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Failures, WarmupList, WarmupProgress, WarmupWatch } from './answers.ts'
 import { TimeChart } from './chart.tsx'
-import { formatCount, formatMs, formatTime } from './format.ts'
+import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
 import { Act, Confirm, Field, Figure, Known, Panel, Table } from './parts.tsx'
 import { useApi } from './session.ts'
 import { useResource } from './use-resource.ts'
@@ -62,7 +62,7 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
       batchSize: Number(batchSize),
     })
     onStarted(progressId)
-    return `Started with ${formatCount(totalUrls)} URLs.`
+    return `Started with ${formatCounted(totalUrls, 'URL')}.`
   }
   return (
     <Panel title="Start a warmup">
@@ -107,7 +107,7 @@ function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: 
         {/* One button, which keeps the focus when it changes. */}
         {isOpen ? <Act label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} /> : null}
         {isOpen ? (
-          <Confirm label="Cancel" question={`The warmup ends with ${formatCount(progress.remaining_urls)} URLs left. What is warm stays warm; it cannot be resumed.`} act={move('cancel')} />
+          <Confirm label="Cancel" question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} left. What is warm stays warm; it cannot be resumed.`} act={move('cancel')} />
         ) : null}
       </div>
       {live && isRunning ? (
