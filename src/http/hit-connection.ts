@@ -88,10 +88,11 @@ function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['f
 function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): OwnConnection {
   const { front } = options
   const opened = performance.now()
-  const trusted = front.isTrusted(socket.remoteAddress)
+  const isTrusted = trustOf(socket, front)
   let answered = false
 
   const onData = (chunk: Buffer) => {
+    const trusted = isTrusted()
     if (bans.take(chunk) || events.take(chunk, trusted)) return
     const started = performance.now()
     const view = look(chunk, trusted, front)
@@ -131,6 +132,19 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   socket.setTimeout(options.silence)
   for (const [name, listener] of listeners) socket.on(name, listener)
   return { readers: [bans, events], isIdle: () => answered || performance.now() - opened > newcomer }
+}
+
+/** Whether the peer is a trusted proxy: looked up once for all its requests, and again after a reload. */
+function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
+  let judge = front.isTrusted
+  let trusted = judge(remoteAddress)
+  return () => {
+    if (judge !== front.isTrusted) {
+      judge = front.isTrusted
+      trusted = judge(remoteAddress)
+    }
+    return trusted
+  }
 }
 
 function timeOut(socket: Socket, answered: boolean): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { Agent, request as requestPlain, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -115,6 +115,23 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
 
 describe('SIGHUP', { timeout: 60_000 }, () => {
   const reloaded = (daemon: { logs(): string }, times = 1) => until(() => daemon.logs().split('The configuration was reloaded').length > times)
+
+  test('a proxy that is no longer trusted is not believed on the connections that it has', async () => {
+    const { daemon, write } = await openConfigured({ trustedProxies: ['127.0.0.1'] })
+    const { host, port } = new URL(daemon.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const event = JSON.stringify({ popupId: id, eventType: 'close' })
+    const ask = async () => {
+      socket.write(`POST /vendor-stage/track HTTP/1.1\r\nHost: proxy.internal\r\nX-Forwarded-Host: ${host}\r\nContent-Length: ${event.length}\r\n\r\n${event}`)
+      return String((await once(socket, 'data'))[0]).slice(0, 12)
+    }
+    expect(await ask()).toBe('HTTP/1.1 404')
+    await write({ trustedProxies: [] })
+    daemon.kill('SIGHUP')
+    await reloaded(daemon)
+    expect(await ask()).toBe('HTTP/1.1 421')
+  })
 
   test('takes up the configuration; what was begun with the one before is finished', async () => {
     const { origin, daemon, write } = await openConfigured()
