@@ -6,7 +6,7 @@ import type { ChannelOptions } from '../proxy/channel.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { createFront, type Front, type FrontOptions } from './front.ts'
 import type { Inlet } from './inlet.ts'
-import { describePlace, freePort, listenAt, type Place } from './listen.ts'
+import { describePlace, freePort, listenAt, stopListening, type Place } from './listen.ts'
 import type { Log } from './log.ts'
 import { openMetrics, type MetricValues } from './metrics.ts'
 import { InUse } from './in-use.ts'
@@ -38,8 +38,9 @@ export interface Daemon {
   /** Answers with another configuration from now on; what was begun is finished with the old one. The old app is handed back when nothing uses it any more. */
   exchange(app: App): Promise<{ unused: Promise<App> }>
   /**
-   * Says that it is not ready any more and goes on for `delay` milliseconds, so that who asks `/readyz` sends nothing more; then takes no
-   * more connections, finishes the requests in hand within `grace` and cuts the rest. Resolves to how many connections were cut.
+   * Says that it is not ready any more and goes on for `delay` milliseconds, so that who asks `/readyz` sends nothing more (where another
+   * process accepts the connections, until that one has handed over the last); then takes no more connections, finishes the requests in
+   * hand within `grace` and cuts the rest. Resolves to how many connections were cut.
    */
   stop(delay: number, grace: number): Promise<number>
 }
@@ -94,8 +95,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     },
     stop: async (delay, grace) => {
       ready = false
-      if (delay > 0) await pause(delay)
-      return await close(front, inlet, grace)
+      await (inlet === null ? pause(delay).then(() => stopListening(front.server)) : inlet.closed.then(() => void front.server.close()))
+      return await close(front, grace)
     },
   }
 }
@@ -103,10 +104,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
 /** How often connections that have become idle are closed at the end, in milliseconds. */
 const idleLook = 50
 
-/** Takes no more connections, and resolves when the last has ended. */
-async function close(front: Front, inlet: Inlet | null, grace: number): Promise<number> {
-  inlet?.close()
-  front.server.close()
+/** No connection comes any more; resolves when the last has ended. */
+async function close(front: Front, grace: number): Promise<number> {
   const ended = front.connections.ended()
   front.closeIdle()
   // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.

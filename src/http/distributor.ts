@@ -14,11 +14,11 @@ interface Given {
  */
 export class Distributor<Taker> {
   readonly #send: (taker: Taker, id: number, socket: Socket) => void
-  readonly #takers = new Set<Taker>()
   /** In the order in which they became free. */
   readonly #free = new Set<Taker>()
   readonly #given = new Map<Taker, Given>()
   readonly #waiting = new Set<Socket>()
+  readonly #onSettled: (() => void)[] = []
   #ids = 0
   readonly #patience: number
   #closed = false
@@ -32,28 +32,17 @@ export class Distributor<Taker> {
     this.#patience = patience
   }
 
-  /** Processes that take connections. */
-  get takers(): number {
-    return this.#takers.size
-  }
-
   add(taker: Taker): void {
-    this.#takers.add(taker)
     this.#next(taker)
-  }
-
-  /** It takes no more; what it was given before it may still take or decline. */
-  remove(taker: Taker): void {
-    this.#takers.delete(taker)
-    this.#free.delete(taker)
   }
 
   /** It has gone, and everything that it said was heard. */
   lose(taker: Taker): void {
-    this.remove(taker)
+    this.#free.delete(taker)
     const given = this.#given.get(taker)
     this.#given.delete(taker)
     if (given !== undefined) this.give(given.socket)
+    this.#look()
   }
 
   /** A new connection, from which nothing was read. */
@@ -65,21 +54,31 @@ export class Distributor<Taker> {
     else this.#wait(socket)
   }
 
-  /** What a process says of the connection that it was given. */
-  settle(taker: Taker, id: number, taken: boolean): void {
+  /** A process has taken the connection that it was given. */
+  taken(taker: Taker, id: number): void {
     const given = this.#given.get(taker)
     if (given?.id !== id) return
     this.#given.delete(taker)
     // Ours is a copy: the connection goes on in the process that has taken it.
-    if (taken) given.socket.destroy()
-    else this.give(given.socket)
-    if (this.#takers.has(taker)) this.#next(taker)
+    given.socket.destroy()
+    this.#next(taker)
   }
 
   /** It has read all up to this connection: one of which it has said nothing has not arrived, for want of a file handle there. */
   heard(taker: Taker, id: number): void {
     const given = this.#given.get(taker)
-    if (given !== undefined && given.id <= id) this.settle(taker, given.id, false)
+    if (given === undefined || given.id > id) return
+    this.#given.delete(taker)
+    this.give(given.socket)
+    this.#next(taker)
+  }
+
+  /** Resolves when every connection that was given so far has been taken, or was closed. */
+  settled(): Promise<void> {
+    return new Promise(resolve => {
+      this.#onSettled.push(resolve)
+      this.#look()
+    })
   }
 
   /** Closes the connections that no process has taken. */
@@ -87,12 +86,18 @@ export class Distributor<Taker> {
     this.#closed = true
     for (const socket of this.#waiting) socket.destroy()
     this.#waiting.clear()
+    this.#look()
+  }
+
+  #look(): void {
+    if (this.#waiting.size + this.#given.size === 0) for (const resolve of this.#onSettled.splice(0)) resolve()
   }
 
   #next(taker: Taker): void {
     const [socket] = this.#waiting
-    if (socket === undefined) this.#free.add(taker)
-    else this.#hand(taker, socket)
+    if (socket !== undefined) return this.#hand(taker, socket)
+    this.#free.add(taker)
+    this.#look()
   }
 
   #hand(taker: Taker, socket: Socket): void {
@@ -109,6 +114,7 @@ export class Distributor<Taker> {
     socket.setTimeout(this.#patience, () => {
       if (!this.#waiting.delete(socket)) return
       socket.destroy()
+      this.#look()
     })
   }
 }

@@ -1,17 +1,19 @@
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import type { Child } from './child.ts'
 import { Distributor } from './distributor.ts'
-import { listenAt, type Place } from './listen.ts'
+import { listenAt, stopListening, type Place } from './listen.ts'
 
 /** More connections than this do not wait for a process at once; what comes then is closed. */
 const mostWaiting = 4096
+
+/** At the end a connection may wait for as long as a process that stands still with it takes to be noticed and killed, and a bit (milliseconds). */
+const lastWait = 15_000
 
 /** Accepts the connections of a daemon of several processes and gives them to those that answer requests. */
 export class Door {
   readonly #server: Server
   readonly #connections = new Distributor<Child>((child, id, socket) => child.hand(id, socket))
   #port: number | null = null
-  #closing = false
 
   /** The port that it listens on; null where that is no port of its choice. */
   get port(): number | null {
@@ -37,23 +39,23 @@ export class Door {
   /** A process that is ready. */
   add(child: Child): void {
     child.on(message => {
-      if (message.kind === 'taken' || message.kind === 'declined') this.#connections.settle(child, message.id, message.kind === 'taken')
+      if (message.kind === 'taken') this.#connections.taken(child, message.id)
       if (message.kind === 'pong') this.#connections.heard(child, message.handed)
-      if (message.kind === 'closing') this.#leave(() => this.#connections.remove(child))
     })
-    child.onSilence(() => this.#leave(() => this.#connections.lose(child)))
+    child.onSilence(() => this.#connections.lose(child))
     this.#connections.add(child)
   }
 
-  /** Closes as soon as no process takes connections any more. */
-  close(): void {
-    this.#closing = true
-    this.#leave(() => {})
+  /** Listens no more, and resolves when a process has taken each connection that was accepted until then. */
+  async close(): Promise<void> {
+    await stopListening(this.#server)
+    const timer = setTimeout(() => this.#connections.close(), lastWait)
+    await this.#connections.settled()
+    clearTimeout(timer)
   }
 
-  #leave(leave: () => void): void {
-    leave()
-    if (!this.#closing || this.#connections.takers > 0) return
+  /** Listens no more, and closes what no process has taken. */
+  shut(): void {
     this.#server.close()
     this.#connections.close()
   }

@@ -52,6 +52,8 @@ export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle
       socket.emit('data', chunk)
     })
     open.set(socket, connection)
+    // It may have been held until now (`stopListening`).
+    socket.resume()
   })
   return {
     closeIdle: () => {

@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs'
-import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { bracketed } from '../lib/networks.ts'
 
@@ -14,6 +15,9 @@ const firstInherited = 3
  * kernel takes no more than net.core.somaxconn, which is this much by default.
  */
 const inheritedBacklog = 4096
+
+/** Where somebody comes in every turn of the event loop for so long, the rest is left to its fate (milliseconds). */
+const longestDrain = 1000
 
 /** The daemon's group may connect: a web server in front that belongs to it. */
 const socketMode = 0o660
@@ -32,6 +36,37 @@ export function inheritedPlace(count: number): Extract<Place, { kind: 'inherited
 export async function listenAt(server: Server, place: Place): Promise<void> {
   await listening(server, place)
 }
+
+/**
+ * Takes the connections that the kernel has made and nobody has accepted yet, and stops listening in the moment in which there are none:
+ * their visitors would be reset. They are served after that; whoever is answered while we look may be the next one to come.
+ */
+export async function stopListening(server: Server): Promise<void> {
+  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
+  const came: Socket[] = []
+  const hold = (socket: Socket) => {
+    socket.pause().on('error', ignore)
+    came.push(socket)
+  }
+  server.removeAllListeners('connection').on('connection', hold)
+  const deadline = performance.now() + longestDrain
+  for (let seen = -1; seen < came.length && performance.now() < deadline; ) {
+    seen = came.length
+    // A whole turn of the event loop: one connection is accepted in each, and the second one ends right after it was looked for them.
+    await turn()
+    await turn()
+  }
+  server.close()
+  server.off('connection', hold)
+  for (const listener of serve) server.on('connection', listener)
+  for (const socket of came) {
+    socket.off('error', ignore)
+    if (socket.readableEnded) socket.destroy()
+    if (!socket.destroyed) server.emit('connection', socket)
+  }
+}
+
+function ignore(): void {}
 
 export function describePlace(place: Place): string {
   switch (place.kind) {

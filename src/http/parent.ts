@@ -39,11 +39,15 @@ export class Parent {
   #questions = 0
   #config: PlainConfig
   #taken: PlainConfig | null = null
-  /** From the beginning: it may be said while we are still starting. */
-  readonly #stopped: Promise<unknown>
+  /**
+   * Resolves when it is time to end, from the beginning: it may be said while we are still starting. Node ends us at once where the
+   * parent has gone without a word. A signal that comes to all of us is the parent's alone: it knows who still has to be answered.
+   */
+  readonly stopped: Promise<unknown>
   readonly #onMessage = (message: FromParent, socket?: Socket) => {
     if (message.kind === 'connection') return this.inlet.take(message.id, socket)
     if (message.kind === 'ping') return tell({ kind: 'pong', handed: message.handed })
+    if (message.kind === 'close') return this.inlet.close()
     if (message.kind === 'counted') return this.shared.hear(message.counted)
     if (message.kind === 'reload') this.#config = message.config
     if (message.kind === 'measured') this.#gathering.get(message.id)?.(message.processes)
@@ -54,7 +58,7 @@ export class Parent {
     this.task = task
     this.#config = config
     process.on('message', this.#onMessage)
-    this.#stopped = new Promise(resolve => this.on(({ kind }) => kind === 'stop' && resolve(null)))
+    this.stopped = new Promise(resolve => this.on(({ kind }) => kind === 'stop' && resolve(null)))
   }
 
   /** The configuration that it gave last, to be used. */
@@ -74,15 +78,6 @@ export class Parent {
 
   send(message: FromChild): void {
     tell(message)
-  }
-
-  /** Resolves when it is time to end. Node ends us at once where the parent has gone without a word. */
-  stops(stopped: AbortSignal): Promise<void> {
-    return new Promise(resolve => {
-      if (stopped.aborted) resolve()
-      stopped.addEventListener('abort', () => resolve(), { once: true })
-      void this.#stopped.then(() => resolve())
-    })
   }
 
   /** The metrics of all processes. */

@@ -19,7 +19,10 @@ export interface Task {
 export type FromParent =
   | { kind: 'begin'; task: Task; config: PlainConfig }
   | { kind: 'reload'; config: PlainConfig }
+  /** Say that you are not ready any more, and end the work on the queue. Connections still come. */
   | { kind: 'stop' }
+  /** No connection comes any more: finish what is in hand. */
+  | { kind: 'close' }
   /** Say that you are alive. `handed`: the last connection that was sent before. */
   | { kind: 'ping'; handed: number }
   /** A connection, which comes along. */
@@ -36,10 +39,8 @@ export type FromChild =
   | { kind: 'hello' }
   | { kind: 'ready' }
   | { kind: 'pong'; handed: number }
-  /** What becomes of a connection: it is served here, or it should be given to another process. */
-  | { kind: 'taken' | 'declined'; id: number }
-  /** Takes no more connections. */
-  | { kind: 'closing' }
+  /** A connection is served here. */
+  | { kind: 'taken'; id: number }
   | { kind: 'counted'; counted: Counted }
   | { kind: 'failed'; code: ErrorCode; message: string; hint: string | null }
   | { kind: 'gather'; id: number }

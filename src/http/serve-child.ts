@@ -9,7 +9,7 @@ interface ChildOptions extends Pick<ProcessOptions, 'single' | 'log'> {
 }
 
 /** Runs one of the processes that `supervise` started, until that one says so or has gone. */
-export async function serveAsChild(app: App, parent: Parent, options: ChildOptions, stopped: AbortSignal): Promise<void> {
+export async function serveAsChild(app: App, parent: Parent, options: ChildOptions): Promise<void> {
   const { log } = options
   try {
     const { serves, works, host, port, place } = parent.task
@@ -25,7 +25,7 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
     // It was given while we started, with the one before: nobody is served with that.
     if (parent.hasNewConfig) await running.reload()
     parent.send({ kind: 'ready' })
-    await parent.stops(stopped)
+    await parent.stopped
     await running.stop()
   } catch (error) {
     process.exitCode = error instanceof PagecacheError ? error.exit : 1

@@ -27,9 +27,6 @@ export interface ServeOptions {
   onReady(url: string, channels: readonly ChannelOptions[], log: Log): void
 }
 
-/** How long after its own deadlines a process that should have ended is killed, in milliseconds. */
-const lastPatience = 5000
-
 /**
  * Runs the daemon until it is told to stop: as one process, or as several (decision 34).
  *
@@ -78,7 +75,6 @@ async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hang
   const supervised = await supervise({
     ...{ processes: server.processes, works: options.works, log, stop: options.stop, loaded: app.loaded, place: at },
     task: { host: server.host, port: server.port, place, logging: app.config.log },
-    patience: server.stopDelay + server.stopGrace + lastPatience,
     reload: () => options.reload(),
     onReady: port => {
       if (at.kind === 'tcp') at = { ...at, port }
@@ -92,7 +88,7 @@ async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hang
 
 async function serveChild(app: App, parent: Parent, options: ServeOptions, log: Log): Promise<{ url: string }> {
   const { serveAsChild } = await import('./serve-child.ts')
-  await serveAsChild(app, parent, { single: options.single, open: loaded => options.open(loaded), log }, options.stop)
+  await serveAsChild(app, parent, { single: options.single, open: loaded => options.open(loaded), log })
   return { url: '' }
 }
 

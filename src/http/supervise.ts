@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { LoadedConfig } from '../config/load.ts'
 import { toPlain, type PlainConfig } from '../config/plain.ts'
@@ -20,8 +21,6 @@ export interface SuperviseOptions {
   /** What every process works with; none of them reads the file, which may have changed or be faulty since. */
   loaded: LoadedConfig
   log: Log
-  /** Milliseconds after which a process that should have stopped is killed. */
-  patience: number
   stop: AbortSignal
   /** Loads the configuration as it is now. @throws CONFIG_INVALID */
   reload(): Promise<LoadedConfig>
@@ -43,6 +42,8 @@ const livedLong = 10_000
 /** Every process is asked this often whether it is alive (milliseconds); one that has not answered so many times stands still and is killed. */
 const lookEvery = 1000
 const mostUnanswered = 10
+/** How long after its own deadline a process that should have ended is killed (milliseconds). */
+const lastPatience = 5000
 const parentGone = fileURLToPath(new URL('../../bin/parent-gone.cjs', import.meta.url))
 
 /**
@@ -62,7 +63,7 @@ export async function supervise(options: SuperviseOptions): Promise<{ reload(): 
   try {
     await supervisor.start()
   } catch (error) {
-    await supervisor.end()
+    await supervisor.abandon()
     // Told to end before all were ready: nothing has failed.
     if (!stop.aborted) throw error
   }
@@ -79,6 +80,8 @@ class Supervisor {
   /** The last one that was found good. */
   #config: PlainConfig
   #reloading: Promise<void> = Promise.resolve()
+  /** `stopping`: all goes on as before, for visitors still come; `ending`: none comes any more. */
+  #phase: 'running' | 'stopping' | 'ending' = 'running'
   #ended: Promise<void> | null = null
   readonly #onEmpty: (() => void)[] = []
 
@@ -91,7 +94,6 @@ class Supervisor {
   }
 
   async start(): Promise<void> {
-    if (this.#ended !== null) return
     const { processes, works, onReady } = this.#options
     const roles: Role[] = [...Array.from({ length: processes }, () => 'serves' as const), ...(works ? ['works' as const] : [])]
     const children = await Promise.all(roles.map(role => this.#fork({ role, failures: 0 })))
@@ -123,7 +125,7 @@ class Supervisor {
         this.#metrics.end(child)
         if (this.#children.size === 0) for (const resolveEmpty of this.#onEmpty.splice(0)) resolveEmpty()
         reject(new Error(`a process of the daemon ended before it was ready (${why})`))
-        if (ready && this.#ended === null) this.#replace(slot, why, performance.now() - started)
+        if (ready && this.#replaces(slot)) this.#replace(slot, why, performance.now() - started)
       })
     })
   }
@@ -137,8 +139,14 @@ class Supervisor {
   #begin(child: Child): void {
     const task = { ...this.#options.task, port: this.#door.port ?? this.#options.task.port, serves: child.role === 'serves', works: child.role === 'works' }
     // It could not be told before, and has done nothing yet.
-    if (this.#ended !== null) child.kill()
-    else child.send({ kind: 'begin', task, config: this.#config })
+    if (this.#phase === 'ending') return child.kill()
+    child.send({ kind: 'begin', task, config: this.#config })
+    if (this.#phase === 'stopping') child.send({ kind: 'stop' })
+  }
+
+  /** Until the last visitor has come there has to be somebody who answers. */
+  #replaces({ role }: Slot): boolean {
+    return this.#phase === 'running' || (this.#phase === 'stopping' && role === 'serves')
   }
 
   #replace(slot: Slot, why: string | number, lived: number): void {
@@ -154,7 +162,7 @@ class Supervisor {
           this.#admit(child)
         },
         (error: unknown) => {
-          if (this.#ended !== null) return
+          if (!this.#replaces(slot)) return
           log.error('a process of the daemon could not be started', error)
           this.#replace(slot, 'not started', 0)
         },
@@ -179,6 +187,7 @@ class Supervisor {
   }
 
   async #reload(): Promise<void> {
+    if (this.#phase !== 'running') return
     const { log, reload } = this.#options
     try {
       this.#config = toPlain(await reload())
@@ -200,19 +209,30 @@ class Supervisor {
     asker.send({ kind: 'measured', id, processes: this.#metrics.all() })
   }
 
+  /** Answers whoever comes until nobody can, finishes what is in hand and resolves when all have ended. */
   end(): Promise<void> {
-    return (this.#ended ??= this.#end())
+    return (this.#ended ??= this.#end(this.#config.config.server.stopDelay))
   }
 
-  async #end(): Promise<void> {
+  /** The same where the start has failed: nobody is waited for. */
+  abandon(): Promise<void> {
+    this.#door.shut()
+    return (this.#ended ??= this.#end(0))
+  }
+
+  async #end(delay: number): Promise<void> {
+    this.#phase = 'stopping'
+    for (const child of this.#children) child.send({ kind: 'stop' })
+    await pause(delay)
+    await this.#door.close()
+    this.#phase = 'ending'
     for (const timer of this.#timers) clearTimeout(timer)
     const empty = this.#children.size === 0 ? Promise.resolve() : new Promise<void>(resolve => this.#onEmpty.push(resolve))
-    for (const child of this.#children) child.send({ kind: 'stop' })
-    this.#door.close()
+    for (const child of this.#children) child.send({ kind: 'close' })
     const timer = setTimeout(() => {
       this.#options.log.warn(`${this.#children.size} processes did not end in time and are killed.`)
       for (const child of this.#children) child.kill()
-    }, this.#options.patience)
+    }, this.#config.config.server.stopGrace + lastPatience)
     await empty
     clearTimeout(timer)
     clearInterval(this.#watch)

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Distributor } from '../../src/http/distributor.ts'
 
@@ -18,22 +19,22 @@ async function open(patience?: number) {
     distributor.give(socket)
     return { client, socket }
   }
-  const settle = (taken: boolean) => {
+  const take = () => {
     const { taker, id } = sent.shift()!
-    distributor.settle(taker, id, taken)
+    distributor.taken(taker, id)
   }
-  return { distributor, sent, arrive, settle, takers: () => sent.map(({ taker }) => taker) }
+  return { distributor, sent, arrive, take, takers: () => sent.map(({ taker }) => taker) }
 }
 
 describe('connections', () => {
   it('go in turns to processes that have taken the one before', async () => {
-    const { distributor, arrive, settle, takers } = await open()
+    const { distributor, arrive, take, takers } = await open()
     for (const taker of ['a', 'b', 'c']) distributor.add(taker)
     for (let count = 0; count < 3; count++) await arrive()
     expect(takers()).toEqual(['a', 'b', 'c'])
     await arrive()
     expect(takers()).toEqual(['a', 'b', 'c'])
-    settle(true)
+    take()
     expect(takers()).toEqual(['b', 'c', 'a'])
   })
 
@@ -46,28 +47,25 @@ describe('connections', () => {
   })
 
   it('that are taken are closed here', async () => {
-    const { distributor, arrive, settle } = await open()
+    const { distributor, arrive, take } = await open()
     distributor.add('a')
     const { socket } = await arrive()
     expect(socket.destroyed).toBe(false)
-    settle(true)
+    take()
     expect(socket.destroyed).toBe(true)
   })
 
-  it('that a process has not taken before it was gone, or declines, are given to another one', async () => {
-    const { distributor, arrive, sent, settle } = await open()
+  it('that a process has not taken before it was gone are given to another one', async () => {
+    const { distributor, arrive, sent } = await open()
     distributor.add('a')
-    distributor.add('b')
-    const [first, second] = [await arrive(), await arrive()]
-    expect(sent.map(({ taker }) => taker)).toEqual(['a', 'b'])
+    const { socket } = await arrive()
     distributor.lose('a')
-    sent.shift()
-    distributor.remove('b')
-    settle(false)
-    expect(sent).toEqual([])
-    distributor.add('c')
-    distributor.add('d')
-    expect(sent).toMatchObject([{ taker: 'c', socket: first.socket }, { taker: 'd', socket: second.socket }])
+    expect(sent).toHaveLength(1)
+    distributor.add('b')
+    expect(sent[1]).toMatchObject({ taker: 'b', socket })
+    // It said so before it was gone, and is heard after it.
+    distributor.taken('a', sent[0]!.id)
+    expect(socket.destroyed).toBe(false)
   })
 
   it('that a process says twice something of are not taken away from anybody', async () => {
@@ -75,9 +73,9 @@ describe('connections', () => {
     distributor.add('a')
     await arrive()
     const { id } = sent[0]!
-    distributor.settle('a', id, true)
+    distributor.taken('a', id)
     const { socket } = await arrive()
-    distributor.settle('a', id, true)
+    distributor.taken('a', id)
     expect(socket.destroyed).toBe(false)
   })
 
@@ -97,6 +95,23 @@ describe('connections', () => {
     const { arrive } = await open(50)
     const { client } = await arrive()
     await once(client, 'close')
+  })
+
+  it('are settled when all that came are taken, or were closed', async () => {
+    const { distributor, arrive, take, sent } = await open(50)
+    await distributor.settled()
+    distributor.add('a')
+    await arrive()
+    await arrive()
+    const told: string[] = []
+    const settled = distributor.settled().then(() => told.push('settled'))
+    take()
+    await turn()
+    expect(told).toEqual([])
+    distributor.lose('a')
+    expect(sent).toHaveLength(1)
+    // Given back, and nobody comes for it.
+    await settled
   })
 
   it('that nobody has taken at the end are closed, and their clients see it', async () => {
