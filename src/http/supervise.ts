@@ -209,7 +209,7 @@ class Supervisor {
     asker.send({ kind: 'measured', id, processes: this.#metrics.all() })
   }
 
-  /** Answers whoever comes until nobody can, finishes what is in hand and resolves when all have ended. */
+  /** Closes the door when whoever has come is with a process, finishes what is in hand and resolves when all have ended. */
   end(): Promise<void> {
     return (this.#ended ??= this.#end(this.#config.config.server.stopDelay))
   }
