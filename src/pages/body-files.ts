@@ -110,10 +110,17 @@ export class BodyFiles {
     }
   }
 
-  /** What the file system thinks the time is, in ms: the one clock that the ages of files can be told by. @throws the system's error */
-  async now(): Promise<number> {
+  /**
+   * What the file system thinks the time is, in ms: the one clock that the ages of files can be told by. Null where the directory has
+   * vanished. @throws the system's error
+   */
+  async now(): Promise<number | null> {
     const path = join(this.#places.temporary, randomBytes(16).toString('hex'))
-    const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
+    const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode).catch((error: unknown) => {
+      if (isReplaced(codeOf(error))) return null
+      throw error
+    })
+    if (handle === null) return null
     try {
       return (await handle.stat()).mtimeMs
     } finally {

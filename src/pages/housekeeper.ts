@@ -160,7 +160,9 @@ export class Housekeeper {
   /** Returns the number of bodies removed that no row points to. */
   async removeOrphans(): Promise<number> {
     const { shared, bodies } = this.#options
-    const moment = (await bodies.now()) - orphanAge
+    const time = await bodies.now()
+    if (time === null) return 0
+    const moment = time - orphanAge
     await bodies.removeTemporaryOlder(moment)
     let orphans = 0
     for await (const { shard, names } of bodies.shards()) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { lstatSync, type Stats } from 'node:fs'
+import { constants, lstatSync, type Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from './faults.ts'
@@ -66,14 +66,18 @@ export function isFresh(name: string): boolean {
 /** What tells one file from another that took its name; null where there is none. Links are not followed. */
 export function identityOf(path: string): string | null {
   const found = lookAt(path)
-  return found === null ? null : `${found.dev}:${found.ino}`
+  return found === null ? null : toIdentity(found)
+}
+
+/** With the kind of file: the number of a directory that was removed may be that of the file that was made next. */
+function toIdentity({ dev, ino, mode }: Stats): string {
+  return `${dev}:${ino}:${mode & constants.S_IFMT}`
 }
 
 /** The same, for a look that nobody waits for. */
 export async function identityLater(path: string): Promise<string | null> {
   try {
-    const found = await lstat(path)
-    return `${found.dev}:${found.ino}`
+    return toIdentity(await lstat(path))
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
