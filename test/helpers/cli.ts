@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
@@ -19,6 +19,11 @@ export interface CliOptions {
   input?: string
   /** The user to run as; for root alone. */
   uid?: number
+}
+
+/** Whether another user may read the checkout, and so run the command line. */
+export function canRunAs(uid: number): boolean {
+  return spawnSync(process.execPath, [bin, '--version'], { uid, gid: uid, env: { HOME: '/' } }).status === 0
 }
 
 /** Runs the built command line to its end. */

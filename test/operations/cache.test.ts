@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { cacheStatistics, clearApplicationCache, clearPages, clearPagesByType, inspectPage, listPages } from '../../src/operations/cache.ts'
 import { everyAccess, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
 import type { PageDraft, PageType } from '../../src/pages/page.ts'
-import { run } from '../helpers/cli.ts'
+import { canRunAs, run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 async function openApp(projectDir: string): Promise<App> {
@@ -153,19 +153,26 @@ describe('a page store that cannot be opened', () => {
   const url = 'http://shop.example/p/1'
   const commands = ['cache:stats', 'cache:list', `cache:inspect ${url}`, 'vendor:cache:clear', 'vendor:cache:clear --type cms', 'vendor:cache:clear --dry-run', 'cache:clear', 'cache:clear --dry-run']
 
+  /** `nobody`, mostly. */
+  const somebodyElse = 65534
+
   /** Who runs a command without a right to these pages: for root, somebody else; for anybody else, their closed directory does. */
   async function withoutRights(): Promise<{ cwd: string; uid?: number }> {
     const { app, projectDir } = await projectWithPages()
     await app.close()
     await chmod(projectDir, 0o755)
-    if (process.getuid?.() === 0) return { cwd: projectDir, uid: 65534 }
+    if (process.getuid?.() === 0) return { cwd: projectDir, uid: somebodyElse }
     const cache = join(projectDir, 'var/cache')
     await chmod(cache, 0)
     onTestFinished(() => chmod(cache, 0o700))
     return { cwd: projectDir }
   }
 
-  it('for want of rights is said by every command, where and what to do, and is never an empty cache', async () => {
+  // Root loses its rights by becoming somebody else, who then has to reach the program.
+  const canTry = process.getuid?.() !== 0 || canRunAs(somebodyElse)
+  if (!canTry) console.warn('What commands say for want of rights is left out: no other user may read the directory of this checkout.')
+
+  it.skipIf(!canTry)('for want of rights is said by every command, where and what to do, and is never an empty cache', async () => {
     const { cwd, uid } = await withoutRights()
     for (const command of commands) {
       const { code, stdout, stderr } = await run(command.split(' '), { cwd, env: { HOME: cwd }, ...(uid === undefined ? {} : { uid }) })
