@@ -31,14 +31,25 @@ interface Options {
 /** @throws ApiError 401 for a wrong id or secret, 429 after too many of them */
 export async function logIn(clientId: string, clientSecret: string): Promise<Api> {
   let token = await askToken(clientId, clientSecret)
-  const answered = async (method: string, path: string, options: Options): Promise<Response> => {
-    let response = await request(method, path, token, options)
-    if (response.status === 401) {
-      // The token has run out; a client that was revoked gets no other.
+  let renewing: Promise<void> | null = null
+  let ended: ApiError | null = null
+  const renew = async () => {
+    try {
       token = await askToken(clientId, clientSecret)
-      response = await request(method, path, token, options)
+    } catch (error) {
+      // A client that was revoked gets no other, and is not to use up the failed logins of everybody at this address.
+      if (error instanceof ApiError && error.status === 401) ended = new ApiError(401, 'This client may not log in any more: log out.')
+      throw ended ?? error
     }
-    return response
+  }
+  const answered = async (method: string, path: string, options: Options): Promise<Response> => {
+    if (ended !== null) throw ended
+    const used = token
+    const response = await request(method, path, used, options)
+    if (response.status !== 401) return response
+    // The token has run out; those who notice at once share the next one.
+    if (token === used) await (renewing ??= renew().finally(() => (renewing = null)))
+    return request(method, path, token, options)
   }
   const call = async <T>(method: string, path: string, options: Options) => readAnswer<T>(await answered(method, `/api/_action/${path}`, options))
   return {

@@ -12,12 +12,24 @@ export interface Credentials {
 /** A token is renewed so long before its end that no request arrives with an expired one (milliseconds). */
 const margin = 30_000
 
+/** Whom the daemon does not know asks again after so long (milliseconds): a monitor left open would use up the failed logins of all at its address. */
+const refusalRest = 60_000
+
+interface Token {
+  value: string
+  /** Monotonic milliseconds. */
+  renewAt: number
+}
+
 /** The bearer token of one client: fetched when it is first needed, and again before it expires. */
 export class AccessToken {
   readonly #transport: Transport
   readonly #credentials: Credentials
   readonly #now: () => number
-  #token: { value: string; renewAt: number } | null = null
+  #token: Token | null = null
+  /** Under way: those who ask at once share it. */
+  #fetching: Promise<Token> | null = null
+  #refused: { error: PagecacheError; until: number } | null = null
 
   /** @param now monotonic milliseconds */
   constructor(transport: Transport, credentials: Credentials, now: () => number) {
@@ -28,16 +40,18 @@ export class AccessToken {
 
   /** @throws UNAUTHORIZED, SERVER_UNREACHABLE, SERVER_FAILED */
   async get(): Promise<string> {
-    if (this.#token === null || this.#now() >= this.#token.renewAt) this.#token = await this.#fetch()
-    return this.#token.value
+    const known = this.#token
+    if (known !== null && this.#now() < known.renewAt) return known.value
+    if (this.#refused !== null && this.#now() < this.#refused.until) throw this.#refused.error
+    return (await (this.#fetching ??= this.#fetch().finally(() => (this.#fetching = null)))).value
   }
 
-  /** The daemon does not accept it any more: its keys were replaced, or its clock was set. */
-  forget(): void {
-    this.#token = null
+  /** The daemon does not accept this one any more: its keys were replaced, or its clock was set. Another may be there already. */
+  forget(value: string): void {
+    if (this.#token?.value === value) this.#token = null
   }
 
-  async #fetch(): Promise<{ value: string; renewAt: number }> {
+  async #fetch(): Promise<Token> {
     const { server, clientId, clientSecret } = this.#credentials
     const asked = this.#now()
     const response = await this.#transport.send({
@@ -48,9 +62,13 @@ export class AccessToken {
     })
     const { access_token: token, expires_in: lifetime } = (response.value ?? {}) as { access_token?: unknown; expires_in?: unknown }
     const hint = response.status === 401 || response.status === 400 ? whereClientsAre(response.value) : null
-    if (hint !== null) throw new PagecacheError('UNAUTHORIZED', `${server} does not know this client, or its secret is another one.`, { hint })
+    if (hint !== null) {
+      const error = new PagecacheError('UNAUTHORIZED', `${server} does not know this client, or its secret is another one.`, { hint })
+      this.#refused = { error, until: this.#now() + refusalRest }
+      throw error
+    }
     if (response.status !== 200 || typeof token !== 'string') throw toRemoteError(server, response)
-    return { value: token, renewAt: asked + Math.max(0, Number(lifetime) * 1000 - margin) }
+    return (this.#token = { value: token, renewAt: asked + Math.max(0, Number(lifetime) * 1000 - margin) })
   }
 }
 

@@ -39,11 +39,12 @@ export async function openRemote(credentials: Credentials, { signal, report, onW
 
 /** A token that was good when it was fetched may have been withdrawn: one more is tried, silently. */
 async function authorised(transport: Transport, token: AccessToken, request: RemoteRequest): Promise<RemoteResponse> {
-  const send = async () => transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${await token.get()}` } })
-  const response = await send()
+  const send = (value: string) => transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${value}` } })
+  const value = await token.get()
+  const response = await send(value)
   if (response.status !== 401) return response
-  token.forget()
-  return send()
+  token.forget(value)
+  return send(await token.get())
 }
 
 /** What the operation told while it was working. */

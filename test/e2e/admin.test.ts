@@ -228,6 +228,22 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Log in' }).waitFor()
   })
 
+  it('of a client that was revoked says so, and does not use up the failed logins of its address', async () => {
+    const leaver = await createClient(daemon, 'leaver')
+    const page = await open()
+    await logIn(page, leaver)
+    const refused: string[] = []
+    page.on('response', (response) => response.url().endsWith('/api/oauth/token') && refused.push(String(response.status())))
+    await daemon.run('client:revoke', leaver.clientId, '--yes')
+    for (const view of ['Overview', 'Warmup', 'Queue and tasks']) {
+      await go(page, view)
+      await page.getByText('This client may not log in any more: log out.').first().waitFor()
+    }
+    expect(refused).toEqual(['401'])
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+  })
+
   it('is walked through with the keyboard, each field and button with a name', async () => {
     const page = await open()
     await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('id')

@@ -50,6 +50,18 @@ it.each([
 })
 
 describe('a token', () => {
+  it('of a client that was revoked is asked for once, and not with each question of a monitor', async () => {
+    const { daemon } = await startPlayed()
+    daemon.on('/api/_action/vendor-cache/clear', { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'The client is revoked.' }) })
+    const { remote } = await openAt(daemon.url)
+    const ask = () => Promise.allSettled([1, 2, 3, 4, 5].map(() => remote.perform(clearPages, {})))
+    await remote.perform(clearPages, {}).catch(() => {})
+    const before = daemon.hits('/api/oauth/token')
+    daemon.on('/api/oauth/token', { status: 401, headers: json, body: JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }) })
+    for (const _ of [1, 2, 3]) for (const { reason } of (await ask()) as PromiseRejectedResult[]) expect(reason).toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(daemon.hits('/api/oauth/token')).toBe(before + 1)
+  })
+
   it.each([
     ['the daemon', json, JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('client:create') as string }],
     ['the shop', json, JSON.stringify({ errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('auth.mode: shop') as string }],
