@@ -229,10 +229,12 @@ class Supervisor {
     for (const timer of this.#timers) clearTimeout(timer)
     const empty = this.#children.size === 0 ? Promise.resolve() : new Promise<void>(resolve => this.#onEmpty.push(resolve))
     for (const child of this.#children) child.send({ kind: 'close' })
+    const { server, warmup } = this.#config.config
     const timer = setTimeout(() => {
       this.#options.log.warn(`${this.#children.size} processes did not end in time and are killed.`)
       for (const child of this.#children) child.kill()
-    }, this.#config.config.server.stopGrace + lastPatience)
+      // The process that works on the queue finishes the pages that it fetches.
+    }, Math.max(server.stopGrace, warmup.timeout) + lastPatience)
     await empty
     clearTimeout(timer)
     clearInterval(this.#watch)

@@ -201,6 +201,21 @@ describe('several processes', { timeout: 90_000 }, () => {
     expect(await shop.daemon.stop()).toBe(0)
   })
 
+  test('the one that works on the queue finishes the page that it fetches, however little is granted to requests', async () => {
+    const { origin, daemon } = await openConfigured({ server: { processes: 2, stopGrace: '0s' } })
+    const slow = Promise.withResolvers<void>()
+    origin.on('/sitemap.xml', { body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${daemon.url}/slow</loc></url></urlset>` })
+    origin.on('/slow', async () => (await slow.promise, page('slow')))
+    expect(await daemon.run('warmup:start')).toMatchObject({ code: 0 })
+    await until(() => origin.hits('/slow') === 1)
+    daemon.kill('SIGTERM')
+    // Longer than a process that stands still is waited for.
+    setTimeout(() => slow.resolve(), 7000)
+    expect(await daemon.ended).toBe(0)
+    const { stdout } = await daemon.run('warmup:progress', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ progress: { status: 'completed', processed_urls: 1 } })
+  })
+
   test('one that is killed is replaced', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     const before = await childrenOf(shop.daemon.pid)
