@@ -76,7 +76,7 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
 function UrlFlow() {
   const [url, setUrl] = useState('')
   const asked = useRested(url.trim())
-  const flow = useResource<{ items: PurgeItem[] }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow', { url: asked, limit: 100 }, 5000)
+  const flow = useResource<{ items: PurgeItem[] }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow', { url: asked, limit: 1000 }, 5000)
   return (
     <Panel title="Why did this page vanish?">
       <Field label="URL of the page" value={url} set={setUrl} width="wide" />
@@ -91,7 +91,7 @@ function EntityTimeline() {
   const asked = useRested(id.trim())
   const looksLikeId = /^[0-9a-f-]{32,36}$/i.test(asked)
   const named = entityType === 'product' && !looksLikeId ? { entityNumber: asked } : { entityId: asked }
-  const timeline = useResource<{ items: PurgeItem[] }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline', { entityType, ...named, limit: 100 }, 5000)
+  const timeline = useResource<{ items: PurgeItem[] }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline', { entityType, ...named, limit: 1000 }, 5000)
   return (
     <Panel title="What did this record purge?">
       <div class="row">
