@@ -45,7 +45,7 @@ async function headOf(db: RecordsDatabase, transport: Transport, type: string, g
 
 /**
  * The types of what waits on a transport: most types have nothing there. Walks from name to name in the index. Prepared, because idle workers
- * ask it after everything that anybody writes: making the statement takes ten times as long as running it.
+ * ask it after everything that anybody writes, and making the statement took most of the time.
  */
 const waitingTypes = prepareLookup<{ name: string | null }, Transport>((db, transport) =>
   db
