@@ -118,9 +118,11 @@ export const deleteCustomer = defineOperation({
     mode: described(z.enum(['remove', 'anonymize']), 'what was done to them'),
   }),
   http: { prefix: 'vendor-stage', method: 'POST', path: '/customer/delete' },
-  async run({ app }, { customerId }) {
+  async run({ app, report }, { customerId }) {
     const { eraseCustomer } = await import('../stages/erase-customer.ts')
     const mode = app.config.stages.customerDeletion
-    return { ...succeeded, events: await eraseCustomer(await app.records(), customerId, mode), mode }
+    const { events, logEmptied } = await eraseCustomer(await app.records(), customerId, mode)
+    if (!logEmptied) report({ kind: 'message', message: 'The events are erased, but another process keeps the write-ahead log in use, which may still name the customer. The nightly vendor_stage.prune_events empties it, and so does customer:delete when run again.' })
+    return { ...succeeded, events, mode }
   },
 })
