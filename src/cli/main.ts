@@ -56,10 +56,10 @@ function printJson({ message, code, hint }: Failure): void {
   process.stdout.write(`${JSON.stringify({ success: false, message, code, hint }, null, 2)}\n`)
 }
 
-function printText({ message, hint, stack }: Failure, color: boolean): void {
-  const label = color ? styleText('red', 'Error:', { stream: process.stderr }) : 'Error:'
+function printText({ message, hint, stack, exit }: Failure, color: boolean): void {
+  const label = exit === 0 ? '' : color ? `${styleText('red', 'Error:', { stream: process.stderr })} ` : 'Error: '
   const lines = message.split('\n').map(printable)
-  process.stderr.write(`${label} ${lines.join('\n')}\n`)
+  process.stderr.write(`${label}${lines.join('\n')}\n`)
   if (hint) process.stderr.write(`${printable(hint)}\n`)
   if (stack) process.stderr.write(`${stack}\nThis is a fault in pagecache itself; please report it.\n`)
 }

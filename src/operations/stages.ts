@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { givenFields } from '../lib/given-fields.ts'
-import { count, described, id, limit, offset, succeeded, success } from './fields.ts'
+import { count, described, id, limit, offset, succeeded, success, uuid } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { stageChange, stageSettings, stageValue } from './stage-fields.ts'
 
@@ -83,7 +83,7 @@ export const stageStatistics = defineOperation({
   name: 'stage.stats',
   summary: 'Counts what visitors did with a popup stage, in all and over time',
   input: z.object({
-    popupId: stageId,
+    popupId: uuid('expected the id of a stage, a UUID'),
     dateFrom: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
     dateTo: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
   }),

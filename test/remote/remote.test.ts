@@ -65,7 +65,7 @@ describe('a token', () => {
   it.each([
     ['the daemon', json, JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('client:create') as string }],
     ['the shop', json, JSON.stringify({ errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('auth.mode: shop') as string }],
-    ['what stands before them', { 'content-type': 'text/html' }, '<h1>401 Authorization Required</h1>', { code: 'SERVER_FAILED', message: expect.stringContaining('answers with status 401') as string }],
+    ['what stands before them', { 'content-type': 'text/html' }, '<h1>401 Authorization Required</h1>', { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('answers with status 401') as string }],
   ])('that %s refuses is told of with what helps there', async (_, headers, body, error) => {
     const { daemon } = await startPlayed()
     daemon.on('/api/oauth/token', { status: 401, headers, body })
@@ -135,7 +135,7 @@ describe('an answer that is none of success', () => {
       const { daemon } = await startPlayed()
       daemon.on('/api/_action/vendor-cache/stats', { status, headers: { 'content-type': type, location: '/elsewhere' }, body })
       const { remote } = await openAt(daemon.url)
-      await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ code: 'SERVER_FAILED', message: expect.stringContaining('not as pagecache does') as string })
+      await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', message: expect.stringContaining('not as pagecache does') as string })
       expect(daemon.hits('/elsewhere')).toBe(0)
     },
   )
