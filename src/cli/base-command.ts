@@ -7,7 +7,7 @@ import { PagecacheError } from '../errors.ts'
 import { everyAccess, performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
 import { exitCodes } from './exit-codes.ts'
 import { sharedFlags } from './flags.ts'
-import { namedAsTyped } from './input-names.ts'
+import { namedAsTyped, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
 import { toUsageError } from './usage-error.ts'
@@ -36,7 +36,8 @@ export abstract class BaseCommand extends Command {
     argv?: string[],
   ): Promise<ParserOutput<F, B, A>> {
     const parsed = await super.parse(options, argv).catch((error: unknown) => {
-      throw toUsageError(error, this.#usage())
+      const { flags: own, args } = this.#declared()
+      throw toUsageError(error, { id: this.id ?? '', flags: ['json', 'help', ...Object.keys({ ...sharedFlags, ...own })], args })
     })
     const flags = parsed.flags as Record<string, string | undefined>
     this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
@@ -184,14 +185,14 @@ export abstract class BaseCommand extends Command {
   /** Errors are printed in one place, src/cli/main.ts, in the same form for every command; here their fields get the names of flags. */
   protected override async catch(error: Error): Promise<never> {
     if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error
-    const { flags, args, fieldNames } = this.ctor as typeof BaseCommand
-    const message = namedAsTyped(error.message, { flags, args, fieldNames })
+    const message = namedAsTyped(error.message, this.#declared())
     throw new PagecacheError(error.code, message, { cause: error.cause, ...(error.hint !== null && { hint: error.hint }) })
   }
 
-  #usage() {
-    const { flags, baseFlags, args } = this.ctor as typeof BaseCommand
-    return { id: this.id ?? '', flags: ['json', 'help', ...Object.keys({ ...baseFlags, ...flags })], args }
+  /** What the class says that it takes; a class without flags or arguments leaves them undefined. */
+  #declared(): CommandInput {
+    const { flags = {}, args = {}, fieldNames = {} } = this.ctor as unknown as Partial<CommandInput>
+    return { flags, args, fieldNames }
   }
 }
 

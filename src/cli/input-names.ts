@@ -1,7 +1,7 @@
-/** What a command takes, as oclif describes it: names alone are used. */
+/** What a command takes, as oclif describes it. */
 export interface CommandInput {
   flags: Readonly<Record<string, unknown>>
-  args: Readonly<Record<string, unknown>>
+  args: Readonly<Record<string, { description?: string | undefined; options?: readonly string[] | undefined }>>
   /** Fields whose flag or argument does not follow from their name: `content.html` is `--html-file`. */
   fieldNames: Readonly<Record<string, string>>
 }

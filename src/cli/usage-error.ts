@@ -1,6 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { printable } from '../lib/printable.ts'
+import type { CommandInput } from './input-names.ts'
 
 /** A command as its usage errors need it. */
 export interface UsedCommand {
@@ -8,7 +9,7 @@ export interface UsedCommand {
   id: string
   /** Names of its flags, with the shared ones. */
   flags: readonly string[]
-  args: Readonly<Record<string, { description?: string | undefined; options?: readonly string[] | undefined }>>
+  args: CommandInput['args']
 }
 
 /** What oclif's parser errors carry beside their message. */
@@ -71,7 +72,9 @@ type Rule = [pattern: RegExp, explain: (groups: Record<string, string>, flag: st
 
 const rules: readonly Rule[] = [
   [/^Expected (?:(?<flag>--[^=\s]+)=)?(?<value>.*) to be one of: (?<options>.*)$/s, ({ flag, value, options }, _flag, command) => notOneOf(flag ?? argumentOf(options!, command), value!, options!)],
-  [/^Expected an integer.* but received: (?<value>.*)$/, ({ value }, flag) => ({ message: `${flag}: expected a whole number, not ${shown(value!)}` })],
+  [/^Expected an integer but received: (?<value>.*)$/, ({ value }, flag) => ({ message: `${flag}: expected a whole number, not ${shown(value!)}` })],
+  [/^Expected an integer greater than or equal to (?<bound>\d+) but received: (?<value>.*)$/, ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number from ${bound}, not ${shown(value!)}` })],
+  [/^Expected an integer less than or equal to (?<bound>\d+) but received: (?<value>.*)$/, ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number up to ${bound}, not ${shown(value!)}` })],
   [/^Flag (?<flag>--\S+) expects one of these values: (?<options>.*)$/, ({ flag, options }) => ({ message: `${flag} needs a value: one of ${options}` })],
   [/^Flag (?<flag>--\S+) expects a value$/, ({ flag }) => ({ message: `${flag} needs a value.` })],
   [/^Flag (?<flag>--\S+) can only be specified once$/, ({ flag }) => ({ message: `${flag} was given twice; it can be given once.` })],

@@ -34,6 +34,7 @@ describe('wrong usage', () => {
     [['stage:create', 'x', '--headline'], 'Error: --headline needs a value.\n', ''],
     [['stage:create', 'x', '--frequency'], 'Error: --frequency needs a value: one of always, once_per_session, once\n', ''],
     [['stage:create', 'x', '--headline', 'a', '--headline', 'b'], 'Error: --headline was given twice; it can be given once.\n', ''],
+    [['cache:inspect', 'nothing'], 'Error: URL: nothing is no URL with scheme and host', ''],
     [['stage:update', '0190c0de-0000-7000-8000-00000000000a'], 'Nothing to change was named.', '--no-active'],
     [['warmup:start', '--batch-size', '0'], 'Error: --batch-size: expected a whole number from 1 to 1000\n', ''],
     [['purge:url', 'http://a/', 'nothing'], 'Error: URLS: ', ''],

@@ -101,7 +101,7 @@ describe('a token', () => {
     expect(await remote.perform(clearPages, {})).toEqual(cleared)
     expect([tokens, told]).toEqual([['token-1', 'token-2'], []])
     daemon.on('/api/_action/vendor-cache/clear', { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'No.' }) })
-    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'No.', exit: 1 })
+    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'No.', exit: 4 })
     expect(tokens.length).toBe(3)
   })
 })
@@ -109,12 +109,12 @@ describe('a token', () => {
 describe('an answer that is none of success', () => {
   const failing: [status: number, headers: Record<string, string>, expected: object][] = [
     [400, {}, { code: 'INVALID_INPUT', exit: 2 }],
-    [403, {}, { code: 'FORBIDDEN', exit: 1 }],
+    [403, {}, { code: 'FORBIDDEN', exit: 4 }],
     [404, {}, { code: 'NOT_FOUND', exit: 3 }],
     [409, {}, { code: 'WRONG_STATE', exit: 3 }],
     [429, {}, { code: 'TOO_MANY_REQUESTS', exit: 1 }],
     [500, {}, { code: 'SERVER_FAILED', exit: 1 }],
-    [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 1 }],
+    [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 5 }],
     [503, { 'pagecache-error': 'STORE_BUSY', 'x-request-id': 'a-1' }, { code: 'STORE_BUSY', hint: 'In the log of the daemon this is the request a-1.' }],
     [500, { 'x-request-id': 'a b\u009b' }, { code: 'SERVER_FAILED', hint: null }],
     [404, { 'x-request-id': 'a-1' }, { code: 'NOT_FOUND', hint: null }],
