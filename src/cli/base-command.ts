@@ -19,7 +19,7 @@ const mostHeld = 20
 export abstract class BaseCommand extends Command {
   static override enableJsonFlag = true
   static override baseFlags = sharedFlags
-  /** Every exit code that the command can end with; the manifest carries it. docs/deploy.md says what each means. */
+  /** Every exit code that the command can end with; the manifest carries it. docs/commands.md says what each means. */
   static exitCodes: readonly number[] = exitCodes.usual
   /** Fields of the operation whose flag or argument has another name, for messages. */
   static fieldNames: Readonly<Record<string, string>> = {}

@@ -5,6 +5,7 @@ import type { LoadOptions } from '@oclif/core/interfaces'
 import { allowsColor } from '../config/environment.ts'
 import { PagecacheError } from '../errors.ts'
 import { printable } from '../lib/printable.ts'
+import { unknownCommand } from './command-not-found.ts'
 import { toFailure, type Failure } from './failure.ts'
 
 /** Runs a command line. Sets the exit code and leaves: what is still being written is written to its end. */
@@ -13,6 +14,7 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
     const config = await Config.load(options)
     const words = withoutHelpWord(argv)
     assertColons(words, config)
+    assertKnown(words, config)
     await run(words, config)
   } catch (error) {
     if (isExit(error)) {
@@ -41,6 +43,12 @@ function assertColons(argv: readonly string[], config: Config): void {
   const meant = ids.findLast((id) => config.findCommand(id))
   if (meant === undefined) return
   throw new PagecacheError('USAGE', `There is no command ${meant.replaceAll(':', ' ')}.`, { hint: `Did you mean ${meant}?` })
+}
+
+/** oclif asks its hook for an unknown command, but not where help is wanted for one. */
+function assertKnown([first = '-']: readonly string[], config: Config): void {
+  if (first.startsWith('-') || config.findCommand(first) || config.findTopic(first)) return
+  throw unknownCommand(first, config)
 }
 
 function isExit(error: unknown): error is { oclif: { exit: number } } {

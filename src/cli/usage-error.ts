@@ -64,8 +64,8 @@ function missing(names: readonly { name: string }[], { id, args }: UsedCommand):
 
 function unexpected(given: readonly string[], { id, args }: UsedCommand): Explanation {
   const known = Object.keys(args).map((name) => name.toUpperCase())
-  const takes = known.length === 0 ? 'no argument' : `${known.join(' and ')} alone`
-  return { message: `${id} takes ${takes}: ${given.map(shown).join(', ')} is too much.` }
+  const values = given.map(shown).join(', ')
+  return { message: known.length === 0 ? `${id} takes no arguments, but got ${values}.` : `${id} takes only ${known.join(' and ')}, but also got ${values}.` }
 }
 
 type Rule = [pattern: RegExp, explain: (groups: Record<string, string>, flag: string, command: UsedCommand) => Explanation]

@@ -19,9 +19,9 @@ describe('wrong usage', () => {
     [['cache:list', '--limit', '0'], 'Error: --limit: expected a whole number from 1 to 1000\n', ''],
     [['cache:list', '--offset', '-1'], 'Error: --offset: expected a whole number from 0\n', ''],
     [['cache:inspect'], 'cache:inspect needs URL:\n  URL: ', 'pagecache cache:inspect --help'],
-    [['cache:stats', 'extra'], 'cache:stats takes no argument: "extra" is too much.', 'pagecache cache:stats --help'],
-    [['cache:inspect', 'http://a/', 'more', 'most'], 'cache:inspect takes URL alone: "more", "most" is too much.', ''],
-    [['purge:entity', 'product', 'a', 'b'], 'purge:entity takes TYPE and ID alone: "b" is too much.', ''],
+    [['cache:stats', 'extra'], 'cache:stats takes no arguments, but got "extra".', 'pagecache cache:stats --help'],
+    [['cache:inspect', 'http://a/', 'more', 'most'], 'cache:inspect takes only URL, but also got "more", "most".', ''],
+    [['purge:entity', 'product', 'a', 'b'], 'purge:entity takes only TYPE and ID, but also got "b".', ''],
     [['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', 'never'], 'Error: --from: expected a date such as 2026-11-21\n', ''],
     [['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', '2026-02-02', '--to', '2026-01-01'], 'Error: --from: is after --to\n', ''],
     [['stage:stats', 'summer'], 'Error: ID: expected the id of a stage, a UUID\n', ''],
@@ -44,7 +44,9 @@ describe('wrong usage', () => {
     [['cache:stats', '--server', 'http://127.0.0.1:1', '--env', 'staging'], 'Error: --env cannot be combined with --server', 'Leave out --env, or --server.'],
     [['cache:stats', '--server', 'http://127.0.0.1:1', '--project-dir', '.', '--config', 'a.yaml'], 'Error: --project-dir and --config cannot be combined with --server', ''],
     [['cache:stats', '--profile', 'a', '--env', 'staging'], 'Error: --env cannot be combined with --profile', ''],
-    [['--jsn'], 'There is no command --jsn.', ''],
+    [['--jsn'], 'There is no command --jsn.', 'The command comes first'],
+    [['help', 'cash:stats'], 'There is no command cash:stats.', 'Did you mean cache:stats?'],
+    [['xyzzy-plugh', '--help'], 'There is no command xyzzy-plugh.', 'pagecache --help lists all commands.'],
   ])('%j ends with 2, says what is wrong and what would be right', async (args, message, hint) => {
     const { code, stdout, stderr } = await run(args, { cwd: await tempDir() })
     expect(stderr).toContain(message)
