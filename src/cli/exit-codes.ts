@@ -6,6 +6,6 @@ export const exitCodes = {
   usual: [0, 1, 2, 4, 5, 130],
   /** Of commands that name what they act on. */
   ofOne: [0, 1, 2, 3, 4, 5, 130],
-  /** Of commands that need neither a daemon nor the records. */
-  offline: [0, 1, 2, 130],
+  /** Of commands that speak to no daemon and start without the records. */
+  local: [0, 1, 2, 130],
 } as const

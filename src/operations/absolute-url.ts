@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/mask.ts'
 
 /** A host with a dot or a port, and perhaps a path: what somebody types who leaves out the scheme. */
 const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i
@@ -10,7 +11,7 @@ const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(
 export function assertAbsoluteUrl(url: string, channels: readonly string[], field = 'url'): void {
   if (isAbsolute(url)) return
   const guess = guessUrl(url, channels)
-  throw new PagecacheError('INVALID_INPUT', `${field}: ${url} is no URL with scheme and host`, {
+  throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} is no URL with scheme and host`, {
     hint: guess === null ? `Give it as visitors type it, for example ${channels[0] ?? 'http://shop.example'}/.` : `Did you mean ${guess}?`,
   })
 }

@@ -118,6 +118,7 @@ describe('a list', () => {
     expectRefusal(await purge({ urls: ['http://shop.example/', ''] }), 400, /^urls\[1\]: expected a URL that is not empty$/)
     expectRefusal(await purge({ urls: ['http://shop.example/', 'nothing'] }), 400, /^urls\[1\]: nothing is no URL/)
     expectRefusal(await purge({ urls: ['http://shop.example/', 'http://other.example/'] }), 400, /^urls\[1\]: /)
+    expectRefusal(await purge({ urls: ['http://user:canary@other.example/'] }), 400, /^urls\[0\]: http:\/\/\*\*\*@other\.example\/ belongs to no sales channel$/)
     expectRefusal(await purge({ tags: ['good', 'b a d'] }), 400, /^tags\[1\]: "b a d" is no tag$/)
     expectRefusal(await send('POST', `${stages}/stages`, { name: 'x', content: { callToAction: { label: '' } } }), 400, /^content\.callToAction\.label: /)
     expectRefusal(await api.ask('/api/_action/vendor-cache/reverse-proxy-stats/recent?offset=-1', { headers: bearer(api.read.token) }), 400, /^offset: expected a whole number from 0$/)
