@@ -1,12 +1,14 @@
 import { tmpdir } from 'node:os'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { processVariables } from '#src/config/environment.ts'
 
 export default class Demo extends BaseCommand {
   static override summary = 'Show the whole round on a demo shop: cache, warmup, statistics, popup stages, clear.'
   static override description =
     'Starts a shop with more than 600 pages and the cache before it, both on this machine alone and in a temporary directory, and shows what the cache does. Takes less than a minute and leaves nothing behind.'
+  static override exitCodes = exitCodes.local
   static override examples = [
     { description: 'The whole round', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Leave shop and cache running to play with', command: '<%= config.bin %> <%= command.id %> --keep --port 8080' },

@@ -3,6 +3,7 @@ import { App } from '#src/app.ts'
 import type { Log } from '#src/http/log.ts'
 import type { Parent } from '#src/http/parent.ts'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { interruptible } from '#src/cli/interrupt.ts'
 import { readChannelUrls } from '#src/config/channel-urls.ts'
 import { loadConfig, type LoadedConfig } from '#src/config/load.ts'
@@ -10,6 +11,7 @@ import { PagecacheError } from '#src/errors.ts'
 
 export default class Serve extends BaseCommand {
   static override summary = 'Run the daemon: the cache in front of the shop.'
+  static override exitCodes = exitCodes.local
   static override examples = [
     { description: 'The shortest way to a cache: one shop, the daemon is its public address', command: '<%= config.bin %> <%= command.id %> --origin http://127.0.0.1:8000' },
     { description: 'The sales channels of pagecache.yaml, on port 80 of all addresses', command: '<%= config.bin %> <%= command.id %> --host 0.0.0.0 --port 80' },

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { revokeApiClient } from '#src/operations/clients.ts'
 
 export default class ClientRevoke extends BaseCommand {
@@ -10,7 +11,7 @@ export default class ClientRevoke extends BaseCommand {
     { description: 'A client whose secret got out', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002' },
     { description: 'In a script', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002 --yes' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = {
     id: Args.string({ description: 'The id of the client.', required: true }),
   }

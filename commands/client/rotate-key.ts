@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { yesFlag } from '#src/cli/confirm.ts'
 import { rotateSigningKey } from '#src/operations/clients.ts'
 
 export default class ClientRotateKey extends BaseCommand {
@@ -8,11 +9,13 @@ export default class ClientRotateKey extends BaseCommand {
   static override examples = [
     { description: 'Now and then', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'The old key got out: all tokens are void at once, clients fetch new ones', command: '<%= config.bin %> <%= command.id %> --drop-old' },
+    { description: 'The same from a script', command: '<%= config.bin %> <%= command.id %> --drop-old --yes' },
   ]
-  static override flags = { 'drop-old': Flags.boolean({ summary: 'Void all tokens that older keys have signed.' }) }
+  static override flags = { 'drop-old': Flags.boolean({ summary: 'Void all tokens that older keys have signed; asks first.' }), yes: yesFlag }
 
   async run() {
     const { flags } = await this.parse(ClientRotateKey)
+    if (flags['drop-old']) await this.confirm('Void the tokens of all clients, so that each has to fetch a new one?', flags.yes)
     return this.perform(rotateSigningKey, { dropOld: flags['drop-old'] }, (value, output) => {
       output.line(`New tokens are signed by the key ${value.kid}. ${value.oldTokensValid ? 'Older tokens are valid until they expire.' : 'Older tokens are void.'}`)
     })

@@ -82,5 +82,5 @@ const reasons = {
 function toSeconds(given: string | undefined): number | undefined {
   if (given === undefined) return undefined
   if (/^\d{1,9}(\.\d{1,6})?$/.test(given)) return Number(given)
-  throw new PagecacheError('USAGE', `Option "sleep" must be a number of seconds, "${given}" passed.`)
+  throw new PagecacheError('USAGE', `--sleep: expected a number of seconds, not ${JSON.stringify(given)}`)
 }

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { entityTypeArg } from '#src/cli/entity-args.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { dryRunFlag, softFlag } from '#src/cli/flags.ts'
 import { presentPurged } from '#src/cli/present-purges.ts'
 import { purge } from '#src/operations/purge.ts'
@@ -9,7 +10,7 @@ import { purge } from '#src/operations/purge.ts'
 export default class PurgeEntity extends BaseCommand {
   static override summary = 'Purge the pages of a product, a category or another entity, here and at every reverse proxy.'
   static override description = "Purges the tags that Shopware gives to the entity's pages. Given with its id, a product's number is remembered: from then on the number alone will do."
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'A category', command: '<%= config.bin %> <%= command.id %> category 0190c0de000070008000000000000001' },
     { description: 'A product, with the number that it goes by', command: '<%= config.bin %> <%= command.id %> product 0190c0de-0000-7000-8000-000000000002 --number SW10001' },

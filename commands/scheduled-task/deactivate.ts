@@ -1,12 +1,13 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { deactivateScheduledTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskDeactivate extends BaseCommand {
   static override summary = 'Let a task run no more.'
   static override description = 'What runs now is not ended. scheduled-task:schedule makes it active again.'
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'Keep the invalidation log for ever', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_invalidation_log' },
     { description: 'While it is queued or running too', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --force' },

@@ -1,11 +1,12 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { scheduleTaskOnce } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskSchedule extends BaseCommand {
   static override summary = 'Schedule a task; an inactive one is active again.'
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'For its next night', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages' },
     { description: 'At once, in whatever worker is there', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --immediately' },

@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStage } from '#src/cli/present-stage.ts'
-import { stageFlags, stageInput } from '#src/cli/stage-flags.ts'
+import { stageFieldNames, stageFlags, stageInput } from '#src/cli/stage-flags.ts'
 import { createStage } from '#src/operations/stages.ts'
 
 export default class StageCreate extends BaseCommand {
@@ -13,6 +14,8 @@ export default class StageCreate extends BaseCommand {
     },
     { description: 'Its id, for a script', command: '<%= config.bin %> <%= command.id %> Newsletter --html-file newsletter.html --no-active --json | jq -r .stage.id' },
   ]
+  static override exitCodes = exitCodes.ofOne
+  static override fieldNames = stageFieldNames
   static override args = { name: Args.string({ description: 'What operators call it.', required: true }) }
   static override flags = stageFlags
 

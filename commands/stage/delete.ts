@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { plural } from '#src/lib/plural.ts'
 import { deleteStage } from '#src/operations/stages.ts'
 
@@ -15,7 +16,7 @@ they are kept.`
     { description: 'Be asked what becomes of its events', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
     { description: 'Leave nothing of it, without a question', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --events remove --yes' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
   static override flags = {
     events: Flags.option({ options: fates, summary: 'What becomes of its events.', helpValue: '<fate>' })(),

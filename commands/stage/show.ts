@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStage } from '#src/cli/present-stage.ts'
 import { showStage } from '#src/operations/stages.ts'
 
@@ -9,7 +10,7 @@ export default class StageShow extends BaseCommand {
     { description: 'All of it', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
     { description: 'What its visitors read', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --json | jq .stage.content' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
 
   async run() {

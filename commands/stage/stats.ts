@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStageStatistics } from '#src/cli/present-stage.ts'
 import { stageStatistics } from '#src/operations/stages.ts'
 
@@ -10,7 +11,7 @@ export default class StageStats extends BaseCommand {
     { description: 'All time, with a chart', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
     { description: 'November, as numbers', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --from 2026-11-01 --to 2026-11-30 --json | jq .totals' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
   static override flags = {
     from: Flags.string({ summary: 'The first day (UTC).', helpValue: '<YYYY-MM-DD>' }),

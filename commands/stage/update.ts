@@ -1,8 +1,9 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStage } from '#src/cli/present-stage.ts'
-import { stageFlags, stageInput } from '#src/cli/stage-flags.ts'
+import { stageFieldNames, stageFlags, stageInput } from '#src/cli/stage-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { givenFields } from '#src/lib/given-fields.ts'
 import { updateStage } from '#src/operations/stages.ts'
@@ -13,14 +14,15 @@ export default class StageUpdate extends BaseCommand {
     { description: 'Show it no more', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --no-active' },
     { description: 'Keep its events for a year', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --retention-days 365' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
+  static override fieldNames = stageFieldNames
   static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
   static override flags = { name: Flags.string({ summary: 'What operators call it.', helpValue: '<name>' }), ...stageFlags }
 
   async run() {
     const { args, flags } = await this.parse(StageUpdate)
     const change = { ...givenFields({ name: flags.name }), ...(await stageInput(flags)) }
-    if (Object.keys(change).length === 0) throw new PagecacheError('USAGE', 'Nothing to change was named.', { hint: 'See --help.' })
+    if (Object.keys(change).length === 0) throw new PagecacheError('USAGE', 'Nothing to change was named.', { hint: 'Name at least one field, for example --no-active.' })
     return this.perform(updateStage, { id: args.id, ...change }, ({ stage }, output) => presentStage(stage, output))
   }
 }

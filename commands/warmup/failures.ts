@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
 import { warmupArgs } from '#src/cli/warmup-command.ts'
 import { formatCount } from '#src/lib/format-count.ts'
@@ -17,7 +18,7 @@ export default class WarmupFailures extends BaseCommand {
     { description: 'Every page that was not found, as a table for a spreadsheet', command: '<%= config.bin %> <%= command.id %> --status 404 --csv > missing.csv' },
     { description: 'The URLs that set a cookie', command: '<%= config.bin %> <%= command.id %> --error set-cookie --limit 1000 --json | jq -r ".items[].url"' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = warmupArgs
   static override flags = {
     status: Flags.integer({ summary: 'Only those that the shop answered with this status.', helpValue: '<status>' }),

@@ -1,4 +1,5 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { Output } from '#src/cli/output.ts'
 import { noWarmup, presentProgress, warmupArgs } from '#src/cli/warmup-command.ts'
 import { readWarmupProgress } from '#src/operations/warmup.ts'
@@ -9,7 +10,7 @@ export default class WarmupProgress extends BaseCommand {
     { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Only the percentage', command: '<%= config.bin %> <%= command.id %> --json | jq .progress.percentage' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = warmupArgs
 
   async run() {

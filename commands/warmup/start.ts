@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import * as Flags from '@oclif/core/flags'
 import type { App } from '#src/app.ts'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { noTuiFlag } from '#src/cli/flags.ts'
 import { Output } from '#src/cli/output.ts'
 import { presentDiscovery, presentPlan, presentWarmup } from '#src/cli/present-warmup.ts'
@@ -31,7 +32,7 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
     { description: 'What would be fetched, without fetching it', command: '<%= config.bin %> <%= command.id %> --dry-run' },
     { description: 'How many pages failed', command: '<%= config.bin %> <%= command.id %> --wait --allow-failures --json | jq .progress.failed_urls' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override flags = {
     'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
     'batch-size': Flags.integer({ summary: 'URLs in one batch of work, 1 to 1000.', default: 50, helpValue: '<n>' }),

@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { noTuiFlag } from '#src/cli/flags.ts'
 import { Output } from '#src/cli/output.ts'
 import { ProgressDisplay } from '#src/cli/progress.ts'
@@ -20,7 +21,7 @@ the warmup goes on. Off a terminal, in CI, with --no-tui and with --json a line 
     { description: 'The latest warmup', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Wait for the end of the latest warmup in a script', command: '<%= config.bin %> <%= command.id %> --json | jq .progress.status' },
   ]
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override args = { id: Args.string({ description: 'The warmup; the latest one without it.' }) }
   static override flags = { 'no-tui': noTuiFlag }
 

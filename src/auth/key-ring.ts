@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { oncePerTurn } from '../lib/once-per-turn.ts'
 
 /** A key that signs tokens (Ed25519). */
@@ -50,7 +51,7 @@ export class KeyRing {
     this.#directory = join(dataDir, 'keys')
     this.#now = now
     this.#lifetime = lifetime
-    guarded(this.#directory, () => mkdirSync(this.#directory, { recursive: true, mode: 0o700 }))
+    guarded(this.#directory, () => makeDirectory(this.#directory, 0o700))
     this.#refresh()
     if (this.#files.length === 0) this.#add(1)
   }

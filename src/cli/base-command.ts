@@ -5,9 +5,12 @@ import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import { everyAccess, performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
+import { exitCodes } from './exit-codes.ts'
 import { sharedFlags } from './flags.ts'
+import { namedAsTyped, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
+import { toUsageError } from './usage-error.ts'
 
 /** Lines that wait for the end of a screen. */
 const mostHeld = 20
@@ -16,8 +19,10 @@ const mostHeld = 20
 export abstract class BaseCommand extends Command {
   static override enableJsonFlag = true
   static override baseFlags = sharedFlags
-  /** Every exit code that the command can end with (contract section 6); the manifest carries it. */
-  static exitCodes: readonly number[] = [0, 1, 2, 130]
+  /** Every exit code that the command can end with; the manifest carries it. docs/commands.md says what each means. */
+  static exitCodes: readonly number[] = exitCodes.usual
+  /** Fields of the operation whose flag or argument has another name, for messages. */
+  static fieldNames: Readonly<Record<string, string>> = {}
 
   #given: ConfigFlags = {}
   #held: string[] | null = null
@@ -30,7 +35,10 @@ export abstract class BaseCommand extends Command {
     options?: ParserInput<F, B, A>,
     argv?: string[],
   ): Promise<ParserOutput<F, B, A>> {
-    const parsed = await super.parse(options, argv)
+    const parsed = await super.parse(options, argv).catch((error: unknown) => {
+      const { flags: own, args } = this.#declared()
+      throw toUsageError(error, { id: this.id ?? '', flags: ['json', 'help', ...Object.keys({ ...sharedFlags, ...own })], args })
+    })
     const flags = parsed.flags as Record<string, string | undefined>
     this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
     this.#remote = { server: flags['server'], profile: flags['profile'] }
@@ -174,9 +182,17 @@ export abstract class BaseCommand extends Command {
     return (await this.remote())?.name ?? ''
   }
 
-  /** Errors are printed in one place, src/cli/main.ts, in the same form for every command. */
+  /** Errors are printed in one place, src/cli/main.ts, in the same form for every command; here their fields get the names of flags. */
   protected override async catch(error: Error): Promise<never> {
-    throw error
+    if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error
+    const message = namedAsTyped(error.message, this.#declared())
+    throw new PagecacheError(error.code, message, { cause: error.cause, ...(error.hint !== null && { hint: error.hint }) })
+  }
+
+  /** What the class says that it takes; a class without flags or arguments leaves them undefined. */
+  #declared(): CommandInput {
+    const { flags = {}, args = {}, fieldNames = {} } = this.ctor as unknown as Partial<CommandInput>
+    return { flags, args, fieldNames }
   }
 }
 

@@ -8,24 +8,24 @@ export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: '
 /**
  * Asks on a terminal; elsewhere nobody is there to answer.
  *
- * @throws USAGE off a terminal without `--yes`, INTERRUPTED where the answer is not yes
+ * @throws USAGE off a terminal without `--yes`, DECLINED where the answer is not yes, INTERRUPTED at Ctrl-C
  */
 export async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return
   const answer = await ask(question, '[y/N]')
-  if (!/^y(es)?$/i.test(answer)) throw new PagecacheError('INTERRUPTED', 'Nothing was changed.')
+  if (!/^y(es)?$/i.test(answer)) throw declined()
 }
 
 /**
  * Asks which of several on a terminal; elsewhere, or with `--yes`, the first is taken: the careful one.
  *
- * @throws USAGE off a terminal without `--yes`, INTERRUPTED where the answer is none of them
+ * @throws USAGE off a terminal without `--yes`, DECLINED where the answer is none of them, INTERRUPTED at Ctrl-C
  */
 export async function choose<const Choice extends string>(question: string, choices: readonly [Choice, ...Choice[]], yes: boolean): Promise<Choice> {
   if (yes) return choices[0]
   const answer = await ask(question, `(${choices.join('/')})`)
   const chosen = choices.find((choice) => choice === answer.toLowerCase())
-  if (chosen === undefined) throw new PagecacheError('INTERRUPTED', 'Nothing was changed.')
+  if (chosen === undefined) throw declined()
   return chosen
 }
 
@@ -34,8 +34,17 @@ async function ask(question: string, answers: string): Promise<string> {
     throw new PagecacheError('USAGE', `${question} This has to be confirmed, and there is no terminal to ask on.`, { hint: 'Add --yes.' })
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('')))
-  const answer = await Promise.race([prompt.question(`${question} ${answers} `), closed])
-  prompt.close()
-  return answer.trim()
+  const left = new Promise<string>((resolve, reject) => {
+    prompt.once('close', () => resolve(''))
+    prompt.once('SIGINT', () => reject(new PagecacheError('INTERRUPTED', 'Nothing was changed.')))
+  })
+  try {
+    return (await Promise.race([prompt.question(`${question} ${answers} `), left])).trim()
+  } finally {
+    prompt.close()
+  }
+}
+
+function declined(): PagecacheError {
+  return new PagecacheError('DECLINED', 'Nothing was changed.')
 }

@@ -5,6 +5,7 @@ import type { LoadOptions } from '@oclif/core/interfaces'
 import { allowsColor } from '../config/environment.ts'
 import { PagecacheError } from '../errors.ts'
 import { printable } from '../lib/printable.ts'
+import { unknownCommand } from './command-not-found.ts'
 import { toFailure, type Failure } from './failure.ts'
 
 /** Runs a command line. Sets the exit code and leaves: what is still being written is written to its end. */
@@ -13,6 +14,7 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
     const config = await Config.load(options)
     const words = withoutHelpWord(argv)
     assertColons(words, config)
+    assertKnown(words, config)
     await run(words, config)
   } catch (error) {
     if (isExit(error)) {
@@ -43,6 +45,12 @@ function assertColons(argv: readonly string[], config: Config): void {
   throw new PagecacheError('USAGE', `There is no command ${meant.replaceAll(':', ' ')}.`, { hint: `Did you mean ${meant}?` })
 }
 
+/** oclif asks its hook for an unknown command, but not where help is wanted for one. */
+function assertKnown([first = '-']: readonly string[], config: Config): void {
+  if (first.startsWith('-') || config.findCommand(first) || config.findTopic(first)) return
+  throw unknownCommand(first, config)
+}
+
 function isExit(error: unknown): error is { oclif: { exit: number } } {
   return error instanceof Error && 'code' in error && error.code === 'EEXIT'
 }
@@ -56,10 +64,10 @@ function printJson({ message, code, hint }: Failure): void {
   process.stdout.write(`${JSON.stringify({ success: false, message, code, hint }, null, 2)}\n`)
 }
 
-function printText({ message, hint, stack }: Failure, color: boolean): void {
-  const label = color ? styleText('red', 'Error:', { stream: process.stderr }) : 'Error:'
+function printText({ message, hint, stack, exit }: Failure, color: boolean): void {
+  const label = exit === 0 ? '' : color ? `${styleText('red', 'Error:', { stream: process.stderr })} ` : 'Error: '
   const lines = message.split('\n').map(printable)
-  process.stderr.write(`${label} ${lines.join('\n')}\n`)
+  process.stderr.write(`${label}${lines.join('\n')}\n`)
   if (hint) process.stderr.write(`${printable(hint)}\n`)
   if (stack) process.stderr.write(`${stack}\nThis is a fault in pagecache itself; please report it.\n`)
 }

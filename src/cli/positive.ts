@@ -1,8 +1,8 @@
 import { PagecacheError } from '../errors.ts'
 
-/** The number of an option, in Symfony's words where it is none. */
+/** The number of a flag, from 1. @throws USAGE */
 export function toPositive(name: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined
   if (/^0*[1-9]\d{0,14}$/.test(given)) return Number(given)
-  throw new PagecacheError('USAGE', `Option "${name}" must be a positive integer, "${given}" passed.`)
+  throw new PagecacheError('USAGE', `--${name}: expected a whole number from 1, not ${JSON.stringify(given)}`)
 }

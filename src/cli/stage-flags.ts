@@ -24,6 +24,17 @@ export const stageFlags = {
   'close-label': Flags.string({ summary: 'What screen readers call the X.', helpValue: '<text>' }),
 }
 
+/** Fields of a stage whose flags do not follow from their names. */
+export const stageFieldNames = {
+  statsEnabled: '--stats',
+  'content.html': '--html-file',
+  'content.callToAction': '--cta-label',
+  'content.callToAction.label': '--cta-label',
+  'content.callToAction.action': '--cta-action',
+  'content.callToAction.url': '--cta-url',
+  'content.callToAction.selector': '--cta-selector',
+}
+
 interface StageFlagValues {
   stats?: boolean | undefined
   'retention-days'?: number | undefined

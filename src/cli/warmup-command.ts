@@ -5,6 +5,7 @@ import { formatDuration } from '../lib/format-duration.ts'
 import type { Operation, Performer, Schema } from '../operations/operation.ts'
 import { readWarmupProgress, type WarmupProgressRecord } from '../operations/warmup.ts'
 import { BaseCommand } from './base-command.ts'
+import { exitCodes } from './exit-codes.ts'
 import type { Cell, Output } from './output.ts'
 
 export const warmupArgs = { id: Args.string({ description: 'Which warmup; the latest one without it.' }) }
@@ -13,7 +14,7 @@ type Move = Operation<Schema, { success: true; progress: WarmupProgressRecord }>
 
 /** What the commands share that move a warmup from one state to another. */
 export abstract class WarmupMoveCommand extends BaseCommand {
-  static override exitCodes: readonly number[] = [0, 1, 2, 3, 130]
+  static override exitCodes: readonly number[] = exitCodes.ofOne
 
   protected async move(operation: Move, id: string | undefined) {
     const value = await this.performing(async (performer) => performer.perform(operation, { progressId: id ?? (await latestId(performer)) }))

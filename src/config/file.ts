@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import type { Document, LineCounter } from 'yaml'
 import { PagecacheError } from '../errors.ts'
 import type { Fault } from './faults.ts'
@@ -38,16 +39,25 @@ export async function readConfigFile(file: string, label: string): Promise<Confi
   }
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOTDIR: 'its directory is a file',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  ENAMETOOLONG: 'its name is too long',
+  ELOOP: 'its symbolic links lead in a circle',
+}
+
 async function readText(file: string, label: string): Promise<string | null> {
   try {
-    const { size } = await stat(file)
-    if (size > maxBytes) throw new PagecacheError('CONFIG_INVALID', `${label} is no configuration file: it has more than 1 MB.`)
-    return await readFile(file, 'utf8')
+    // A pipe has no size, and a device such as /dev/zero no end.
+    const bytes = await buffer(createReadStream(file, { end: maxBytes }))
+    if (bytes.length > maxBytes) throw new PagecacheError('CONFIG_INVALID', `${label} is no configuration file: it has more than 1 MB.`)
+    return bytes.toString('utf8')
   } catch (error) {
     if (error instanceof PagecacheError) throw error
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
-    const why = code === 'ENOTDIR' ? 'its directory is a file' : (error as Error).message
+    const why = reasons[code ?? ''] ?? (error as Error).message
     throw new PagecacheError('CONFIG_INVALID', `${label} cannot be read: ${why}.`, { cause: error })
   }
 }

@@ -1,12 +1,11 @@
-import { access } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { config as configureZod, parse, safeParse } from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
-import { printable } from '../lib/printable.ts'
 import { processVariables, type Variables } from './environment.ts'
 import { findDuplicates, toConfigError, toFaults, type Fault } from './faults.ts'
 import { readConfigFile, type ConfigFile } from './file.ts'
 import { variablePaths, withoutEmptySections } from './keys.ts'
+import { findProjectDirectory, showPath } from './project-directory.ts'
 import { writeKeyPath, withValue, type KeyPath, type Source } from './raw.ts'
 import { configSchema, type Config } from './schema.ts'
 
@@ -84,20 +83,16 @@ async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
   const environment = flags.env ?? nonEmpty(variables['PAGECACHE_ENV']) ?? nonEmpty(variables['APP_ENV']) ?? 'prod'
   // The name becomes a directory's: nothing that could lead out of var/.
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
-    throw new PagecacheError('CONFIG_INVALID', `"${printable(environment)}" is no name of an environment.`, {
-      hint: 'Use letters, digits, - and _, such as prod or staging-2.',
+    throw new PagecacheError('CONFIG_INVALID', `"${showPath(environment)}" is no name of an environment.`, {
+      hint: 'Use at most 64 letters, digits, - and _, such as prod or staging-2.',
     })
   }
-  const projectDir = resolve(cwd, flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']) ?? '.')
-  if (!(await exists(projectDir))) {
-    throw new PagecacheError('CONFIG_INVALID', `There is no project directory ${printable(projectDir)}.`, {
-      hint: 'Create it, or name another one with --project-dir or PAGECACHE_PROJECT_DIR.',
-    })
-  }
+  const projectDir = await findProjectDirectory(flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']), cwd)
+  if (flags.config === '') throw new PagecacheError('CONFIG_INVALID', '--config is empty.', { hint: 'Name a file, or leave the flag out for pagecache.yaml in the project directory.' })
   const named = flags.config ?? nonEmpty(variables['PAGECACHE_CONFIG'])
   const configFile = named === undefined ? join(projectDir, 'pagecache.yaml') : resolve(cwd, named)
   const fromProject = relative(projectDir, configFile)
-  const label = printable(fromProject.startsWith('..') || isAbsolute(fromProject) ? configFile : fromProject)
+  const label = showPath(fromProject === '' || fromProject.startsWith('..') || isAbsolute(fromProject) ? configFile : fromProject)
   const places = {
     projectDir,
     configFile,
@@ -157,11 +152,4 @@ function toScalar(text: string): unknown {
 /** An empty variable counts as one that is not set, as shells and process managers mean it. */
 function nonEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

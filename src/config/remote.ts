@@ -28,13 +28,31 @@ export interface RemoteTarget {
  * The daemon that the operator means, null where this machine is meant. `--server`, else `--profile`, else PAGECACHE_SERVER, else
  * PAGECACHE_PROFILE; a secret is never taken from the command line, where every user of the machine can read it.
  *
- * @throws CONFIG_INVALID where something of it is missing or wrong
+ * @throws CONFIG_INVALID where something of it is missing or wrong; USAGE where flags name this machine as well
  */
 export async function findRemote(flags: RemoteFlags, config: ConfigFlags, variables: Variables = processVariables()): Promise<RemoteTarget | null> {
   const server = flags.server ?? (flags.profile === undefined ? variables['PAGECACHE_SERVER'] || undefined : undefined)
-  if (server !== undefined) return fromVariables(server, variables)
+  if (server !== undefined) {
+    assertElsewhere(flags.server === undefined ? 'PAGECACHE_SERVER' : '--server', { '--env': config.env, '--project-dir': config.projectDir, '--config': config.config })
+    return fromVariables(server, variables)
+  }
   const profile = flags.profile ?? (variables['PAGECACHE_PROFILE'] || undefined)
-  return profile === undefined ? null : fromProfile(profile, config, variables)
+  if (profile === undefined) return null
+  // Profiles are read from a file of this machine, which --project-dir and --config name.
+  assertElsewhere(flags.profile === undefined ? 'PAGECACHE_PROFILE' : '--profile', { '--env': config.env })
+  return fromProfile(profile, config, variables)
+}
+
+/**
+ * Throws USAGE where a flag names a place on this machine although the command runs on a daemon: an operator who typed --env staging
+ * means staging. Variables describe the surroundings and contradict nothing.
+ */
+function assertElsewhere(remote: string, local: Readonly<Record<string, string | undefined>>): void {
+  const typed = Object.keys(local).filter((flag) => local[flag] !== undefined)
+  if (typed.length === 0) return
+  throw new PagecacheError('USAGE', `${typed.join(' and ')} cannot be combined with ${remote}: the daemon has its own environment and configuration.`, {
+    hint: remote.startsWith('--') ? `Leave out ${typed.join(' and ')}, or ${remote}.` : `Leave out ${typed.join(' and ')}, or unset ${remote}.`,
+  })
 }
 
 function fromVariables(server: string, variables: Variables): RemoteTarget {

@@ -1,4 +1,4 @@
-import { maskUrls } from '../lib/mask.ts'
+import { maskForLog } from '../lib/mask.ts'
 import { printable } from '../lib/printable.ts'
 import { currentRequest, type AccessLog } from './request-record.ts'
 
@@ -18,7 +18,7 @@ export interface Log {
 
 /**
  * The daemon's log on standard error. `json`: a line a message (pino), with the process's id and the request's; `text`: lines for a terminal, with the
- * request's at their end. User names and passwords in URLs are masked in both.
+ * request's at their end. User names, passwords and queries of URLs are masked in both.
  */
 export async function openLog(format: LogFormat, access: boolean): Promise<Log> {
   return format === 'json' ? await jsonLog(access) : textLog(access)
@@ -32,9 +32,9 @@ async function jsonLog(access: boolean): Promise<Log> {
   const flush = () => destination.flushSync()
   process.once('exit', flush)
   return {
-    info: message => logger.info(maskUrls(message)),
-    warn: message => logger.warn(maskUrls(message)),
-    error: (message, error) => logger.error({ error: maskUrls(describe(error)) }, maskUrls(message)),
+    info: message => logger.info(maskForLog(message)),
+    warn: message => logger.warn(maskForLog(message)),
+    error: (message, error) => logger.error({ error: maskForLog(describe(error)) }, maskForLog(message)),
     access: access ? line => logger.info({ request: { ...line, ms: toHundredths(line.ms), totalMs: toHundredths(line.totalMs) } }, 'request') : null,
     close: () => {
       process.off('exit', flush)
@@ -54,7 +54,7 @@ function requestOfNow(): object {
 }
 
 function textLog(access: boolean): Log {
-  const say = (text: string, id: string | undefined = currentRequest.getStore()?.id) => void process.stderr.write(`${maskUrls(text)}${id === undefined ? '' : ` [${id}]`}\n`)
+  const say = (text: string, id: string | undefined = currentRequest.getStore()?.id) => void process.stderr.write(`${maskForLog(text)}${id === undefined ? '' : ` [${id}]`}\n`)
   return {
     info: message => say(printable(message)),
     warn: message => say(printable(message)),

@@ -11,3 +11,8 @@ export function maskUrls(text: string): string {
     .replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi, '$1***@')
     .replaceAll(/([?&]([^\s=&#]+)=)[^\s&#]+/g, (pair, head: string, name: string) => (namesSecret(name) ? `${head}***` : pair))
 }
+
+/** Text for a log: URLs without credentials, and without the query and fragment, which may say who the visitor is. */
+export function maskForLog(text: string): string {
+  return maskUrls(text).replaceAll(/(https?:\/\/[^\s?#]*)[?#]\S*/gi, '$1?***')
+}

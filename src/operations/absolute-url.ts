@@ -1,16 +1,17 @@
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/mask.ts'
 
 /** A host with a dot or a port, and perhaps a path: what somebody types who leaves out the scheme. */
 const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i
 
 /**
  * Throws INVALID_INPUT (status 400, exit 2) for what is no absolute http or https URL, with a guess at what was meant.
- * `channels`: the URLs of the sales channels.
+ * `channels`: the URLs of the sales channels. `field`: the field of the input that holds it.
  */
-export function assertAbsoluteUrl(url: string, channels: readonly string[]): void {
+export function assertAbsoluteUrl(url: string, channels: readonly string[], field = 'url'): void {
   if (isAbsolute(url)) return
   const guess = guessUrl(url, channels)
-  throw new PagecacheError('INVALID_INPUT', `url: ${url} is no URL with scheme and host`, {
+  throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} is no URL with scheme and host`, {
     hint: guess === null ? `Give it as visitors type it, for example ${channels[0] ?? 'http://shop.example'}/.` : `Did you mean ${guess}?`,
   })
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Client } from '../auth/clients.ts'
 import { PagecacheError } from '../errors.ts'
-import { count, described, flag, limit, offset, success, succeeded, text } from './fields.ts'
+import { count, described, flag, id, limit, offset, success, succeeded, text } from './fields.ts'
 import { defineOperation, everyAccess } from './operation.ts'
 
 /**
@@ -64,7 +64,7 @@ export const listApiClients = defineOperation({
 export const revokeApiClient = defineOperation({
   name: 'client.revoke',
   summary: 'Ends a client of the HTTP API and all that it made; their tokens are void at once',
-  input: z.object({ clientId: text() }),
+  input: z.object({ clientId: id('expected the id of a client') }),
   output: z.object({ success, client: clientView, made: described(z.array(clientView), 'the clients that were revoked with it: what it made, what those made, and so on') }),
   http: { method: 'POST', path: '/clients/revoke' },
   async run({ app, actor }, { clientId }) {

@@ -6,15 +6,19 @@ import { pageTypes } from '../pages/page.ts'
 
 /** A whole number in a JSON body or from the command line. */
 export function integer(minimum: number, maximum: number) {
-  const error = `expected a whole number from ${minimum} to ${maximum}`
+  const error = wholeNumber(minimum, maximum)
   return z.int({ error }).check(z.minimum(minimum, { error }), z.maximum(maximum, { error }))
 }
 
 /** The same in a query string, where everything is text. */
 export function queryInteger(minimum: number, maximum: number) {
-  const error = `expected a whole number from ${minimum} to ${maximum}`
+  const error = wholeNumber(minimum, maximum)
   const fromText = z.pipe(z.string().check(z.regex(/^-?\d{1,15}$/, { error })), z.transform(Number))
   return z.pipe(z.union([z.number(), fromText], { error }), integer(minimum, maximum))
+}
+
+function wholeNumber(minimum: number, maximum: number): string {
+  return `expected a whole number from ${minimum}${maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${maximum}`}`
 }
 
 export function text(expected = 'expected a text that is not empty') {
@@ -24,6 +28,11 @@ export function text(expected = 'expected a text that is not empty') {
 /** An id, a UUID in any spelling in the one form. Another text stays what it is: it is somebody else's id, or names nothing. */
 export function id(expected: string) {
   return text(expected).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt))
+}
+
+/** An id that can only be a UUID, in any spelling; what is another text is refused. */
+export function uuid(expected: string) {
+  return id(expected).check(z.refine((spelt) => canonicalUuid(spelt) !== null, { error: expected }))
 }
 
 export const limit = z._default(queryInteger(1, 1000), 50)

@@ -5,5 +5,5 @@ import { parseSize } from '../lib/quantity.ts'
 export function toBytes(given: string): number {
   const bytes = /^\d+$/.test(given) ? Number(given) : parseSize(given.replace(/([KMGT])B?$/i, '$1B'))
   if (bytes !== undefined && bytes > 0) return bytes
-  throw new PagecacheError('INVALID_INPUT', `Option "memory-limit" must be a size such as 128M, "${given}" passed.`)
+  throw new PagecacheError('INVALID_INPUT', `memoryLimit: expected a size such as 128M, not ${JSON.stringify(given)}`)
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { transports as transportNames, type FailedMessage, type Queue, type QueueStatistics } from '../queue/queue.ts'
-import { count, described, flag, limit, offset, succeeded, success, text } from './fields.ts'
+import { count, described, flag, integer, limit, offset, succeeded, success, text } from './fields.ts'
 import { toBytes } from './memory-limit.ts'
 import { defineOperation } from './operation.ts'
 import { describeEvent, work } from './workers.ts'
@@ -67,18 +67,16 @@ function toValue({ transports, workers, failed }: QueueStatistics): MessengerSta
   }
 }
 
-function positive(name: string) {
-  return z.optional(z.int({ error: `Option "${name}" must be a positive integer` }).check(z.minimum(1, { error: `Option "${name}" must be a positive integer` })))
-}
+const positive = z.optional(integer(1, Number.MAX_SAFE_INTEGER))
 
 export const consumeMessages = defineOperation({
   name: 'messenger.consume',
   summary: 'Takes messages and works on them until it is told to stop or a limit is reached',
   input: z.object({
     receivers: described(z._default(z.array(z.string()), []), 'in order of priority; none: all'),
-    limit: positive('limit'),
-    failureLimit: positive('failure-limit'),
-    timeLimit: described(positive('time-limit'), 'seconds'),
+    limit: positive,
+    failureLimit: positive,
+    timeLimit: described(positive, 'seconds'),
     memoryLimit: described(z.optional(z.string()), 'such as 128M'),
     sleep: described(z.optional(z.number({ error: 'expected a number of seconds' }).check(z.minimum(0))), 'seconds between two looks at an empty queue'),
   }),

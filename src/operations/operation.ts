@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
+import { writeKeyPath } from '../config/raw.ts'
 import { PagecacheError } from '../errors.ts'
 
 /** Where a request to do something came from (contract section 4, `invalidation-log/recent`). */
@@ -89,8 +90,9 @@ export function parseInput<Input extends Schema>(operation: { input: Input }, in
   const parsed = z.safeParse(operation.input, input)
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map((issue) => {
-    const field = issue.path.map(String).join('.')
+    const field = writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol'))
     return field === '' ? issue.message : `${field}: ${issue.message}`
   })
-  throw new PagecacheError('INVALID_INPUT', faults.join('; '))
+  // A value may break several rules that say the same.
+  throw new PagecacheError('INVALID_INPUT', [...new Set(faults)].join('; '))
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/mask.ts'
 import { toPageView } from '../pages/page-view.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -76,14 +77,15 @@ async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
   const { proxy } = await app.proxy()
   const { channels } = proxy.classifying
   const pages = await app.pages()
-  return urls.map((url) => {
-    assertAbsoluteUrl(url, channels.all.map((channel) => channel.url))
+  return urls.map((url, index) => {
+    const field = `urls[${index}]`
+    assertAbsoluteUrl(url, channels.all.map((channel) => channel.url), field)
     const named = toCanonicalUrl(url, proxy.classifying)
     // A daemon with another configuration, or with --origin, may have stored it; without any channel nobody knows better.
     const isOurs = named !== null && (named.known || channels.all.length === 0 || pages.findByUrl(named.url).length > 0)
     if (isOurs) return named.url
     const known = channels.all.map((channel) => channel.url).join(', ')
-    throw new PagecacheError('INVALID_INPUT', `urls: ${url} belongs to no sales channel`, { hint: `Sales channels: ${known}.` })
+    throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} belongs to no sales channel`, { hint: `Sales channels: ${known}.` })
   })
 }
 

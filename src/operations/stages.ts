@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { givenFields } from '../lib/given-fields.ts'
-import { count, described, id, limit, offset, succeeded, success } from './fields.ts'
+import { count, described, id, limit, offset, succeeded, success, uuid } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { stageChange, stageSettings, stageValue } from './stage-fields.ts'
 
@@ -83,7 +83,7 @@ export const stageStatistics = defineOperation({
   name: 'stage.stats',
   summary: 'Counts what visitors did with a popup stage, in all and over time',
   input: z.object({
-    popupId: stageId,
+    popupId: uuid('expected the id of a stage, a UUID'),
     dateFrom: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
     dateTo: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
   }),
@@ -118,9 +118,11 @@ export const deleteCustomer = defineOperation({
     mode: described(z.enum(['remove', 'anonymize']), 'what was done to them'),
   }),
   http: { prefix: 'vendor-stage', method: 'POST', path: '/customer/delete' },
-  async run({ app }, { customerId }) {
+  async run({ app, report }, { customerId }) {
     const { eraseCustomer } = await import('../stages/erase-customer.ts')
     const mode = app.config.stages.customerDeletion
-    return { ...succeeded, events: await eraseCustomer(await app.records(), customerId, mode), mode }
+    const { events, logEmptied } = await eraseCustomer(await app.records(), customerId, mode)
+    if (!logEmptied) report({ kind: 'message', message: 'The events are erased, but another process keeps the write-ahead log in use, which may still name the customer. The nightly vendor_stage.prune_events empties it, and so does customer:delete when run again.' })
+    return { ...succeeded, events, mode }
   },
 })

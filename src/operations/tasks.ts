@@ -23,7 +23,7 @@ export function tasksOf(app: App): readonly Task[] {
     nightly({
       name: 'vendor_stage.prune_events',
       // Each stage has a retention of its own, counted back from now.
-      run: ({ stop }) => remove(app, stop, 0, async () => (await import('../stages/prune.ts')).pruneEvents),
+      run: ({ stop }) => pruneStages(app, stop),
     }),
   ]
 }
@@ -32,6 +32,13 @@ async function remove(app: App, stop: AbortSignal, days: number, load: () => Pro
   const [records, removeSlice, { removeInSlices }] = await Promise.all([app.records(), load(), import('../schedule/remove-in-slices.ts')])
   const { removed, done } = await removeInSlices(removeSlice, { records, before: app.now() - days * day, timing: realTiming, stop })
   return { done, result: `${plural(removed, 'row')} removed` }
+}
+
+async function pruneStages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {
+  const pruned = await remove(app, stop, 0, async () => (await import('../stages/prune.ts')).pruneEvents)
+  // What is past its retention is in the write-ahead log too.
+  await (await app.records()).truncateLog()
+  return pruned
 }
 
 async function cleanUpPages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {

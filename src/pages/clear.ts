@@ -3,6 +3,7 @@ import { readdirSync, renameSync } from 'node:fs'
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { busy, codeOf, faultOf, unwritable } from './faults.ts'
 import { createPages, UnusableIndex } from './index-file.ts'
 import { PageIndex } from './page-index.ts'
@@ -165,7 +166,7 @@ export async function clearApplicationCache(directory: string, trace: number | n
 
 async function clearEverything(places: Places, trace: number | null): Promise<number> {
   const { directory } = places
-  await mkdir(directory, { recursive: true, mode: directoryMode })
+  makeDirectory(directory, directoryMode)
   const removed = await clearPages(places, trace)
   const trash = newTrash(directory)
   await mkdir(trash, { mode: directoryMode })

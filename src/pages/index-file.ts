@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { codeOf } from './faults.ts'
 import { pageTypes } from './page.ts'
 import { directoryMode, fileMode, newFresh, within, type Places } from './places.ts'
@@ -58,7 +59,7 @@ export class UnusableIndex extends Error {
  * @throws the system's error where nothing can be written
  */
 export function createPages(places: Places): void {
-  mkdirSync(places.directory, { recursive: true, mode: directoryMode })
+  makeDirectory(places.directory, directoryMode)
   const fresh = within(places.directory, newFresh(places.directory))
   try {
     for (const path of [fresh.pages, fresh.bodies, fresh.temporary]) mkdirSync(path, { mode: directoryMode })

@@ -42,7 +42,7 @@ function keysOf(target: Target): PurgeKey[] {
     case 'urls':
       return target.urls.map((url) => ({ kind: 'url', url }))
     case 'tags':
-      return target.tags.map((text) => ({ kind: 'tag', tag: assertTag(text), entity: entityOf(text) }))
+      return target.tags.map((text, index) => ({ kind: 'tag', tag: assertTag(text, index), entity: entityOf(text) }))
     case 'entity': {
       const entity = { type: target.type, id: target.id }
       return tagsOf(entity).map((text) => ({ kind: 'entity', tag: text, entity, number: target.number }))
@@ -52,10 +52,10 @@ function keysOf(target: Target): PurgeKey[] {
   }
 }
 
-function assertTag(text: string): string {
+function assertTag(text: string, index: number): string {
   if (!tag.test(text)) {
     const shown = text === '' ? 'an empty text' : JSON.stringify(text.slice(0, 60))
-    throw new PagecacheError('INVALID_INPUT', `tags: ${shown} is no tag`, { hint: 'A tag has 1 to 1024 characters, and no blank, comma or control character.' })
+    throw new PagecacheError('INVALID_INPUT', `tags[${index}]: ${shown} is no tag`, { hint: 'A tag has 1 to 1024 characters, and no blank, comma or control character.' })
   }
   return text
 }

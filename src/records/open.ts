@@ -18,6 +18,11 @@ export interface Records {
   check(): Promise<string[]>
   /** Another value than before where anything was committed since, by this process or another one; about a microsecond. */
   version(): string
+  /**
+   * Moves the write-ahead log into the file and empties it, so that rows that were deleted are in neither. False where readers of
+   * other connections kept the log in use for five seconds.
+   */
+  truncateLog(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -55,7 +60,16 @@ export async function openRecords(options: {
     throw error
   }
   const versionQuery = database.prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version").pluck()
-  return { db, now, check, version: () => versionQuery.get()!, close: () => db.destroy() }
+  return { db, now, check, version: () => versionQuery.get()!, truncateLog: () => truncateLog(database, file), close: () => db.destroy() }
+}
+
+async function truncateLog(database: Database.Database, file: string): Promise<boolean> {
+  const checkpoint = database.prepare<[], { busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')
+  try {
+    return await retryWhileBusy(() => checkpoint.get()!.busy === 0, (truncated) => !truncated)
+  } catch (error) {
+    throw toRecordsError(error, file)
+  }
 }
 
 async function connect(file: string): Promise<Database.Database> {
@@ -67,6 +81,8 @@ async function connect(file: string): Promise<Database.Database> {
         // What was answered outlives a power cut: every commit is synced.
         database.pragma('synchronous = FULL')
         database.pragma('foreign_keys = ON')
+        // Deleted rows are overwritten with zeros: an erased customer is not found in the file's free space.
+        database.pragma('secure_delete = ON')
       })
     } catch (error) {
       database.close()

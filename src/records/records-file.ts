@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { damaged, foreign, toRecordsError, unwritable } from './faults.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 
@@ -27,7 +28,7 @@ const unfinishedFor = 60_000
 export async function ensureRecordsFile(directory: string, now: () => number): Promise<string> {
   const file = join(directory, fileName)
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory, 0o700)
     removeUnfinished(directory, now())
     if (!existsSync(file)) create(directory, file)
   } catch (error) {

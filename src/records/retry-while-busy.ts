@@ -10,12 +10,16 @@ export const busyTimeout = 10
 /** Callers wait this long for another process's lock before they are told (milliseconds). */
 export const patience = 5000
 
-/** Runs `attempt` until no other connection's lock stops it; throws its last error after `patience`. */
-export async function retryWhileBusy<T>(attempt: () => T): Promise<T> {
+/**
+ * Runs `attempt` until no other connection's lock stops it, which it says by an error or, where `isStopped` knows it, by its value;
+ * after `patience` throws the last error or returns the last value.
+ */
+export async function retryWhileBusy<T>(attempt: () => T, isStopped: (value: T) => boolean = () => false): Promise<T> {
   const until = performance.now() + patience
   for (;;) {
     try {
-      return attempt()
+      const value = attempt()
+      if (!isStopped(value) || performance.now() >= until) return value
     } catch (error) {
       if (!isBusy(error) || performance.now() >= until) throw error
     }

@@ -16,7 +16,7 @@ const codes: Record<number, ErrorCode> = {
 export function toRemoteError(server: string, { status, headers, value }: RemoteResponse): PagecacheError {
   const { success, message } = (value ?? {}) as { success?: unknown; message?: unknown }
   if (success !== false || typeof message !== 'string') {
-    return new PagecacheError('SERVER_FAILED', `${server} answers with status ${status}, and not as pagecache does.`, {
+    return new PagecacheError('SERVER_UNREACHABLE', `${server} answers with status ${status}, and not as pagecache does.`, {
       hint: 'Does the address lead to the daemon, and not to what stands before or behind it?',
     })
   }

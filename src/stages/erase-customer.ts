@@ -9,19 +9,20 @@ export type ErasureMode = (typeof erasureModes)[number]
 
 /**
  * Erases a customer from the events, in slices: the events go, and the sums with them, or they stay and name nobody. An event
- * that comes in meanwhile is erased too.
+ * that comes in meanwhile is erased too. The write-ahead log is emptied afterwards: it holds the rows as they were.
  *
- * @returns how many events named the customer
+ * @returns how many events named the customer; `logEmptied` is false where other connections kept the log in use
  */
-export async function eraseCustomer(records: Records, customerId: string, mode: ErasureMode): Promise<number> {
+export async function eraseCustomer(records: Records, customerId: string, mode: ErasureMode): Promise<{ events: number; logEmptied: boolean }> {
   const spellings = spellingsOf(customerId)
-  let erased = 0
+  let events = 0
   for (;;) {
     const slice = await eraseSlice(records, spellings, mode)
-    erased += slice
-    if (slice < eventsAtOnce) return erased
+    events += slice
+    if (slice < eventsAtOnce) break
     await nextTurn()
   }
+  return { events, logEmptied: await records.truncateLog() }
 }
 
 /** Events name a customer by the one form of the id; those that are older do it as the shop wrote it, and cannot be changed. */

@@ -9,7 +9,7 @@ import { toColumns, toStage, type Stage, type StageContent, type StageFields } f
 /** What an operator changes of a stage; what is not named stays. */
 export type StageChange = Partial<Omit<StageFields, 'content'>> & { content?: Partial<StageContent> }
 
-/** Makes a stage. Throws INVALID_INPUT for a content or a sales channel that cannot be. */
+/** Makes a stage. Throws INVALID_INPUT for a content that cannot be, NOT_FOUND for a sales channel that is not configured. */
 export async function createStage(records: Records, channels: readonly SalesChannel[], fields: StageFields): Promise<Stage> {
   const sanitise = await loadSanitiser()
   const now = records.now()
@@ -37,7 +37,7 @@ export async function readStage(records: Records, id: string): Promise<Stage> {
   return toStage(row)
 }
 
-/** Changes what is given, and leaves the rest. Throws NOT_FOUND, INVALID_INPUT. */
+/** Changes what is given, and leaves the rest. Throws NOT_FOUND (stage or sales channel), INVALID_INPUT. */
 export async function updateStage(records: Records, channels: readonly SalesChannel[], id: string, change: StageChange): Promise<Stage> {
   const sanitise = await loadSanitiser()
   return await records.db.transaction().execute(async (transaction) => {
@@ -70,7 +70,7 @@ function withContent(current: StageContent, change: Partial<StageContent>): Stag
 function knownChannel(channels: readonly SalesChannel[], id: string | null): string | null {
   if (id === null || channels.some((each) => each.id === id)) return id
   const known = channels.map((each) => `${each.id} (${each.name})`).join(', ')
-  throw new PagecacheError('INVALID_INPUT', `salesChannelId: no sales channel has the id ${id}`, {
+  throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
     hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
   })
 }

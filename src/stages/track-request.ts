@@ -38,7 +38,7 @@ export function readTrackRequest(body: Buffer): TrackRequest {
     popupId: stageId,
     type,
     pageType: readText(fields, 'pageType', longestPageType),
-    requestUrl: readText(fields, 'requestUrl', longestUrl),
+    requestUrl: readPath(fields),
   }
 }
 
@@ -63,6 +63,19 @@ function assertHarmless(value: object, depth: number): void {
     const inner = (value as Record<string, unknown>)[key]
     if (typeof inner === 'object' && inner !== null) assertHarmless(inner, depth + 1)
   }
+}
+
+/**
+ * The path of the page. Query and fragment may name the visitor (a reset token, an e-mail address, a search), the authority of a URL
+ * may hold a password: none of them is kept.
+ */
+function readPath(fields: Record<string, unknown>): string | null {
+  const { requestUrl } = fields
+  if (typeof requestUrl !== 'string') return readText(fields, 'requestUrl', longestUrl)
+  const beforeQuery = requestUrl.split(/[?#]/, 1)[0]!
+  // Browsers read a backslash as a slash, and ignore spaces and controls in front.
+  const path = beforeQuery.replace(/^[\u0000-\u0020]*(?:[a-z][a-z\d+.-]*:)?[\\/]{2,}[^\\/]*/i, '')
+  return readText({ requestUrl: path === '' && beforeQuery !== '' ? '/' : path }, 'requestUrl', longestUrl)
 }
 
 function readText(fields: Record<string, unknown>, name: string, longest: number): string | null {

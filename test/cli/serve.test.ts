@@ -21,7 +21,7 @@ it.each([
   [['--origin', 'http://127.0.0.1:1/path'], '--origin: expected a URL'],
   [['--origin', 'http://127.0.0.1:1', '--url', 'ftp://shop'], '--url: expected a URL'],
   [['--url', 'http://shop.example'], '--origin'],
-  [['--port', '99999'], 'Expected an integer less than or equal to 65535'],
+  [['--port', '99999'], '--port: expected a whole number up to 65535, not "99999"'],
 ])('serve %j is refused', async (args, message) => {
   const { code, stderr } = await run(['serve', ...args], { cwd: await tempDir() })
   expect(stderr).toContain(message)

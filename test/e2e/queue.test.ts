@@ -47,11 +47,11 @@ describe('messenger:consume', () => {
 
   test.each([
     [['nope'], 'The receiver "nope" does not exist. Valid receivers are: async, scheduler.'],
-    [['async', '--limit', 'x'], 'Option "limit" must be a positive integer, "x" passed.'],
-    [['async', '--limit', '0'], 'Option "limit" must be a positive integer, "0" passed.'],
-    [['async', '--time-limit', '-1'], 'Option "time-limit" must be a positive integer, "-1" passed.'],
-    [['async', '--memory-limit', 'much'], 'Option "memory-limit" must be a size such as 128M, "much" passed.'],
-    [['async', '--sleep', 'long'], 'Option "sleep" must be a number of seconds, "long" passed.'],
+    [['async', '--limit', 'x'], '--limit: expected a whole number from 1, not "x"'],
+    [['async', '--limit', '0'], '--limit: expected a whole number from 1, not "0"'],
+    [['async', '--time-limit', '-1'], '--time-limit: expected a whole number from 1, not "-1"'],
+    [['async', '--memory-limit', 'much'], '--memory-limit: expected a size such as 128M, not "much"'],
+    [['async', '--sleep', 'long'], '--sleep: expected a number of seconds, not "long"'],
   ])('%j is refused', async (args, message) => {
     const { pagecache } = await project()
     const { code, stderr } = await pagecache('messenger:consume', ...args)

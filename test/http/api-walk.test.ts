@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod/mini'
+import { writeKeyPath } from '../../src/config/raw.ts'
 import { fieldsOf, fromQuery } from '../../src/operations/from-query.ts'
 import { operations } from '../../src/operations/index.ts'
 import { openapiDocument } from '../../src/operations/openapi/document.ts'
@@ -53,7 +54,7 @@ function faultsOf(operation: Operation, fields: Record<string, unknown>): string
   const inPath = [...operation.http!.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const named = Object.fromEntries(inPath.map((name) => [name, String(fields[name] ?? '0190c0de-0000-7000-8000-00000000000f')]))
   const parsed = z.safeParse(operation.input, { ...asSent, ...named })
-  return parsed.success ? [] : parsed.error.issues.map((issue) => issue.path.join('.'))
+  return parsed.success ? [] : parsed.error.issues.map((issue) => writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol')))
 }
 
 /** The example of the OpenAPI document: the least that the operation takes. */
@@ -121,9 +122,12 @@ describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(
       if (faults.length === 0) continue
       const answer = await send(operation, fields, bearer(api.write.token))
       expectRefusal(answer, 400)
-      for (const fault of faults) expect((jsonOf(answer) as { message: string }).message).toContain(fault)
-      // What would be right is said, not only that something is wrong.
-      expect((jsonOf(answer) as { message: string }).message).not.toContain('Invalid input')
+      const { message } = jsonOf(answer) as { message: string }
+      for (const fault of faults) expect(message).toContain(fault)
+      // What would be right is said, once, not only that something is wrong.
+      expect(message).not.toContain('Invalid input')
+      expect(message).not.toContain(String(Number.MAX_SAFE_INTEGER))
+      expect(new Set(message.split('; ')).size).toBe(message.split('; ').length)
     }
   })
 })

@@ -94,6 +94,38 @@ describe('an id', () => {
   })
 })
 
+describe('what names nothing', () => {
+  const unknown = '0190c0de-0000-7000-8000-0000000000ff'
+
+  it('is 404 as the sales channel of a stage, when it is made and when it is changed', async () => {
+    for (const salesChannelId of [unknown, plain(unknown), 'nobody']) {
+      expectRefusal(await send('POST', `${stages}/stages`, { name: 'Sale', salesChannelId }), 404, /^No sales channel has the id /)
+      const { id } = await newStage({ salesChannelId: channelId })
+      expectRefusal(await send('PATCH', `${stages}/stages/${id}`, { salesChannelId }), 404, /^No sales channel has the id /)
+      expect(jsonOf(await send('GET', `${stages}/stages/${id}`))).toMatchObject({ stage: { salesChannelId: channelId } })
+      expectRefusal(await send('POST', '/api/_action/vendor-cache/warmup/start', { salesChannelId }), 404, /^No sales channel has the id /)
+    }
+  })
+
+  it.each([['popupId', unknown, 404], ['popupId', 'summer', 400], ['popupId', '../x', 400], ['popupId', `${unknown}0`, 400], ['popupId', '', 400], ['popupId', 7, 400], ['popupId', null, 400]])('statistics of %s %j are %d', async (field, popupId, status) => {
+    expectRefusal(await send('POST', `${stages}/stats`, { [field]: popupId }), status, status === 400 ? /^popupId: expected the id of a stage, a UUID$/ : /^No stage has the id/)
+  })
+})
+
+describe('a list', () => {
+  it('names its faulty item as the client wrote it, and each fault once', async () => {
+    const purge = (body: object) => send('POST', '/api/_action/vendor-cache/purge', body)
+    expectRefusal(await purge({ urls: ['http://shop.example/', ''] }), 400, /^urls\[1\]: expected a URL that is not empty$/)
+    expectRefusal(await purge({ urls: ['http://shop.example/', 'nothing'] }), 400, /^urls\[1\]: nothing is no URL/)
+    expectRefusal(await purge({ urls: ['http://shop.example/', 'http://other.example/'] }), 400, /^urls\[1\]: /)
+    expectRefusal(await purge({ urls: ['http://user:canary@other.example/'] }), 400, /^urls\[0\]: http:\/\/\*\*\*@other\.example\/ belongs to no sales channel$/)
+    expectRefusal(await purge({ tags: ['good', 'b a d'] }), 400, /^tags\[1\]: "b a d" is no tag$/)
+    expectRefusal(await send('POST', `${stages}/stages`, { name: 'x', content: { callToAction: { label: '' } } }), 400, /^content\.callToAction\.label: /)
+    expectRefusal(await api.ask('/api/_action/vendor-cache/reverse-proxy-stats/recent?offset=-1', { headers: bearer(api.read.token) }), 400, /^offset: expected a whole number from 0$/)
+    expectRefusal(await api.ask('/api/_action/vendor-cache/reverse-proxy-stats/recent?limit=1e9', { headers: bearer(api.read.token) }), 400, /^limit: expected a whole number from 1 to 1000$/)
+  })
+})
+
 describe('statistics', () => {
   it('are of a hundred years at most; what is wrong is named', async () => {
     const { id } = await newStage()

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { closest } from '../../src/lib/closest.ts'
 import { ipFamily } from '../../src/lib/ip-family.ts'
-import { maskUrls, namesSecret } from '../../src/lib/mask.ts'
+import { maskForLog, maskUrls, namesSecret } from '../../src/lib/mask.ts'
 import { printable } from '../../src/lib/printable.ts'
 
 describe('closest', () => {
@@ -37,6 +37,15 @@ describe('mask', () => {
     ['nothing secret', 'nothing secret'],
   ])('%s', (text, masked) => {
     expect(maskUrls(text)).toBe(masked)
+  })
+
+  it.each([
+    ['The body of http://u:p@host/search?q=jane@example.org was altered', 'The body of http://***@host/search?*** was altered'],
+    ['revalidation of https://host/a#mail failed: https://host/b?c=d', 'revalidation of https://host/a?*** failed: https://host/b?***'],
+    ['GET /api failed', 'GET /api failed'],
+    ['Is the shop up? http://host/path', 'Is the shop up? http://host/path'],
+  ])('for a log leaves no query: %s', (text, masked) => {
+    expect(maskForLog(text)).toBe(masked)
   })
 
   it('knows the names of secrets', () => {

@@ -179,7 +179,7 @@ describe('a page store that cannot be opened', () => {
       expect(stdout, command).toBe('')
       expect(stderr, command).toMatch(/Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*right to/)
       expect(stderr, command).not.toMatch(/ at |itself/)
-      expect(code, command).toBe(1)
+      expect(code, command).toBe(5)
     }
     const examined = await run(['doctor', '--json'], { cwd, env: { HOME: cwd }, ...(uid === undefined ? {} : { uid }) })
     const { checks } = JSON.parse(examined.stdout) as { checks: { name: string; status: string; remedy: string | null }[] }
@@ -192,7 +192,7 @@ describe('a page store that cannot be opened', () => {
     await mkdir(join(projectDir, 'var/cache'), { recursive: true })
     await writeFile(join(projectDir, 'var/cache/prod'), 'a file where the directory should be')
     const app = await openApp(projectDir)
-    const refusal = { code: 'STORE_UNREADABLE', exit: 1, message: expect.stringContaining('var/cache/prod') as string, hint: expect.any(String) as string }
+    const refusal = { code: 'STORE_UNREADABLE', exit: 5, message: expect.stringContaining('var/cache/prod') as string, hint: expect.any(String) as string }
     for (const dryRun of [true, false]) {
       await expect(perform(app, clearPages, { dryRun })).rejects.toMatchObject(refusal)
       await expect(perform(app, clearApplicationCache, { dryRun })).rejects.toMatchObject(refusal)

@@ -56,7 +56,7 @@ const lines: Record<string, string[][]> = {
   'client:create': [['reader', '--scope', 'read'], ['writer', '--json'], ['other', '--scope', 'all'], [' \u0007']],
   'client:revoke': [['{client}'], ['{client}', '--yes'], ['{client}', '--yes', '--json'], ['nothing', '--yes']],
   'client:list': [['--json'], ['--limit', '2'], ['--offset', '-1']],
-  'client:rotate-key': [['--json'], ['--drop-old']],
+  'client:rotate-key': [['--json'], ['--drop-old'], ['--drop-old', '--yes']],
   'messenger:failed:show': [['nothing']],
   'messenger:failed:retry': [['nothing'], ['--yes']],
   'messenger:failed:remove': [['nothing', '--yes'], ['--all', '--yes']],
@@ -200,12 +200,12 @@ describe('what goes wrong', () => {
   const stats = (server: string, env: Record<string, string> = credentials()) => runProgram(['cache:stats', '--server', server], { projectDir: elsewhere.path, env })
 
   it.each([
-    ['nothing listens', async () => stats(`http://127.0.0.1:${await freePort()}`), 1, 'nothing listens there'],
-    ['no such name', async () => stats('http://daemon.invalid'), 1, 'its name is not known'],
-    ['TLS where there is none', async () => stats(remote.url.replace('http:', 'https:')), 1, 'https://'],
-    ['a shop', async () => stats(origin.url), 1, 'not as pagecache does'],
+    ['nothing listens', async () => stats(`http://127.0.0.1:${await freePort()}`), 5, 'nothing listens there'],
+    ['no such name', async () => stats('http://daemon.invalid'), 5, 'its name is not known'],
+    ['TLS where there is none', async () => stats(remote.url.replace('http:', 'https:')), 5, 'https://'],
+    ['a shop', async () => stats(origin.url), 5, 'not as pagecache does'],
     ['no URL', async () => stats('daemon'), 2, 'no address of a daemon'],
-    ['a wrong secret', async () => stats(remote.url, { ...credentials(), PAGECACHE_CLIENT_SECRET: 'wrong' }), 1, 'does not know this client'],
+    ['a wrong secret', async () => stats(remote.url, { ...credentials(), PAGECACHE_CLIENT_SECRET: 'wrong' }), 4, 'does not know this client'],
     ['no secret', async () => stats(remote.url, {}), 2, 'PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET not set'],
   ])('%s', async (_, run, code, message) => {
     const result = await run()
@@ -214,11 +214,23 @@ describe('what goes wrong', () => {
     expect(result.stderr).not.toContain(client.clientSecret)
   })
 
+  it('flags of this machine contradict a daemon, variables do not', async () => {
+    const here = { PAGECACHE_ENV: 'staging', PAGECACHE_PROJECT_DIR: elsewhere.path, ...credentials() }
+    expect(await stats(remote.url, here)).toMatchObject({ code: 0 })
+    const run = (args: string[], env: Record<string, string> = {}) => runProgram(['cache:stats', ...args], { projectDir: elsewhere.path, env: { ...credentials(), ...env } })
+    for (const flag of ['--env', '--project-dir', '--config']) {
+      for (const [args, env] of [[['--server', remote.url], {}], [[], { PAGECACHE_SERVER: remote.url }]] as [string[], Record<string, string>][]) {
+        expect(await run([...args, flag, 'staging'], env)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(`^Error: ${flag} cannot be combined with`) as string })
+      }
+    }
+    expect(await run(['--profile', 'staging', '--project-dir', elsewhere.path])).toMatchObject({ code: 0 })
+  })
+
   it('a client that may only read is told so', async () => {
     const reader = await createClient(remote, 'reader', 'read')
     const env = { PAGECACHE_CLIENT_ID: reader.clientId, PAGECACHE_CLIENT_SECRET: reader.clientSecret }
     expect(await stats(remote.url, env)).toMatchObject({ code: 0 })
     const refused = await runProgram(['vendor:cache:clear', '--server', remote.url], { projectDir: elsewhere.path, env })
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('scope write') as string })
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('scope write') as string })
   })
 })

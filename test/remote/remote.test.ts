@@ -65,7 +65,7 @@ describe('a token', () => {
   it.each([
     ['the daemon', json, JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('client:create') as string }],
     ['the shop', json, JSON.stringify({ errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('auth.mode: shop') as string }],
-    ['what stands before them', { 'content-type': 'text/html' }, '<h1>401 Authorization Required</h1>', { code: 'SERVER_FAILED', message: expect.stringContaining('answers with status 401') as string }],
+    ['what stands before them', { 'content-type': 'text/html' }, '<h1>401 Authorization Required</h1>', { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('answers with status 401') as string }],
   ])('that %s refuses is told of with what helps there', async (_, headers, body, error) => {
     const { daemon } = await startPlayed()
     daemon.on('/api/oauth/token', { status: 401, headers, body })
@@ -101,7 +101,7 @@ describe('a token', () => {
     expect(await remote.perform(clearPages, {})).toEqual(cleared)
     expect([tokens, told]).toEqual([['token-1', 'token-2'], []])
     daemon.on('/api/_action/vendor-cache/clear', { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'No.' }) })
-    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'No.', exit: 1 })
+    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'No.', exit: 4 })
     expect(tokens.length).toBe(3)
   })
 })
@@ -109,12 +109,12 @@ describe('a token', () => {
 describe('an answer that is none of success', () => {
   const failing: [status: number, headers: Record<string, string>, expected: object][] = [
     [400, {}, { code: 'INVALID_INPUT', exit: 2 }],
-    [403, {}, { code: 'FORBIDDEN', exit: 1 }],
+    [403, {}, { code: 'FORBIDDEN', exit: 4 }],
     [404, {}, { code: 'NOT_FOUND', exit: 3 }],
     [409, {}, { code: 'WRONG_STATE', exit: 3 }],
     [429, {}, { code: 'TOO_MANY_REQUESTS', exit: 1 }],
     [500, {}, { code: 'SERVER_FAILED', exit: 1 }],
-    [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 1 }],
+    [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 5 }],
     [503, { 'pagecache-error': 'STORE_BUSY', 'x-request-id': 'a-1' }, { code: 'STORE_BUSY', hint: 'In the log of the daemon this is the request a-1.' }],
     [500, { 'x-request-id': 'a b\u009b' }, { code: 'SERVER_FAILED', hint: null }],
     [404, { 'x-request-id': 'a-1' }, { code: 'NOT_FOUND', hint: null }],
@@ -135,7 +135,7 @@ describe('an answer that is none of success', () => {
       const { daemon } = await startPlayed()
       daemon.on('/api/_action/vendor-cache/stats', { status, headers: { 'content-type': type, location: '/elsewhere' }, body })
       const { remote } = await openAt(daemon.url)
-      await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ code: 'SERVER_FAILED', message: expect.stringContaining('not as pagecache does') as string })
+      await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', message: expect.stringContaining('not as pagecache does') as string })
       expect(daemon.hits('/elsewhere')).toBe(0)
     },
   )

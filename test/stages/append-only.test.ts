@@ -34,6 +34,30 @@ describe('the log of events', () => {
     }
   })
 
+  const columns = 'id, popup_id, event_type, sales_channel_id, customer_id, page_type, request_url, created_at'
+  const again = `select id, popup_id, 'impression', sales_channel_id, customer_id, page_type, request_url, created_at from vendor_stage_event where true`
+
+  it.each([
+    `insert or replace into vendor_stage_event (${columns}) ${again}`,
+    `replace into vendor_stage_event (${columns}) ${again}`,
+    `insert or ignore into vendor_stage_event (${columns}) ${again}`,
+    `insert into vendor_stage_event (${columns}) ${again} on conflict (id) do update set event_type = 'impression'`,
+    `insert into vendor_stage_event (${columns}) ${again} on conflict (id) do update set customer_id = null`,
+    `update or replace vendor_stage_event set event_type = 'impression'`,
+  ])('refuses to replace an event: %s', async (statement) => {
+    const { shop, database } = await withEvent()
+    const before = await shop.events()
+    try {
+      for (const recursive of ['on', 'off']) {
+        database.pragma(`recursive_triggers = ${recursive}`)
+        expect(() => database.exec(statement)).toThrow(/never changed/)
+      }
+      expect(await shop.events()).toEqual(before)
+    } finally {
+      database.close()
+    }
+  })
+
   it('lets a customer be forgotten, once', async () => {
     const { shop, database } = await withEvent()
     database.exec('update vendor_stage_event set customer_id = null')

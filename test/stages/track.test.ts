@@ -57,6 +57,27 @@ describe('an event', () => {
     expect([event!.page_type!.length, event!.request_url!.length]).toEqual([64, 2048])
   })
 
+  it.each([
+    ['/p/1?email=canary@example.org', '/p/1'],
+    ['/reset#canary', '/reset'],
+    ['/p#a?canary', '/p'],
+    ['https://user:canary@shop.example/p/1?canary=1#canary', '/p/1'],
+    ['HTTPS://canary@shop.example', '/'],
+    ['//canary@shop.example/p', '/p'],
+    ['https:\\\\user:canary@shop.example\\p', '\\p'],
+    [' \thttps://user:canary@shop.example/p', '/p'],
+    [`https://${'canary'.repeat(400)}@shop.example/p`, '/p'],
+    ['?canary', null],
+    ['p/1', 'p/1'],
+    ['/a//b', '/a//b'],
+    ['/a%3Fb', '/a%3Fb'],
+  ])('keeps the path of %s alone', async (requestUrl, stored) => {
+    const shop = await startStorefront()
+    const stage = await shop.stage()
+    expect((await shop.track({ popupId: stage.id, eventType: 'close', requestUrl })).status).toBe(200)
+    expect((await shop.events()).map((event) => event.request_url)).toEqual([stored])
+  })
+
   it('of a stage that does not record is answered and nothing else: no row, no session, no cookie', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage({ statsEnabled: false })

@@ -2,13 +2,14 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { removeFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRemove extends BaseCommand {
   static override summary = 'Delete failed messages.'
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
     { description: 'All of them, without a question', command: '<%= config.bin %> <%= command.id %> --all --yes' },

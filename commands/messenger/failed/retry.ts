@@ -2,13 +2,14 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { plural } from '#src/lib/plural.ts'
 import { retryFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRetry extends BaseCommand {
   static override summary = 'Put failed messages back on the transport that they came from.'
   static override description = 'They are worked on by the running workers, with all their tries. Without an id it is every failed message, and it asks.'
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
     { description: 'All of them', command: '<%= config.bin %> <%= command.id %> --yes' },

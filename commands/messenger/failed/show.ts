@@ -1,12 +1,13 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { plural } from '#src/lib/plural.ts'
 import { listFailedMessages, showFailedMessage } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedShow extends BaseCommand {
   static override summary = 'List the messages that could not be handled, or show one.'
-  static override exitCodes = [0, 1, 2, 3, 130]
+  static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'The newest fifty', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'One with its payload', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },

@@ -1,0 +1,16 @@
+import { sql } from 'kysely'
+import type { Migration } from '../migrate.ts'
+
+/**
+ * Refuses an INSERT of an event that exists already. The trigger on UPDATE does not see INSERT OR REPLACE, and one on DELETE would see
+ * it only on connections with `recursive_triggers`; BEFORE INSERT runs ahead of every conflict clause, on every connection.
+ */
+export const appendOnlyEvents: Migration = {
+  name: '0013-append-only-events',
+  async up(db) {
+    await sql`
+      create trigger vendor_stage_event_insert_only before insert on vendor_stage_event
+      when exists (select 1 from vendor_stage_event where id = new.id)
+      begin select raise(abort, 'an event is never changed; only its customer may be forgotten'); end`.execute(db)
+  },
+}

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { hasTmux, openTerminal } from '../helpers/tmux.ts'
+
+const program = `node ${fileURLToPath(new URL('../../bin/run.js', import.meta.url))}`
+const id = '0190c0de-0000-7000-8000-00000000000a'
+
+/** Every command that destroys what cannot be made again, as it asks. */
+const destructive: Record<string, string[]> = {
+  'client:revoke': [id],
+  'client:rotate-key': ['--drop-old'],
+  'customer:delete': ['customer-1'],
+  'invalidation-log:clear': [],
+  'messenger:failed:remove': ['--all'],
+  'messenger:failed:retry': [],
+  'reverse-proxy:clear': [],
+  'stage:delete': [id],
+}
+
+it('knows every command that asks', async () => {
+  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as { commands: Record<string, { flags: object }> }
+  expect(Object.keys(commands).filter((name) => 'yes' in commands[name]!.flags)).toEqual(Object.keys(destructive))
+})
+
+it.each(Object.entries(destructive))('%s refuses off a terminal without --yes', async (command, args) => {
+  const { code, stdout, stderr } = await run([command, ...args], { cwd: await tempDir(), input: 'y\n' })
+  expect(stderr).toMatch(/no terminal to ask on\.\nAdd --yes\.\n$/)
+  expect([code, stdout]).toEqual([2, ''])
+})
+
+it('client:rotate-key asks for --drop-old alone', async () => {
+  const cwd = await tempDir()
+  expect((await run(['client:rotate-key'], { cwd })).code).toBe(0)
+  expect((await run(['client:rotate-key', '--drop-old', '--yes'], { cwd })).stdout).toContain('Older tokens are void.')
+})
+
+describe.runIf(hasTmux)('a question on a terminal', { timeout: 60_000 }, () => {
+  it.each(Object.entries(destructive))('of %s that is answered with no ends with 0, and nothing was changed', async (command, args) => {
+    const terminal = await openTerminal(`${program} ${command} ${args.join(' ')}; echo "code $?"`, { columns: 120, rows: 20, cwd: await tempDir() })
+    await terminal.see(/\[y\/N\]|\(keep\/remove\)/)
+    await terminal.keys('n', 'Enter')
+    const screen = await terminal.see('code ')
+    expect(screen).toMatch(/^Nothing was changed\.\ncode 0$/m)
+    expect(screen).not.toContain('Error')
+  })
+
+  it.each([
+    ['Enter', 0],
+    ['C-d', 0],
+    ['C-c', 130],
+  ])('that is answered with %s ends with %d', async (key, code) => {
+    const terminal = await openTerminal(`${program} reverse-proxy:clear; echo "code $?"`, { columns: 120, rows: 20, cwd: await tempDir() })
+    await terminal.see('[y/N]')
+    await terminal.keys(key)
+    expect(await terminal.see('code ')).toMatch(new RegExp(`Nothing was changed\\.\ncode ${code}`))
+  })
+})

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, it, onTestFinished } from 'vitest'
+import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+it('records that another process keeps locked are unreachable: 5', async () => {
+  const cwd = await tempDir()
+  expect((await run(['client:list'], { cwd })).code).toBe(0)
+  const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
+  onTestFinished(() => void other.close())
+  other.exec('BEGIN IMMEDIATE')
+  expect(await run(['client:create', 'name'], { cwd })).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('is locked by another process') as string })
+}, 30_000)
+
+it('a file that is no database of pagecache is a failure, which waiting does not mend: 1', async () => {
+  const cwd = await tempDir()
+  expect((await run(['client:list'], { cwd })).code).toBe(0)
+  const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
+  other.pragma('application_id = 1')
+  other.close()
+  expect((await run(['client:list'], { cwd })).code).toBe(1)
+})
+
+it('every command says which it can end with, and every one of them has a meaning', async () => {
+  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as { commands: Record<string, { exitCodes?: number[] }> }
+  for (const [id, { exitCodes }] of Object.entries(commands)) {
+    expect(exitCodes, id).toEqual(expect.arrayContaining([0, 1, 2, 130]))
+    for (const code of exitCodes!) expect([0, 1, 2, 3, 4, 5, 130], id).toContain(code)
+  }
+})
