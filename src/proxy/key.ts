@@ -1,9 +1,13 @@
+import { unconfirmedMark } from '../pages/page-row.ts'
 import type { Channel } from './channel.ts'
+import { digest } from './confirmations.ts'
 import type { Target } from './target.ts'
 
 export interface VariantRules {
   cookies: readonly string[]
   headers: readonly string[]
+  /** Those of `cookies` that a visitor may choose: the page depends on the value alone, and on nothing in a session. */
+  freeCookies?: readonly string[]
 }
 
 /** Longer values are no variant that a shop hands out; such a request is not cached. */
@@ -39,6 +43,11 @@ export function primaryKey(
     key += `\nheader ${name.toLowerCase()}=${value}`
   }
   return key
+}
+
+/** The key of visitors whose variant cookies the shop has not confirmed: only who sends the same further cookies shares it. */
+export function unconfirmedKey(sharedKey: string, ownCookies: string): string {
+  return `${sharedKey}${unconfirmedMark}${digest(ownCookies)}`
 }
 
 /** What a visitor's cookies say beyond the key, sorted; null where they say nothing. */

@@ -1,7 +1,7 @@
 import type { PageStore } from '../pages/page-store.ts'
 import { cacheStatus } from './cache-status.ts'
 import type { Channel } from './channel.ts'
-import { fieldValue } from './fields.ts'
+import { cookieHeader, fieldValue, parseCookies } from './fields.ts'
 import { passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
 import { canonicalUrl } from './key.ts'
 import type { OriginClient, OriginResponse } from './origin.ts'
@@ -42,6 +42,7 @@ export class Passage {
       signal: visit.signal,
       onInterim: visit.onInterim,
     })
+    this.#classifying.confirmations.learn({ channelId: route.channel.id, cookies: parseCookies(cookieHeader(visit.headers)) }, response.headers)
     if (!safeMethods.has(visit.method) && response.status < 400) await this.#invalidate(route, response)
     const outcome = cacheStatus({ kind: 'forward', why: visit.method === 'GET' ? 'bypass' : 'method', status: response.status, detail: route.reason })
     return { status: response.status, headers: [...visibleHeaders(response.headers), ['Cache-Status', outcome]], body: response.body, tags: tagsOf(response.headers) }

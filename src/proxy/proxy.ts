@@ -57,6 +57,7 @@ export class Proxy {
       channels: options.channels,
       canonical: canonicaliser(options.ignoreQuery),
       variants: options.variants,
+      confirmations: options.confirmations,
       bypassCookies: options.bypass.cookies,
       bypassPath: pathBypass(options.bypass.paths),
     }
@@ -105,13 +106,23 @@ export class Proxy {
     }
   }
 
-  /** The best page for a question, whatever its age; from memory, else from the store. */
+  /**
+   * The best page for a question, whatever its age; from memory, else from the store. Visitors whose variants are not confirmed may
+   * read the shared page too, beside the one that they fill.
+   */
   async find(question: Question): Promise<Held | null> {
+    const shared = await this.#find(question, question.sharedKey)
+    if (question.key === question.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh')) return shared
+    const own = await this.#find(question, question.key)
+    return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
+  }
+
+  async #find(question: Question, key: string): Promise<Held | null> {
     const { store, memory } = this.#options
     // Before the look-up: what is removed from here on does not come into memory again.
     const fence = store.fence()
-    const inMemory = newest(memory.get(question.key) ?? [], question, held => held.page)
-    const stored = newest(store.find(question.key), question, page => page)
+    const inMemory = newest(memory.get(key) ?? [], question, held => held.page)
+    const stored = newest(store.find(key), question, page => page)
     if (stored === null) return inMemory
     if (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt) return inMemory
     const body = await store.readBody(stored)
@@ -168,7 +179,8 @@ export class Proxy {
   async #fly(question: Question, stale: Held | null, signal?: AbortSignal): Promise<Fetched> {
     const { store, now } = this.#options
     const fence = store.fence()
-    const validated = stale !== null && hasValidator(stale.page) ? stale : null
+    // A page under another key is not this visitor's to renew.
+    const validated = stale !== null && stale.page.key === question.key && hasValidator(stale.page) ? stale : null
     const flight = this.#mayShare(question) ? this.#flights.start(flightKey(question), fence) : null
     let shared: Held | null = null
     try {
