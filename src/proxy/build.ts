@@ -10,6 +10,7 @@ import type { VariantRules } from './key.ts'
 import { OriginClient, type OriginTimeouts } from './origin.ts'
 import { Proxy } from './proxy.ts'
 import { marketingParameters } from './target.ts'
+import type { UnsafeMode } from './unsafe.ts'
 
 /** The proxy as the configuration describes it: sizes in bytes, times in milliseconds. */
 export interface ProxySettings {
@@ -30,6 +31,8 @@ export interface ProxySettings {
   confirmedFile?: string | null
   bypass: BypassRules
   ignoreQuery: readonly string[]
+  /** What a successful unsafe request drops; `rfc` where nothing is said. */
+  invalidateOnUnsafe?: UnsafeMode
   timeouts: OriginTimeouts
   onFault(message: string, error: unknown): void
 }
@@ -47,6 +50,7 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
   const origin = await OriginClient.open(settings.timeouts)
   const proxy = new Proxy({
     ...settings,
+    invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
     channels: new Channels(settings.channels.map(toChannel), settings.aliases),
     memory,
     origin,

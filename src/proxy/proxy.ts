@@ -17,6 +17,7 @@ import { Passage } from './pass.ts'
 import { classify, type ClassifyOptions, type Question } from './question.ts'
 import { plainAnswer, troubleAnswer, troubleText } from './refusal.ts'
 import { canonicaliser } from './target.ts'
+import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
 import { selects } from './vary.ts'
 import { answerFrom, coversRange, presentationOf, toHeld, transcode, type BodySource, type Held } from './view.ts'
 import type { Answer, Visit } from './visit.ts'
@@ -30,6 +31,7 @@ export interface ProxyOptions extends Omit<FetchOptions, 'store' | 'memory' | 'o
   variants: VariantRules
   bypass: BypassRules
   ignoreQuery: readonly string[]
+  invalidateOnUnsafe: UnsafeMode
   /** Told of faults in the background that no visitor sees. */
   onFault(message: string, error: unknown): void
 }
@@ -47,6 +49,9 @@ export class Proxy {
   readonly #options: ProxyOptions
   readonly #fetcher: Fetcher
   readonly #passage: Passage
+  readonly #unsafe: UnsafeInvalidation
+  /** How many fetches of each URL are under way. */
+  readonly #underWay = new Map<string, number>()
   readonly #flights: Flights<Held>
   readonly #uncacheable = new Uncacheable()
   readonly #transcoding = new WeakMap<Held, Map<Encoding, Promise<Buffer>>>()
@@ -62,7 +67,8 @@ export class Proxy {
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
-    this.#passage = new Passage(options, this.classifying)
+    this.#unsafe = new UnsafeInvalidation({ mode: options.invalidateOnUnsafe, store: options.store, classifying: this.classifying, isUnderWay: url => this.#underWay.has(url), onFault: options.onFault })
+    this.#passage = new Passage(options, this.#unsafe)
     this.#flights = new Flights(fence => options.store.holds(fence))
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
@@ -183,6 +189,7 @@ export class Proxy {
     const validated = stale !== null && stale.page.key === question.key && hasValidator(stale.page) ? stale : null
     const flight = this.#mayShare(question) ? this.#flights.start(flightKey(question), fence) : null
     let shared: Held | null = null
+    this.#underWay.set(question.url, (this.#underWay.get(question.url) ?? 0) + 1)
     try {
       const fetched = await this.#fetcher.fetch(question, validated, fence, signal)
       if (fetched.obstacle === null) this.#uncacheable.delete(question.key)
@@ -196,7 +203,15 @@ export class Proxy {
       throw error
     } finally {
       flight?.settle(shared)
+      const others = this.#underWay.get(question.url)! - 1
+      if (others === 0) this.#underWay.delete(question.url)
+      else this.#underWay.set(question.url, others)
     }
+  }
+
+  /** What unsafe requests have dropped since the proxy was built. */
+  get unsafe(): UnsafeCounts {
+    return this.#unsafe.counts
   }
 
   /** Stale-while-revalidate: fetches in the background, once however many visitors get the stale page (RFC 5861 §3). */
