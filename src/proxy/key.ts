@@ -42,7 +42,19 @@ export function primaryKey(
     if (value.length > longestVariant) return null
     key += `\nheader ${name.toLowerCase()}=${value}`
   }
+  if (isScript(field) && !rules.headers.some(name => name.toLowerCase() === scriptField)) key += `\nheader ${scriptField}=${scriptValue}`
   return key
+}
+
+/**
+ * A storefront's script asks for a part of a page (Shopware's buybox). Shops answer it with something else than the page under the same
+ * URL, and seldom say so in Vary: it is part of each key.
+ */
+export const scriptField = 'x-requested-with'
+const scriptValue = 'XMLHttpRequest'
+
+export function isScript(field: (name: string) => string | null): boolean {
+  return field(scriptField) === scriptValue
 }
 
 /** The key of visitors whose variant cookies the shop has not confirmed: only who sends the same further cookies shares it. */

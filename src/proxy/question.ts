@@ -5,7 +5,7 @@ import { requestDirectives } from './cache-control.ts'
 import type { Confirmations, Visitor } from './confirmations.ts'
 import { cookieHeader, hasField, parseCookies } from './fields.ts'
 import { methodOverrides } from './forward.ts'
-import { canonicalUrl, primaryKey, unconfirmedKey, unkeyedCookies, type VariantRules } from './key.ts'
+import { canonicalUrl, isScript, primaryKey, scriptField, unconfirmedKey, unkeyedCookies, type VariantRules } from './key.ts'
 import type { Asked } from './may-store.ts'
 import type { Canonicaliser, Target } from './target.ts'
 import type { Selecting } from './vary.ts'
@@ -74,7 +74,8 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
       visitor,
       field,
       headers: visit.headers,
-      keyedFields: options.variants.headers.map(name => name.toLowerCase()),
+      keyedFields: [...options.variants.headers.map(name => name.toLowerCase()), ...(isScript(field) ? [scriptField] : [])],
+      site: `${channel.scheme}://${channel.host}`,
       variantCookies: new Map(options.variants.cookies.map(name => [name, cookies.get(name) ?? ''])),
       unkeyedCookies: unkeyedCookies(cookies, options.variants.cookies),
       states: clientStates(cookies),
