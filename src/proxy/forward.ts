@@ -69,7 +69,9 @@ export function storableHeaders(visit: Visit, channel: Channel): { headers: Head
 
 function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
   const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
-  const address = [visit.forwardedFor, visit.remoteAddress].filter(part => part !== null && part !== '').join(', ')
+  // A trusted proxy passes on what visitors wrote before its own word: addresses alone are kept.
+  const forwarded = (visit.forwardedFor ?? '').split(',').map(part => part.trim()).filter(part => /^[\da-f.:[\]]{2,47}$/i.test(part))
+  const address = [...forwarded, visit.remoteAddress ?? ''].filter(part => part !== '').join(', ')
   return [
     ['host', host],
     ['x-forwarded-proto', scheme],

@@ -80,17 +80,29 @@ function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]):
   const state = excludedStates(headers).find(each => asked.states.includes(each))
   if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
   const unkeyed = (name: string) => !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
-  const told = asked.headers.filter(([name]) => !isWithheld(name) && unkeyed(name))
-  const steered = told.find(([name]) => steering.test(name))
-  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
-  const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), name.toLowerCase() === 'cookie' ? '' : value))
-  if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
-  if (asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies)) return 'the request had markup in its cookies'
+  const peculiar = peculiarity(asked, unkeyed)
+  if (peculiar !== null) return peculiar
   if (unkeyed('origin') && isForeign(asked, headers)) return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'))) return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
+}
+
+/** What of a request no browser sends, in words; null where there is nothing. `counts`: whether a field is looked at. */
+function peculiarity(asked: Asked, counts: (name: string) => boolean): string | null {
+  const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
+  const steered = told.find(([name]) => steering.test(name))
+  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
+  const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), value))
+  if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
+  return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies) ? 'the request had markup in its cookies' : null
+}
+
+/** Whether the answer to a request says something about the page, and not about this request. */
+export function isUnremarkable(asked: Asked): boolean {
+  const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
+  return peculiarity(asked, unkeyed) === null && isUsualAccept(fieldValue(asked.headers, 'accept')) && (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site
 }
 
 /** A script of another site asks: the answer may be for that site alone. Fonts and the like say that they are for all. */

@@ -12,6 +12,7 @@ import { mayServeStale, usability, type OriginTrouble } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import type { VariantRules } from './key.ts'
+import { isUnremarkable } from './may-store.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { Passage } from './pass.ts'
 import { classify, type ClassifyOptions, type Question } from './question.ts'
@@ -259,7 +260,7 @@ export class Proxy {
 }
 
 function isPlain(question: Question): boolean {
-  return question.unkeyedCookies === null && question.mayReuse && !question.odd && question.field('range') === null
+  return question.unkeyedCookies === null && question.mayReuse && !question.odd && question.field('range') === null && isUnremarkable(question)
 }
 
 /** Visitors with other variants of a page wait for the same fetch: most pages have no variants, and the first answer tells. */

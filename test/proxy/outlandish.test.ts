@@ -184,3 +184,19 @@ test.each<[string, Record<string, string>]>([
   expect(isHit(await visit({ fields }))).toBe(true)
   expect(isHit(await visit())).toBe(true)
 })
+
+test.each<[string, Record<string, string>]>([['an unusual Accept', { Accept: 'application/json' }], ['markup', { Foo: '<b>' }], ['a foreign Origin', { Origin: 'https://other.example' }], ['a field that asks for a part', { 'HX-Request': 'true' }]])('%s does not make other visitors ask for the page one by one', async (_, fields) => {
+  const { site, visit } = await open(() => ({ fields: { ...shared, 'Content-Type': 'application/json' }, body: '{}' }))
+  await visit({ fields })
+  let release = () => {}
+  const held = new Promise<void>(resolve => (release = resolve))
+  site.answers(async () => {
+    await held
+    return { fields: html, body: 'page' }
+  })
+  const others = Array.from({ length: 5 }, () => visit())
+  await expect.poll(() => site.origin.requests.length).toBe(2)
+  release()
+  for (const other of others) expect((await other).text).toBe('page')
+  expect(site.origin.requests).toHaveLength(2)
+})
