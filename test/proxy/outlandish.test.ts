@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
+import { toChannel } from '../../src/proxy/channel.ts'
+import { storableHeaders } from '../../src/proxy/forward.ts'
 import { openSite, type VisitOptions } from './site.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
@@ -199,4 +201,10 @@ test.each<[string, Record<string, string>]>([['an unusual Accept', { Accept: 'ap
   release()
   for (const other of others) expect((await other).text).toBe('page')
   expect(site.origin.requests).toHaveLength(2)
+})
+
+test('of what a trusted proxy passes on in X-Forwarded-For, addresses alone reach the shop', () => {
+  const channel = toChannel({ id: 'c1', name: 'Shop', url: 'http://shop.example', origin: 'http://127.0.0.1' })
+  const visit = { method: 'GET', scheme: 'http', host: 'shop.example', target: '/', headers: [], remoteAddress: '192.0.2.7', forwardedFor: '<script>, evil.example, 203.0.113.7:80, 2001:db8::1', body: null, signal: new AbortController().signal, onInterim: () => {} }
+  expect(storableHeaders(visit, channel).headers).toContainEqual(['x-forwarded-for', '203.0.113.7:80, 2001:db8::1, 192.0.2.7'])
 })
