@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
@@ -95,6 +96,7 @@ export class App {
         channels: site?.channels ?? salesChannels,
         aliases: site?.aliases ?? new Map(),
         store: await this.pages(),
+        confirmedFile: join(this.loaded.places.cacheDir, 'confirmed.sqlite'),
         now: this.now,
         ...cache,
         types: cache.types as TypeRule[],

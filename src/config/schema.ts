@@ -127,11 +127,13 @@ export const configSchema = z.strictObject({
     variants: section({
       cookies: list(value.cookieName(), ['sw-cache-hash', 'sw-currency']),
       headers: list(value.headerName()),
+      freeCookies: list(value.cookieName()),
     }),
     bypass: section({
       cookies: list(value.cookieName()),
       paths: list(value.path(), ['/checkout', '/account', '/admin', '/api']),
     }),
+    invalidateOnUnsafe: withDefault(value.oneOf(['off', 'uri', 'rfc']), 'rfc'),
     ignoreQuery: list(value.text('the name of a parameter, * at its end for any', /^[^\s&=#]+$/)),
   }),
   origin: section({

@@ -66,9 +66,12 @@ cache:
   # - { type: products, path: "/p/*" }, - { type: listings, header: "x-page-type: listing" }
   # types: []
   # What makes two visitors get two versions of a page.
-  # variants: { cookies: [sw-cache-hash, sw-currency], headers: [] }
+  # freeCookies: those of the cookies that depend on nothing in a session; the shop need not have set them.
+  # variants: { cookies: [sw-cache-hash, sw-currency], headers: [], freeCookies: [] }
   # What is never answered from the cache.
   # bypass: { cookies: [], paths: [/checkout, /account, /admin, /api] }
+  # What a successful POST drops: off (Shopware, which purges by itself), uri: its own page, rfc: what Location names, too.
+  # invalidateOnUnsafe: rfc
   # Parameters that do not change a page, beside the usual marketing ones.
   # ignoreQuery: []
 

@@ -58,7 +58,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   // The public URL of a single channel names the port, so that it has to be known before anything listens.
   const port = options.port === 0 && place === null ? await freePort(host) : options.port
   const at: Place = place ?? { kind: 'tcp', host, port }
-  const metrics = openLater(() => openMetrics({ app: () => site.app, traffic, stages: counts, memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }) }))
+  const metrics = openLater(() => openMetrics({ app: () => site.app, traffic, stages: counts, memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }), unsafe: () => site.front.proxy.unsafe }))
   const siteOptions: SiteOptions = {
     host,
     port,

@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { connectionFields, fieldValue, toPairs, withoutFields } from '../proxy/fields.ts'
 import type { HotRequest } from '../proxy/hot.ts'
+import { isScript } from '../proxy/key.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
 import type { Visit } from '../proxy/visit.ts'
@@ -205,6 +206,12 @@ async function purge(request: IncomingMessage, response: ServerResponse, accepte
   response.end(answer.text)
 }
 
+/** A request field by its lower-case name, lines combined. */
+function field(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name]
+  return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value
+}
+
 /** Hits on connections that are Node's already: the same look into memory as on the socket. */
 function answerHot(request: IncomingMessage, response: ServerResponse, accepted: Accepted, proxy: Proxy, record: RequestRecord): boolean {
   const { headers } = request
@@ -215,11 +222,9 @@ function answerHot(request: IncomingMessage, response: ServerResponse, accepted:
     cookie: headers.cookie ?? null,
     acceptEncoding: headers['accept-encoding'] ?? null,
     ifNoneMatch: headers['if-none-match'] ?? null,
+    script: isScript(name => field(headers, name)),
     unkeyedCookies: null,
-    field: name => {
-      const value = headers[name]
-      return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value
-    },
+    field: name => field(headers, name),
   }
   const view = proxy.hot.find(asked)
   if (view === null) return false

@@ -12,7 +12,7 @@ const grammar: PlainGrammar = {
     [10, ['connection']],
     [13, ['authorization']],
     [14, ['content-length']],
-    [16, ['x-pagecache-tags']],
+    [16, ['x-pagecache-tags', 'x-requested-with']],
     [17, ['if-modified-since', 'transfer-encoding']],
     [19, ['if-unmodified-since']],
   ]),

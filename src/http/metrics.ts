@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import { pageTypes } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { readProxyStates } from '../purge/proxy-state.ts'
+import type { UnsafeCounts } from '../proxy/unsafe.ts'
 import { readPurgeTotals } from '../purge/totals.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageCounts } from '../stages/counts.ts'
@@ -16,6 +17,8 @@ export interface MetricsOptions {
   stages: StageCounts
   /** Bodies in the memory of this process. */
   memory(): { bytes: number; pages: number }
+  /** What unsafe requests have dropped; a reload begins another count. */
+  unsafe?(): UnsafeCounts
 }
 
 type Sample = readonly [labels: Record<string, string>, value: number]
@@ -107,7 +110,7 @@ function registerDurations(registry: Registry, traffic: Traffic): void {
   registry.registerMetric(metric as never)
 }
 
-function readTraffic({ traffic, stages, memory }: MetricsOptions): Reading[] {
+function readTraffic({ traffic, stages, memory, unsafe = () => noUnsafe }: MetricsOptions): Reading[] {
   const own = { aggregator: 'sum' } as const
   return [
     { ...own, name: 'pagecache_requests_total', help: 'Requests by what became of them', type: 'counter', read: () => results.map(result => [{ result }, traffic.durations[result].count]) },
@@ -117,6 +120,9 @@ function readTraffic({ traffic, stages, memory }: MetricsOptions): Reading[] {
     { ...own, name: 'pagecache_stage_events_total', help: 'Events of popup stages that were recorded', type: 'counter', read: () => one(stages.recorded) },
     { ...own, name: 'pagecache_stage_events_ignored_total', help: 'Events that were not counted', type: 'counter', read: () => Object.entries(stages.ignored).map(([reason, count]) => [{ reason }, count]) },
     { ...own, name: 'pagecache_stage_events_refused_total', help: 'Track requests that were refused', type: 'counter', read: () => Object.entries(stages.refused).map(([reason, count]) => [{ reason }, count]) },
+    { ...own, name: 'pagecache_unsafe_pages_total', help: 'Pages that POST and other unsafe requests have dropped', type: 'counter', read: rising(unsafe, counts => counts.pages) },
+    { ...own, name: 'pagecache_unsafe_writes_total', help: 'Transactions in which unsafe requests have dropped pages', type: 'counter', read: rising(unsafe, counts => counts.writes) },
+    { ...own, name: 'pagecache_unsafe_failures_total', help: 'Transactions of unsafe requests that failed', type: 'counter', read: rising(unsafe, counts => counts.failures) },
   ]
 }
 
@@ -135,15 +141,22 @@ function readStore({ app }: MetricsOptions): Reading[] {
   ]
 }
 
-/** What the stores of this process have counted, one after the other: a reload opens another one, which begins at 0. */
+const noUnsafe: UnsafeCounts = { pages: 0, writes: 0, failures: 0 }
+
+/** What the stores of this process have counted. */
 function countOf(app: MetricsOptions['app'], count: (pages: PageStore) => number): () => Promise<Sample[]> {
-  let store: PageStore | null = null
+  return rising(() => app().pages(), count)
+}
+
+/** The sum of what several sources have counted, one after the other: a reload opens another one, which begins at 0. */
+function rising<Source>(current: () => Source | Promise<Source>, count: (source: Source) => number): () => Promise<Sample[]> {
+  let source: Source | null = null
   let [before, last] = [0, 0]
   return async () => {
-    const pages = await app().pages()
-    if (pages !== store) before += last
-    store = pages
-    last = count(pages)
+    const now = await current()
+    if (now !== source) before += last
+    source = now
+    last = count(now)
     return one(before + last)
   }
 }

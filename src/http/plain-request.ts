@@ -38,6 +38,8 @@ function hostOf(text: string, scheme: 'http' | 'https'): string | null {
 /** A request read from the bytes of one chunk. Fields that are seldom asked for are found again in its text. */
 export class PlainRequest implements HotRequest {
   readonly unkeyedCookies = null
+  /** Such requests go the long way. */
+  readonly script = false
   scheme = 'http'
   forwardedHost = ''
   host = ''

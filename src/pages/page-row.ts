@@ -24,6 +24,9 @@ export interface PageRow {
 export const pageColumns =
   'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
 
+/** In a key: the page of visitors whose variant cookies the shop has not confirmed. Visitors can write no newline into a key. */
+export const unconfirmedMark = '\nvisitor '
+
 /** 48 bits of the key's hash, the most that is worth its index; and the name that its bodies go by. */
 export function hashKey(key: string): { number: number; name: string } {
   const name = hash('sha256', key, 'hex').slice(0, 32)

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type { HitCount } from './page-store.ts'
-import { hashKey, pageColumns, sealOf, toMicroseconds, toPage, toRecord, variantOf, type PageRow } from './page-row.ts'
+import { hashKey, pageColumns, sealOf, toMicroseconds, toPage, toRecord, unconfirmedMark, variantOf, type PageRow } from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
 import { live, type StoredBody } from './page-reads.ts'
 
@@ -28,7 +28,7 @@ export class PageWrites {
   readonly #insertQuery: Statement<[InsertedRow], number>
   readonly #getQuery: Statement<[number, string], StoredRow>
   readonly #getVariantsQuery: Statement<[number, string], PageRow>
-  readonly #getIdsOfUrlQuery: Statement<[string], number>
+  readonly #getIdsOfUrlQuery: Statement<[string], { id: number; unconfirmed: number }>
   readonly #freshenQuery: Statement<[Record<string, unknown>]>
   readonly #addTagQuery: Statement<[string]>
   readonly #linkTagQuery: Statement<[number, string]>
@@ -55,8 +55,9 @@ export class PageWrites {
       SELECT p.* FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
     this.#getVariantsQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
-    this.#getIdsOfUrlQuery = database.prepare<[string], number>(`
-      SELECT p.id FROM page p WHERE p.url = ? AND ${live} ORDER BY p.used_at, p.id`).pluck()
+    this.#getIdsOfUrlQuery = database.prepare(`
+      SELECT p.id, instr(p.key, '${unconfirmedMark}') > 0 AS unconfirmed FROM page p WHERE p.url = ? AND ${live}
+      ORDER BY unconfirmed DESC, p.used_at, p.id`)
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal
@@ -88,7 +89,8 @@ export class PageWrites {
 
   /**
    * Takes a page in, in place of the variant that it renews and, beyond `maxVariants` of its URL, of the least
-   * recently used ones: of the URL and not the key, since visitors choose the cookies that are in a key.
+   * recently used ones: of the URL and not the key, since visitors choose the cookies that are in a key. Those of
+   * unconfirmed visitors go first, and evict no others: forged variants never cost confirmed visitors their pages.
    */
   insert(draft: PageDraft, body: StoredBody, maxVariants: number, now: number): Page {
     const hashed = hashKey(draft.key)
@@ -119,8 +121,9 @@ export class PageWrites {
     const variant = variantOf(draft)
     const rows = this.#getVariantsQuery.all(keyHash, draft.key)
     const doomed = rows.filter((row) => variantOf(toPage(row)) === variant).map((row) => row.id)
-    const others = this.#getIdsOfUrlQuery.all(draft.url).filter((id) => !doomed.includes(id))
-    doomed.push(...others.slice(0, Math.max(0, others.length - maxVariants + 1)))
+    const others = this.#getIdsOfUrlQuery.all(draft.url).filter(({ id }) => !doomed.includes(id))
+    const evictable = draft.key.includes(unconfirmedMark) ? others.filter(({ unconfirmed }) => unconfirmed === 1) : others
+    doomed.push(...evictable.slice(0, Math.max(0, others.length - maxVariants + 1)).map(({ id }) => id))
     if (doomed.length > 0) this.kill(doomed)
   }
 

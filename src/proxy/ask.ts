@@ -13,6 +13,7 @@ export function askFor(url: string, headers: Readonly<Record<string, string>>, s
   const classified = classify(
     { method: 'GET', scheme, host, target: place.target, headers: fields, remoteAddress: null, forwardedFor: null, body: null, signal, onInterim: () => {} },
     options,
+    true,
   )
   return classified.kind === 'unknown-site' ? null : classified
 }

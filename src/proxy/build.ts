@@ -1,13 +1,16 @@
 import type { Clock } from '../lib/clock.ts'
+import { LedgerFile } from '../pages/ledger-file.ts'
 import { MemoryTier } from '../pages/memory-tier.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { defaultTypeRules, typeResolver, type TypeRule } from '../pages/type.ts'
 import type { BypassRules } from './bypass.ts'
 import { Channels, toChannel, type ChannelOptions } from './channel.ts'
+import { Confirmations } from './confirmations.ts'
 import type { VariantRules } from './key.ts'
 import { OriginClient, type OriginTimeouts } from './origin.ts'
 import { Proxy } from './proxy.ts'
 import { marketingParameters } from './target.ts'
+import type { UnsafeMode } from './unsafe.ts'
 
 /** The proxy as the configuration describes it: sizes in bytes, times in milliseconds. */
 export interface ProxySettings {
@@ -24,8 +27,12 @@ export interface ProxySettings {
   defaultTtl: number
   types: readonly TypeRule[]
   variants: VariantRules
+  /** The file in which confirmed variants are remembered; null: in memory. */
+  confirmedFile?: string | null
   bypass: BypassRules
   ignoreQuery: readonly string[]
+  /** What a successful unsafe request drops; `rfc` where nothing is said. */
+  invalidateOnUnsafe?: UnsafeMode
   timeouts: OriginTimeouts
   onFault(message: string, error: unknown): void
 }
@@ -39,12 +46,15 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
   const { store } = settings
   store.onRemoved(selection => memory.drop(selection))
   store.onRenewed(keys => memory.dropKeys(keys))
+  const ledger = new LedgerFile(settings.confirmedFile ?? null, settings.now)
   const origin = await OriginClient.open(settings.timeouts)
   const proxy = new Proxy({
     ...settings,
+    invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
     channels: new Channels(settings.channels.map(toChannel), settings.aliases),
     memory,
     origin,
+    confirmations: new Confirmations(settings.variants, ledger, settings.now),
     defaultTtl: settings.defaultTtl / 1000,
     typeOf: typeResolver([...settings.types, ...defaultTypeRules]),
     ignoreQuery: [...marketingParameters, ...settings.ignoreQuery],
@@ -58,6 +68,7 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
       clearInterval(timer)
       store.recordHits(memory.takeHits())
       await origin.close()
+      ledger.close()
     },
   }
 }

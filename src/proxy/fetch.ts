@@ -8,6 +8,7 @@ import type { Fence, PageStore } from '../pages/page-store.ts'
 import { Budget, collect, discard } from './body.ts'
 import { directivesOf } from './cache-control.ts'
 import { isStrong } from './conditional.ts'
+import { variantObstacle, type Confirmations } from './confirmations.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
 import { connectionFields, fieldValue, hasField, withoutFields } from './fields.ts'
 import { storableHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
@@ -46,6 +47,7 @@ export interface FetchOptions extends DraftOptions {
   memory: MemoryTier
   origin: OriginClient
   now: Clock
+  confirmations: Confirmations
   compression: boolean
   /** Bytes; larger bodies are passed on and not stored. */
   maxPageSize: number
@@ -87,7 +89,7 @@ export class Fetcher {
     const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', 'timeout', null)), origin.totalTimeout)
     const requestedAt = now()
     let answering = false
-    const asking: Asking = { question, sent, fence, started: performance.now(), patient: signal !== undefined }
+    const started = performance.now()
     try {
       const response = await origin.send({
         origin: question.channel.origin,
@@ -100,6 +102,7 @@ export class Fetcher {
       })
       answering = true
       const received = { ...response, requestedAt, receivedAt: now() }
+      const asking: Asking = { question: this.#confirmed(question, response), sent, fence, started, patient: signal !== undefined }
       if (head && !describes(stale.page, response)) return passedOn(received, 'the answer to a HEAD is no page')
       if (!head && (response.status !== 304 || stale === null)) return await this.#store(asking, received)
       discard(response.body)
@@ -110,6 +113,13 @@ export class Fetcher {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** The question under the key that the answer shows to be its visitor's. */
+  #confirmed(question: Question, { headers }: OriginResponse): Question {
+    const { confirmations } = this.#options
+    confirmations.learn(question.visitor, headers)
+    return confirmations.confirmedBy(question.visitor, headers) ? { ...question, key: question.sharedKey } : question
   }
 
   /** Asks the origin as for a page, and only says whether its answer could be stored. @throws OriginError */
@@ -125,13 +135,13 @@ export class Fetcher {
       onInterim: () => {},
     })
     discard(body)
-    return { status, obstacle: storeObstacle(question, status, received, this.#options.defaultTtl) }
+    return { status, obstacle: this.#obstacle(question, status, received) }
   }
 
   async #freshen({ question, sent, fence, patient }: Asking, stale: Held, response: Received): Promise<Fetched> {
     const { store } = this.#options
     const draft = freshenedDraft(stale.page, question, response, this.#options)
-    const obstacle = storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
+    const obstacle = variantObstacle(question.variantCookies, response.headers, this.#options.now()) ?? storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
     const page = obstacle === null ? await this.#soon(store.freshen(stale.page, draft, fence), patient) : null
     const held = page === null ? toHeld(unstored(draft, stale.page.size), stale.bodies) : this.#remember(page, stale.bodies, question, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
@@ -139,14 +149,14 @@ export class Fetcher {
   }
 
   async #store({ question, sent, fence, started, patient }: Asking, response: Received & OriginResponse): Promise<Fetched> {
-    const { maxPageSize, defaultTtl } = this.#options
+    const { maxPageSize } = this.#options
     if (response.status === 304) {
       discard(response.body)
       throw new OriginError('the origin answered 304 to a request without a condition', 'broken', null)
     }
     const live = visibleHeaders(response.headers)
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
-    const obstacle = storeObstacle(question, response.status, response.headers, defaultTtl) ?? partialObstacle(response.status, range)
+    const obstacle = this.#obstacle(question, response.status, response.headers) ?? partialObstacle(response.status, range)
     if (obstacle !== null) return passedOn(response, obstacle)
     const announced = fieldValue(response.headers, 'content-length')
     if (Number(announced ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
@@ -169,6 +179,10 @@ export class Fetcher {
       shareable: reflected === null,
       live: withoutFields(live, new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
     }
+  }
+
+  #obstacle(question: Question, status: number, headers: readonly HeaderPair[]): string | null {
+    return storeObstacle(question, status, headers, this.#options.defaultTtl) ?? variantObstacle(question.variantCookies, headers, this.#options.now())
   }
 
   #whyNotTaken(fence: Fence): string {

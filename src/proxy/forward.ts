@@ -20,12 +20,12 @@ export const methodOverrides = new Set(['x-http-method-override', 'x-http-method
 
 /** On a request whose answer may be everybody's: what only this visitor said, and what we answer ourselves from the whole page. */
 const personal = new Set([
-  'referer', 'cache-control', 'pragma', 'accept-encoding', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since', 'if-range', 'range', 'content-length', 'content-type',
+  'referer', 'from', 'via', 'cache-control', 'pragma', 'accept-encoding', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since', 'if-range', 'range', 'content-length', 'content-type',
   'content-encoding', 'expect', ...methodOverrides,
 ])
 
 /** Numbers by which infrastructure tells requests apart: other ones each time, and none of a page's business. */
-const tracing = /^(?:x-(?:request-id|correlation-id|trace-id|amzn-.*|amz-cf-.*|b3-.*|cloud-trace-context|datadog-.*|request-start|queue-start|varnish|azure-.*|arr-.*|akamai-.*|edge-.*|client-data|moz|purpose)|traceparent|tracestate|cf-ray)$/
+const tracing = /^(?:x-(?:request-id|correlation-id|trace-id|amzn-.*|amz-cf-.*|b3-.*|cloud-trace-context|datadog-.*|request-start|queue-start|varnish|azure-.*|arr-.*|akamai-.*|edge-.*|client-data|moz|purpose)|traceparent|tracestate|baggage|sentry-trace|b3|uber-trace-id|newrelic|elastic-apm-traceparent|cf-ray|cf-visitor|cf-ew-via)$/
 
 /** How a shop may read a name: gateways to scripts (CGI, FastCGI, WSGI) do not tell an underscore from a dash. */
 function asRead(name: string): string {
@@ -69,7 +69,9 @@ export function storableHeaders(visit: Visit, channel: Channel): { headers: Head
 
 function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
   const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
-  const address = [visit.forwardedFor, visit.remoteAddress].filter(part => part !== null && part !== '').join(', ')
+  // A trusted proxy passes on what visitors wrote before its own word: addresses alone are kept.
+  const forwarded = (visit.forwardedFor ?? '').split(',').map(part => part.trim()).filter(part => /^[\da-f.:[\]]{2,47}$/i.test(part))
+  const address = [...forwarded, visit.remoteAddress ?? ''].filter(part => part !== '').join(', ')
   return [
     ['host', host],
     ['x-forwarded-proto', scheme],

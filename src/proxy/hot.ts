@@ -19,6 +19,8 @@ export interface HotRequest extends Selecting {
   cookie: string | null
   acceptEncoding: string | null
   ifNoneMatch: string | null
+  /** Whether a storefront's script asks, which is part of the key (`isScript`). */
+  script: boolean
   /** Pages that vary by further cookies are none for the hot path. */
   unkeyedCookies: null
 }
@@ -129,7 +131,7 @@ export class HotPath {
     const { variants } = this.#options
     const cookie = request.cookie
     const telling = cookie !== null && this.#tellingCookies.some(name => cookie.includes(name))
-    if (!telling && variants.headers.length === 0) return place.key
+    if (!telling && !request.script && variants.headers.length === 0) return place.key
     const cookies = parseCookies(telling ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0) return null
     const channel = this.#options.channels.all.find(each => each.id === place.channelId)!

@@ -1,6 +1,7 @@
 import { plural } from '../lib/plural.ts'
 import { formatDuration } from '../lib/format-duration.ts'
 import type { Page } from '../pages/page.ts'
+import { unconfirmedMark } from '../pages/page-row.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { askFor } from './ask.ts'
 import { usability } from './freshness.ts'
@@ -53,8 +54,10 @@ function describe(page: Page, now: number): string {
   const left = (page.staleAt - now) / 1000
   const span = left > 0 ? `fresh for another ${formatDuration(left)}` : `stale for ${formatDuration(-left)}`
   const vary = Object.entries(page.vary).map(([name, value]) => `${name}: ${value ?? '(none)'}`)
-  const variant = [...page.key.split('\n').slice(1), ...vary].join('; ')
+  const [shared = '', visitor] = page.key.split(unconfirmedMark)
+  const variant = [...shared.split('\n').slice(1), ...vary].join('; ')
   const grants = [
+    visitor === undefined ? '' : 'for one visitor, whose variant the shop has not confirmed',
     page.range === null ? '' : `only bytes ${page.range.start} to ${page.range.end} of ${page.range.total}`,
     page.states.length > 0 ? `not for visitors in the state ${page.states.join(' or ')}` : '',
     page.noCache ? 'no-cache: asked about at each use' : '',

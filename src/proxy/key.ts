@@ -1,9 +1,13 @@
+import { unconfirmedMark } from '../pages/page-row.ts'
 import type { Channel } from './channel.ts'
+import { digest } from './confirmations.ts'
 import type { Target } from './target.ts'
 
 export interface VariantRules {
   cookies: readonly string[]
   headers: readonly string[]
+  /** Those of `cookies` that a visitor may choose: the page depends on the value alone, and on nothing in a session. */
+  freeCookies?: readonly string[]
 }
 
 /** Longer values are no variant that a shop hands out; such a request is not cached. */
@@ -38,7 +42,24 @@ export function primaryKey(
     if (value.length > longestVariant) return null
     key += `\nheader ${name.toLowerCase()}=${value}`
   }
+  if (isScript(field) && !rules.headers.some(name => name.toLowerCase() === scriptField)) key += `\nheader ${scriptField}=${scriptValue}`
   return key
+}
+
+/**
+ * A storefront's script asks for a part of a page (Shopware's buybox). Shops answer it with something else than the page under the same
+ * URL, and seldom say so in Vary: it is part of each key.
+ */
+export const scriptField = 'x-requested-with'
+const scriptValue = 'XMLHttpRequest'
+
+export function isScript(field: (name: string) => string | null): boolean {
+  return field(scriptField) === scriptValue
+}
+
+/** The key of visitors whose variant cookies the shop has not confirmed: only who sends the same further cookies shares it. */
+export function unconfirmedKey(sharedKey: string, ownCookies: string): string {
+  return `${sharedKey}${unconfirmedMark}${digest(ownCookies)}`
 }
 
 /** What a visitor's cookies say beyond the key, sorted; null where they say nothing. */

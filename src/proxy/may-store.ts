@@ -1,7 +1,7 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
-import { isCommonplace } from './commonplace.ts'
+import { holdsMarkup, isCommonplace, isOutlandish, isUsualAccept } from './commonplace.ts'
 import { fieldValue, hasField } from './fields.ts'
 import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
@@ -13,6 +13,8 @@ export interface Asked {
   /** Fields that the primary key holds, in lower case. */
   keyedFields: readonly string[]
   unkeyedCookies: string | null
+  /** Scheme and host of the channel. */
+  site: string
   /** Client states (`sw-states`) of the visitor. */
   states: readonly string[]
   /** A GET that had a body or tried to override its method. */
@@ -26,13 +28,13 @@ const understood = new Set([200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 40
  * Fields that no browser sends by itself: extensions, and those by which a script asks for a part of a page. A shop may answer them
  * with something else than its page, so that outside the key they keep the answer from being stored.
  */
-const steering = /^(?:(?:x|sw|hx|turbo|next)-.*|rsc)$/i
+const steering = /^(?:(?:x|sw|hx|turbo|next|up|inertia|livewire|unpoly|datastar)-.*|rsc|prefer|a-im|negotiate|accept-(?:datetime|features|profile|version)|api-version|soapaction|depth|destination|translate)$/i
 
 /** Statuses that are about what this client sent or did (RFC 9110 §15.5, RFC 6585). */
 const personalStatuses = new Set([406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431, 511])
 
-/** What programs ask for by name where browsers get a page. */
-const dataType = /^(?:application|text)\/(?:\S*\+)?(?:json|xml|x-component|vnd\.turbo-stream\.html)$/
+/** What everybody gets who asks for a page, so that an unusual Accept has changed nothing. */
+const html = new Set(['text/html', 'application/xhtml+xml'])
 
 /** The largest block of request fields, and single field, under which an error is taken for the page's own. */
 const plainBlock = 4096
@@ -44,13 +46,7 @@ const plainField = 512
  */
 export function storeObstacle(asked: Asked, status: number, headers: readonly HeaderPair[], defaultTtl: number): string | null {
   const directives = directivesOf(headers)
-  const shared = directives.public || directives.sMaxage !== null
-  return responseObstacle(status, headers, directives, defaultTtl) ?? requestObstacle(asked, directives) ?? mismatch(asked, status, headers, shared)
-}
-
-/** A storefront's own script asks for a part of a page (Shopware's buybox): shared where the shop says so outright. */
-function isScript(name: string, value: string): boolean {
-  return name.toLowerCase() === 'x-requested-with' && value === 'XMLHttpRequest'
+  return responseObstacle(status, headers, directives, defaultTtl) ?? requestObstacle(asked, directives) ?? mismatch(asked, status, headers)
 }
 
 function requestObstacle(asked: Asked, directives: Directives): string | null {
@@ -78,19 +74,41 @@ function responseObstacle(status: number, headers: readonly HeaderPair[], direct
   return validator || defaultTtl > 0 ? null : 'no freshness and no validator'
 }
 
-function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[], shared: boolean): string | null {
+function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
   if (vary.includes('cookie') && asked.unkeyedCookies !== null) return 'Vary: Cookie, and the request had cookies outside the key'
   const state = excludedStates(headers).find(each => asked.states.includes(each))
   if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
   const unkeyed = (name: string) => !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
-  const steered = asked.headers.find(([name, value]) => steering.test(name) && !isWithheld(name) && unkeyed(name) && !(shared && isScript(name, value)))
-  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
+  const peculiar = peculiarity(asked, unkeyed)
+  if (peculiar !== null) return peculiar
+  if (unkeyed('origin') && isForeign(asked, headers)) return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
-  const accepted = fieldValue(asked.headers, 'accept')?.toLowerCase() ?? ''
-  if (unkeyed('accept') && dataType.test(type) && accepted.includes(type) && !accepted.includes('text/html')) return `${type} was asked for, and Vary does not name Accept`
+  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'))) return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
+}
+
+/** What of a request no browser sends, in words; null where there is nothing. `counts`: whether a field is looked at. */
+function peculiarity(asked: Asked, counts: (name: string) => boolean): string | null {
+  const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
+  const steered = told.find(([name]) => steering.test(name))
+  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
+  const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), value))
+  if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
+  return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies) ? 'the request had markup in its cookies' : null
+}
+
+/** Whether the answer to a request says something about the page, and not about this request. */
+export function isUnremarkable(asked: Asked): boolean {
+  const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
+  return peculiarity(asked, unkeyed) === null && isUsualAccept(fieldValue(asked.headers, 'accept')) && (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site
+}
+
+/** A script of another site asks: the answer may be for that site alone. Fonts and the like say that they are for all. */
+function isForeign(asked: Asked, headers: readonly HeaderPair[]): boolean {
+  const origin = fieldValue(asked.headers, 'origin')
+  return origin !== null && origin !== asked.site && fieldValue(headers, 'access-control-allow-origin') !== '*'
 }
 
 /** RFC 9110 §12.5.4. */

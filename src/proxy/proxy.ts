@@ -12,11 +12,13 @@ import { mayServeStale, usability, type OriginTrouble } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import type { VariantRules } from './key.ts'
+import { isUnremarkable } from './may-store.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { Passage } from './pass.ts'
 import { classify, type ClassifyOptions, type Question } from './question.ts'
 import { plainAnswer, troubleAnswer, troubleText } from './refusal.ts'
 import { canonicaliser } from './target.ts'
+import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
 import { selects } from './vary.ts'
 import { answerFrom, coversRange, presentationOf, toHeld, transcode, type BodySource, type Held } from './view.ts'
 import type { Answer, Visit } from './visit.ts'
@@ -30,6 +32,7 @@ export interface ProxyOptions extends Omit<FetchOptions, 'store' | 'memory' | 'o
   variants: VariantRules
   bypass: BypassRules
   ignoreQuery: readonly string[]
+  invalidateOnUnsafe: UnsafeMode
   /** Told of faults in the background that no visitor sees. */
   onFault(message: string, error: unknown): void
 }
@@ -47,6 +50,9 @@ export class Proxy {
   readonly #options: ProxyOptions
   readonly #fetcher: Fetcher
   readonly #passage: Passage
+  readonly #unsafe: UnsafeInvalidation
+  /** How many fetches of each URL are under way. */
+  readonly #underWay = new Map<string, number>()
   readonly #flights: Flights<Held>
   readonly #uncacheable = new Uncacheable()
   readonly #transcoding = new WeakMap<Held, Map<Encoding, Promise<Buffer>>>()
@@ -57,11 +63,13 @@ export class Proxy {
       channels: options.channels,
       canonical: canonicaliser(options.ignoreQuery),
       variants: options.variants,
+      confirmations: options.confirmations,
       bypassCookies: options.bypass.cookies,
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
-    this.#passage = new Passage(options, this.classifying)
+    this.#unsafe = new UnsafeInvalidation({ mode: options.invalidateOnUnsafe, store: options.store, classifying: this.classifying, isUnderWay: url => this.#underWay.has(url), onFault: options.onFault })
+    this.#passage = new Passage(options, this.#unsafe)
     this.#flights = new Flights(fence => options.store.holds(fence))
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
@@ -105,13 +113,23 @@ export class Proxy {
     }
   }
 
-  /** The best page for a question, whatever its age; from memory, else from the store. */
+  /**
+   * The best page for a question, whatever its age; from memory, else from the store. Visitors whose variants are not confirmed may
+   * read the shared page too, beside the one that they fill.
+   */
   async find(question: Question): Promise<Held | null> {
+    const shared = await this.#find(question, question.sharedKey)
+    if (question.key === question.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh')) return shared
+    const own = await this.#find(question, question.key)
+    return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
+  }
+
+  async #find(question: Question, key: string): Promise<Held | null> {
     const { store, memory } = this.#options
     // Before the look-up: what is removed from here on does not come into memory again.
     const fence = store.fence()
-    const inMemory = newest(memory.get(question.key) ?? [], question, held => held.page)
-    const stored = newest(store.find(question.key), question, page => page)
+    const inMemory = newest(memory.get(key) ?? [], question, held => held.page)
+    const stored = newest(store.find(key), question, page => page)
     if (stored === null) return inMemory
     if (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt) return inMemory
     const body = await store.readBody(stored)
@@ -168,9 +186,11 @@ export class Proxy {
   async #fly(question: Question, stale: Held | null, signal?: AbortSignal): Promise<Fetched> {
     const { store, now } = this.#options
     const fence = store.fence()
-    const validated = stale !== null && hasValidator(stale.page) ? stale : null
+    // A page under another key is not this visitor's to renew.
+    const validated = stale !== null && stale.page.key === question.key && hasValidator(stale.page) ? stale : null
     const flight = this.#mayShare(question) ? this.#flights.start(flightKey(question), fence) : null
     let shared: Held | null = null
+    this.#underWay.set(question.url, (this.#underWay.get(question.url) ?? 0) + 1)
     try {
       const fetched = await this.#fetcher.fetch(question, validated, fence, signal)
       if (fetched.obstacle === null) this.#uncacheable.delete(question.key)
@@ -184,7 +204,15 @@ export class Proxy {
       throw error
     } finally {
       flight?.settle(shared)
+      const others = this.#underWay.get(question.url)! - 1
+      if (others === 0) this.#underWay.delete(question.url)
+      else this.#underWay.set(question.url, others)
     }
+  }
+
+  /** What unsafe requests have dropped since the proxy was built. */
+  get unsafe(): UnsafeCounts {
+    return this.#unsafe.counts
   }
 
   /** Stale-while-revalidate: fetches in the background, once however many visitors get the stale page (RFC 5861 §3). */
@@ -232,7 +260,7 @@ export class Proxy {
 }
 
 function isPlain(question: Question): boolean {
-  return question.unkeyedCookies === null && question.mayReuse && !question.odd && question.field('range') === null
+  return question.unkeyedCookies === null && question.mayReuse && !question.odd && question.field('range') === null && isUnremarkable(question)
 }
 
 /** Visitors with other variants of a page wait for the same fetch: most pages have no variants, and the first answer tells. */

@@ -2,9 +2,10 @@ import type { HeaderPair } from '../pages/page.ts'
 import { clientStates, cookieBypass } from './bypass.ts'
 import type { Channel, Channels } from './channel.ts'
 import { requestDirectives } from './cache-control.ts'
+import type { Confirmations, Visitor } from './confirmations.ts'
 import { cookieHeader, hasField, parseCookies } from './fields.ts'
 import { methodOverrides } from './forward.ts'
-import { canonicalUrl, primaryKey, unkeyedCookies, type VariantRules } from './key.ts'
+import { canonicalUrl, isScript, primaryKey, scriptField, unconfirmedKey, unkeyedCookies, type VariantRules } from './key.ts'
 import type { Asked } from './may-store.ts'
 import type { Canonicaliser, Target } from './target.ts'
 import type { Selecting } from './vary.ts'
@@ -16,7 +17,13 @@ export interface Question extends Selecting, Asked {
   channel: Channel
   target: Target
   url: string
+  /** Under which the answer is stored. */
   key: string
+  /** Of the page that all visitors with these variants get; the same as `key` for a visitor whose variants the shop has confirmed. */
+  sharedKey: string
+  visitor: Visitor
+  /** The cookies of the key, by name; empty where the request has none. */
+  variantCookies: ReadonlyMap<string, string>
   /** False where a stored page must not be the answer (Authorization), though the answer may be stored. */
   mayReuse: boolean
   onlyIfCached: boolean
@@ -31,12 +38,17 @@ export interface ClassifyOptions {
   channels: Channels
   canonical: Canonicaliser
   variants: VariantRules
+  confirmations: Confirmations
   bypassCookies: readonly string[]
   bypassPath(path: string): boolean
 }
 
-/** Decides what a visit is to the cache: nothing that we serve, something to pass through, or a question for the cache. */
-export function classify(visit: Visit, options: ClassifyOptions): Classified {
+/**
+ * Decides what a visit is to the cache: nothing that we serve, something to pass through, or a question for the cache.
+ *
+ * @param trusted whether the variants come from an operator, not from a visitor
+ */
+export function classify(visit: Visit, options: ClassifyOptions, trusted = false): Classified {
   const target = options.canonical(visit.target)
   const channel = options.channels.find(visit.scheme, visit.host, target.path)
   if (channel === null) return { kind: 'unknown-site' }
@@ -45,9 +57,11 @@ export function classify(visit: Visit, options: ClassifyOptions): Classified {
   const reason = passReason(visit, target.path.slice(channel.path.length) || '/', cookies, options)
   if (reason !== null) return { kind: 'pass', channel, target, url, reason }
   const field = fieldReader(visit.headers)
-  const key = primaryKey(channel, url, options.variants, cookies, field)
-  if (key === null) return { kind: 'pass', channel, target, url, reason: 'a variant cookie or header is too long' }
+  const sharedKey = primaryKey(channel, url, options.variants, cookies, field)
+  if (sharedKey === null) return { kind: 'pass', channel, target, url, reason: 'a variant cookie or header is too long' }
   const directives = requestDirectives(visit.headers)
+  const visitor = { channelId: channel.id, cookies }
+  const confirmed = trusted || options.confirmations.covers(visitor)
   return {
     kind: 'question',
     question: {
@@ -55,10 +69,14 @@ export function classify(visit: Visit, options: ClassifyOptions): Classified {
       channel,
       target,
       url,
-      key,
+      key: confirmed ? sharedKey : unconfirmedKey(sharedKey, options.confirmations.ownCookies(cookies)),
+      sharedKey,
+      visitor,
       field,
       headers: visit.headers,
-      keyedFields: options.variants.headers.map(name => name.toLowerCase()),
+      keyedFields: [...options.variants.headers.map(name => name.toLowerCase()), ...(isScript(field) ? [scriptField] : [])],
+      site: `${channel.scheme}://${channel.host}`,
+      variantCookies: new Map(options.variants.cookies.map(name => [name, cookies.get(name) ?? ''])),
       unkeyedCookies: unkeyedCookies(cookies, options.variants.cookies),
       states: clientStates(cookies),
       odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),

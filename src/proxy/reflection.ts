@@ -1,16 +1,16 @@
 import type { HeaderPair } from '../pages/page.ts'
-import { isCommonplace } from './commonplace.ts'
+import { decodedForms, isCommonplace } from './commonplace.ts'
 import type { Question } from './question.ts'
 import { varyNames } from './vary.ts'
 
 /** Shorter values appear on any page by chance; those of fields that no browser sends are looked for from fewer characters on. */
-const shortest = { ordinary: 6, other: 4, piece: 8 }
+const shortest = { ordinary: 6, other: 4, piece: 6 }
 
 /** Fields of a fixed grammar: what stands in them was not taken from a visitor. */
 const grammatical = new Set(['cache-control', 'cdn-cache-control', 'vary', 'content-type', 'content-encoding', 'content-length', 'date', 'expires', 'last-modified', 'age', 'accept-ranges'])
 
 /** Fields that browsers send by themselves. */
-const ordinary = /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|via|from|cookie)$/
+const ordinary = /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
 
 /**
  * The name of a request field outside the key whose value stands in the response; null where none does. What one visitor sent
@@ -19,38 +19,65 @@ const ordinary = /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save
  * @param sent the visitor's fields as the origin got them
  */
 export function reflectedField(question: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>, sent: readonly HeaderPair[], headers: readonly HeaderPair[], body: Buffer): string | null {
-  const telling = tellingValues(question, sent, varyNames(headers))
+  const telling = distinct(tellingValues(question, sent, varyNames(headers)))
   if (telling.length === 0) return null
   const head = headers.filter(([name]) => !grammatical.has(name.toLowerCase())).map(([, value]) => value).join('\n')
   const text = `${head}\n${body.toString('latin1')}`.toLowerCase()
   return telling.find(({ value }) => spellings(value.toLowerCase()).some(form => text.includes(form)))?.name ?? null
 }
 
+/** A value is looked for once, however often a visitor repeats it. */
+function distinct(values: readonly Telling[]): Telling[] {
+  return [...new Map(values.map(each => [each.value.toLowerCase(), each])).values()]
+}
+
+interface Telling {
+  name: string
+  value: string
+}
+
 /** What of a request is this visitor's own, in pieces that a page could hold. */
-function tellingValues({ keyedFields, unkeyedCookies, channel }: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>, sent: readonly HeaderPair[], vary: readonly string[] | '*') {
-  const values: { name: string; value: string }[] = []
+function tellingValues({ keyedFields, unkeyedCookies, channel }: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>, sent: readonly HeaderPair[], vary: readonly string[] | '*'): Telling[] {
+  const values: Telling[] = []
   const own = new Set([channel.host, `${channel.scheme}://${channel.host}`, channel.url])
   const add = (name: string, value: string, least: number) => {
     if (value.length >= least && !own.has(value)) values.push({ name, value })
   }
   for (const [spelt, value] of sent) {
     const name = spelt.toLowerCase()
-    if (vary.includes(name) || keyedFields.includes(name) || name === 'cookie') continue
-    if (isCommonplace(name, value)) continue
-    add(name, value, ordinary.test(name) ? shortest.ordinary : shortest.other)
-    // Of a URL, say, a page may take the host alone. A piece that is a plain word would stand on too many pages.
-    for (const piece of piecesOf(value)) add(name, piece, shortest.piece)
+    if (vary.includes(name) || keyedFields.includes(name) || name === 'cookie' || isCommonplace(name, value) || own.has(value)) continue
+    for (const form of decodedForms(value)) {
+      add(name, form, ordinary.test(name) ? shortest.ordinary : shortest.other)
+      for (const element of elementsOf(name, form)) add(name, element, shortest.other)
+      // Of a URL, say, a page may take the host alone.
+      for (const piece of piecesOf(form)) add(name, piece, shortest.piece)
+    }
   }
   if (unkeyedCookies === null || vary.includes('cookie')) return values
   for (const cookie of unkeyedCookies.split('; ')) {
-    const value = cookie.slice(cookie.indexOf('=') + 1)
-    add('cookie', value, shortest.ordinary)
-    // Words of consent and the like are on every page: only what could be markup or a URL is taken apart.
-    if (/[<>"'/:]/.test(value)) for (const piece of piecesOf(value)) add('cookie', piece, shortest.piece)
+    for (const value of decodedForms(cookie.slice(cookie.indexOf('=') + 1))) {
+      add('cookie', value, shortest.ordinary)
+      // Words of consent and the like are on every page: only what could be markup or a URL is taken apart.
+      if (/[<>"'/:]/.test(value)) for (const piece of piecesOf(value)) add('cookie', piece, shortest.piece)
+    }
   }
   return values
 }
 
+/** Words of User-Agent and Accept that stand on pages by chance. */
+const ownWords = /^(?:mozilla|applewebkit|khtml|like|gecko|chrome|safari|firefox|mobile|version|windows|linux|android|macintosh|intel|iphone|ipad|tablet|ubuntu|x86_64|wow64|win64|compatible|build|text|html|image|application|audio|video|font|null|https?)$/i
+
+/**
+ * The elements of a list, and what stands on either side of an equals sign. Of fields that browsers fill with words of their own also
+ * each word.
+ */
+function elementsOf(name: string, value: string): string[] {
+  const elements = value.split(/[,;=]/).map(element => element.trim().replace(/^"(.*)"$/, '$1'))
+  if (!ordinary.test(name)) return elements
+  return [...elements, ...value.split(/[^\w.-]+|[._](?=\D)/)].filter(element => /[a-z]/i.test(element) && !ownWords.test(element))
+}
+
+/** Words with a digit, a dot or a dash: others stand on too many pages. */
 function piecesOf(value: string): string[] {
   return (value.match(/[\w.-]+/g) ?? []).filter(piece => /[a-z]/i.test(piece) && /[\d.-]/.test(piece))
 }

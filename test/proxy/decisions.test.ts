@@ -12,7 +12,7 @@ import { draft } from '../pages/draft.ts'
 const now = Date.UTC(2026, 0, 15, 12)
 const at = (seconds: number) => formatHttpDate(now + seconds * 1000)
 const received = (headers: HeaderPair[], more: Partial<Received> = {}): Received => ({ status: 200, headers, requestedAt: now, receivedAt: now, ...more })
-const nobody: Asked = { headers: [], unkeyedCookies: null, odd: false, keyedFields: [], states: [] }
+const nobody: Asked = { headers: [], site: 'http://shop.example', unkeyedCookies: null, odd: false, keyedFields: [], states: [] }
 
 describe('lifetimes', () => {
   const of = (control: string, more: HeaderPair[] = []) => lifetimesOf(received([['Cache-Control', control], ...more]), 0)
@@ -92,7 +92,8 @@ describe('what may be stored', () => {
     ['an odd request', [shared], { odd: true }, false],
     ['a part of a page', [shared], { headers: [['HX-Request', 'true']] }, false],
     ['a part that a script asks for', [['Cache-Control', 'max-age=60']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, false],
-    ['a part that a script asks for, shared outright', [['Cache-Control', 'public, max-age=60']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, true],
+    ['a part that a script asks for, in the key', [fresh], { headers: [['X-Requested-With', 'XMLHttpRequest']], keyedFields: ['x-requested-with'] }, true],
+    ['a part that something else asks for', [shared], { headers: [['X-Requested-With', 'com.example.app']] }, false],
     ['a part of a page that Vary names', [shared, ['Vary', 'X-Requested-With']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, true],
     ['sw-dynamic-cache-bypass', [shared, ['sw-dynamic-cache-bypass', '1']], {}, false],
     ['an empty Expires', [['Expires', '']], {}, true],
@@ -107,7 +108,8 @@ describe('what may be stored', () => {
     expect(obstacle([shared], { headers: [['User-Agent', '\xe4']] }, 404)).not.toBeNull()
     expect(obstacle([shared], {}, 416)).not.toBeNull()
     expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 500)).not.toBeNull()
-    expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toBeNull()
+    expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toMatch(/unusual Accept/)
+    expect(obstacle([shared, ['Content-Type', 'text/html; charset=utf-8']], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toBeNull()
   })
 
   test('a default lifetime makes silence storable, and nothing that is forbidden', () => {

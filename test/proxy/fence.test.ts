@@ -111,9 +111,11 @@ test('its answer waits for the removal', async () => {
     order.push('removed')
     return count
   }
+  site.answers({ fields, body: 'old' })
+  await site.visit('/a')
   site.answers({ status: 204 })
   const visit = site.visit('/a', { method: 'POST', body: 'x' }).then(() => order.push('answered'))
-  await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
+  await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
   openGate()
   await visit
   expect(order).toEqual(['removed', 'answered'])

@@ -1,0 +1,119 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
+import { faultOf } from './faults.ts'
+import { directoryMode, identityOf } from './places.ts'
+
+/** "pgcl": tells our file from any other SQLite file. */
+const applicationId = 0x7067636c
+/** Another process may have deleted an entry: memory is believed for this long, in milliseconds. */
+const believedFor = 5_000
+const mostInMemory = 20_000
+/** The oldest entries go beyond this number, and all that were not renewed for this long (milliseconds). */
+const mostEntries = 200_000
+const keptFor = 30 * 86_400_000
+const renewedAfter = 86_400_000
+/** Additions between two clean-ups. */
+const pruneEvery = 1_000
+/** After a failure the file is left alone for this long, in milliseconds. */
+const restAfterFault = 5_000
+
+/**
+ * A set of short texts that the processes of a daemon share, in a file that may vanish at any time: then it is empty, and memory still
+ * serves this process. Never throws a storage error.
+ *
+ * @param path null keeps everything in memory
+ */
+export class LedgerFile {
+  readonly #path: string | null
+  readonly #now: () => number
+  readonly #memory = new LRUCache<string, true>({ max: mostInMemory, ttl: believedFor })
+  /** Everything, where there is no file. */
+  readonly #kept = new LRUCache<string, true>({ max: mostInMemory })
+  #open: { database: Database.Database; identity: string | null } | null = null
+  #restUntil = 0
+  #additions = 0
+
+  constructor(path: string | null, now: () => number) {
+    this.#path = path
+    this.#now = now
+  }
+
+  has(text: string): boolean {
+    if (this.#memory.has(text)) return true
+    const found = this.#try(database => {
+      const at = database.prepare<[string], number>('SELECT at FROM entry WHERE text = ?').pluck().get(text)
+      if (at !== undefined && this.#now() - at > renewedAfter) database.prepare('UPDATE entry SET at = ? WHERE text = ?').run(this.#now(), text)
+      return at !== undefined
+    }) ?? this.#kept.has(text)
+    if (found) this.#memory.set(text, true)
+    return found
+  }
+
+  add(text: string): void {
+    this.#memory.set(text, true)
+    this.#kept.set(text, true)
+    this.#try(database => {
+      database.prepare('INSERT INTO entry (text, at) VALUES (?, ?) ON CONFLICT (text) DO UPDATE SET at = excluded.at').run(text, this.#now())
+      this.#additions += 1
+      if (this.#additions % pruneEvery === 1) prune(database, this.#now())
+    })
+  }
+
+  delete(text: string): void {
+    this.#memory.delete(text)
+    this.#kept.delete(text)
+    this.#try(database => database.prepare('DELETE FROM entry WHERE text = ?').run(text))
+  }
+
+  close(): void {
+    this.#open?.database.close()
+    this.#open = null
+  }
+
+  /** Undefined where there is no file, or it cannot be used now. */
+  #try<T>(work: (database: Database.Database) => T): T | undefined {
+    if (this.#path === null || performance.now() < this.#restUntil) return undefined
+    try {
+      return work(this.#database(this.#path))
+    } catch (error) {
+      if (faultOf(error) === null) throw error
+      this.#restUntil = performance.now() + restAfterFault
+      this.close()
+      return undefined
+    }
+  }
+
+  /** The file that lies at the path now: another process may have made it anew. */
+  #database(path: string): Database.Database {
+    if (this.#open !== null && identityOf(path) === this.#open.identity) return this.#open.database
+    this.close()
+    mkdirSync(dirname(path), { recursive: true, mode: directoryMode })
+    const database = openDatabase(path)
+    this.#open = { database, identity: identityOf(path) }
+    return database
+  }
+}
+
+/** @throws SQLite's error, SQLITE_NOTADB for a file of somebody else's */
+function openDatabase(path: string): Database.Database {
+  const database = new Database(path, { timeout: 10 })
+  try {
+    const id = database.pragma('application_id', { simple: true })
+    if (id !== applicationId && id !== 0) throw Object.assign(new Error('The file is not one of ours'), { code: 'SQLITE_NOTADB' })
+    database.pragma('journal_mode = WAL')
+    database.pragma('synchronous = OFF')
+    database.exec('CREATE TABLE IF NOT EXISTS entry (text TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID; CREATE INDEX IF NOT EXISTS entry_at ON entry (at)')
+    database.pragma(`application_id = ${applicationId}`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function prune(database: Database.Database, now: number): void {
+  database.prepare('DELETE FROM entry WHERE at < ?').run(now - keptFor)
+  database.prepare('DELETE FROM entry WHERE text IN (SELECT text FROM entry ORDER BY at DESC LIMIT -1 OFFSET ?)').run(mostEntries)
+}

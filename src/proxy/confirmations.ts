@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import type { HeaderPair } from '../pages/page.ts'
+import { fieldValue } from './fields.ts'
+import type { VariantRules } from './key.ts'
+import { cookieChanges } from './set-cookie.ts'
+
+/** Remembers digests of confirmations; disposable, bounded, shared by all processes of a daemon. */
+export interface Ledger {
+  has(digest: string): boolean
+  add(digest: string): void
+  delete(digest: string): void
+}
+
+/** A visitor as the confirmations see one: the cookies of the request, and the channel. */
+export interface Visitor {
+  channelId: string
+  cookies: ReadonlyMap<string, string>
+}
+
+/**
+ * Cookies that scripts of analytics, advertising and consent change from page to page, and Shopware's states: they never are a
+ * session, and must not make a visitor look like another one.
+ */
+const incidental = /^(?:_ga|_gid|_gat|_gcl_|_gac_|__utm|_fb[pc]$|_hj|_pk_|_uet|_cl(?:ck|sk)$|_tt|_pin_|_dc_gtm|__g(?:ads|pi)|amp_|mp_|ajs_|_dd_s$|cookie-preference$|google-a|youtube-|vimeo-|timezone$|sw-states$)/
+
+/**
+ * Which visitors were given their variant cookies by the shop. A variant cookie names a state that the shop keeps in its session, a
+ * customer group, say; a visitor can send any value without that session. Only a confirmed visitor's answer becomes the page that all
+ * visitors with this value get (docs/decisions/0050-confirmed-variants.md).
+ *
+ * The shop confirms by Set-Cookie, on whichever answer. A confirmation belongs to the value and to the visitor's other cookies, of
+ * which one is the session: without the session, or with another one, it does not hold.
+ */
+export class Confirmations {
+  readonly #rules: VariantRules
+  readonly #ledger: Ledger
+  readonly #now: () => number
+
+  constructor(rules: VariantRules, ledger: Ledger, now: () => number) {
+    this.#rules = rules
+    this.#ledger = ledger
+    this.#now = now
+  }
+
+  /** Whether a visitor's variant cookies are the ones that the shop gave them; true for a visitor without any. */
+  covers(visitor: Visitor): boolean {
+    const variant = this.#variantOf(visitor.cookies)
+    return variant === '' || this.#ledger.has(digest(visitor.channelId, variant, this.ownCookies(visitor.cookies)))
+  }
+
+  /** Takes note of what an answer says about its visitor's variant cookies. */
+  learn(visitor: Visitor, headers: readonly HeaderPair[]): void {
+    const changes = cookieChanges(headers, this.#now())
+    if (changes.size === 0 && !this.#isConfirmedBy(visitor.cookies, headers, changes)) return
+    const before = this.#variantOf(visitor.cookies)
+    const cookies = new Map(visitor.cookies)
+    for (const [name, value] of changes) {
+      if (value === null) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    const after = this.#variantOf(cookies)
+    const own = this.ownCookies(cookies)
+    if (after !== before) {
+      if (before !== '') this.#ledger.delete(digest(visitor.channelId, before, this.ownCookies(visitor.cookies)))
+    } else if (!this.#isConfirmedBy(visitor.cookies, headers, changes) && !this.#onlyAdds(visitor, changes)) {
+      return
+    }
+    // What is bound to no other cookie would hold for all visitors.
+    if (after !== '' && own !== '') this.#ledger.add(digest(visitor.channelId, after, own))
+  }
+
+  /** Whether the answer itself says that it is for this visitor's variant cookies: all of them are repeated in Set-Cookie or in a response field. */
+  confirmedBy(visitor: Visitor, headers: readonly HeaderPair[]): boolean {
+    return this.#isConfirmedBy(visitor.cookies, headers, cookieChanges(headers, this.#now()))
+  }
+
+  #isConfirmedBy(cookies: ReadonlyMap<string, string>, headers: readonly HeaderPair[], changes: ReadonlyMap<string, string | null>): boolean {
+    const given = this.#given(cookies)
+    return given.length > 0 && given.every(([name, value]) => changes.get(name) === value || fieldValue(headers, name.toLowerCase()) === value)
+  }
+
+  /** A confirmed visitor who gets one more cookie stays confirmed; one whose cookies are replaced or deleted may have lost the session. */
+  #onlyAdds(visitor: Visitor, changes: ReadonlyMap<string, string | null>): boolean {
+    const adds = [...changes].every(([name, value]) => incidental.test(name) || visitor.cookies.get(name) === value || (value !== null && !visitor.cookies.has(name)))
+    return adds && this.covers(visitor)
+  }
+
+  /** The cookies that tell this visitor from others, sorted; empty where there are none. */
+  ownCookies(cookies: ReadonlyMap<string, string>): string {
+    const own = [...cookies].filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
+    return own.map(([name, value]) => `${name}=${value}`).toSorted().join('; ')
+  }
+
+  /** The variant cookies of a request that need the shop's word. */
+  #given(cookies: ReadonlyMap<string, string>): [name: string, value: string][] {
+    const { cookies: names, freeCookies = [] } = this.#rules
+    return names.filter(name => !freeCookies.includes(name)).map((name): [string, string] => [name, cookies.get(name) ?? '']).filter(([, value]) => value !== '')
+  }
+
+  #variantOf(cookies: ReadonlyMap<string, string>): string {
+    return this.#given(cookies).map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+}
+
+/**
+ * Why an answer is the page of no variant that its request names: it changes a variant cookie, or is marked with the value of another
+ * variant (Shopware from 6.7.6). Null where neither is so.
+ *
+ * @param given the request's variant cookies, empty where absent
+ */
+export function variantObstacle(given: ReadonlyMap<string, string>, headers: readonly HeaderPair[], now: number): string | null {
+  if (given.size === 0) return null
+  const changes = cookieChanges(headers, now)
+  for (const [name, value] of given) {
+    const change = changes.get(name)
+    if (change !== undefined && (change ?? '') !== value) return `the response changes the cookie ${name}, which is part of the key`
+    const marked = fieldValue(headers, name.toLowerCase())
+    if (marked !== null && marked !== value && changes.get(name) === undefined) return `the response is for another ${name} than the request`
+  }
+  return null
+}
+
+/** Short, since many are remembered, and long enough that none is found by trying. */
+export function digest(...parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 27)
+}

@@ -1,0 +1,36 @@
+import { parseHttpDate } from '../lib/http-date.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { fieldLines, trimBlanks } from './fields.ts'
+
+/**
+ * The cookies that a response sets, by name: the value as a browser will send it, null where the cookie is deleted. The last line of a
+ * name counts (RFC 6265 §5.3).
+ *
+ * @param now milliseconds since the epoch
+ */
+export function cookieChanges(headers: readonly HeaderPair[], now: number): Map<string, string | null> {
+  const changes = new Map<string, string | null>()
+  for (const line of fieldLines(headers, 'set-cookie')) {
+    const [pair = '', ...attributes] = line.split(';')
+    const equals = pair.indexOf('=')
+    if (equals < 0) continue
+    changes.set(trimBlanks(pair.slice(0, equals)), isExpired(attributes, now) ? null : trimBlanks(pair.slice(equals + 1)))
+  }
+  return changes
+}
+
+/** Max-Age goes before Expires (RFC 6265 §5.3); of either, the last one counts. */
+function isExpired(attributes: readonly string[], now: number): boolean {
+  let [maxAge, expires]: [number | null, number | null] = [null, null]
+  for (const attribute of attributes) {
+    const equals = attribute.indexOf('=')
+    if (equals < 0) continue
+    const name = trimBlanks(attribute.slice(0, equals)).toLowerCase()
+    const value = trimBlanks(attribute.slice(equals + 1))
+    if (name === 'max-age' && /^-?\d+$/.test(value)) maxAge = Number(value)
+    // Old frameworks write "Thu, 01-Jan-1970 00:00:01 GMT".
+    if (name === 'expires') expires = parseHttpDate(value.replace(/(\d)-(\w{3})-(\d)/, '$1 $2 $3'), now) ?? expires
+  }
+  if (maxAge !== null) return maxAge <= 0
+  return expires !== null && expires <= now
+}
