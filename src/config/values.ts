@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { ipFamily } from '../lib/ip-family.ts'
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { parseDuration, parseSize } from '../lib/quantity.ts'
 
@@ -147,7 +148,7 @@ export function publicUrl() {
   return value('a URL such as http://shop.example/de, without user, query and fragment', (input) => {
     const url = toHttpUrl(input)
     if (!url || url.username || url.password) return undefined
-    return url.origin + url.pathname.replace(/\/+$/, '')
+    return url.origin + trimEndingSlashes(url.pathname)
   })
 }
 
