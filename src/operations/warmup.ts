@@ -118,6 +118,10 @@ const failures = z.object({
 
 export type WarmupFailures = z.output<typeof failures>
 
+/** Longer ones would be compared with each place of each row. */
+const longestPart = 200
+const textPart = text().check(z.maxLength(longestPart, { error: `expected at most ${longestPart} characters` }))
+
 const reasonsTold = 10
 
 export const listWarmupFailures = defineOperation({
@@ -126,8 +130,8 @@ export const listWarmupFailures = defineOperation({
   input: z.object({
     progressId: z.optional(progressId),
     status: z.optional(queryInteger(100, 599)),
-    error: described(z.optional(text()), 'a part of the reason'),
-    url: described(z.optional(text()), 'a part of the URL'),
+    error: described(z.optional(textPart), 'a part of the reason'),
+    url: described(z.optional(textPart), 'a part of the URL'),
     limit,
     offset,
   }),
