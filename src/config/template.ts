@@ -53,7 +53,8 @@ purge:
 cache:
   # backend: filesystem
   # compression: true
-  # Bodies kept in memory, and the limit on disk (null: none; least recently used pages go first).
+  # Bodies kept in memory, and the limit on disk, where the least recently used pages go first. null: 10GB, or a tenth of the
+  # space that is free for them at the start where that is less.
   # memory: 128MB
   # maxSize: null
   # Larger responses pass through without being stored.

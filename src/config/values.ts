@@ -69,9 +69,9 @@ export function size() {
   return schema
 }
 
-/** Bytes, or null for no limit. */
+/** Bytes, or null where the program chooses. */
 export function sizeOrNull() {
-  const schema = value('a size such as 10GB, a number of bytes, or null for no limit', (input) =>
+  const schema = value('a size such as 10GB, a number of bytes, or null for the automatic limit', (input) =>
     input === null ? null : parseSize(input) || undefined,
   )
   valueKinds.add(schema, { kind: 'size' })

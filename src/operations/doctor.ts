@@ -7,7 +7,7 @@ import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, chec
 import { checkQueue } from './doctor/queue-checks.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkTasks } from './doctor/task-checks.ts'
-import { checkDirectories, checkDisk, checkPages, checkRecords } from './doctor/storage-checks.ts'
+import { checkDirectories, checkDisk, checkPages, checkPageSpace, checkRecords } from './doctor/storage-checks.ts'
 import { defineOperation } from './operation.ts'
 
 /** In the order in which they are shown: what stops everything comes first. */
@@ -20,6 +20,7 @@ const checks: readonly Check[] = [
   checkOpenFiles,
   checkRecords,
   checkPages,
+  checkPageSpace,
   checkQueue,
   checkTasks,
   checkPort,
