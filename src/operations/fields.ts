@@ -26,6 +26,11 @@ export function id(expected: string) {
   return text(expected).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt))
 }
 
+/** An id that a query string may leave empty (`?progressId=`), which means that none is given: callers take `''` as absent. */
+export function optionalId(expected: string) {
+  return z.optional(z.string({ error: expected }).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt)))
+}
+
 export const limit = z._default(queryInteger(1, 1000), 50)
 export const offset = z._default(queryInteger(0, Number.MAX_SAFE_INTEGER), 0)
 

@@ -33,6 +33,12 @@ export function typeResolver(rules: readonly TypeRule[]): (page: Parameters<Matc
   return page => compiled.find(rule => rule.matches(page))?.type ?? 'cms'
 }
 
+/** Compiles the path rules alone into a function from a target to the type of a page that was not fetched; null where none matches. */
+export function pathTypeResolver(rules: readonly TypeRule[]): (target: string) => PageType | null {
+  const compiled = rules.filter(rule => rule.path !== undefined).map(rule => ({ type: rule.type, matches: matcher(rule) }))
+  return target => compiled.find(rule => rule.matches({ headers: [], tags: [], target }))?.type ?? null
+}
+
 function matcher(rule: TypeRule): Matcher {
   if (rule.tag !== undefined) {
     const prefix = rule.tag

@@ -1,4 +1,5 @@
 import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+
 /** One storefront: its public URL and where the shop answers for it. */
 export interface Channel {
   id: string
