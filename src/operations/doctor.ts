@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
+import { checkChannelPorts } from './doctor/channel-port-check.ts'
 import { checkCustomerToken } from './doctor/customer-token-check.ts'
 import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
@@ -26,6 +27,7 @@ const checks: readonly Check[] = [
   checkPort,
   checkTlsTerminator,
   checkCustomerToken,
+  checkChannelPorts,
   checkChannels,
   checkReverseProxies,
 ]
