@@ -117,7 +117,7 @@ describe('the port that visitors type', () => {
     expect(checks[`port of http://127.0.0.1:${typed}`]).toMatchObject({
       status: 'warned',
       message: `Nothing answers at port ${typed} (ECONNREFUSED); the daemon listens at port ${own}.`,
-      remedy: `Set server.port to ${typed}, or have a web server forward port ${typed} to port ${own}.`,
+      remedy: `Set server.port to ${typed}, or have a web server forward that port to the daemon.`,
     })
     expect(checks[`port of http://shop.invalid:${typed}`]).toMatchObject({ status: 'warned', message: expect.stringContaining(`nothing listens at port ${typed} of this machine`) as string })
   })

@@ -25,7 +25,7 @@ async function checkOrigin(origin: URL, server: Config['server'], signal: AbortS
   const isHere = fault === 'ENOTFOUND' || fault === 'EAI_AGAIN'
   if (isHere && (await knock('127.0.0.1', port, signal)) === null) return [passed(name, `someone listens at port ${port} of this machine`)]
   const why = isHere ? `Its name is not known here, and nothing listens at port ${port} of this machine` : `Nothing answers at port ${port} (${fault})`
-  const remedy = origin.protocol === 'http:' && server.socket === null ? `Set server.port to ${port}, or have a web server forward port ${port} to ${own}.` : `Have a web server that listens at port ${port} forward requests to ${own}.`
+  const remedy = origin.protocol === 'http:' && server.socket === null ? `Set server.port to ${port}, or have a web server forward that port to the daemon.` : `Have a web server that listens at port ${port} forward requests to the daemon.`
   return [warned(name, `${why}; the daemon listens at ${own}.`, remedy)]
 }
 
