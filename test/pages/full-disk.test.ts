@@ -62,7 +62,7 @@ function onSmallDisks(): void {
     await writeFile(`${directory}/record`, Buffer.alloc(500_000))
   })
 
-  test('several processes on one full disk store on, and agree on what there is', async () => {
+  test('several stores on one full disk go on storing, and agree on what there is', async () => {
     const directory = (await smallDisk('size=4m'))!
     const stores = await Promise.all([1, 2, 3].map(() => openPages({ directory, maxSize: 1e9 })))
     for (let n = 0; n < 100; n += 1) await Promise.all(stores.map(({ pages }, process) => pages.put(draft(`p${process}-${n}`), Buffer.alloc(20_000, n), pages.fence())))
