@@ -1,6 +1,7 @@
 import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
 import { plural } from '../lib/plural.ts'
+import { leftOutText } from '../operations/left-out.ts'
 import type { Started } from '../operations/warmup-start.ts'
 import type { WarmupReport } from '../operations/warmup-wait.ts'
 import type { Cell, Output } from './output.ts'
@@ -19,7 +20,7 @@ export function presentWarmup({ progress, discovery, reasons, failures }: Warmup
   ]
   if (remaining_urls > 0) pairs.push(['Not done', formatCount(remaining_urls)])
   pairs.push(['Time', formatDuration(seconds) + rate])
-  const out = leftOut(discovery)
+  const out = leftOutText(discovery)
   if (out !== '') pairs.push(['Left out', out])
   output.pairs(pairs)
   presentErrors(discovery.errors, output)
@@ -29,17 +30,22 @@ export function presentWarmup({ progress, discovery, reasons, failures }: Warmup
   if (failures.length > 0 && failures.length < failed_urls) output.line(`  ... and ${formatCount(failed_urls - failures.length)} more.`)
 }
 
+/** URLs of a plan that a terminal shows. */
+const shownUrls = 20
+
 /** What a run would fetch. */
-export function presentPlan({ totalUrls, urls = [], discovery }: Started, output: Output): void {
+export function presentPlan({ totalUrls, fresh = 0, urls = [], discovery }: Started, output: Output): void {
   output.line(`${plural(totalUrls, 'URL')} would be fetched.`)
-  for (const url of urls) output.line(`  ${url}`)
-  if (urls.length < totalUrls) output.line(`  ... and ${formatCount(totalUrls - urls.length)} more.`)
+  const shown = urls.slice(0, shownUrls)
+  for (const url of shown) output.line(`  ${url}`)
+  if (shown.length < totalUrls) output.line(`  ... and ${formatCount(totalUrls - shown.length)} more.`)
+  if (fresh > 0) output.line(`Already fresh: ${formatCount(fresh)}.`)
   if (discovery) presentDiscovery(discovery, output)
 }
 
 /** What discovery left out and could not read, where the value of a run has no room for it. */
 export function presentDiscovery(discovery: WarmupReport['discovery'], output: Output): void {
-  const out = leftOut(discovery)
+  const out = leftOutText(discovery)
   if (out !== '') output.line(`Left out: ${out}.`)
   presentErrors(discovery.errors, output)
 }
@@ -48,15 +54,4 @@ function presentErrors(errors: WarmupReport['discovery']['errors'], output: Outp
   if (errors.length > 0) output.line('Sitemaps that could not be read to their end:')
   for (const { url, message } of errors.slice(0, 10)) output.line(`  ${url} ${message}`)
   if (errors.length > 10) output.line(`  ... and ${formatCount(errors.length - 10)} more.`)
-}
-
-function leftOut({ foreign, refused, disallowed, duplicates, otherTypes }: WarmupReport['discovery']): string {
-  const parts: [number, string][] = [
-    [foreign, 'of other hosts or channels'],
-    [disallowed, 'forbidden by robots.txt'],
-    [refused, 'unreadable or with side effects'],
-    [otherTypes, 'of other types'],
-    [duplicates, 'listed twice'],
-  ]
-  return parts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`).join(', ')
 }

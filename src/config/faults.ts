@@ -3,6 +3,7 @@ import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { maskUrls } from '../lib/mask.ts'
 import { printable } from '../lib/printable.ts'
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { knownKeys } from './keys.ts'
 import { isGroup, isSecret, valueAt, writeKeyPath, writeSource, type KeyPath, type Source } from './raw.ts'
 
@@ -88,5 +89,5 @@ function show(path: KeyPath, value: unknown): string {
 /** An id may be written with dashes or without, a URL with a slash at its end or without. */
 function comparable(key: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
-  return key === 'id' ? value.toLowerCase().replaceAll('-', '') : value.toLowerCase().replace(/\/+$/, '')
+  return key === 'id' ? value.toLowerCase().replaceAll('-', '') : trimEndingSlashes(value.toLowerCase())
 }

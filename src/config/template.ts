@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto'
 
+/** `server.port` where nothing is configured. */
+export const defaultPort = 8080
+
 /**
  * The configuration file that `pagecache init` writes: every key with its default, commented out, and why one
  * would change it. A test holds it against the schema.
  *
  * @param channel where the shop is; without it the sales channel is an example that is commented out
+ * @param options `port`: written instead of the default
  */
-export function configTemplate(channel: { url: string; origin: string } | null, id: string = randomUUID()): string {
+export function configTemplate(channel: { url: string; origin: string } | null, { port = null, id = randomUUID() }: { port?: number | null; id?: string } = {}): string {
   return `# pagecache configuration. What is commented out shows the default.
 # Every key: docs/configuration.md. What is in effect, and why: pagecache config:show
 
 server:
   # 0.0.0.0 or :: to be reached from other machines.
   # host: 127.0.0.1
-  # port: 8080
+  ${port === null || port === defaultPort ? `# port: ${defaultPort}` : `port: ${port}`}
   # A Unix socket to listen on instead, for a web server on this machine.
   # socket: null
   # How many processes answer requests; one more works on the queue then.
@@ -53,7 +57,8 @@ purge:
 cache:
   # backend: filesystem
   # compression: true
-  # Bodies kept in memory, and the limit on disk (null: none; least recently used pages go first).
+  # Bodies kept in memory, and the limit on disk, where the least recently used pages go first. null: 10GB, or a tenth of the
+  # space that is free for them at the start where that is less.
   # memory: 128MB
   # maxSize: null
   # Larger responses pass through without being stored.

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { ipFamily } from '../lib/ip-family.ts'
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { parseDuration, parseSize } from '../lib/quantity.ts'
 
@@ -68,9 +69,9 @@ export function size() {
   return schema
 }
 
-/** Bytes, or null for no limit. */
+/** Bytes, or null where the program chooses. */
 export function sizeOrNull() {
-  const schema = value('a size such as 10GB, a number of bytes, or null for no limit', (input) =>
+  const schema = value('a size such as 10GB, a number of bytes, or null for the automatic limit', (input) =>
     input === null ? null : parseSize(input) || undefined,
   )
   valueKinds.add(schema, { kind: 'size' })
@@ -147,7 +148,7 @@ export function publicUrl() {
   return value('a URL such as http://shop.example/de, without user, query and fragment', (input) => {
     const url = toHttpUrl(input)
     if (!url || url.username || url.password) return undefined
-    return url.origin + url.pathname.replace(/\/+$/, '')
+    return url.origin + trimEndingSlashes(url.pathname)
   })
 }
 

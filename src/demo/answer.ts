@@ -76,5 +76,5 @@ function withoutWeakness(tag: string): string {
 
 function takesGzip(request: IncomingMessage): boolean {
   const codings = String(request.headers['accept-encoding'] ?? '').split(',').map((coding) => coding.trim().toLowerCase())
-  return codings.some((coding) => /^gzip(?:\s*;\s*q=(?:1(?:\.0*)?|0\.\d*[1-9]\d*))?$/.test(coding))
+  return codings.some((coding) => /^gzip(?:\s*;\s*q=(?:1(?:\.0*)?|0\.0*[1-9]\d*))?$/.test(coding))
 }

@@ -1,3 +1,4 @@
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { idOf } from './random.ts'
 import type { Language, Text } from './vocabulary.ts'
 
@@ -22,7 +23,7 @@ const ids: Text = { en: '0190c0de-0000-7000-8000-000000000001', de: '0190c0de-00
 /** The two storefronts, English first, at the public URLs given. */
 export function createChannels(urls: PublicUrls): ShopChannel[] {
   return (['en', 'de'] as const).map((language) => {
-    const url = urls[language].replace(/\/+$/, '')
+    const url = trimEndingSlashes(urls[language])
     const id = ids[language]
     const bareId = id.replaceAll('-', '')
     return {
@@ -30,7 +31,7 @@ export function createChannels(urls: PublicUrls): ShopChannel[] {
       name: names[language],
       language,
       url,
-      prefix: new URL(url).pathname.replace(/\/+$/, ''),
+      prefix: trimEndingSlashes(new URL(url).pathname),
       tags: ['navigation', `translator-${idOf(`snippets:${language}`)}`, `theme-config-${idOf('theme')}`, `system.config-${bareId}`],
     }
   })

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { startShop } from './shop.ts'
 
 /**
@@ -13,7 +14,7 @@ const { values } = parseArgs({
   },
 })
 
-const publicUrl = values.url?.replace(/\/+$/, '')
+const publicUrl = values.url === undefined ? undefined : trimEndingSlashes(values.url)
 const shop = await startShop({
   port: Number(values.port),
   latency: values['no-latency'] ? 'off' : 'on',

@@ -73,7 +73,7 @@ function originForm(method: string, target: string, site: string): string | null
   if (target.includes('#') || /[\x00-\x20\x7f]/.test(target)) return null
   if (target.startsWith('/')) return target
   if (target === '*') return method === 'OPTIONS' ? '/*' : null
-  const match = /^(https?:\/\/[^/?#]+)(.*)$/i.exec(target)
+  const match = /^(https?:\/\/[^/?#]+)(.*)$/is.exec(target)
   if (match === null || match[1]!.toLowerCase() !== site.toLowerCase()) return null
   return match[2]!.startsWith('/') ? match[2]! : `/${match[2]!}`
 }

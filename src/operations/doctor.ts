@@ -1,13 +1,14 @@
 import * as z from 'zod/mini'
 import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
+import { checkChannelPorts } from './doctor/channel-port-check.ts'
 import { checkCustomerToken } from './doctor/customer-token-check.ts'
 import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkTasks } from './doctor/task-checks.ts'
-import { checkDirectories, checkDisk, checkPages, checkRecords } from './doctor/storage-checks.ts'
+import { checkDirectories, checkDisk, checkPages, checkPageSpace, checkRecords } from './doctor/storage-checks.ts'
 import { defineOperation } from './operation.ts'
 
 /** In the order in which they are shown: what stops everything comes first. */
@@ -20,11 +21,13 @@ const checks: readonly Check[] = [
   checkOpenFiles,
   checkRecords,
   checkPages,
+  checkPageSpace,
   checkQueue,
   checkTasks,
   checkPort,
   checkTlsTerminator,
   checkCustomerToken,
+  checkChannelPorts,
   checkChannels,
   checkReverseProxies,
 ]

@@ -35,6 +35,11 @@ export function uuid(expected: string) {
   return id(expected).check(z.refine((spelt) => canonicalUuid(spelt) !== null, { error: expected }))
 }
 
+/** An id that a query string may leave empty (`?progressId=`), which means that none is given: callers take `''` as absent. */
+export function optionalId(expected: string) {
+  return z.optional(z.string({ error: expected }).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt)))
+}
+
 export const limit = z._default(queryInteger(1, 1000), 50)
 export const offset = z._default(queryInteger(0, Number.MAX_SAFE_INTEGER), 0)
 

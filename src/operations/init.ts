@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import * as z from 'zod/mini'
 import { readChannelUrls } from '../config/channel-urls.ts'
-import { configTemplate } from '../config/template.ts'
+import { configTemplate, defaultPort } from '../config/template.ts'
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/mask.ts'
-import { flag, success, succeeded } from './fields.ts'
+import { portOf } from '../lib/port-of.ts'
+import { described, flag, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
 export const initProject = defineOperation({
@@ -15,16 +16,23 @@ export const initProject = defineOperation({
     url: z.optional(z.string()),
     force: flag,
   }),
-  output: z.object({ success, file: z.string(), salesChannel: z.nullable(z.object({ url: z.string(), origin: z.string() })) }),
+  output: z.object({
+    success,
+    file: z.string(),
+    salesChannel: z.nullable(z.object({ url: z.string(), origin: z.string() })),
+    port: described(z.nullable(z.int()), 'server.port as written; null where the default stands'),
+    portNote: described(z.nullable(z.string()), 'why that port; null without a sales channel'),
+  }),
   async run({ app }, input) {
     const file = app.loaded.places.configFile
     const salesChannel = toChannel(input.origin, input.url)
+    const { port, portNote } = salesChannel === null ? { port: null, portNote: null } : choosePort(new URL(salesChannel.url), new URL(salesChannel.origin))
     try {
-      await writeFile(file, configTemplate(salesChannel), { flag: input.force ? 'w' : 'wx' })
+      await writeFile(file, configTemplate(salesChannel, { port }), { flag: input.force ? 'w' : 'wx' })
     } catch (error) {
       throw toWriteError(error, file)
     }
-    return { ...succeeded, file, salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) } }
+    return { ...succeeded, file, salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) }, port, portNote }
   },
 })
 
@@ -37,6 +45,21 @@ function toChannel(origin: string | undefined, url: string | undefined) {
     })
   }
   return readChannelUrls({ origin, url })
+}
+
+/** The port of `server.port` for a public URL: its own where visitors may speak to the daemon directly, else the default, and why. */
+function choosePort(url: URL, origin: URL): { port: number | null; portNote: string } {
+  const port = portOf(url)
+  const forward = (why: string) => ({ port: null, portNote: `${why}: have a web server forward port ${port} to pagecache, which listens at port ${defaultPort}.` })
+  if (url.protocol === 'https:') return forward('TLS ends before pagecache')
+  if (url.port === '') return forward('Port 80 belongs to a web server, or needs special rights')
+  if (port === portOf(origin) && isSameMachine(url, origin)) return forward('The shop itself listens at the port of its URL')
+  return { port, portNote: `server.port is ${port}, the port of the URL.` }
+}
+
+/** A public name may well lead to this machine, where a shop on the loopback interface has taken the port. */
+function isSameMachine(url: URL, origin: URL): boolean {
+  return url.hostname === origin.hostname || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(origin.hostname)
 }
 
 function toWriteError(error: unknown, file: string): unknown {

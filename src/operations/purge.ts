@@ -1,13 +1,11 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
-import { maskUrls } from '../lib/mask.ts'
 import { toPageView } from '../pages/page-view.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { entityTypes } from '../purge/entities.ts'
 import type { Target } from '../purge/invalidation.ts'
-import { assertAbsoluteUrl } from './absolute-url.ts'
 import { pageView } from './cache.ts'
 import { findEntity } from './entity.ts'
 import { count, described, flag, success, succeeded, text } from './fields.ts'
@@ -73,20 +71,10 @@ async function toTargets(app: App, input: PurgeInput): Promise<Target[]> {
 
 /** @throws INVALID_INPUT for a URL that belongs to no sales channel, and that no page here has */
 async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
-  const { toCanonicalUrl } = await import('../proxy/purge-urls.ts')
+  const { toOwnUrl } = await import('./own-url.ts')
   const { proxy } = await app.proxy()
-  const { channels } = proxy.classifying
   const pages = await app.pages()
-  return urls.map((url, index) => {
-    const field = `urls[${index}]`
-    assertAbsoluteUrl(url, channels.all.map((channel) => channel.url), field)
-    const named = toCanonicalUrl(url, proxy.classifying)
-    // A daemon with another configuration, or with --origin, may have stored it; without any channel nobody knows better.
-    const isOurs = named !== null && (named.known || channels.all.length === 0 || pages.findByUrl(named.url).length > 0)
-    if (isOurs) return named.url
-    const known = channels.all.map((channel) => channel.url).join(', ')
-    throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} belongs to no sales channel`, { hint: `Sales channels: ${known}.` })
-  })
+  return urls.map((url, index) => toOwnUrl(url, `urls[${index}]`, proxy.classifying, (canonical) => pages.findByUrl(canonical).length > 0))
 }
 
 /** How many pages a dry run names; the number of all of them stands beside it. */

@@ -2,20 +2,24 @@ import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/plural.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
+import { pageTypes } from '../pages/page.ts'
+import { defaultTypeRules, pathTypeResolver, type TypeRule } from '../pages/type.ts'
 import type { Channel } from '../proxy/channel.ts'
 import type { Plan } from '../warmup/plan.ts'
-import { count, described, flag, id, integer, pageType, success, succeeded, text } from './fields.ts'
+import { count, described, flag, id, integer, success, succeeded, text } from './fields.ts'
+import { leftOutText } from './left-out.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { openPages } from './read-pages.ts'
-import { discovery } from './warmup-watch.ts'
+import { discovery, toDiscovery } from './warmup-watch.ts'
 
 const started = z.object({
   success,
   progressId: described(z.nullable(z.string()), 'null with dryRun'),
   totalUrls: count,
+  discovery: described(z.optional(discovery), 'with dryRun, and where URLs were left out or sitemaps could not be read'),
   dryRun: z.optional(z.literal(true)),
+  fresh: described(z.optional(count), 'with dryRun: URLs that are fresh in the cache and would not be fetched'),
   urls: described(z.optional(z.array(z.string())), 'with dryRun: the first of what would be fetched'),
-  discovery: described(z.optional(discovery), 'with dryRun'),
 })
 
 export type Started = z.output<typeof started>
@@ -25,13 +29,16 @@ const mostUrls = 10_000
 const namedUrls = z.array(text(), { error: 'expected a list of URLs' }).check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
 
 /** How many URLs a dry run names; the number of all of them stands beside it. */
-const dryRunSample = 1000
+const dryRunSample = 100
+
+const wantedTypes = [...pageTypes, 'unknown'] as const
+const wantedType = z.enum(wantedTypes, { error: `expected one of ${wantedTypes.join(', ')}` })
 
 const startInput = z.object({
   salesChannelId: z._default(z.nullable(id('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
-  urls: z.optional(namedUrls),
-  types: z.optional(z.array(pageType, { error: 'expected a list of types' })),
+  urls: described(z.optional(namedUrls), 'instead of the sitemaps; a path is below each channel unless it begins with the path of its URL'),
+  types: described(z.optional(z.array(wantedType, { error: 'expected a list of types' })), 'only pages of these types, by what the cache and path rules know; `unknown`: those of which neither does'),
   force: flag,
   dryRun: flag,
 })
@@ -48,14 +55,25 @@ export const startWarmup = defineOperation({
 })
 
 async function start(context: OperationContext, input: StartInput): Promise<Started> {
+  if (input.urls !== undefined) await assertOwnUrls(context, input.urls)
   const plan = await makePlan(context, input)
   for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
-  if (input.dryRun) return toDryRun(plan)
+  if (input.dryRun) return toDryRun(context, plan, input.force)
   const { createRun } = await import('../warmup/runs.ts')
   const { salesChannelId, batchSize, force } = input
-  const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan })
+  const leftOut = leftOutText(plan.discovery)
+  const message = leftOut === '' ? {} : { message: `Left out: ${leftOut}` }
+  const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan, ...message })
   if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
-  return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls }
+  const isWorthTelling = leftOut !== '' || plan.discovery.errors.length > 0
+  return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls, ...(isWorthTelling && { discovery: toDiscovery(plan.discovery) }) }
+}
+
+/** Checks named URLs as a purge does; a path belongs to a channel by itself. */
+async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: readonly string[]): Promise<void> {
+  const { toOwnUrl } = await import('./own-url.ts')
+  const { proxy } = await app.proxy()
+  for (const [index, url] of urls.entries()) if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, proxy.classifying)
 }
 
 /** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
@@ -88,6 +106,7 @@ export async function makePlan({ app, signal, report }: Pick<OperationContext, '
   ])
   const records = await app.records()
   const pages = await openPages(app)
+  const typeOfTarget = pathTypeResolver([...(app.config.cache.types as TypeRule[]), ...defaultTypeRules])
   const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
   try {
     return await planRun({
@@ -101,7 +120,7 @@ export async function makePlan({ app, signal, report }: Pick<OperationContext, '
       urls: input.urls ?? null,
       purged: () => purgedUrls(records, 0),
       types: input.types?.length ? input.types : null,
-      typeOf: (url) => pages.findByUrl(url)[0]?.type ?? null,
+      typeOf: (url) => pages.findByUrl(url)[0]?.type ?? typeOfTarget(url.slice(new URL(url).origin.length)),
       onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),
     })
   } finally {
@@ -126,26 +145,19 @@ function whyNothing({ channel, foreign, others }: Plan['barren'][number]): strin
   return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}; the url of this sales channel may be wrong.`
 }
 
-function toDryRun({ discovery, lists, failure }: Plan): Started {
+/** What a run would fetch. Each URL is looked up as a run would do it, so that what is fresh is not announced. */
+async function toDryRun({ app, signal }: Pick<OperationContext, 'app' | 'signal'>, { discovery, lists, failure }: Plan, force: boolean): Promise<Started> {
   if (failure !== null) throw new PagecacheError('WARMUP_FAILED', failure)
-  const { total, foreign, refused, disallowed, duplicates, otherTypes, files, errors } = discovery
-  return {
-    ...succeeded,
-    progressId: null,
-    totalUrls: total,
-    dryRun: true as const,
-    urls: firstOf(lists.map(({ urls }) => urls), dryRunSample),
-    discovery: { foreign, refused, disallowed, duplicates, otherTypes, files, errors },
-  }
-}
-
-function firstOf(lists: readonly Iterable<string>[], most: number): string[] {
-  const first: string[] = []
+  const [{ isFresh }, { toPasses }, { proxy }] = await Promise.all([import('../warmup/fetch-page.ts'), import('../warmup/variant.ts'), app.proxy()])
+  const passes = toPasses(app.config.warmup.variants)
+  const urls: string[] = []
+  let fresh = 0
   for (const list of lists) {
-    for (const url of list) {
-      if (first.length === most) return first
-      first.push(url)
+    for (const url of list.urls) {
+      signal.throwIfAborted()
+      if (!force && (await isFresh(proxy, app.now, url, passes, signal))) fresh++
+      else if (urls.length < dryRunSample) urls.push(url)
     }
   }
-  return first
+  return { ...succeeded, progressId: null, totalUrls: discovery.total - fresh, discovery: toDiscovery(discovery), dryRun: true as const, fresh, urls }
 }

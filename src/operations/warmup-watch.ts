@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
-import { count, described, id, success, succeeded } from './fields.ts'
+import { count, described, optionalId, success, succeeded } from './fields.ts'
+import type { RunDiscovery } from '../warmup/plan.ts'
 import { defineOperation } from './operation.ts'
 import { progressRecord } from './warmup.ts'
 
@@ -57,30 +58,37 @@ export const liveRecord = z.object({
 
 /** What discovery left out, and which files it could not read. */
 export const discovery = z.object({
-  foreign: count,
-  refused: count,
-  disallowed: count,
+  foreign: described(count, 'of other hosts or channels'),
+  malformed: described(count, 'unreadable, too long or with control characters'),
+  excluded: described(count, 'never cached, or with side effects'),
+  disallowed: described(count, 'by robots.txt'),
   duplicates: count,
-  otherTypes: count,
+  otherTypes: described(count, 'of other types than asked for'),
+  unknownType: described(count, 'whose type is not known before they are fetched; taken with `unknown` among the types'),
   files: count,
   errors: z.array(z.object({ url: z.string(), message: z.string() })),
 })
 
 export type WarmupDiscovery = z.output<typeof discovery>
 
+/** A discovery as clients see it. Runs of version 0.1.0 counted what was malformed and what was excluded as one. */
+export function toDiscovery(found: RunDiscovery): WarmupDiscovery {
+  const { foreign, malformed = 0, excluded = 0, disallowed, duplicates, otherTypes, unknownType = 0, files, errors } = found
+  return { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, files, errors }
+}
+
 export const watchWarmup = defineOperation({
   name: 'warmup.watch',
   summary: 'What is going on in a warmup right now; the latest one without an id',
-  input: z.object({ progressId: z.optional(id('expected the id of a warmup')) }),
+  input: z.object({ progressId: optionalId('expected the id of a warmup') }),
   output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord), discovery: z.nullable(discovery) }),
   http: { method: 'GET', path: '/warmup/watch' },
   async run({ app }, { progressId }) {
     const [{ readProgress, readRun }, { readLive }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/live.ts')])
     const records = await app.records()
-    const latest = progressId ?? (await readProgress(records))?.id
+    const latest = progressId || (await readProgress(records))?.id
     const run = latest === undefined ? null : await readRun(records, latest)
     if (run === null) return { ...succeeded, progress: null, live: null, discovery: null }
-    const { total: _, crawlDelays: __, ...found } = run.discovery
-    return { ...succeeded, progress: run.progress, live: await readLive(records, run.progress), discovery: found }
+    return { ...succeeded, progress: run.progress, live: await readLive(records, run.progress), discovery: toDiscovery(run.discovery) }
   },
 })

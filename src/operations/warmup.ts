@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import { statistics } from './cache.ts'
-import { count, described, id, limit, offset, queryInteger, success, succeeded, text } from './fields.ts'
+import { count, described, id, limit, offset, optionalId, queryInteger, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 import { originsOf } from './warmup-worker.ts'
@@ -35,12 +35,12 @@ const progressId = id('expected the id of a warmup')
 export const readWarmupProgress = defineOperation({
   name: 'warmup.progress',
   summary: 'How far a warmup has come; the latest one without an id',
-  input: z.object({ progressId: z.optional(progressId) }),
+  input: z.object({ progressId: optionalId('expected the id of a warmup') }),
   output: z.object({ success, progress: z.nullable(progressRecord), cacheStats: statistics }),
   http: { method: 'GET', path: '/warmup/progress' },
   async run({ app }, input) {
     const { readProgress } = await import('../warmup/runs.ts')
-    const progress = await readProgress(await app.records(), input.progressId)
+    const progress = await readProgress(await app.records(), input.progressId || undefined)
     return { ...succeeded, progress, cacheStats: toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression) }
   },
 })
@@ -118,16 +118,20 @@ const failures = z.object({
 
 export type WarmupFailures = z.output<typeof failures>
 
+/** Longer ones would be compared with each place of each row. */
+const longestPart = 200
+const textPart = text().check(z.maxLength(longestPart, { error: `expected at most ${longestPart} characters` }))
+
 const reasonsTold = 10
 
 export const listWarmupFailures = defineOperation({
   name: 'warmup.failures',
   summary: 'The pages that a warmup could not bring into the cache, with the reasons; of the latest one without an id',
   input: z.object({
-    progressId: z.optional(progressId),
+    progressId: optionalId('expected the id of a warmup'),
     status: z.optional(queryInteger(100, 599)),
-    error: described(z.optional(text()), 'a part of the reason'),
-    url: described(z.optional(text()), 'a part of the URL'),
+    error: described(z.optional(textPart), 'a part of the reason'),
+    url: described(z.optional(textPart), 'a part of the URL'),
     limit,
     offset,
   }),
@@ -136,8 +140,8 @@ export const listWarmupFailures = defineOperation({
   async run({ app }, input) {
     const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/failures.ts')])
     const records = await app.records()
-    const run = await readProgress(records, input.progressId)
-    if (run === null) throw new PagecacheError('NOT_FOUND', input.progressId === undefined ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`)
+    const run = await readProgress(records, input.progressId || undefined)
+    if (run === null) throw new PagecacheError('NOT_FOUND', !input.progressId ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`)
     const { total, items } = await listFailures(records, run.id, input, input)
     const { limit, offset } = input
     const reasons = await topFailures(records, run.id, reasonsTold)

@@ -54,10 +54,12 @@ export function isStatementFault(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_') ?? false
 }
 
+/** SQLite calls only ENOSPC full: a quota (EDQUOT) or a limit on files (EFBIG) is an error of a write or of the shared memory. */
+const full = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHMSIZE'])
+
 /** No room for a write, as SQLite and the operating system call it. */
 export function isFull(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT'
+  return full.has(codeOf(error) ?? '')
 }
 
 /** The code and not the message, which names other files each time. */

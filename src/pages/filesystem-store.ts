@@ -10,6 +10,7 @@ import type { Fence, HitCount, PageFilter, PageStore, RemoveOptions, Selection, 
 import type { StoredBody } from './page-reads.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
+import { automaticLimit, Room } from './room.ts'
 import { SharedIndex } from './shared-index.ts'
 
 export { clearApplicationCache } from './clear.ts'
@@ -17,7 +18,7 @@ export { clearApplicationCache } from './clear.ts'
 export interface FilesystemStoreOptions {
   /** The application cache directory of the environment. */
   directory: string
-  /** Bytes of bodies on disk; null for no limit. */
+  /** Bytes of bodies on disk; null: 10 GB, or a tenth of what the file system has for them when this is opened. */
   maxSize: number | null
   /** Variants kept of one URL. */
   maxVariants?: number
@@ -32,6 +33,8 @@ const defaultMaxVariants = 64
 const defaultPatience = 5_000
 /** Pages that one `put` evicts at most; the rest goes in the background. */
 const evictionSlice = 64
+/** Pages given up for one that comes while the file system is short of room. */
+const roomForOne = 4
 /** Removals of others are theirs to clean up after, unless they ended before they could. */
 const afterOthers = 1_000
 
@@ -43,27 +46,31 @@ export async function openFilesystemStore(options: FilesystemStoreOptions): Prom
     patience: options.patience ?? defaultPatience,
   })
   await shared.ready()
-  return new FilesystemStore(options, shared)
+  const maxSize = options.maxSize ?? (await automaticLimit(options.directory, shared.read(0, (index) => index.counters.totals().size)))
+  return new FilesystemStore({ ...options, maxSize }, shared)
 }
 
 class FilesystemStore implements PageStore {
-  readonly #options: FilesystemStoreOptions
+  readonly #options: FilesystemStoreOptions & { maxSize: number }
   readonly #shared: SharedIndex
   readonly #bodies: BodyFiles
+  readonly #room: Room
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
   readonly #running = new Set<Promise<unknown>>()
   #damaged = 0
   #unstored = 0
 
-  constructor(options: FilesystemStoreOptions, shared: SharedIndex) {
+  constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options
     this.#shared = shared
-    const { directory, maxSize, now } = options
+    const { directory, maxSize, now, onWarning } = options
     const places = placesIn(directory)
     this.#bodies = new BodyFiles(places)
-    this.#remover = new Remover({ shared, bodies: this.#bodies, places, now })
-    this.#housekeeper = new Housekeeper({ shared, bodies: this.#bodies, directory, maxSize, now })
+    const [bodies, room] = [this.#bodies, new Room({ shared, bodies: this.#bodies, directory, now, onWarning })]
+    this.#room = room
+    this.#remover = new Remover({ shared, room, places, now })
+    this.#housekeeper = new Housekeeper({ shared, bodies, room, directory, maxSize, now })
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()
   }
@@ -160,12 +167,17 @@ class FilesystemStore implements PageStore {
     const { current } = this.#shared
     if (current === null) this.#unstored += 1
     if (current?.generation !== fence.generation) return null
-    if (maxSize !== null && body.length > maxSize) return null
+    if (body.length > maxSize) return null
     const written = await this.#write(draft.key, body)
     if (written === null) return null
     let page: Page | null = null
+    // Once: a commit for which there was no room is tried again, and the body has its name by then.
+    let place = () => {
+      this.#bodies.place(written)
+      place = () => undefined
+    }
     try {
-      page = await this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence)))
+      page = await this.#room.retry(() => this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence, () => place()))))
       if (page !== null) this.#shared.renewals.own(page.id)
       this.#housekeeper.wake()
     } catch (error) {
@@ -179,25 +191,28 @@ class FilesystemStore implements PageStore {
 
   async #write(key: string, body: Buffer): Promise<WrittenBody | null> {
     try {
-      return await this.#bodies.write(key, body)
+      // Below the floor a page takes the place of others, never the room that records need.
+      const fits = !this.#room.isShort || (await this.#room.make(roomForOne)) > 0 || !(await this.#room.look())
+      if (fits) return await this.#room.retry(() => this.#bodies.write(key, body))
     } catch (error) {
       this.#shared.fail(error)
-      this.#unstored += 1
-      return null
+      this.#housekeeper.wake()
     }
+    this.#unstored += 1
+    return null
   }
 
   /** Inside the write transaction. */
-  #store(index: PageIndex, draft: PageDraft, body: WrittenBody, fence: Fence): Page | null {
+  #store(index: PageIndex, draft: PageDraft, body: WrittenBody, fence: Fence, place: () => void): Page | null {
     if (!index.log.admits(fence, draft)) return null
     const { maxVariants, maxSize, now } = this.#options
     const { file, size, digest } = body
     const page = index.writes.insert(draft, { file, size, digest }, maxVariants ?? defaultMaxVariants, now())
-    if (maxSize !== null && index.counters.totals().size > maxSize) {
+    if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, evictionSlice)
       this.#housekeeper.evict()
     }
-    this.#bodies.place(body)
+    place()
     return page
   }
 
@@ -208,9 +223,9 @@ class FilesystemStore implements PageStore {
   async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
     if (this.#shared.current === null) return null
     try {
-      return await this.#shared.write((index) =>
-        index.write(() =>
-          index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null,
+      return await this.#room.retry(() =>
+        this.#shared.write((index) =>
+          index.write(() => (index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null)),
         ),
       )
     } catch (error) {

@@ -4,23 +4,30 @@ import type { BodyFiles } from './body-files.ts'
 import { removeTrash } from './clear.ts'
 import { releaseCleared } from './cleared.ts'
 import { faultOf } from './faults.ts'
+import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { abandonedAfter } from './traces.ts'
 
 /** Small enough that a slice takes the event loop for some 5 ms and leaves it the same time again. */
 const slice = 64
 const restBetweenSlices = 5
+/** Fewer where the file system is short of room: it is looked at after each of them, so that no more go than have to. */
+const reliefSlice = 16
 /** Once over the limit, evict to below it by this much, so that not every page that comes makes another go. */
 const evictTo = 0.95
 const removalsKeptFor = 3_600_000
 /** A body without a row is in the hands of its writer for this long, in milliseconds. */
 const orphanAge = 60_000
 
+/** How often the file system is looked at, in milliseconds: another program may fill it. */
+const lookInterval = 1_000
+
 export interface HousekeeperOptions {
   shared: SharedIndex
   bodies: BodyFiles
+  room: Room
   directory: string
-  maxSize: number | null
+  maxSize: number
   now: () => number
 }
 
@@ -34,12 +41,15 @@ export class Housekeeper {
   readonly #stopping = new AbortController()
   #evicting = false
   readonly #startup: NodeJS.Timeout
+  readonly #looking: NodeJS.Timeout
 
   constructor(options: HousekeeperOptions) {
     this.#options = options
     // What a killed process left behind is old enough to be told apart by then.
     this.#startup = setTimeout(() => void this.#quietly(this.removeOrphans()), orphanAge + 1_000)
     this.#startup.unref()
+    this.#looking = setInterval(() => void this.#quietly(this.#look()), lookInterval)
+    this.#looking.unref()
   }
 
   /** There may be dead pages; looked after in `delay` milliseconds, or sooner where that was asked for. */
@@ -67,13 +77,17 @@ export class Housekeeper {
     this.wake()
   }
 
+  async #look(): Promise<void> {
+    if (await this.#options.room.look()) this.wake()
+  }
+
   get #stopped(): boolean {
     return this.#stopping.signal.aborted
   }
 
   async #work(): Promise<void> {
     this.#again = false
-    while (!this.#stopped && ((await this.#evictSlice()) || (await this.#reapSlice()))) {
+    while (!this.#stopped && ((await this.#relieve()) || (await this.#evictSlice()) || (await this.#reapSlice()))) {
       await this.#rest()
     }
   }
@@ -87,9 +101,15 @@ export class Housekeeper {
     }
   }
 
+  /** Gives pages up as long as the file system is short of room. */
+  async #relieve(): Promise<boolean> {
+    const { room } = this.#options
+    return room.isShort && (await room.look()) && (await room.make(reliefSlice)) > 0
+  }
+
   async #evictSlice(): Promise<boolean> {
     const { maxSize, shared } = this.#options
-    if (maxSize === null || !this.#evicting) return false
+    if (!this.#evicting) return false
     this.#evicting = await shared.write((index) =>
       index.write(() => index.evict(maxSize * evictTo, slice)),
     )
@@ -190,6 +210,7 @@ export class Housekeeper {
   async stop(): Promise<void> {
     this.#stopping.abort()
     clearTimeout(this.#startup)
+    clearInterval(this.#looking)
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#working
   }

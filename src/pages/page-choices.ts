@@ -23,6 +23,7 @@ export class PageChoices {
   readonly #getUrlsQuery: Statement<[string, string, number, number], { id: number; url: string }>
   readonly #getLeastUsedQuery: Statement<[number], LeastUsed>
   readonly #getExpiredQuery: Statement<[number, number], number>
+  readonly #getExpiredFilesQuery: Statement<[number, number], DeadPage>
   readonly #getDeadQuery: Statement<[number], DeadPage>
   readonly #getClearedQuery: Statement<[PageType, PageType, PageType, number], DeadPage>
   readonly #dropDeadQuery: Statement<[string]>
@@ -55,6 +56,9 @@ export class PageChoices {
         'SELECT id FROM page WHERE delete_at <= ? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = page.id) LIMIT ?',
       )
       .pluck()
+    this.#getExpiredFilesQuery = database.prepare(
+      'SELECT id, file FROM page WHERE delete_at <= ? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = page.id) LIMIT ?',
+    )
     this.#getDeadQuery = database.prepare(
       'SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id WHERE d.trace IS NULL LIMIT ?',
     )
@@ -94,6 +98,14 @@ export class PageChoices {
 
   leastUsed(limit: number): LeastUsed[] {
     return this.#getLeastUsedQuery.all(limit)
+  }
+
+  /** The pages that would be missed least: those past any use, then the least recently used. */
+  leastUseful(now: number, limit: number): DeadPage[] {
+    const found = this.#getExpiredFilesQuery.all(now, limit)
+    if (found.length >= limit) return found
+    const expired = new Set(found.map((page) => page.id))
+    return [...found, ...this.leastUsed(limit).filter((page) => !expired.has(page.id))].slice(0, limit)
   }
 
   expired(now: number, limit: number): number[] {

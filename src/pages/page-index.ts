@@ -71,6 +71,11 @@ export class PageIndex {
     }
   }
 
+  /** Gives back what the write-ahead log takes, as far as other processes allow. @throws SQLite's error where the index has no room to grow */
+  shrink(): void {
+    this.#database.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
   /** As `write`, and the commit outlives a power cut: for what must not come undone once it was answered. */
   writeDurably<T>(work: () => T): T {
     this.#database.pragma('synchronous = FULL')

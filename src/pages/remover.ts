@@ -1,20 +1,15 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import { PagecacheError } from '../errors.ts'
-import type { BodyFiles } from './body-files.ts'
-import { isFull } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { PageType } from './page.ts'
 import type { RemoveOptions, Selection } from './page-store.ts'
 import { lookAt, type Places } from './places.ts'
 import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal-choices.ts'
+import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
-
-/** So many bodies make room on a full disk, more where fewer were not enough. */
-const roomMakers = [4, 16, 64]
 
 export interface RemoverOptions {
   shared: SharedIndex
-  bodies: BodyFiles
+  room: Room
   places: Places
   now: () => number
 }
@@ -28,42 +23,12 @@ export class Remover {
   }
 
   /**
-   * Returns the exact number of live pages that were taken. On a full disk even a removal finds no room; the bodies
-   * least used make some.
+   * Returns the exact number of live pages that were taken. On a full disk even a removal finds no room; the pages
+   * of least use make some.
    * @throws PagecacheError STORE_BUSY, STORE_FULL
    */
   async remove(selection: Selection, options: RemoveOptions = {}): Promise<number> {
-    let failure: unknown = null
-    for (const bodies of [0, ...roomMakers]) {
-      const sacrificed = bodies === 0 ? [] : await this.#makeRoom(bodies)
-      try {
-        const removed = await this.#take(selection, options)
-        await this.#forget(sacrificed)
-        return removed
-      } catch (error) {
-        if (!(error instanceof PagecacheError) || !isFull(error.cause)) throw error
-        failure = error
-      }
-    }
-    throw failure
-  }
-
-  async #makeRoom(count: number): Promise<number[]> {
-    const { shared, bodies } = this.#options
-    const going = shared.read([], (index) => index.choices.leastUsed(count))
-    await Promise.all(going.map((page) => bodies.remove(page.file)))
-    return going.map((page) => page.id)
-  }
-
-  /** Where this finds no room either, each of them is found missing when it is asked for. */
-  async #forget(ids: readonly number[]): Promise<void> {
-    const { shared } = this.#options
-    if (ids.length === 0 || shared.current === null) return
-    try {
-      await shared.write((index) => index.write(() => index.writes.kill(ids)))
-    } catch (error) {
-      if (!(error instanceof PagecacheError)) throw error
-    }
+    return this.#options.room.retry(() => this.#take(selection, options))
   }
 
   async #take(selection: Selection, options: RemoveOptions): Promise<number> {

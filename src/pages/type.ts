@@ -1,6 +1,7 @@
+import { globMatcher } from '../lib/glob.ts'
 import type { HeaderPair, PageType } from './page.ts'
 
-/** One configured rule; `tag` is a prefix, `path` a pattern of path and query, `header` is `name: pattern`; `*` stands for anything. */
+/** One configured rule; `tag` is a prefix, `path` a pattern of path and query, `header` is `name: pattern`. Patterns are those of `globMatcher`, with sets. */
 export interface TypeRule {
   type: PageType
   header?: string
@@ -32,6 +33,12 @@ export function typeResolver(rules: readonly TypeRule[]): (page: Parameters<Matc
   return page => compiled.find(rule => rule.matches(page))?.type ?? 'cms'
 }
 
+/** Compiles the path rules alone into a function from a target to the type of a page that was not fetched; null where none matches. */
+export function pathTypeResolver(rules: readonly TypeRule[]): (target: string) => PageType | null {
+  const compiled = rules.filter(rule => rule.path !== undefined).map(rule => ({ type: rule.type, matches: matcher(rule) }))
+  return target => compiled.find(rule => rule.matches({ headers: [], tags: [], target }))?.type ?? null
+}
+
 function matcher(rule: TypeRule): Matcher {
   if (rule.tag !== undefined) {
     const prefix = rule.tag
@@ -40,18 +47,9 @@ function matcher(rule: TypeRule): Matcher {
   if (rule.header !== undefined) {
     const colon = rule.header.indexOf(':')
     const name = (colon < 0 ? rule.header : rule.header.slice(0, colon)).trim().toLowerCase()
-    const pattern = toPattern(colon < 0 ? '*' : rule.header.slice(colon + 1).trim())
-    return page => page.headers.some(([key, value]) => key.toLowerCase() === name && pattern.test(value))
+    const matches = globMatcher(colon < 0 ? '*' : rule.header.slice(colon + 1).trim(), { sets: true })
+    return page => page.headers.some(([key, value]) => key.toLowerCase() === name && matches(value))
   }
-  const pattern = toPattern(rule.path ?? '')
-  return page => pattern.test(page.target)
-}
-
-/** `*` is anything, `[…]` one of these characters; all else stands for itself. */
-function toPattern(glob: string): RegExp {
-  const source = glob
-    .split(/(\*|\[[^\]]+\])/)
-    .map(part => (part === '*' ? '.*' : /^\[[^\]]+\]$/.test(part) ? `[${part.slice(1, -1).replace(/[\\^\]]/g, '\\$&')}]` : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
-    .join('')
-  return new RegExp(`^${source}$`)
+  const matches = globMatcher(rule.path ?? '', { sets: true })
+  return page => matches(page.target)
 }

@@ -1,3 +1,4 @@
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { fieldValue, listElements } from './fields.ts'
 import { lenientPath } from './target.ts'
@@ -14,7 +15,7 @@ const uncacheableHash = 'not-cacheable'
 
 /** Whether a path (relative to its channel) is one that always goes to the shop. */
 export function pathBypass(paths: readonly string[]): (path: string) => boolean {
-  const prefixes = paths.map(path => path.replace(/\/+$/, '').toLowerCase())
+  const prefixes = paths.map(path => trimEndingSlashes(path).toLowerCase())
   return path => {
     const lenient = lenientPath(path)
     return prefixes.some(prefix => lenient === prefix || lenient.startsWith(`${prefix}/`))

@@ -1,3 +1,5 @@
+import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+
 /** One storefront: its public URL and where the shop answers for it. */
 export interface Channel {
   id: string
@@ -37,7 +39,7 @@ export function toChannel(options: ChannelOptions): Channel {
   const url = new URL(options.url)
   const origin = new URL(options.origin)
   const scheme = url.protocol.slice(0, -1)
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = trimEndingSlashes(url.pathname)
   return {
     id: options.id,
     name: options.name,

@@ -1,10 +1,11 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonplace } from './commonplace.ts'
 import type { Question } from './question.ts'
+import { findAny, shortestNeedle } from './search.ts'
 import { varyNames } from './vary.ts'
 
 /** Shorter values appear on any page by chance; those of fields that no browser sends are looked for from fewer characters on. */
-const shortest = { ordinary: 6, other: 4, piece: 6 }
+const shortest = { ordinary: 6, other: shortestNeedle, piece: 6 }
 
 /** Fields of a fixed grammar: what stands in them was not taken from a visitor. */
 const grammatical = new Set(['cache-control', 'cdn-cache-control', 'vary', 'content-type', 'content-encoding', 'content-length', 'date', 'expires', 'last-modified', 'age', 'accept-ranges'])
@@ -23,7 +24,9 @@ export function reflectedField(question: Pick<Question, 'keyedFields' | 'unkeyed
   if (telling.length === 0) return null
   const head = headers.filter(([name]) => !grammatical.has(name.toLowerCase())).map(([, value]) => value).join('\n')
   const text = `${head}\n${body.toString('latin1')}`.toLowerCase()
-  return telling.find(({ value }) => spellings(value.toLowerCase()).some(form => text.includes(form)))?.name ?? null
+  const names = new Map(telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map(form => [form, name])))
+  const found = findAny(text, names.keys())
+  return found === null ? null : names.get(found)!
 }
 
 /** A value is looked for once, however often a visitor repeats it. */

@@ -1,10 +1,13 @@
 import type { HeaderPair, PageDraft } from '../pages/page.ts'
 import { fieldValue, listElements, trimBlanks } from './fields.ts'
 
-/** Names that `Vary` gives, lower-case; '*' where it has one (RFC 9110 §12.5.5). */
+/** Each name is looked up in each request for the page; no shop varies by more than a handful. */
+const mostNames = 64
+
+/** Names that `Vary` gives, lower-case; '*' where it has one (RFC 9110 §12.5.5), or more names than a page may vary by. */
 export function varyNames(headers: readonly HeaderPair[]): string[] | '*' {
-  const names = listElements(fieldValue(headers, 'vary'))
-  return names.includes('*') ? '*' : [...new Set(names)]
+  const names = new Set(listElements(fieldValue(headers, 'vary')))
+  return names.has('*') || names.size > mostNames ? '*' : [...names]
 }
 
 /** Reads a request field as a secondary key wants it. `unkeyedCookies` stands for Cookie: those are in the primary key already. */

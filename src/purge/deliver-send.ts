@@ -102,7 +102,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
     size += chunk.length
     if (size > longestAnswer) break
   }
-  const text = Buffer.concat(chunks).toString('utf8').replace(/<[^>]*>/g, ' ')
+  const text = Buffer.concat(chunks).toString('utf8').replace(/<[^<>]*>/g, ' ')
   return text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim().slice(0, 200)
 }
 

@@ -3,7 +3,7 @@ import type { Channel } from '../proxy/channel.ts'
 import { isOnOrigin, type SitemapFetch } from './discover-fetch.ts'
 import { plainBytes } from './decompress.ts'
 import type { DiscoveryLimits } from './limits.ts'
-import { judgePageUrl, type PageUrlRules } from './page-url.ts'
+import { belowChannel, judgePageUrl, type PageUrlRules } from './page-url.ts'
 import { readSitemap } from './read-sitemap.ts'
 import { parseRobots, type Robots } from './robots.ts'
 import { SitemapError } from './sitemap-error.ts'
@@ -14,8 +14,10 @@ export interface DiscoveryCounts {
   total: number
   /** Of another host or channel: no connection was made for them. */
   foreign: number
-  /** Unreadable, too long, with control characters, or with a side effect. */
-  refused: number
+  /** Unreadable, too long, or with control characters. */
+  malformed: number
+  /** Never cached, or with a side effect. */
+  excluded: number
   /** Forbidden by robots.txt. */
   disallowed: number
   duplicates: number
@@ -71,7 +73,7 @@ class Walk {
   readonly #urls = new UrlList()
   readonly #pending: Pending[] = []
   readonly #known = new Set<string>()
-  readonly #counts: Omit<DiscoveryCounts, 'total'> = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 0, errors: [] }
+  readonly #counts: Omit<DiscoveryCounts, 'total'> = { foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 0, errors: [] }
   #robots: Robots = parseRobots('')
   #entries = 0
   #hostile = 0
@@ -118,7 +120,7 @@ class Walk {
   /** The configured sitemaps; else those in robots.txt, of this channel where the file tells them apart; else the usual place. */
   #roots(): string[] {
     const { channel, channels, sitemaps } = this.#options
-    if (sitemaps.length > 0) return sitemaps.map((location) => rootUrl(location, channel))
+    if (sitemaps.length > 0) return sitemaps.map((location) => belowChannel(location, channel))
     const named = this.#robots.sitemaps.filter((location) => URL.canParse(location, channel.url))
     const own = named.filter((location) => channels.locate(new URL(location, channel.url).href)?.channel === channel)
     if (own.length > 0) return own
@@ -128,7 +130,7 @@ class Walk {
   /** Another host's sitemap is not fetched: the URL is compared parsed, so its spelling does not matter. */
   #enqueue(location: string, depth: number): void {
     const { channel, limits } = this.#options
-    if (location.length > limits.locLength || !URL.canParse(location, channel.url)) return void this.#counts.refused++
+    if (location.length > limits.locLength || !URL.canParse(location, channel.url)) return void this.#counts.malformed++
     const url = new URL(location, channel.url)
     if (!isOnOrigin(url, channel)) return void this.#counts.foreign++
     url.hash = ''
@@ -193,10 +195,4 @@ class Walk {
     const message = error instanceof Error ? error.message : String(error)
     if (this.#counts.errors.length < limits.errors) this.#counts.errors.push({ url: maskUrls(url), message: maskUrls(message).slice(0, 300) })
   }
-}
-
-/** A path is meant below the channel's URL, as the shop serves it; one that begins with the channel's own path has it already. */
-function rootUrl(location: string, channel: Channel): string {
-  if (!location.startsWith('/') || location.startsWith(`${channel.path}/`)) return location
-  return channel.url + location
 }

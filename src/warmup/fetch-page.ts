@@ -7,6 +7,8 @@ import { fieldValue } from '../proxy/fields.ts'
 import { usability } from '../proxy/freshness.ts'
 import { OriginError } from '../proxy/origin.ts'
 import type { Proxy } from '../proxy/proxy.ts'
+import type { Question } from '../proxy/question.ts'
+import type { Held } from '../proxy/view.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
@@ -28,12 +30,8 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
     const classified = askFor(url, { ...usualHeaders, ...options.headers }, options.signal, proxy.classifying)
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
-    if (!options.force) {
-      const held = await proxy.find(classified.question)
-      if (held && usability(held.page, now()) === 'fresh') {
-        return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
-      }
-    }
+    const held = options.force ? null : await findFresh(proxy, classified.question, now)
+    if (held !== null) return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
     const late = AbortSignal.timeout(timeout)
     try {
       const fetched = await proxy.warm(classified.question, AbortSignal.any([options.signal, late]))
@@ -44,6 +42,20 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
       return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
     }
   }
+}
+
+/** Whether a warmup would find every variant of a page fresh and leave it alone. `passes`: see `toPasses`. */
+export async function isFresh(proxy: Proxy, now: Clock, url: string, passes: readonly Readonly<Record<string, string>>[], signal: AbortSignal): Promise<boolean> {
+  for (const headers of passes) {
+    const classified = askFor(url, { ...usualHeaders, ...headers }, signal, proxy.classifying)
+    if (classified?.kind !== 'question' || (await findFresh(proxy, classified.question, now)) === null) return false
+  }
+  return true
+}
+
+async function findFresh(proxy: Proxy, question: Question, now: Clock): Promise<Held | null> {
+  const held = await proxy.find(question)
+  return held !== null && usability(held.page, now()) === 'fresh' ? held : null
 }
 
 function toResult(fetched: Fetched, ms: number, now: number): WarmResult {

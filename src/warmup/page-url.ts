@@ -6,8 +6,10 @@ export type Judgement =
   | { kind: 'page'; url: string; target: string; depth: number }
   /** Of another host, port, scheme or channel, or with user info. */
   | { kind: 'foreign' }
-  /** Unreadable, too long, with control characters, or one that changes something when it is fetched. */
-  | { kind: 'refused' }
+  /** Unreadable, too long, or with control characters. */
+  | { kind: 'malformed' }
+  /** Never cached, or one that changes something when it is fetched. */
+  | { kind: 'excluded' }
 
 export interface PageUrlRules {
   channels: Channels
@@ -32,15 +34,22 @@ const actingVerb = /^(?:log-?out|sign-?out|add|add[-_]?to[-_]?(?:cart|basket|bag
  * foreign address (`//evil`, `http:\\evil`, `2130706433`, user info) gets past as an own one.
  */
 export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules): Judgement {
-  if (loc.length > rules.locLength || unfit.test(loc) || !URL.canParse(loc, channel.url)) return { kind: 'refused' }
+  if (loc.length > rules.locLength || unfit.test(loc) || !URL.canParse(loc, channel.url)) return { kind: 'malformed' }
   const url = new URL(loc, channel.url)
   if (url.username !== '' || url.password !== '') return { kind: 'foreign' }
   if (rules.channels.find(url.protocol.slice(0, -1), url.host, url.pathname) !== channel) return { kind: 'foreign' }
   const relative = url.pathname.slice(channel.path.length) || '/'
-  if (rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'refused' }
+  if (rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'excluded' }
   const { path, query } = rules.canonicalise(url.pathname + url.search)
   const target = path + query
   return { kind: 'page', url: `${channel.scheme}://${channel.host}${target}`, target, depth: depthOf(relative) }
+}
+
+/** A path is meant below the channel's URL, as the shop serves it; one that begins with the channel's own path has it already. */
+export function belowChannel(location: string, channel: Pick<Channel, 'url' | 'path'>): string {
+  if (!location.startsWith('/') || /^\/[/\\]/.test(location)) return location
+  const after = location.startsWith(channel.path) ? location.charAt(channel.path.length) : null
+  return after === '' || after === '/' || after === '?' ? `${channel.url.slice(0, channel.url.length - channel.path.length)}${location}` : channel.url + location
 }
 
 /** Whether fetching a URL is likely to change something: log out, fill a basket, unsubscribe. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageType } from '../pages/page.ts'
 import type { Channel, Channels } from '../proxy/channel.ts'
 import { discoverChannel, type DiscoverOptions, type DiscoveryCounts } from './discover.ts'
-import { judgePageUrl } from './page-url.ts'
+import { belowChannel, judgePageUrl, type Judgement } from './page-url.ts'
 import { UrlList } from './url-list.ts'
 
 export interface PlannedChannel {
@@ -12,8 +12,10 @@ export interface PlannedChannel {
 
 /** What discovery found over all channels of a run; it is kept with the run. */
 export interface RunDiscovery extends DiscoveryCounts {
-  /** Known to the cache with another type than was asked for. */
+  /** Of another type than was asked for, as far as the cache or a path rule tells. */
   otherTypes: number
+  /** Left out because their type shows only when they are fetched. */
+  unknownType: number
   /** Milliseconds between two requests, by the id of the channel whose robots.txt asks for them. */
   crawlDelays: Record<string, number>
 }
@@ -33,15 +35,16 @@ export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isB
   chosen: readonly PlannedChannel[]
   /** Instead of the sitemaps. Relative ones are meant below each chosen channel. */
   urls: Iterable<string> | null
-  /** Only pages of these types, as far as the cache knows; a page that it does not know stays in. Null for all. */
-  types: readonly PageType[] | null
+  /** Only pages of these types; `unknown` are those whose type shows only when they are fetched. Null for all. */
+  types: readonly (PageType | 'unknown')[] | null
+  /** The type of a URL without fetching it; null where neither the cache nor a path rule tells. */
   typeOf: (url: string) => PageType | null
   onProgress: (counts: { files: number; urls: number }) => void
 }
 
 /** Finds what a run has to warm. */
 export async function planRun(options: PlanOptions): Promise<Plan> {
-  const discovery: RunDiscovery = { total: 0, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 0, errors: [], otherTypes: 0, crawlDelays: {} }
+  const discovery: RunDiscovery = { total: 0, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 0, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
   const barren: Plan['barren'] = []
   const found = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery, barren)
   const lists: Plan['lists'] = []
@@ -65,9 +68,9 @@ async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren
     const before = { files: discovery.files, urls: found }
     const onProgress = ({ files, urls }: { files: number; urls: number }) => options.onProgress({ files: before.files + files, urls: before.urls + urls })
     const { urls, crawlDelay, total, ...counts } = await discoverChannel({ ...options, channel, sitemaps, onProgress })
-    for (const key of ['foreign', 'refused', 'disallowed', 'duplicates', 'files'] as const) discovery[key] += counts[key]
+    for (const key of ['foreign', 'malformed', 'excluded', 'disallowed', 'duplicates', 'files'] as const) discovery[key] += counts[key]
     discovery.errors.push(...counts.errors)
-    const others = counts.refused + counts.disallowed
+    const others = counts.malformed + counts.excluded + counts.disallowed
     if (total === 0 && counts.foreign + others > 0) barren.push({ channel, foreign: counts.foreign, others })
     if (crawlDelay !== null) discovery.crawlDelays[channel.id] = crawlDelay
     found += total
@@ -82,21 +85,22 @@ function judgeGiven(options: PlanOptions, given: Iterable<string>, discovery: Ru
   for (const location of given) {
     const judged = options.chosen.map(({ channel }) => ({
       channel,
-      ...judgePageUrl(isPath(location) ? channel.url + location : location, channel, { ...options, locLength: options.limits.locLength }),
+      ...judgePageUrl(belowChannel(location, channel), channel, { ...options, locLength: options.limits.locLength }),
     }))
     const pages = judged.filter((one) => one.kind === 'page')
-    if (pages.length === 0) discovery[judged.some((one) => one.kind === 'refused') ? 'refused' : 'foreign']++
+    if (pages.length === 0) discovery[reasonOf(judged)]++
     // All of one priority and depth: they stay in the order in which they were given.
     for (const { channel, url } of pages) if (!found.get(channel)!.add(url, 1, 0)) discovery.duplicates++
   }
   return [...found].map(([channel, urls]) => ({ channel, urls }))
 }
 
-function isPath(location: string): boolean {
-  return location.startsWith('/') && !/^\/[/\\]/.test(location)
+/** Why a URL is a page of none of the channels: what one of them says of it as its own counts more than that it is foreign to others. */
+function reasonOf(judged: readonly Judgement[]): 'malformed' | 'excluded' | 'foreign' {
+  return (['excluded', 'malformed'] as const).find((reason) => judged.some(({ kind }) => kind === reason)) ?? 'foreign'
 }
 
-async function keepTypes(urls: UrlList, types: readonly PageType[], typeOf: PlanOptions['typeOf'], discovery: RunDiscovery): Promise<UrlList> {
+async function keepTypes(urls: UrlList, types: NonNullable<PlanOptions['types']>, typeOf: PlanOptions['typeOf'], discovery: RunDiscovery): Promise<UrlList> {
   const kept = new UrlList()
   let seen = 0
   for (const url of urls) {
@@ -104,8 +108,8 @@ async function keepTypes(urls: UrlList, types: readonly PageType[], typeOf: Plan
     if (++seen % 500 === 0) await nextTurn()
     const type = typeOf(url)
     // They come in their order and stay in it.
-    if (type === null || types.includes(type)) kept.add(url, 1, 0)
-    else discovery.otherTypes++
+    if (types.includes(type ?? 'unknown')) kept.add(url, 1, 0)
+    else discovery[type === null ? 'unknownType' : 'otherTypes']++
   }
   return kept
 }

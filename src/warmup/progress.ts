@@ -52,11 +52,11 @@ export function averageRate(run: WarmupRunRow, now: number): number {
   return seconds > 0 ? round((run.processed_urls + run.failed_urls) / seconds) : 0
 }
 
-/** Two decimals, rounded down: 100 is said only of a run that is completed, of one without URLs too. */
+/** Two decimals; 100 is said only of a run that is completed, of one without URLs too. */
 export function percentage(done: number, total: number, status: WarmupStatus): number {
   if (status === 'completed') return 100
   // What was in flight when it was paused may have been the last.
-  return total === 0 ? 0 : Math.min(99.99, Math.floor((done * 10_000) / total) / 100)
+  return total === 0 ? 0 : Math.min(99.99, round((done * 100) / total))
 }
 
 function etaSeconds(remaining: number, run: WarmupRunRow): number | null {

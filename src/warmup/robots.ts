@@ -1,3 +1,5 @@
+import { globMatcher, type GlobMatcher } from '../lib/glob.ts'
+
 /** What a robots.txt says to us (RFC 9309; `Crawl-delay` and `Sitemap` are widely used additions). */
 export interface Robots {
   sitemaps: string[]
@@ -16,8 +18,9 @@ interface Group {
 /** Our product token; its group counts alone where there is one, else that of `*` (RFC 9309 §2.2.1). */
 const agent = 'pagecache'
 
-/** Patterns with wildcards are tried one by one for each URL, so that their number has to be bounded. */
+/** Patterns with wildcards are tried one by one for each URL, so that their number and their length in all have to be bounded. */
 const wildcardLimit = 1000
+const wildcardCharacters = 32_768
 
 /** @throws Error when the rules for us are more than can be obeyed */
 export function parseRobots(text: string): Robots {
@@ -64,11 +67,13 @@ function addRule(group: Group | undefined, name: string, value: string): void {
 /** The longest pattern that matches decides; of two equally long ones the allowing (RFC 9309 §2.2.2). */
 function compile(rules: Group['rules']): (target: string) => boolean {
   const prefixes = new Map<string, boolean>()
-  const wildcards: Group['rules'] = []
+  const wildcards: { allow: boolean; pattern: string; matches: GlobMatcher }[] = []
   for (const { allow, pattern } of rules) {
-    if (/\*|\$$/.test(pattern)) wildcards.push({ allow, pattern })
+    if (/\*|\$$/.test(pattern)) wildcards.push({ allow, pattern, matches: toMatcher(pattern) })
     else prefixes.set(pattern, allow || (prefixes.get(pattern) ?? false))
   }
+  const characters = wildcards.reduce((sum, { pattern }) => sum + pattern.length, 0)
+  if (characters > wildcardCharacters) throw new Error(`robots.txt has more than ${wildcardCharacters} characters of rules with wildcards`)
   if (wildcards.length > wildcardLimit) throw new Error(`robots.txt has more than ${wildcardLimit} rules with wildcards`)
   const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))].toSorted((a, b) => b - a)
   wildcards.sort((a, b) => b.pattern.length - a.pattern.length || Number(b.allow) - Number(a.allow))
@@ -78,33 +83,15 @@ function compile(rules: Group['rules']): (target: string) => boolean {
     const path = normalise(target)
     const length = lengths.find((candidate) => prefixes.has(path.slice(0, candidate)) && candidate <= path.length) ?? -1
     const plain = length < 0 ? true : prefixes.get(path.slice(0, length))!
-    const wildcard = wildcards.find(({ pattern }) => pattern.length >= length && matches(pattern, path))
+    const wildcard = wildcards.find(({ pattern, matches }) => pattern.length >= length && matches(path))
     if (!wildcard) return plain
     return wildcard.pattern.length > length ? wildcard.allow : wildcard.allow || plain
   }
 }
 
-/** `*` is anything, `$` at the end is the end. Goes back to the last `*` alone, so that no pattern is costly. */
-function matches(pattern: string, path: string): boolean {
-  const anchored = pattern.endsWith('$')
-  const glob = anchored ? pattern.slice(0, -1) : `${pattern}*`
-  let [at, star, mark] = [0, -1, 0]
-  for (let index = 0; index < path.length; ) {
-    if (at < glob.length && glob[at] === '*') {
-      star = at++
-      mark = index
-    } else if (at < glob.length && glob[at] === path[index]) {
-      at++
-      index++
-    } else if (star >= 0) {
-      at = star + 1
-      index = ++mark
-    } else {
-      return false
-    }
-  }
-  while (glob[at] === '*') at++
-  return at === glob.length
+/** `*` is anything, `$` at the end is the end. */
+function toMatcher(pattern: string): GlobMatcher {
+  return globMatcher(pattern.endsWith('$') ? pattern.slice(0, -1) : `${pattern}*`)
 }
 
 /** Escapes in one form, so that a rule and a URL that mean the same are the same (RFC 9309 §2.2.2). */

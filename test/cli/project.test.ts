@@ -5,6 +5,21 @@ import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 describe('init', () => {
+  it.each([
+    ['http://shop.example:8081', 'http://127.0.0.1:8000', 8081, 'server.port is 8081, the port of the URL.'],
+    ['http://localhost:8080', 'http://127.0.0.1:8000', 8080, 'server.port is 8080, the port of the URL.'],
+    ['http://shop.example', 'http://127.0.0.1:8000', null, 'have a web server forward port 80 to pagecache, which listens at port 8080'],
+    ['https://shop.example:8443', 'http://127.0.0.1:8000', null, 'TLS ends before pagecache: have a web server forward port 8443'],
+    ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens at the port of its URL'],
+    ['http://shop.example:8000', 'http://10.0.0.1:8000', 8000, 'server.port is 8000'],
+  ])('takes the port of %s in front of %s, or says why not', async (url, origin, port, note) => {
+    const cwd = await tempDir()
+    expect((await run(['init', '--url', url, '--origin', origin], { cwd })).stdout).toContain(note)
+    const value = JSON.parse((await run(['init', '--force', '--json', '--url', url, '--origin', origin], { cwd })).stdout)
+    expect(value).toMatchObject({ port, portNote: expect.stringContaining(note) })
+    expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toContain(port === null || port === 8080 ? '\n  # port: 8080\n' : `\n  port: ${port}\n`)
+  })
+
   it('writes a configuration that every command accepts', async () => {
     const cwd = await tempDir()
     const written = await run(['init', '--url', 'http://shop.example', '--origin', 'http://127.0.0.1:8000'], { cwd })

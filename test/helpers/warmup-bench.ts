@@ -11,7 +11,7 @@ import { createRun, readProgress, type NewRun } from '../../src/warmup/runs.ts'
 import type { WarmResult } from '../../src/warmup/warm-result.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
-const noErrors = { foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
+const noErrors = { foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
 
 export const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
 export const originOf = () => 'http://origin-a'

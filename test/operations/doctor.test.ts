@@ -108,6 +108,29 @@ describe('the key of customers’ tokens', () => {
   })
 })
 
+describe('the port that visitors type', () => {
+  const other = (url: string) => ({ id: '0190c0de-0000-7000-8000-000000000002', url, origin: 'http://127.0.0.1:1' })
+
+  it('is a warning where neither the daemon nor anything in front listens', async () => {
+    const [own, typed] = [await closedPort(), await closedPort()]
+    const { checks } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${typed}`), other(`http://shop.invalid:${typed}/de`)].map((one, number) => ({ ...one, id: `0190c0de-0000-7000-8000-00000000000${number}` })) })
+    expect(checks[`port of http://127.0.0.1:${typed}`]).toMatchObject({
+      status: 'warned',
+      message: `Nothing answers at port ${typed} (ECONNREFUSED); the daemon listens at port ${own}.`,
+      remedy: `Set server.port to ${typed}, or have a web server forward that port to the daemon.`,
+    })
+    expect(checks[`port of http://shop.invalid:${typed}`]).toMatchObject({ status: 'warned', message: expect.stringContaining(`nothing listens at port ${typed} of this machine`) as string })
+  })
+
+  it('passes where a web server listens there, and is not asked where it is the daemon’s own', async () => {
+    const [own, front] = [await closedPort(), await shop((_, response) => response.end())]
+    const { checks } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${front}`)] })
+    expect(checks[`port of http://127.0.0.1:${front}`]?.status).toBe('passed')
+    const { checks: direct } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${own}`)] })
+    expect(direct[`port of http://127.0.0.1:${own}`]).toBeUndefined()
+  })
+})
+
 describe('a sales channel', () => {
   it('passes when the shop answers by its public name and has a sitemap', async () => {
     const asked: string[] = []

@@ -3,8 +3,9 @@ import { readdir, rm, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
+import { automaticLimit, spaceOf } from '../../src/pages/room.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
+import { bodyOf, clock, draft, openPages, store } from '../stores/pages.ts'
 
 function mount(...args: string[]): boolean {
   return spawnSync('mount', args).status === 0
@@ -21,36 +22,88 @@ async function smallDisk(options: string): Promise<string | null> {
 const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0
 
 function onSmallDisks(): void {
-  test.each([['no bytes', 'size=1m'], ['no inodes', 'size=20m,nr_inodes=60']])('%s left: pages pass by, purges work, no partial file stays, and it recovers', async (_, size) => {
+  test.each([['no bytes', 'size=2m'], ['no inodes', 'size=20m,nr_inodes=400']])('%s left: the least recently used pages make room, no partial file stays, and purges work', async (_, size) => {
     const directory = (await smallDisk(size))!
-    const { pages, warnings } = await openPages({ directory })
-    const kept: string[] = []
-    let refused = 0
-    for (let n = 0; refused < 5 && n < 400; n += 1) {
-      const page = await pages.put(draft(`p${n}`), Buffer.alloc(9_000, n), pages.fence())
-      if (page === null) refused += 1
-      else kept.push(`p${n}`)
+    const time = clock()
+    const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
+    for (let n = 0; n < 500; n += 1) {
+      time.advance(1_000)
+      await pages.put(draft(`p${n}`), Buffer.alloc(9_000, n), pages.fence())
     }
-    expect(refused).toBe(5)
-    expect(pages.unstored()).toBe(5)
-    expect(warnings.length).toBeGreaterThan(0)
+    expect(pages.unstored()).toBe(0)
+    expect(pages.damaged()).toBe(0)
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
-    expect(pages.find(draft(kept[0]!).key)).toHaveLength(1)
-    expect(await pages.remove({ kind: 'tags', tags: [`product-${kept.at(-1)}`] })).toBe(1)
+    expect(pages.find(draft('p0').key)).toEqual([])
+    expect(await pages.readBody(pages.find(draft('p499').key)[0]!)).toEqual(Buffer.alloc(9_000, 499))
+    expect(await pages.remove({ kind: 'tags', tags: ['product-p499'] })).toBe(1)
     const left = pages.counters().products.count
-    expect(left).toBeGreaterThan(0)
+    expect(left).toBeGreaterThan(5)
     expect(await pages.remove({ kind: 'type', type: 'products' })).toBe(left)
-    await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
-    expect(await pages.readBody(pages.find(draft('a').key)[0]!)).toEqual(bodyOf('a'))
   })
 
-  test('filled by somebody else to the last byte: a clear still clears', async () => {
+  test('a page that is larger than what a few others make room for is stored after a while', async () => {
+    const directory = (await smallDisk('size=8m'))!
+    const { pages } = await openPages({ directory, maxSize: 1e9 })
+    for (let n = 0; n < 1500; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(4_000, n), pages.fence())
+    await expect.poll(async () => (await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())) !== null, { timeout: 10_000 }).toBe(true)
+    expect(await readdir(placesIn(directory).temporary)).toEqual([])
+  })
+
+  test('another program fills the disk: pages give way until the floor for records is free again', async () => {
+    const directory = (await smallDisk('size=20m'))!
+    const { pages, warnings } = await openPages({ directory, maxSize: 1e9 })
+    for (let n = 0; n < 200; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(40_000, n), pages.fence())
+    expect(pages.counters().products.count).toBe(200)
+    const { bytes } = await spaceOf(directory)
+    await writeFile(`${directory}/ballast`, Buffer.alloc(bytes - 100_000))
+    await expect.poll(async () => (await spaceOf(directory)).bytes >= (await spaceOf(directory)).floorBytes, { timeout: 10_000 }).toBe(true)
+    expect(pages.counters().products.count).toBeGreaterThan(50)
+    expect(warnings.join()).toContain('least recently used pages are evicted')
+    await writeFile(`${directory}/record`, Buffer.alloc(500_000))
+  })
+
+  test('several stores on one full disk go on storing, and agree on what there is', async () => {
+    const directory = (await smallDisk('size=4m'))!
+    const stores = await Promise.all([1, 2, 3].map(() => openPages({ directory, maxSize: 1e9 })))
+    for (let n = 0; n < 100; n += 1) await Promise.all(stores.map(({ pages }, process) => pages.put(draft(`p${process}-${n}`), Buffer.alloc(20_000, n), pages.fence())))
+    await expect.poll(() => store(stores[0]!.pages, 'last'), { timeout: 10_000 }).not.toBeNull()
+    for (const { pages } of stores) expect(await pages.readBody(pages.find(draft('last').key)[0]!)).toEqual(bodyOf('last'))
+    expect(await readdir(placesIn(directory).temporary)).toEqual([])
+  })
+
+  test('without a configured limit bodies take a tenth of what is there for them, also after a restart', async () => {
+    const directory = (await smallDisk('size=20m'))!
+    const { pages } = await openPages({ directory })
+    for (let n = 0; n < 100; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(40_000, n), pages.fence())
+    const { size } = pages.counters().products
+    expect(size).toBeGreaterThan(1_200_000)
+    expect(size).toBeLessThan(2_097_152)
+    expect(await automaticLimit(directory, size)).toBeGreaterThan(1_200_000)
+    expect(await automaticLimit(`${directory}/none`, 0)).toBe(10 * 1024 ** 3)
+  })
+
+  test('expired pages go before those that are used least', async () => {
+    const directory = (await smallDisk('size=2m'))!
+    const time = clock()
+    const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
+    await store(pages, 'old')
+    time.advance(1_000)
+    for (let n = 0; n < 20; n += 1) await pages.put(draft(`short${n}`, { deleteAt: time.now() + 10 }), Buffer.alloc(40_000), pages.fence())
+    time.advance(1_000)
+    const { bytes } = await spaceOf(directory)
+    await writeFile(`${directory}/ballast`, Buffer.alloc(bytes))
+    expect(await store(pages, 'new')).not.toBeNull()
+    expect(pages.find(draft('old').key)).toHaveLength(1)
+  })
+
+  test('filled by another program to the last byte: a page still finds room, and a clear clears', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages } = await openPages({ directory })
     for (let n = 0; n < 40; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(9_000, n), pages.fence())
     await writeFile(`${directory}/ballast`, Buffer.alloc(16 << 20)).catch(() => undefined)
-    expect(await pages.put(draft('late'), Buffer.alloc(9_000), pages.fence())).toBeNull()
-    expect(await pages.remove({ kind: 'all' })).toBe(40)
+    expect(await pages.put(draft('late'), Buffer.alloc(9_000), pages.fence())).not.toBeNull()
+    const { count } = pages.counters().products
+    expect(await pages.remove({ kind: 'all' })).toBe(count)
     expect(pages.find(draft('p1').key)).toEqual([])
     await rm(`${directory}/ballast`)
     await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)

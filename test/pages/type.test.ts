@@ -50,4 +50,11 @@ describe('configured rules', () => {
     expect(resolve(page({ target: '/(x+)+$' }))).toBe('listings')
     expect(resolve(page({ target: `/${'x'.repeat(5000)}` }))).toBe('cms')
   })
+
+  test('that backtracking would not end with, on what a visitor or the shop can lengthen', () => {
+    const many = Array.from({ length: 50 }, (): TypeRule => ({ type: 'products', path: `${'/*'.repeat(20)}.html` }))
+    const resolve = typeOf(...many, { type: 'products', header: `x-page: ${'*a'.repeat(30)}b` })
+    expect(resolve(page({ target: `/?${'/'.repeat(8000)}`, headers: [['x-page', 'a'.repeat(8000)]] }))).toBe('cms')
+    expect(resolve(page({ target: `/?${'/'.repeat(8000)}.html` }))).toBe('products')
+  })
 })

@@ -12,7 +12,7 @@ describe('reading', () => {
     })
     const found = await discover()
     expect(found.list).toEqual(['http://shop.example/', 'http://shop.example/a?o=1&p=2'])
-    expect(found).toMatchObject({ total: 2, files: 2, foreign: 0, refused: 0, errors: [] })
+    expect(found).toMatchObject({ total: 2, files: 2, foreign: 0, malformed: 0, excluded: 0, errors: [] })
     expect(origin.last(child).headers['host']).toBe('shop.example')
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })

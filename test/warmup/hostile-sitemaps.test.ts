@@ -18,7 +18,7 @@ describe('what is not ours', () => {
   test('no socket is opened for a page of another place, in whatever spelling', async () => {
     origin.on('/sitemap.xml', { body: urlset(...foreign.map((loc) => loc.replaceAll('&', '&amp;'))) })
     const found = await discover()
-    expect(found).toMatchObject({ total: 0, foreign: foreign.length, refused: 0 })
+    expect(found).toMatchObject({ total: 0, foreign: foreign.length, malformed: 0, excluded: 0 })
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
     expect(origin.requests.map((request) => request.path)).toEqual(['/robots.txt', '/sitemap.xml'])
   })
@@ -66,7 +66,7 @@ describe('what is not ours', () => {
 describe('URLs that are refused', () => {
   test('control characters, ANSI and ten thousand characters', async () => {
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/a\u0085b', 'http://shop.example/\u009b31m', 'http://shop.example/a&#10;b', 'http://shop.example/a&#9;b', `http://shop.example/${'x'.repeat(10_000)}`, 'http://[') })
-    expect(await discover()).toMatchObject({ total: 0, refused: 6, errors: [] })
+    expect(await discover()).toMatchObject({ total: 0, malformed: 6, errors: [] })
   })
 
   test('an escape character makes the file no XML', async () => {
@@ -82,7 +82,7 @@ describe('URLs that are refused', () => {
     origin.on('/sitemap.xml', { body: urlset(...acting.map((path) => `http://shop.example${path}`), 'http://shop.example/logout-sofa', 'http://shop.example/sign-outdoor', 'http://shop.example/cartography', 'http://shop.example/x?action=show') })
     const found = await discover()
     expect(found.list).toEqual(['/logout-sofa', '/sign-outdoor', '/cartography', '/x?action=show'].map((path) => `http://shop.example${path}`))
-    expect(found.refused).toBe(acting.length)
+    expect(found.excluded).toBe(acting.length)
   })
 })
 

@@ -91,7 +91,7 @@ test('what a worker writes again replaces what it wrote before', async () => {
   let now = start
   const records = await openRecords({ directory: await tempDir(), now: () => now })
   try {
-    const discovery = { total: 1, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
+    const discovery = { total: 1, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
     const run = await createRun(records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery, lists: [{ channelId: 'a', origin: 'http://a', urls: ['http://a/'] }] })
     expect(await readLive(records, run)).toMatchObject({ updatedAt: null, workers: [], eta: null })
     for (const done of [1, 2]) await writeLive(records.db, run.id, 'w', worker({ done }), (now += 250))

@@ -66,7 +66,7 @@ test('a channel whose sitemaps name pages, but none that can be warmed, is told 
     'http://shop.example/sitemap.xml': urlset('http://www.shop.example/a', 'http://www.shop.example/b', 'http://shop.example/checkout/x'),
     'http://shop.example/de/sitemap.xml': urlset(),
   })
-  expect(result).toMatchObject({ failure: null, discovery: { total: 0, foreign: 2, refused: 1 } })
+  expect(result).toMatchObject({ failure: null, discovery: { total: 0, foreign: 2, excluded: 1 } })
   expect(result.barren).toEqual([{ channel: en, foreign: 2, others: 1 }])
 })
 
@@ -76,13 +76,24 @@ test('named URLs are judged as strictly, in their order, and no sitemap is read'
     { channelId: 'c0', urls: ['http://shop.example/z', 'http://shop.example/a/b', 'http://shop.example/both'] },
     { channelId: 'c1', urls: ['http://shop.example/de/both'] },
   ])
-  expect(result.discovery).toMatchObject({ total: 4, foreign: 2, refused: 2, duplicates: 1 })
+  expect(result.discovery).toMatchObject({ total: 4, foreign: 2, excluded: 1, malformed: 1, duplicates: 1 })
   expect(result.asked).toEqual([])
 })
 
-test('of some types only what the cache does not know as another', async () => {
+test('a path is below each channel, unless it begins with the path of the channel', async () => {
+  const result = await plan({}, { urls: ['/de/a', '/dex', '/de', '/de?p=1', '/x'] })
+  expect(listed(result)).toEqual([
+    { channelId: 'c0', urls: ['http://shop.example/dex', 'http://shop.example/x'] },
+    { channelId: 'c1', urls: ['http://shop.example/de/a', 'http://shop.example/de/dex', 'http://shop.example/de', 'http://shop.example/de?p=1', 'http://shop.example/de/x'] },
+  ])
+})
+
+test('of some types only what is known to be of them; what is of no known type with "unknown" alone', async () => {
   const types: Record<string, PageType> = { 'http://shop.example/p': 'products', 'http://shop.example/c': 'cms' }
   const result = await plan({ 'http://shop.example/sitemap.xml': urlset('http://shop.example/p', 'http://shop.example/c', 'http://shop.example/unknown') }, { types: ['products'], typeOf: (url) => types[url] ?? null })
-  expect([...result.lists[0]!.urls]).toEqual(['http://shop.example/p', 'http://shop.example/unknown'])
-  expect(result.discovery).toMatchObject({ total: 2, otherTypes: 1 })
+  expect([...result.lists[0]!.urls]).toEqual(['http://shop.example/p'])
+  expect(result.discovery).toMatchObject({ total: 1, otherTypes: 1, unknownType: 1 })
+  const unknown = await plan({ 'http://shop.example/sitemap.xml': urlset('http://shop.example/p', 'http://shop.example/unknown') }, { types: ['unknown'], typeOf: (url) => types[url] ?? null })
+  expect([...unknown.lists[0]!.urls]).toEqual(['http://shop.example/unknown'])
+  expect(unknown.discovery).toMatchObject({ total: 1, otherTypes: 1, unknownType: 0 })
 })

@@ -21,7 +21,7 @@ test('at the end checked = processed + failed = total', () => {
 })
 
 test.each([
-  [0, 3, 'running', 0], [1, 3, 'running', 33.33], [2, 3, 'running', 66.66], [3, 3, 'completed', 100], [999_999, 1_000_000, 'running', 99.99],
+  [0, 3, 'running', 0], [1, 3, 'running', 33.33], [2, 3, 'running', 66.67], [1, 7, 'running', 14.29], [3, 3, 'completed', 100], [999_999, 1_000_000, 'running', 99.99],
   [29, 100, 'running', 29], [57, 100, 'running', 57], [0, 0, 'completed', 100], [0, 0, 'failed', 0], [3, 3, 'paused', 99.99],
 ] as const)('percentage of %i of %i, %s: %d', (done, total, status, expected) => {
   expect(percentage(done, total, status)).toBe(expected)

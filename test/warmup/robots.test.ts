@@ -52,6 +52,7 @@ describe('which rule counts', () => {
   test('more wildcards than can be obeyed are an error, not a silent cut', () => {
     const text = `User-agent: *\n${Array.from({ length: 1001 }, (_, i) => `Disallow: /${i}*`).join('\n')}`
     expect(() => parseRobots(text)).toThrow('more than 1000 rules')
+    expect(() => parseRobots(`User-agent: *\nDisallow: /*${'a'.repeat(40_000)}`)).toThrow('more than 32768 characters')
   })
 })
 

@@ -50,7 +50,7 @@ describe('a new run', () => {
       yield* urls(500)
       throw new Error('broken off')
     })()
-    const discovery = { total: 500, foreign: 0, refused: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, crawlDelays: {} }
+    const discovery = { total: 500, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
     await expect(createRun(bench.records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery, lists: [{ channelId: 'a', origin: 'http://a', urls: broken }] })).rejects.toThrow('broken off')
     expect(await readProgress(bench.records)).toBeNull()
     expect(await bench.messages()).toBe(0)

@@ -81,7 +81,7 @@ test('without --json: lines on stderr, a summary on stdout', async () => {
   expect(code).toBe(0)
   expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
   expect(stderr).not.toContain('\u001b')
-  expect(stdout).toMatch(/URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 unreadable or with side effects\n/)
+  expect(stdout).toMatch(/URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/)
 })
 
 test('with --json what was left out and could not be read is on stderr', async () => {
@@ -90,7 +90,7 @@ test('with --json what was left out and could not be read is on stderr', async (
   const { code, stdout, stderr } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 1, progress: { status: 'completed' } })
-  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 unreadable or with side effects.\n')
+  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 excluded (never cached or with side effects).\n')
   expect(stderr).toContain('Sitemaps that could not be read to their end:\n  http://shop.example/gone.xml answered 404\n')
 })
 
@@ -195,6 +195,59 @@ test('--dry-run says what would be fetched, fetches no page and leaves no run', 
   expect(json).toMatchObject({ success: true, progressId: null, totalUrls: 2, dryRun: true, urls: ['http://shop.example/a', 'http://shop.example/b'], discovery: { foreign: 1 } })
   expect(origin.hits('/a')).toBe(0)
   expect(existsSync(join(cwd, 'var/data/prod/records.sqlite')) ? await progressIn(cwd) : null).toBeNull()
+})
+
+test('--dry-run announces what a run would fetch: not what is fresh, unless with --force, and shows a few of many', async () => {
+  const paths = Array.from({ length: 130 }, (_, number) => `/p${number}`)
+  openShop('http://shop.example', paths.slice(0, 3))
+  const cwd = await project()
+  await run(['warmup:start', '--wait'], { cwd })
+  openShop('http://shop.example', paths)
+  const planned = async (...flags: string[]) => JSON.parse((await run(['warmup:start', '--dry-run', '--json', ...flags], { cwd })).stdout)
+  expect(await planned()).toMatchObject({ totalUrls: 127, fresh: 3, urls: { length: 100 } })
+  expect(await planned('--force')).toMatchObject({ totalUrls: 130, fresh: 0 })
+  const { stdout } = await run(['warmup:start', '--dry-run'], { cwd })
+  expect(stdout.split('\n')).toEqual(['127 URLs would be fetched.', ...paths.slice(3, 23).map((path) => `  http://shop.example${path}`), '  ... and 107 more.', 'Already fresh: 3.', ''])
+})
+
+describe('over the API', () => {
+  let daemon: Awaited<ReturnType<typeof startDaemon>>
+  let api: (path: string, body?: object) => Promise<{ status: number; value: Record<string, unknown> & { progress: { message: string } | null } }>
+
+  beforeEach(async () => {
+    daemon = await startDaemon({ args: ['--no-workers'], config: (url) => ({ salesChannels: channels(url), cache: { types: [{ type: 'listings', path: '/l/*' }] } }) })
+    const { clientId, clientSecret } = JSON.parse((await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout)
+    const token = await fetch(`${daemon.url}/api/oauth/token`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }) })
+    const { access_token } = (await token.json()) as { access_token: string }
+    api = async (path, body) => {
+      const response = await fetch(`${daemon.url}/api/_action/vendor-cache${path}`, {
+        headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      })
+      return { status: response.status, value: (await response.json()) as never }
+    }
+  })
+
+  afterEach(() => daemon.stop())
+
+  test('types on a cold cache take what path rules tell, and what is unknown only when asked for', async () => {
+    openShop(daemon.url, ['/l/1', '/l/2', '/detail/1', '/other'])
+    const listings = await api('/warmup/start', { types: ['listings'] })
+    expect(listings).toMatchObject({ status: 200, value: { totalUrls: 2, discovery: { otherTypes: 1, unknownType: 1 } } })
+    expect((await api('/warmup/progress?progressId=')).value.progress).toMatchObject({ id: listings.value['progressId'], message: 'Left out: 1 of other types, 1 of unknown type' })
+    expect(await api('/warmup/start', { types: ['listings', 'unknown'] })).toMatchObject({ value: { totalUrls: 3, discovery: { unknownType: 0 } } })
+    const all = await api('/warmup/start', {})
+    expect(all.value).toEqual({ success: true, progressId: expect.any(String), totalUrls: 4 })
+    expect((await api('/warmup/watch?progressId=')).value.progress).toMatchObject({ id: all.value['progressId'], message: null })
+    expect(await api('/warmup/start', { types: ['unkown'] })).toMatchObject({ status: 400 })
+  })
+
+  test('named URLs are checked as those of a purge are, and what is dropped is counted', async () => {
+    for (const url of ['http://evil.example/', 'shop', '//evil.example/', 'http://[', 'ftp://x/', '']) expect(await api('/warmup/start', { urls: [url] }), url).toMatchObject({ status: 400, value: { success: false } })
+    const started = await api('/warmup/start', { urls: [`${daemon.url}/a`, '/a', '/checkout/x', `/${'x'.repeat(3000)}`, '/b'] })
+    expect(started).toMatchObject({ status: 200, value: { totalUrls: 2, discovery: { duplicates: 1, excluded: 1, malformed: 1, foreign: 0 } } })
+    expect((await api('/warmup/progress')).value.progress!.message).toBe('Left out: 1 excluded (never cached or with side effects), 1 malformed, 1 duplicate')
+  })
 })
 
 test('an unknown sales channel is exit 3, a batch size out of range exit 2, and no channel at all nothing to do', async () => {

@@ -36,7 +36,7 @@ async function checkWritable(name: string, directory: string): Promise<Finding> 
 export const checkDisk: Check = async (app) => {
   const { bavail, bsize, ffree, files } = await statfs(await nearestExisting(app.loaded.places.dataDir))
   const free = bavail * bsize
-  const remedy = 'Make room, set cache.maxSize, or clear the cache.'
+  const remedy = 'Make room, set a smaller cache.maxSize, or clear the cache.'
   const findings = [judge('free disk', free, diskFloor, `${formatBytes(free)} free`, remedy)]
   // Some file systems have no fixed number of inodes and say 0.
   if (files > 0) findings.push(judge('free inodes', ffree, inodeFloor, `${ffree} free`, 'Every page is a file: clear the cache, or use a file system with more inodes.'))
@@ -68,6 +68,22 @@ export const checkPages: Check = async (app) => {
   return attempt('page index', async () => {
     const count = await readPages(app, (pages) => pages.count({ kind: 'all' }))
     return passed('page index', `readable, ${plural(count, 'page')}`)
+  })
+}
+
+/** How much pages take of what they may take, and whether the disk leaves them as much. */
+export const checkPageSpace: Check = async (app) => {
+  const { cacheDir } = app.loaded.places
+  if (!(await mayExist(cacheDir))) return []
+  return attempt('page storage', async () => {
+    const [{ automaticLimit, spaceOf }, counters] = await Promise.all([import('../../pages/room.ts'), readPages(app, (pages) => pages.counters())])
+    const used = Object.values(counters).reduce((sum, { size }) => sum + size, 0)
+    const { maxSize } = app.config.cache
+    const limit = maxSize ?? (await automaticLimit(cacheDir, used))
+    const { bytes, floorBytes } = await spaceOf(cacheDir)
+    const message = `${formatBytes(used)} of ${formatBytes(limit)}${maxSize === null ? ' (automatic)' : ''}`
+    if (limit - used <= bytes - floorBytes) return passed('page storage', message)
+    return warned('page storage', `${message}, but only ${formatBytes(Math.max(0, bytes - floorBytes))} more fit: pages are evicted before the limit.`, 'Make room, or set a smaller cache.maxSize.')
   })
 }
 

@@ -9,7 +9,7 @@ import { pressWithKeys } from './keys.ts'
 import { mayShow, report } from './report.ts'
 
 const script = (document.currentScript ?? document.querySelector('script[src*="/vendor-stage/client.js"]')) as HTMLScriptElement | null
-const base = script?.src.replace(/client\.js.*$/, '') ?? '/vendor-stage/'
+const base = script?.src.split('client.js', 1)[0] ?? '/vendor-stage/'
 const pageType = script?.dataset['pageType']
 
 /** How much of it has to be in the window to be seen. */

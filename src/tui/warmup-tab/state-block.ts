@@ -34,9 +34,9 @@ export function stateLine({ progress, live }: Watched & { progress: Progress }, 
 /** Why nothing happens, or how it ended; null where there is nothing to say. */
 export function remark(watched: Watched & { progress: Progress }): Line | null {
   const { progress, live } = watched
-  if (progress.message !== null) return [span(progress.message, progress.status === 'failed' ? 'bad' : 'warn')]
+  if (progress.message !== null && progress.status === 'failed') return [span(progress.message, 'bad')]
   const silent = silence(watched)
-  if (silent === null) return null
+  if (silent === null) return progress.message === null ? null : [span(progress.message, 'warn')]
   if (live?.updatedAt === null) return [span('No worker has taken it up yet. One is: pagecache messenger:consume async', 'warn')]
   return [span('No worker tells of it any more. It goes on when one does: pagecache messenger:consume async', 'warn')]
 }

@@ -1,0 +1,98 @@
+/** Whether a whole text matches a pattern. */
+export type GlobMatcher = (text: string) => boolean
+
+/**
+ * Compiles a pattern in which `*` stands for any characters and, with `sets`, `[…]` for one character of the set (`[a-z]` holds a
+ * range). Everything else stands for itself.
+ *
+ * Visitors choose how long the text is, so a match never backtracks: every part between two stars is found once, leftmost first, with
+ * one pass over the text (docs/decisions/0053-linear-globs.md). The time is in proportion to the text, times one word of 32 bits for
+ * each 32 characters of the pattern.
+ */
+export function globMatcher(pattern: string, { sets = false } = {}): GlobMatcher {
+  const [first = [], ...rest] = toParts(pattern, sets)
+  const last = rest.pop()
+  if (last === undefined) return (text) => text.length === first.length && matchesAt(first, text, 0)
+  const searches = rest.filter((part) => part.length > 0).map(toSearch)
+  return (text) => {
+    const end = text.length - last.length
+    let position = first.length
+    if (position > end || !matchesAt(first, text, 0) || !matchesAt(last, text, end)) return false
+    for (const search of searches) {
+      position = search(text, position, end)
+      if (position < 0) return false
+    }
+    return true
+  }
+}
+
+/** The character codes that may stand at one place, as inclusive ranges. */
+type Place = readonly (readonly [from: number, to: number])[]
+
+/** The places between two stars. */
+function toParts(pattern: string, sets: boolean): Place[][] {
+  const parts: Place[][] = [[]]
+  for (let index = 0; index < pattern.length; index++) {
+    const close = sets && pattern[index] === '[' ? pattern.indexOf(']', index + 2) : -1
+    if (pattern[index] === '*') parts.push([])
+    else if (close < 0) parts.at(-1)!.push([[pattern.charCodeAt(index), pattern.charCodeAt(index)]])
+    else {
+      parts.at(-1)!.push(toSet(pattern.slice(index + 1, close)))
+      index = close
+    }
+  }
+  return parts
+}
+
+function toSet(members: string): Place {
+  const ranges: [number, number][] = []
+  for (let index = 0; index < members.length; index++) {
+    const isRange = members[index + 1] === '-' && index + 2 < members.length
+    ranges.push([members.charCodeAt(index), members.charCodeAt(isRange ? index + 2 : index)])
+    if (isRange) index += 2
+  }
+  return ranges
+}
+
+function holds(place: Place, code: number): boolean {
+  return place.some(([from, to]) => code >= from && code <= to)
+}
+
+function matchesAt(part: readonly Place[], text: string, position: number): boolean {
+  return part.every((place, index) => holds(place, text.charCodeAt(position + index)))
+}
+
+/** Returns where the leftmost occurrence between `from` and `end` ends; -1 where there is none. */
+type Search = (text: string, from: number, end: number) => number
+
+/**
+ * Shift-And (Baeza-Yates and Gonnet, 1992): bit i of the state says that the first i + 1 places match the text up to here. Each
+ * character shifts all of them at once, whatever the text repeats.
+ */
+function toSearch(part: readonly Place[]): Search {
+  const words = Math.ceil(part.length / 32)
+  const masks = new Map<number, Uint32Array>()
+  const none = new Uint32Array(words)
+  const toMask = (code: number): Uint32Array => {
+    const mask = new Uint32Array(words)
+    for (const [index, place] of part.entries()) if (holds(place, code)) mask[index >>> 5]! |= 1 << (index & 31)
+    return mask
+  }
+  for (let code = 0; code < 128; code++) masks.set(code, toMask(code))
+  const maskOf = (code: number) => masks.get(code) ?? (part.some((place) => holds(place, code)) ? toMask(code) : none)
+  const found = 1 << ((part.length - 1) & 31)
+  return (text, from, end) => {
+    const state = new Uint32Array(words)
+    for (let position = from; position < end; position++) {
+      const mask = maskOf(text.charCodeAt(position))
+      let carry = 1
+      for (let word = 0; word < words; word++) {
+        const before = state[word]!
+        state[word] = ((before << 1) | carry) & mask[word]!
+        carry = before >>> 31
+      }
+      if ((state[words - 1]! & found) !== 0) return position + 1
+    }
+    return -1
+  }
+}

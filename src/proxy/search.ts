@@ -1,0 +1,41 @@
+/** Shorter needles are not looked for: the search tells candidates apart by their first characters. */
+export const shortestNeedle = 4
+
+/** Comparisons after which a search is given up: these, and two for each character. Only needles made for a text need as many. */
+const spareComparisons = 100_000
+
+/**
+ * The first of many needles, each of at least `shortestNeedle` characters, that stands in a text; null where none does. One pass over
+ * the text, however many needles there are: a visitor decides how many. A search that is given up returns the needle it was at.
+ */
+export function findAny(text: string, needles: Iterable<string>): string | null {
+  const candidates = new Map<number, string[]>()
+  const filter = new Uint8Array(1 << 16)
+  for (const needle of needles) {
+    let key = 0
+    for (let index = 0; index < shortestNeedle; index++) key = push(key, needle.charCodeAt(index))
+    filter[slotOf(key)] = 1
+    const same = candidates.get(key)
+    if (same === undefined) candidates.set(key, [needle])
+    else same.push(needle)
+  }
+  let key = 0
+  let comparisons = spareComparisons + 2 * text.length
+  for (let end = 1; end <= text.length; end++) {
+    key = push(key, text.charCodeAt(end - 1))
+    if (filter[slotOf(key)] === 0 || end < shortestNeedle) continue
+    for (const needle of candidates.get(key) ?? []) {
+      if (text.startsWith(needle, end - shortestNeedle) || --comparisons < 0) return needle
+    }
+  }
+  return null
+}
+
+/** The last four characters as one number; of those beyond Latin-1 a part. */
+function push(key: number, code: number): number {
+  return (key << 8) | (code & 0xff)
+}
+
+function slotOf(key: number): number {
+  return Math.imul(key, 0x9e3779b1) >>> 16
+}
