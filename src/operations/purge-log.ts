@@ -176,13 +176,15 @@ const clearedLog = z.object({ success, deleted: count })
 
 export const clearPurgeLog = defineOperation({
   name: 'purgeLog.clear',
-  summary: 'Deletes the purge log; what a reverse proxy has still to be told stays',
+  summary: 'Deletes the purge log; purges that a reverse proxy has not acknowledged are still delivered to it',
   input: z.object({}),
   output: clearedLog,
   http: { method: 'POST', path: '/reverse-proxy-stats/clear' },
   async run({ app }) {
     const { clearPurges } = await import('../purge/prune.ts')
-    return { ...succeeded, deleted: await clearPurges(await app.records(), app.config.reverseProxies.map(({ name }) => name)) }
+    // What a crash or a large purge has left to be recorded is part of the log as it is now.
+    await (await app.purges()).catchUp()
+    return { ...succeeded, deleted: await clearPurges(await app.records()) }
   },
 })
 
@@ -194,6 +196,7 @@ export const clearInvalidationLog = defineOperation({
   http: { method: 'POST', path: '/invalidation-log/clear' },
   async run({ app }) {
     const { clearInvalidations } = await import('../purge/prune.ts')
+    await (await app.purges()).catchUp()
     return { ...succeeded, deleted: await clearInvalidations(await app.records()) }
   },
 })

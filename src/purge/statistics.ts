@@ -70,21 +70,21 @@ export async function readBacklogs(db: RecordsDatabase, configured: readonly str
     .groupBy('proxy')
     .execute()
   const names = [...new Set([...configured, ...counts.map((row) => row.proxy), ...failures.map((row) => row.proxy)])]
-  const oldest = await createdAt(db, counts.map((row) => row.oldest))
-  return names.map((name) => {
-    const pending = counts.find((row) => row.proxy === name)
-    const at = pending === undefined ? undefined : oldest.get(pending.oldest)
-    return {
-      name,
-      pending: pending?.count ?? 0,
-      oldestPending: at === undefined ? null : new Date(at).toISOString(),
-      failed: failures.find((row) => row.proxy === name)?.count ?? 0,
-    }
-  })
+  return Promise.all(
+    names.map(async (name) => {
+      const pending = counts.find((row) => row.proxy === name)
+      const at = pending === undefined ? null : await madeAt(db, name, pending.oldest)
+      return {
+        name,
+        pending: pending?.count ?? 0,
+        oldestPending: at === null ? null : new Date(at).toISOString(),
+        failed: failures.find((row) => row.proxy === name)?.count ?? 0,
+      }
+    }),
+  )
 }
 
-async function createdAt(db: RecordsDatabase, ids: readonly number[]): Promise<Map<number, number>> {
-  if (ids.length === 0) return new Map()
-  const rows = await db.selectFrom('purges').select(['id', 'created_at']).where('id', 'in', ids).execute()
-  return new Map(rows.map((row) => [row.id, row.created_at]))
+async function madeAt(db: RecordsDatabase, proxy: string, purge: number): Promise<number | null> {
+  const row = await db.selectFrom('purge_deliveries').select('created_at').where('proxy', '=', proxy).where('purge_id', '=', purge).executeTakeFirst()
+  return row?.created_at ?? null
 }

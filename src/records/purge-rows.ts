@@ -63,11 +63,20 @@ export interface PurgeRow {
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
-/** What became of a purge at one reverse proxy. */
+/**
+ * What one reverse proxy is to be told of a purge, or has acknowledged. A row that is not delivered stands by itself: its purge may
+ * have left the log. A delivered one goes with its purge.
+ */
 export interface PurgeDeliveryRow {
   purge_id: number
   proxy: string
   status: DeliveryStatus
+  /** When the purge was made, and what it is. Null in rows of a daemon of an older version that still runs: then it stands for everything. */
+  created_at: number | null
+  kind: PurgeKindColumn | null
+  /** A tag, an absolute URL, a regular expression; null where the kind says it all, and once it is delivered. */
+  key: string | null
+  soft: Generated<number>
   attempts: Generated<number>
   /** Milliseconds. */
   response_time: number | null

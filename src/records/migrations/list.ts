@@ -9,6 +9,7 @@ import { warmupLive } from './0007-warmup-live.ts'
 import { deliveries } from './0008-deliveries.ts'
 import { channelIds } from './0009-channel-ids.ts'
 import { clientMakers } from './0010-client-makers.ts'
+import { deliveriesApart } from './0012-deliveries-apart.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries, channelIds, clientMakers]
+export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries, channelIds, clientMakers, deliveriesApart]
