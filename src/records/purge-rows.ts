@@ -103,7 +103,7 @@ export interface PurgeTagRow {
   /** Rows of `purges`. */
   purges: Generated<number>
   last_hour: Generated<number>
-  /** Purges in the 24 hours that end with `last_hour`. */
+  /** Purges in the 25 hours that end with `last_hour`: as many as 24 hours to the minute can touch. */
   window_count: Generated<number>
 }
 

@@ -15,8 +15,9 @@ const range = { limit: 1_000, offset: 0 }
 /** The same without any sum that was kept: counted from the rows. */
 async function countFromRows({ db }: Records, now: number) {
   const first = (Math.floor(now / hour) - 23) * hour
-  const purges = await db.selectFrom('purges').leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id').select(['purges.created_at', 'tag', 'response_time']).where('created_at', '>=', first).execute()
-  const pages = await db.selectFrom('purge_pages').innerJoin('purges', 'purges.id', 'purge_pages.purge_id').select('purge_pages.url_id').distinct().where('created_at', '>=', first).execute()
+  const from = now - 24 * hour
+  const purges = await db.selectFrom('purges').leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id').select(['purges.created_at', 'tag', 'response_time']).where('created_at', '>=', from).execute()
+  const pages = await db.selectFrom('purge_pages').innerJoin('purges', 'purges.id', 'purge_pages.purge_id').select('purge_pages.url_id').distinct().where('created_at', '>=', from).execute()
   const tags = purges.flatMap(({ tag }) => tag ?? [])
   const counts = [...new Set(tags)].map((tag) => ({ tag, count: tags.filter((each) => each === tag).length }))
   const times = purges.flatMap(({ response_time }) => response_time ?? [])
@@ -64,7 +65,7 @@ async function threeDays(proxies: readonly string[] = []) {
 
 test('the sums are those of the rows, at every hour and as old purges go', async () => {
   const { records, end } = await threeDays()
-  for (const at of [end, end + hour, end + 11 * hour, end + 30 * hour]) await expectRightSums(records, at)
+  for (const at of [end, end + 20 * 60_000, end + hour, end + 11.7 * hour, end + 23.4 * hour, end + 24 * hour, end + 30 * hour]) await expectRightSums(records, at)
   for (const before of [aMoment + 20 * hour, end - 10 * hour]) {
     const prunePurges = makePrunePurges([])
     while ((await prunePurges(records, { before, limit: 20 })) > 0) await expectRightSums(records, end)
@@ -162,10 +163,34 @@ test('empty logs answer with zeros and empty lists', async () => {
   const { overview, hourly, topTags } = await readPurgeStatistics(records.db, aMoment)
   expect(overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
   expect(hourly).toHaveLength(24)
-  expect(hourly.at(-1)).toEqual({ hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(), purges: 0 })
+  expect(hourly.at(-1)).toEqual({ hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(), purges: 0, partial: true })
   expect(topTags).toEqual([])
   expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual([])
   expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
+})
+
+test('the last 24 hours are the last 24 hours, to the millisecond', async () => {
+  const day = 24 * hour
+  // Not at the beginning of an hour: the window begins in the middle of one.
+  let now = Math.floor(aMoment / hour) * hour + 25 * 60_000
+  const { records, purging } = await openPurges({ now: () => now })
+  const purge = (tag: string, url: string) => purging.invalidate({ targets: [{ scope: 'tags', tags: [tag] }, { scope: 'urls', urls: [url] }], soft: false, source: 'cli', actor: null })
+  await purge('outside', 'http://shop.example/outside')
+  now += 1
+  await purge('inside', 'http://shop.example/inside')
+  await purge('inside', 'http://shop.example/inside')
+  now += 10 * 60_000
+  await purge('later', 'http://shop.example/later')
+  now += 3 * hour
+  await purge('later', 'http://shop.example/later')
+  const first = await readPurgeStatistics(records.db, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day + 1)
+  expect(first.overview).toMatchObject({ totalPurges: 8, distinctTags: 2, distinctUrls: 2 })
+  expect(first.topTags).toEqual([{ tag: 'inside', count: 2 }, { tag: 'later', count: 2 }])
+  expect(first.hourly.map(({ purges }) => purges)).toEqual([0, 0, 2, ...Array.from({ length: 21 }, () => 0)])
+  expect(first.hourly.map(({ partial }) => partial)).toEqual([...Array.from({ length: 23 }, () => false), true])
+  await expectRightSums(records, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day)
+  expect((await readPurgeStatistics(records.db, now + day)).overview).toMatchObject({ totalPurges: 2, distinctTags: 1 })
+  expect((await readPurgeStatistics(records.db, now + day + 1)).overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
 })
