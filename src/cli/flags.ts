@@ -47,6 +47,9 @@ export const limitFlag = Flags.integer({ summary: 'How many to list, 1 to 1000.'
 
 export const offsetFlag = Flags.integer({ summary: 'How many to leave out at the beginning.', default: 0, helpValue: '<n>' })
 
+/** Of histories, which are shown oldest first and begun at the newest. */
+export const newestOffsetFlag = Flags.integer({ summary: 'How many of the newest to leave out.', default: 0, helpValue: '<n>' })
+
 export const noTuiFlag = Flags.boolean({ summary: 'Print lines instead of taking over the terminal.' })
 
 export const softFlag = Flags.boolean({ summary: 'Mark the pages as stale instead of removing them.' })

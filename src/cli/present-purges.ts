@@ -19,6 +19,14 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
   for (const name of others) output.line(`${name}: queued.`)
 }
 
+/** A part of a history, oldest first, and how much of it that is. */
+export async function presentTimeline({ items, total, offset }: { items: readonly PurgeItemValue[]; total: number; offset: number }, output: Output): Promise<void> {
+  await presentPurges(items, output)
+  if (!output.terminal || items.length === total) return
+  const left = offset > 0 ? `, before the newest ${offset}` : ', the newest'
+  output.line(`${items.length} of ${plural(total, 'purge')}${left}. More with --limit and --offset.`)
+}
+
 /** Purges, a row each. */
 export async function presentPurges(items: readonly PurgeItemValue[], output: Output): Promise<void> {
   await output.table(['at', 'kind', 'what', 'pages', 'source', 'ms', 'proxies'], items.map(toRow))
@@ -30,7 +38,7 @@ function toRow(item: PurgeItemValue): Cell[] {
 
 function whatOf(item: PurgeItemValue): string | null {
   const entity = item.kind === 'entity' ? `${item.entityType} ${item.entityNumber ?? item.entityId}: ` : ''
-  const key = item.url ?? item.tag
+  const key = item.url ?? item.tag ?? item.type ?? item.value
   return key === null ? null : entity + key
 }
 

@@ -111,7 +111,7 @@ export const clearApplicationCache = defineOperation({
     const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
     await openPages(app)
     const purging = await app.purges()
-    const { pagesRemoved } = await purging.invalidate(everything(context, [{ scope: 'all' }]), (trace) => clearDirectory(directory, trace))
+    const { pagesRemoved } = await purging.invalidate(everything(context, [{ scope: 'all', value: 'application-cache' }]), (trace) => clearDirectory(directory, trace))
     return { ...succeeded, filesDeleted: pagesRemoved, directory }
   },
 })

@@ -74,6 +74,7 @@ function entityIn(key: PurgeKey): { entity: Entity; number: string | null } | nu
 
 function valueOf(key: PurgeKey): string | null {
   if (key.kind === 'type') return key.type
+  if (key.kind === 'all') return key.value ?? null
   return key.kind === 'pattern' ? key.pattern : null
 }
 

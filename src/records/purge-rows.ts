@@ -53,7 +53,7 @@ export interface PurgeRow {
   tag_id: number | null
   /** Of `purge_entities`, where the key names one. */
   entity_id: number | null
-  /** The type, or the regular expression over path and query. */
+  /** The type, the regular expression over path and query, or what was cleared together with all pages. */
   value: string | null
   soft: number
   pages_removed: number

@@ -167,7 +167,7 @@ test('empty logs answer with zeros and empty lists', async () => {
   expect(topTags).toEqual([])
   expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
-  expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual([])
+  expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual({ total: 0, items: [] })
   expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
 })
 
