@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { runSingleTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskRunSingle extends BaseCommand {
@@ -13,6 +14,7 @@ export default class ScheduledTaskRunSingle extends BaseCommand {
   static override args = {
     name: Args.string({ description: 'The task.', required: true }),
   }
+  static override flags = { ...symfonyFlags, yes: needlessYes }
 
   async run() {
     const { args } = await this.parse(ScheduledTaskRunSingle)

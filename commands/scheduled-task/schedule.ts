@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { scheduleTaskOnce } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskSchedule extends BaseCommand {
@@ -14,6 +15,8 @@ export default class ScheduledTaskSchedule extends BaseCommand {
     name: Args.string({ description: 'The task.', required: true }),
   }
   static override flags = {
+    ...symfonyFlags,
+    yes: needlessYes,
     immediately: Flags.boolean({ char: 'i', summary: 'Queue it now.' }),
     force: Flags.boolean({ char: 'f', summary: 'While it is queued or running too.' }),
   }

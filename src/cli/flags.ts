@@ -7,6 +7,7 @@ import { pageTypes } from '../pages/page.ts'
  */
 export const sharedFlags = {
   env: Flags.string({
+    char: 'e',
     summary: 'Environment, with a cache and a state of its own (PAGECACHE_ENV, APP_ENV; else prod).',
     helpGroup: 'GLOBAL',
     helpValue: '<name>',
