@@ -19,7 +19,7 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
 }
 
 /** The reverse proxies that are told, or would be. */
-export function presentDeliveries(proxies: Purged['proxies'], output: Output, { dry }: { dry: boolean }): void {
+export function presentDeliveries(proxies: Purged['proxies'] = [], output: Output, { dry }: { dry: boolean }): void {
   if (!dry) for (const { name } of proxies) output.line(`${name}: queued.`)
   else if (proxies.length > 0) output.line(`It would be queued for ${proxies.map(({ name }) => name).join(', ')}.`)
 }

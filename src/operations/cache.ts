@@ -5,7 +5,7 @@ import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
-import { deliveries, describeDeliveries } from './deliveries.ts'
+import { deliveries, describeDeliveries, givenDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { openPages, readPages } from './read-pages.ts'
 
@@ -61,7 +61,7 @@ export const cleared = z.object({
   success,
   filesDeleted: count,
   type: z.optional(pageType),
-  ...deliveries,
+  ...z.partial(z.object(deliveries)).shape,
   dryRun: z.optional(z.literal(true)),
   wouldDelete: z.optional(count),
   pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
@@ -99,7 +99,7 @@ export const clearApplicationCache = defineOperation({
     success,
     filesDeleted: count,
     directory: z.string(),
-    ...deliveries,
+    ...z.partial(z.object(deliveries)).shape,
     dryRun: z.optional(z.literal(true)),
     wouldDelete: z.optional(count),
   }),
@@ -107,7 +107,7 @@ export const clearApplicationCache = defineOperation({
   async run(context, input) {
     const { app } = context
     const directory = app.loaded.places.cacheDir
-    const told = await describeDeliveries(app)
+    const told = givenDeliveries(await describeDeliveries(app))
     if (input.dryRun) {
       const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
       return { ...succeeded, filesDeleted: 0, directory, ...told, dryRun: true as const, wouldDelete }
@@ -187,7 +187,7 @@ function everything({ source, actor }: OperationContext, targets: readonly Targe
 
 async function clear(context: OperationContext, selection: { kind: 'all' } | { kind: 'type'; type: PageType }, dry: boolean): Promise<Cleared> {
   const { app } = context
-  const told = await describeDeliveries(app)
+  const told = givenDeliveries(await describeDeliveries(app))
   if (!dry) {
     await openPages(app)
     const purging = await app.purges()

@@ -20,3 +20,8 @@ export async function describeDeliveries(app: App): Promise<Deliveries> {
   const names = proxies.map(({ name }) => name).join(', ')
   return { proxies, warning: `No worker runs: ${names} will not be purged until one does. Start pagecache messenger:consume async, or serve without --no-workers.` }
 }
+
+/** For answers whose fields are fixed where no reverse proxy is configured. */
+export function givenDeliveries(given: Deliveries): Partial<Deliveries> {
+  return given.proxies.length === 0 ? {} : given
+}
