@@ -41,7 +41,7 @@ const bypass = pathBypass(['/checkout', '/account'])
 const rules = { channels: new Channels([channel]), canonicalise: canonical, isBypassed: bypass, locLength: 1e9 }
 const typeOf = typeResolver([{ type: 'cms', path: '/*/*/*/*/*.html' }, { type: 'cms', header: 'x-page: *a*a*a*b' }, ...defaultTypeRules])
 const robots = parseRobots(`User-agent: *\n${'Disallow: /*/*/*/*.gif$\n'.repeat(100)}Disallow: /*${'/'.repeat(2000)}x`)
-const asked = { keyedFields: [], unkeyedCookies: null, states: [], odd: false }
+const asked = { site: 'http://shop.example', keyedFields: [], unkeyedCookies: null, states: [], odd: false }
 
 /** Repeats a text up to a size. */
 function of(piece: string, size: number, end = ''): string {

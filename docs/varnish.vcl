@@ -87,7 +87,8 @@ sub canonical_url {
 sub vcl_backend_fetch {
   # A pagecache behind this Varnish shows the tags of a page to those of its trustedProxies that ask for them.
   set bereq.http.x-pagecache-tags = "1";
-  var.set("fence", var.global_get("fence"));
+  # The mark with a text before it: until the first purge there is no mark, and what is unset equals nothing, not even itself.
+  var.set("fence", "mark " + var.global_get("fence"));
   # No business of the backend: pagecache does not store what may depend on a field that it does not know.
   if (bereq.http.x-variant) {
     var.set("variant", bereq.http.x-variant);
@@ -111,7 +112,7 @@ sub vcl_backend_response {
   # Marked stale by a soft purge, a page may be served while it is renewed.
   set beresp.grace = 1h;
   # A purge came while this was being fetched: it goes to those who wait for it, and is not kept.
-  if (var.get("fence") != var.global_get("fence")) {
+  if (var.get("fence") != "mark " + var.global_get("fence")) {
     set beresp.ttl = 0s;
     set beresp.grace = 0s;
     set beresp.keep = 0s;

@@ -1,5 +1,7 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { dryRunFlag } from '#src/cli/flags.ts'
+import { presentDeliveries } from '#src/cli/present-purges.ts'
+import { needlessYes, symfonyFlags, warmerFlags } from '#src/cli/symfony-flags.ts'
 import { plural } from '#src/lib/plural.ts'
 import { clearApplicationCache } from '#src/operations/cache.ts'
 
@@ -10,13 +12,14 @@ export default class CacheClear extends BaseCommand {
     { description: 'Clear the application cache', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'See how many files of the staging environment would go', command: '<%= config.bin %> <%= command.id %> --env staging --dry-run' },
   ]
-  static override flags = { 'dry-run': dryRunFlag }
+  static override flags = { ...symfonyFlags, ...warmerFlags, yes: needlessYes, 'dry-run': dryRunFlag }
 
   async run() {
     const { flags } = await this.parse(CacheClear)
     return this.perform(clearApplicationCache, { dryRun: flags['dry-run'] }, (value, output) => {
       if (value.dryRun) output.line(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
       else output.line(`${plural(value.filesDeleted, 'file')} removed.`)
+      presentDeliveries(value.proxies, output, { dry: value.dryRun === true })
     })
   }
 }

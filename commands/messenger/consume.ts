@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { toPositive } from '#src/cli/positive.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { consumeMessages, toReceivers } from '#src/operations/messenger.ts'
@@ -21,6 +22,8 @@ daemon does the same inside itself unless it was started with --no-workers.`
     receivers: Args.string({ description: 'Transports in order of priority: async, scheduler.', multiple: true }),
   }
   static override flags = {
+    ...symfonyFlags,
+    yes: needlessYes,
     limit: Flags.string({ char: 'l', summary: 'End after so many messages.', helpValue: '<n>' }),
     'failure-limit': Flags.string({ char: 'f', summary: 'End after so many failures.', helpValue: '<n>' }),
     'time-limit': Flags.string({ char: 't', summary: 'Take no more messages after so many seconds.', helpValue: '<seconds>' }),

@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { formatDuration } from '#src/lib/format-duration.ts'
 import { messengerStatistics } from '#src/operations/messenger.ts'
 
@@ -13,6 +14,7 @@ export default class MessengerStats extends BaseCommand {
   static override args = {
     transports: Args.string({ description: 'Only these transports: async, scheduler, failed.', multiple: true }),
   }
+  static override flags = { ...symfonyFlags, yes: needlessYes }
 
   async run() {
     const { argv } = await this.parse(MessengerStats)

@@ -1,4 +1,5 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { plural } from '#src/lib/plural.ts'
 import { stopWorkers } from '#src/operations/messenger.ts'
 
@@ -10,6 +11,7 @@ workers inside the daemon stay: they end with it.`
     { description: 'After a new version was put in place', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'How many were asked', command: '<%= config.bin %> <%= command.id %> --json | jq .workers' },
   ]
+  static override flags = { ...symfonyFlags, yes: needlessYes }
 
   async run() {
     await this.parse(MessengerStopWorkers)

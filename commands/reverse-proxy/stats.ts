@@ -18,7 +18,7 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Response time, ms', overview.avgResponseTime],
       ])
       output.line()
-      await output.table(['hour', 'purges'], hourly.map(({ hour, purges }) => [hour, purges]))
+      await output.table(['hour', 'purges'], hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]))
       if (topTags.length > 0) await output.table(['tag', 'purges'], topTags.map(({ tag, count }) => [tag, count]))
       if (proxies.length > 0) {
         const rows = proxies.map(({ name, state, pending, oldestPending, failed, lastError, lastErrorAt }) => [name, state, pending, oldestPending, failed, lastErrorAt, lastError])

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { deactivateScheduledTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskDeactivate extends BaseCommand {
@@ -16,6 +17,8 @@ export default class ScheduledTaskDeactivate extends BaseCommand {
     name: Args.string({ description: 'The task.', required: true }),
   }
   static override flags = {
+    ...symfonyFlags,
+    yes: needlessYes,
     force: Flags.boolean({ char: 'f', summary: 'While it is queued or running too.' }),
   }
 

@@ -1,4 +1,5 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { listScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskList extends BaseCommand {
@@ -7,6 +8,7 @@ export default class ScheduledTaskList extends BaseCommand {
     { description: 'All tasks', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Why tasks failed', command: '<%= config.bin %> <%= command.id %> --json | jq -r \'.items[] | select(.error) | "\\(.name): \\(.error)"\'' },
   ]
+  static override flags = { ...symfonyFlags, yes: needlessYes }
 
   async run() {
     await this.parse(ScheduledTaskList)

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { runSingleTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskRunSingle extends BaseCommand {
@@ -14,6 +15,7 @@ export default class ScheduledTaskRunSingle extends BaseCommand {
   static override args = {
     name: Args.string({ description: 'The task.', required: true }),
   }
+  static override flags = { ...symfonyFlags, yes: needlessYes }
 
   async run() {
     const { args } = await this.parse(ScheduledTaskRunSingle)

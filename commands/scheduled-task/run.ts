@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { toPositive } from '#src/cli/positive.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { queueDueTasks, runScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskRun extends BaseCommand {
@@ -13,6 +14,8 @@ On a daemon (--server) it queues once, with --no-wait; a daemon does so by itsel
     { description: 'Once, from a cron job', command: '<%= config.bin %> <%= command.id %> --no-wait' },
   ]
   static override flags = {
+    ...symfonyFlags,
+    yes: needlessYes,
     'no-wait': Flags.boolean({ summary: 'Queue what is due now, and end.' }),
     'time-limit': Flags.string({ char: 't', summary: 'End after so many seconds.', helpValue: '<seconds>' }),
     'memory-limit': Flags.string({ char: 'm', summary: 'End when the process takes more memory than this.', helpValue: '<size>' }),

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { scheduleTaskOnce } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskSchedule extends BaseCommand {
@@ -15,6 +16,8 @@ export default class ScheduledTaskSchedule extends BaseCommand {
     name: Args.string({ description: 'The task.', required: true }),
   }
   static override flags = {
+    ...symfonyFlags,
+    yes: needlessYes,
     immediately: Flags.boolean({ char: 'i', summary: 'Queue it now.' }),
     force: Flags.boolean({ char: 'f', summary: 'While it is queued or running too.' }),
   }

@@ -76,11 +76,11 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
 function UrlFlow() {
   const [url, setUrl] = useState('')
   const asked = useRested(url.trim())
-  const flow = useResource<{ items: PurgeItem[] }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow', { url: asked, limit: 1000 }, 5000)
+  const flow = useResource<{ items: PurgeItem[]; total: number }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow', { url: asked, limit: 1000 }, 5000)
   return (
     <Panel title="Why did this page vanish?">
       <Field label="URL of the page" value={url} set={setUrl} width="wide" />
-      {asked === '' ? null : <Known of={flow}>{({ items }) => <Purges caption={`Purges of ${asked}, oldest first`} items={items} />}</Known>}
+      {asked === '' ? null : <Known of={flow}>{({ items, total }) => <Purges caption={captionOf(asked, items.length, total)} items={items} />}</Known>}
     </Panel>
   )
 }
@@ -91,16 +91,20 @@ function EntityTimeline() {
   const asked = useRested(id.trim())
   const looksLikeId = /^[0-9a-f-]{32,36}$/i.test(asked)
   const named = entityType === 'product' && !looksLikeId ? { entityNumber: asked } : { entityId: asked }
-  const timeline = useResource<{ items: PurgeItem[] }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline', { entityType, ...named, limit: 1000 }, 5000)
+  const timeline = useResource<{ items: PurgeItem[]; total: number }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline', { entityType, ...named, limit: 1000 }, 5000)
   return (
     <Panel title="What did this record purge?">
       <div class="row">
         <Field label="Record" value={entityType} set={setEntityType} list={entityTypes} />
         <Field label={entityType === 'product' ? 'Id or product number' : 'Id'} value={id} set={setId} width="wide" />
       </div>
-      {asked === '' ? null : <Known of={timeline}>{({ items }) => <Purges caption={`Purges of ${entityType} ${asked}, oldest first`} items={items} />}</Known>}
+      {asked === '' ? null : <Known of={timeline}>{({ items, total }) => <Purges caption={captionOf(`${entityType} ${asked}`, items.length, total)} items={items} />}</Known>}
     </Panel>
   )
+}
+
+function captionOf(what: string, shown: number, total: number): string {
+  return `Purges of ${what}, oldest first${shown < total ? `: the newest ${formatCount(shown)} of ${formatCount(total)}` : ''}`
 }
 
 function Purges({ caption, items }: { caption: string; items: readonly PurgeItem[] }) {
@@ -112,7 +116,7 @@ function toRow(item: PurgeItem): Cell[] {
   return [
     formatTime(item.createdAt),
     <>
-      {item.kind} <code>{item.url ?? item.tag ?? ''}</code>
+      {item.kind} <code>{item.url ?? item.tag ?? item.type ?? item.value ?? ''}</code>
       {entity ? <small>{entity}</small> : null}
     </>,
     item.source,

@@ -27,6 +27,8 @@ export abstract class BaseCommand extends Command {
   #given: ConfigFlags = {}
   #held: string[] | null = null
   #remote: RemoteFlags = {}
+  #quiet = false
+  #mayAsk = true
 
   /** Values of the configuration that the command's own flags set. */
   protected configValues: NonNullable<ConfigFlags['values']> = []
@@ -42,6 +44,8 @@ export abstract class BaseCommand extends Command {
     const flags = parsed.flags as Record<string, string | undefined>
     this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
     this.#remote = { server: flags['server'], profile: flags['profile'] }
+    this.#quiet = parsed.flags['quiet'] === true
+    this.#mayAsk = parsed.flags['no-interaction'] !== true
     return parsed
   }
 
@@ -63,7 +67,8 @@ export abstract class BaseCommand extends Command {
     present: (value: Value, output: Output) => void | Promise<void>,
   ): Promise<Value> {
     const value = await this.performing((performer) => performer.perform(operation, input))
-    if (!this.jsonEnabled()) await present(value, new Output())
+    if (hasWarning(value)) this.tell(`Warning: ${value.warning}`)
+    if (!this.jsonEnabled() && !this.#quiet) await present(value, new Output())
     return value
   }
 
@@ -102,7 +107,7 @@ export abstract class BaseCommand extends Command {
   /** Asks before what cannot be undone, and names the daemon that it would be done on. @throws USAGE, INTERRUPTED */
   protected async confirm(question: string, yes: boolean): Promise<void> {
     const { confirm } = await import('./confirm.ts')
-    await confirm((await this.#where()) + question, yes)
+    await confirm((await this.#where()) + question, { yes, mayAsk: this.#mayAsk })
   }
 
   protected async choose<const Choice extends string>(question: string, choices: readonly [Choice, ...Choice[]], yes: boolean): Promise<Choice> {
@@ -160,6 +165,7 @@ export abstract class BaseCommand extends Command {
 
   /** A line for the operator: stderr, with `--json` too, so that stdout stays the value alone. */
   protected tell(message: string): void {
+    if (this.#quiet) return
     if (this.#held) this.#held.push(message)
     else process.stderr.write(`${message}\n`)
   }
@@ -194,6 +200,10 @@ export abstract class BaseCommand extends Command {
     const { flags = {}, args = {}, fieldNames = {} } = this.ctor as unknown as Partial<CommandInput>
     return { flags, args, fieldNames }
   }
+}
+
+function hasWarning(value: unknown): value is { warning: string } {
+  return typeof value === 'object' && value !== null && 'warning' in value && typeof value.warning === 'string'
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what oclif's own signature asks for

@@ -6,13 +6,13 @@ import { PagecacheError } from '../errors.ts'
 export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: 'Do not ask.' })
 
 /**
- * Asks on a terminal; elsewhere nobody is there to answer.
+ * Asks on a terminal, unless it was said that nothing may be asked.
  *
- * @throws USAGE off a terminal without `--yes`, DECLINED where the answer is not yes, INTERRUPTED at Ctrl-C
+ * @throws USAGE where it cannot ask without `--yes`, DECLINED where the answer is not yes, INTERRUPTED at Ctrl-C
  */
-export async function confirm(question: string, yes: boolean): Promise<void> {
+export async function confirm(question: string, { yes, mayAsk }: { yes: boolean; mayAsk: boolean }): Promise<void> {
   if (yes) return
-  const answer = await ask(question, '[y/N]')
+  const answer = await ask(question, '[y/N]', mayAsk)
   if (!/^y(es)?$/i.test(answer)) throw declined()
 }
 
@@ -29,9 +29,9 @@ export async function choose<const Choice extends string>(question: string, choi
   return chosen
 }
 
-async function ask(question: string, answers: string): Promise<string> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new PagecacheError('USAGE', `${question} This has to be confirmed, and there is no terminal to ask on.`, { hint: 'Add --yes.' })
+async function ask(question: string, answers: string, mayAsk = true): Promise<string> {
+  if (!mayAsk || !process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new PagecacheError('USAGE', `${question} This has to be confirmed, and ${mayAsk ? 'there is no terminal to ask on' : '--no-interaction forbids to ask'}.`, { hint: 'Add --yes.' })
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const left = new Promise<string>((resolve, reject) => {

@@ -7,6 +7,7 @@ import { pageTypes } from '../pages/page.ts'
  */
 export const sharedFlags = {
   env: Flags.string({
+    char: 'e',
     summary: 'Environment, with a cache and a state of its own (PAGECACHE_ENV, APP_ENV; else prod).',
     helpGroup: 'GLOBAL',
     helpValue: '<name>',
@@ -46,6 +47,9 @@ export const dryRunFlag = Flags.boolean({ summary: 'Say what would go, and chang
 export const limitFlag = Flags.integer({ summary: 'How many to list, 1 to 1000.', default: 50, helpValue: '<n>' })
 
 export const offsetFlag = Flags.integer({ summary: 'How many to leave out at the beginning.', default: 0, helpValue: '<n>' })
+
+/** Of histories, which are shown oldest first and begun at the newest. */
+export const newestOffsetFlag = Flags.integer({ summary: 'How many of the newest to leave out.', default: 0, helpValue: '<n>' })
 
 export const noTuiFlag = Flags.boolean({ summary: 'Print lines instead of taking over the terminal.' })
 

@@ -24,7 +24,7 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
     const failure = toFailure(error)
     process.exitCode = failure.exit
     if (wantsJson(argv)) printJson(failure)
-    else printText(failure, allowsColor() && !argv.includes('--no-color'))
+    else printText(failure, allowsColor() && !argv.some((word) => word === '--no-color' || word === '--no-ansi'))
   }
 }
 

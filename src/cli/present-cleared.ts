@@ -1,15 +1,18 @@
 import { plural } from '../lib/plural.ts'
 import type { Cleared } from '../operations/cache.ts'
 import type { Output } from './output.ts'
+import { presentDeliveries } from './present-purges.ts'
 
 /** How many pages went, or which would go. */
 export async function presentCleared(value: Cleared, output: Output): Promise<void> {
   const { wouldDelete, pages = [] } = value
   if (wouldDelete === undefined) {
     output.line(`${plural(value.filesDeleted, 'file')} removed.`)
+    presentDeliveries(value.proxies, output, { dry: false })
     return
   }
   output.line(`${plural(wouldDelete, 'file')} would be removed.`)
   if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
   if (pages.length < wouldDelete) output.line(`... and ${wouldDelete - pages.length} more.`)
+  presentDeliveries(value.proxies, output, { dry: true })
 }

@@ -7,16 +7,29 @@ import type { Cell, Output } from './output.ts'
 export async function presentPurged(value: Purged, output: Output, soft: boolean): Promise<void> {
   const { wouldRemove, pages = [], proxies } = value
   const done = soft ? 'stale' : 'removed'
-  const others = proxies.map(({ name }) => name)
   if (wouldRemove !== undefined) {
     output.line(`${plural(wouldRemove, 'page')} would be ${done} here.`)
     if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
     if (pages.length < wouldRemove) output.line(`... and ${wouldRemove - pages.length} more.`)
-    if (others.length > 0) output.line(`It would be queued for ${others.join(', ')}.`)
+    presentDeliveries(proxies, output, { dry: true })
     return
   }
   output.line(`${plural(value.pagesRemoved, 'page')} ${done} here.`)
-  for (const name of others) output.line(`${name}: queued.`)
+  presentDeliveries(proxies, output, { dry: false })
+}
+
+/** The reverse proxies that are told, or would be. */
+export function presentDeliveries(proxies: Purged['proxies'] = [], output: Output, { dry }: { dry: boolean }): void {
+  if (!dry) for (const { name } of proxies) output.line(`${name}: queued.`)
+  else if (proxies.length > 0) output.line(`It would be queued for ${proxies.map(({ name }) => name).join(', ')}.`)
+}
+
+/** A part of a history, oldest first, and how much of it that is. */
+export async function presentTimeline({ items, total, offset }: { items: readonly PurgeItemValue[]; total: number; offset: number }, output: Output): Promise<void> {
+  await presentPurges(items, output)
+  if (!output.terminal || items.length === total) return
+  const left = offset > 0 ? `, before the newest ${offset}` : ', the newest'
+  output.line(`${items.length} of ${plural(total, 'purge')}${left}. More with --limit and --offset.`)
 }
 
 /** Purges, a row each. */
@@ -30,7 +43,7 @@ function toRow(item: PurgeItemValue): Cell[] {
 
 function whatOf(item: PurgeItemValue): string | null {
   const entity = item.kind === 'entity' ? `${item.entityType} ${item.entityNumber ?? item.entityId}: ` : ''
-  const key = item.url ?? item.tag
+  const key = item.url ?? item.tag ?? item.type ?? item.value
   return key === null ? null : entity + key
 }
 

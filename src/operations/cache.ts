@@ -5,6 +5,7 @@ import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
+import { deliveries, describeDeliveries, givenDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { openPages, readPages } from './read-pages.ts'
 
@@ -60,6 +61,7 @@ export const cleared = z.object({
   success,
   filesDeleted: count,
   type: z.optional(pageType),
+  ...z.partial(z.object(deliveries)).shape,
   dryRun: z.optional(z.literal(true)),
   wouldDelete: z.optional(count),
   pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
@@ -97,6 +99,7 @@ export const clearApplicationCache = defineOperation({
     success,
     filesDeleted: count,
     directory: z.string(),
+    ...z.partial(z.object(deliveries)).shape,
     dryRun: z.optional(z.literal(true)),
     wouldDelete: z.optional(count),
   }),
@@ -104,15 +107,16 @@ export const clearApplicationCache = defineOperation({
   async run(context, input) {
     const { app } = context
     const directory = app.loaded.places.cacheDir
+    const told = givenDeliveries(await describeDeliveries(app))
     if (input.dryRun) {
       const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
-      return { ...succeeded, filesDeleted: 0, directory, dryRun: true as const, wouldDelete }
+      return { ...succeeded, filesDeleted: 0, directory, ...told, dryRun: true as const, wouldDelete }
     }
     const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
     await openPages(app)
     const purging = await app.purges()
-    const { pagesRemoved } = await purging.invalidate(everything(context, [{ scope: 'all' }]), (trace) => clearDirectory(directory, trace))
-    return { ...succeeded, filesDeleted: pagesRemoved, directory }
+    const { pagesRemoved } = await purging.invalidate(everything(context, [{ scope: 'all', value: 'application-cache' }]), (trace) => clearDirectory(directory, trace))
+    return { ...succeeded, filesDeleted: pagesRemoved, directory, ...told }
   },
 })
 
@@ -183,17 +187,19 @@ function everything({ source, actor }: OperationContext, targets: readonly Targe
 
 async function clear(context: OperationContext, selection: { kind: 'all' } | { kind: 'type'; type: PageType }, dry: boolean): Promise<Cleared> {
   const { app } = context
+  const told = givenDeliveries(await describeDeliveries(app))
   if (!dry) {
     await openPages(app)
     const purging = await app.purges()
     const target = selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }
     const { pagesRemoved } = await purging.invalidate(everything(context, [target]))
-    return { ...succeeded, filesDeleted: pagesRemoved }
+    return { ...succeeded, filesDeleted: pagesRemoved, ...told }
   }
   const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
   return readPages(app, async (pages) => ({
     ...succeeded,
     filesDeleted: 0,
+    ...told,
     dryRun: true as const,
     wouldDelete: await pages.count(selection),
     pages: pages.list(filter).items.map((page) => toPageView(page, app.now())),

@@ -6,11 +6,13 @@ import { entityType } from './purge.ts'
 
 const milliseconds = described(z.number(), 'milliseconds')
 
-/** A purge of one key, as every list of the purge log shows it (contract section 4). */
+/** A purge of one key, as every list of the purge log shows it. */
 const purgeItem = z.object({
   id: z.string(),
   createdAt: z.iso.datetime(),
   kind: z.enum(['url', 'tag', 'entity', 'type', 'all']),
+  type: described(z.nullable(z.string()), 'of pages, where a type was purged'),
+  value: described(z.nullable(z.string()), 'application-cache where that was cleared with all pages'),
   url: z.nullable(z.string()),
   tag: z.nullable(z.string()),
   entityType: z.nullable(z.string()),
@@ -39,7 +41,7 @@ export const purgeStatistics = defineOperation({
   input: z.object({}),
   output: z.object({
     overview: z.object({ totalPurges: count, distinctUrls: count, distinctTags: count, avgResponseTime: milliseconds }),
-    hourly: z.array(z.object({ hour: z.iso.datetime(), purges: count })),
+    hourly: z.array(z.object({ hour: z.iso.datetime(), purges: count, partial: described(z.boolean(), 'the hour has not ended yet') })),
     topTags: z.array(z.object({ tag: z.string(), count })),
     proxies: described(
       z.array(
@@ -97,11 +99,19 @@ export const purgedUrls = defineOperation({
   },
 })
 
+/** A part of a history: `offset` is counted back from the newest purge, `items` are oldest first. */
+const timeline = {
+  total: count,
+  limit: count,
+  offset: described(count, 'how many of the newest are left out'),
+  items: described(z.array(purgeItem), 'oldest first'),
+}
+
 export const urlFlow = defineOperation({
   name: 'purgeLog.urlFlow',
-  summary: 'Every purge that took the page of a URL, oldest first',
+  summary: 'The newest purges that took the page of a URL, in the order in which they were made',
   input: z.object({ url: text('expected a URL'), limit, offset }),
-  output: z.object({ success, url: described(z.string(), 'in its canonical form'), items: z.array(purgeItem) }),
+  output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
   async run({ app }, { url: given, ...range }) {
     const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([import('../purge/purge-log.ts'), import('../proxy/purge-urls.ts')])
@@ -109,13 +119,13 @@ export const urlFlow = defineOperation({
     const url = toCanonicalUrl(given, proxy.classifying)?.url ?? given
     await (await app.purges()).catchUp()
     const { db } = await app.records()
-    return { ...succeeded, url, items: await readUrlFlow(db, url, range) }
+    return { ...succeeded, url, ...(await readUrlFlow(db, url, range)), ...range }
   },
 })
 
 export const entityTimeline = defineOperation({
   name: 'purgeLog.entityTimeline',
-  summary: 'Every purge of a tag that names an entity, oldest first',
+  summary: 'The newest purges of tags that name an entity, in the order in which they were made',
   input: z.object({
     entityType,
     entityId: z.optional(text('expected the id of an entity')),
@@ -128,18 +138,20 @@ export const entityTimeline = defineOperation({
     entityType,
     entityId: described(z.nullable(z.string()), 'null where no purge carried the number'),
     entityNumber: z.nullable(z.string()),
-    items: z.array(purgeItem),
+    ...timeline,
   }),
   http: { method: 'GET', path: '/reverse-proxy-log/entity-timeline' },
   async run({ app }, { limit, offset, ...named }) {
+    const range = { limit, offset }
     const { findNumber, readTimeline } = await import('../purge/purge-log.ts')
     const entity = await findEntity(app, named)
     if (entity === null || entity === 'unknown') {
-      return { ...succeeded, entityType: named.entityType, entityId: null, entityNumber: named.entityNumber ?? null, items: [] }
+      return { ...succeeded, entityType: named.entityType, entityId: null, entityNumber: named.entityNumber ?? null, total: 0, ...range, items: [] }
     }
+    await (await app.purges()).catchUp()
     const { db } = await app.records()
     const number = entity.number ?? (await findNumber(db, entity))
-    return { ...succeeded, entityType: entity.type, entityId: entity.id, entityNumber: number, items: await readTimeline(db, entity, { limit, offset }) }
+    return { ...succeeded, entityType: entity.type, entityId: entity.id, entityNumber: number, ...(await readTimeline(db, entity, range)), ...range }
   },
 })
 
@@ -176,13 +188,15 @@ const clearedLog = z.object({ success, deleted: count })
 
 export const clearPurgeLog = defineOperation({
   name: 'purgeLog.clear',
-  summary: 'Deletes the purge log; what a reverse proxy has still to be told stays',
+  summary: 'Deletes the purge log; purges that a reverse proxy has not acknowledged are still delivered to it',
   input: z.object({}),
   output: clearedLog,
   http: { method: 'POST', path: '/reverse-proxy-stats/clear' },
   async run({ app }) {
     const { clearPurges } = await import('../purge/prune.ts')
-    return { ...succeeded, deleted: await clearPurges(await app.records(), app.config.reverseProxies.map(({ name }) => name)) }
+    // What a crash or a large purge has left to be recorded is part of the log as it is now.
+    await (await app.purges()).catchUp()
+    return { ...succeeded, deleted: await clearPurges(await app.records()) }
   },
 })
 
@@ -194,6 +208,7 @@ export const clearInvalidationLog = defineOperation({
   http: { method: 'POST', path: '/invalidation-log/clear' },
   async run({ app }) {
     const { clearInvalidations } = await import('../purge/prune.ts')
+    await (await app.purges()).catchUp()
     return { ...succeeded, deleted: await clearInvalidations(await app.records()) }
   },
 })

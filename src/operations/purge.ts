@@ -7,6 +7,7 @@ import type { PageStore } from '../pages/page-store.ts'
 import { entityTypes } from '../purge/entities.ts'
 import type { Target } from '../purge/invalidation.ts'
 import { pageView } from './cache.ts'
+import { deliveries, describeDeliveries } from './deliveries.ts'
 import { findEntity } from './entity.ts'
 import { count, described, flag, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
@@ -22,7 +23,7 @@ const purged = z.object({
   success,
   invalidationId: described(z.nullable(z.string()), 'null with dryRun'),
   pagesRemoved: described(count, 'pages that went here; with soft those that are stale now'),
-  proxies: described(z.array(z.object({ name: z.string(), status: z.literal('pending') })), 'the reverse proxies that are told in the background'),
+  ...deliveries,
   dryRun: z.optional(z.literal(true)),
   wouldRemove: z.optional(count),
   pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
@@ -46,10 +47,10 @@ export const purge = defineOperation({
   http: { method: 'POST', path: '/purge' },
   async run({ app, source, actor }, input) {
     const targets = await toTargets(app, input)
-    const proxies = app.config.reverseProxies.map(({ name }) => ({ name, status: 'pending' as const }))
-    if (input.dryRun) return { ...succeeded, invalidationId: null, pagesRemoved: 0, proxies, ...(await foresee(app, targets)) }
+    const told = await describeDeliveries(app)
+    if (input.dryRun) return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...told, ...(await foresee(app, targets)) }
     const purging = await app.purges()
-    return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), proxies }
+    return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), ...told }
   },
 })
 

@@ -9,18 +9,12 @@ export type Undelivered = 'pending' | 'failed'
 
 /** The oldest purges that a proxy has still to be told of. */
 export async function readUndelivered(db: RecordsDatabase, proxy: string, status: Undelivered, limit: number): Promise<Pending[]> {
-  const rows = await db
-    .selectFrom('purge_deliveries')
-    .innerJoin('purges', 'purges.id', 'purge_deliveries.purge_id')
-    .leftJoin('purge_urls', 'purge_urls.id', 'purges.url_id')
-    .leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id')
-    .select(['purges.id', 'purges.kind', 'purges.soft', 'purges.value', 'purge_urls.url', 'purge_tags.tag', 'purge_deliveries.attempts'])
-    .where('purge_deliveries.proxy', '=', proxy)
-    .where('purge_deliveries.status', '=', status)
-    .orderBy('purge_deliveries.purge_id')
+  const rows = await undelivered(db, proxy, status)
+    .select(['purge_id', 'kind', 'key', 'soft', 'attempts'])
+    .orderBy('purge_id')
     .limit(limit)
     .execute()
-  return rows.map((row) => ({ id: row.id, kind: row.kind, soft: row.soft === 1, attempts: row.attempts, key: row.url ?? row.tag ?? row.value }))
+  return rows.map((row) => ({ id: row.purge_id, kind: row.kind ?? 'all', soft: row.soft === 1, attempts: row.attempts, key: row.key }))
 }
 
 /** Whether more than so many purges wait. */
@@ -38,6 +32,17 @@ export async function lastUndelivered(db: RecordsDatabase, proxy: string, status
 /** Numbers up to `last` that wait, as many as are written at once, with the requests that were made for them before. */
 export async function nextUndelivered(db: RecordsDatabase, proxy: string, status: Undelivered, last: number): Promise<{ id: number; attempts: number }[]> {
   return undelivered(db, proxy, status).select(['purge_id as id', 'attempts']).where('purge_id', '<=', last).orderBy('purge_id').limit(rowsAtOnce).execute()
+}
+
+/** A purge that waits, with what names it to an operator. */
+export type WaitingPurge = Pending & { createdAt: number }
+
+/** Purges that wait and were made before a moment, of the oldest as many as are written at once. */
+export async function pendingSince(db: RecordsDatabase, proxy: string, before: number): Promise<WaitingPurge[]> {
+  const rows = await undelivered(db, proxy, 'pending').select(['purge_id as id', 'created_at', 'kind', 'key', 'soft', 'attempts']).orderBy('purge_id').limit(rowsAtOnce).execute()
+  return rows.flatMap(({ created_at, kind, soft, ...row }) =>
+    created_at === null || created_at >= before ? [] : [{ ...row, kind: kind ?? 'all', soft: soft === 1, createdAt: created_at }],
+  )
 }
 
 function undelivered(db: RecordsDatabase, proxy: string, status: Undelivered) {
@@ -62,12 +67,6 @@ export async function markGivenUp(transaction: RecordsTransaction, proxy: string
 export async function proxiesGivenUpFor(db: RecordsDatabase, error: string): Promise<string[]> {
   const found = await db.selectFrom('purge_deliveries').select('proxy').distinct().where('status', '=', 'failed').where('error', '=', error).execute()
   return found.map(({ proxy }) => proxy)
-}
-
-/** The last purge that was asked for before a moment; 0 where there is none. */
-export async function lastPurgeBefore(db: RecordsDatabase, at: number): Promise<number> {
-  const row = await db.selectFrom('purges').select('id').where('created_at', '<', at).orderBy('created_at', 'desc').orderBy('id', 'desc').limit(1).executeTakeFirst()
-  return row?.id ?? 0
 }
 
 export async function readCircuit(db: RecordsDatabase, proxy: string): Promise<Circuit> {

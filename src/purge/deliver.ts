@@ -7,6 +7,7 @@ import { afterFailure, closed, waitFor, type Circuit } from './deliver-circuit.t
 import { planDelivery, type Pending, type Step } from './deliver-plan.ts'
 import * as rows from './deliver-rows.ts'
 import { PurgeSender } from './deliver-send.ts'
+import { purgeIdOf } from './log-id.ts'
 import { settleDeliveries, type Settled } from './settle-deliveries.ts'
 
 /** Milliseconds, but for `everythingAbove`: the number of waiting purges from which emptying the proxy is cheaper. */
@@ -142,8 +143,7 @@ class Delivery {
       if (last === 0) continue
       const pending = await rows.readUndelivered(db, this.#proxy, status, purgesAtOnce)
       const many = await rows.isBacklogAbove(db, this.#proxy, status, settings.everythingAbove)
-      // What waits and is no longer in the log was forgotten by it: what it was, nobody knows.
-      return { status, pending, last, steps: many || pending.length === 0 ? [{ kind: 'everything' }] : planDelivery(pending) }
+      return { status, pending, last, steps: many ? [{ kind: 'everything' }] : planDelivery(pending) }
     }
     return null
   }
@@ -199,23 +199,28 @@ class Delivery {
     }
     await this.#write((transaction) => rows.writeCircuit(transaction, this.#proxy, circuit, at, trouble.error))
     const givenUp = await this.#giveUpOld()
+    const reason = `${this.#proxy}: ${trouble.error}`
     const delay = waitFor(circuit, at)
     const waits = (await rows.lastUndelivered(db, this.#proxy, 'pending')) > 0
     const message = deliverMessage(this.#proxy, delay)
     // One message among the failed ones is enough to find it, and to try again.
-    if (waits && !(givenUp && !(await rows.hasFailedMessage(db, message.key)))) return this.#work.release(this.#work.message, { delay })
+    if (waits && !(givenUp.count > 0 && !(await rows.hasFailedMessage(db, message.key)))) return this.#work.release(this.#work.message, { delay })
     if (waits) await this.#write((transaction) => dispatch(transaction, at, [message]))
-    throw Object.assign(new Error(`${this.#proxy}: ${trouble.error}`), { retry: false })
+    const { first, count, attempts } = givenUp
+    throw Object.assign(new Error(count === 0 ? reason : `${reason}. Given up: ${namePurges(first, count)}`), { retry: false, attempts })
   }
 
-  /** Whether purges were given up that are older than the bound. */
-  async #giveUpOld(): Promise<boolean> {
+  /** Gives up purges that are older than the bound: how many, the first of them, and how often those were tried that were tried most. */
+  async #giveUpOld(): Promise<{ count: number; first: readonly rows.WaitingPurge[]; attempts: number }> {
     const { db, now, settings } = this.#options
-    const last = await rows.lastPurgeBefore(db, now() - settings.retryFor)
-    for (let given = false; ; given = true) {
-      const some = last === 0 ? [] : await rows.nextUndelivered(db, this.#proxy, 'pending', last)
-      if (some.length === 0) return given
+    const givenUp = { count: 0, first: [] as readonly rows.WaitingPurge[], attempts: 0 }
+    for (;;) {
+      const some = await rows.pendingSince(db, this.#proxy, now() - settings.retryFor)
+      if (some.length === 0) return givenUp
       await this.#write((transaction) => rows.markGivenUp(transaction, this.#proxy, some.map(({ id }) => id), null))
+      if (givenUp.count === 0) givenUp.first = some
+      givenUp.count += some.length
+      givenUp.attempts = some.reduce((most, { attempts }) => Math.max(most, attempts), givenUp.attempts)
     }
   }
 
@@ -232,6 +237,15 @@ class Delivery {
       await result(transaction)
     })
   }
+}
+
+/** Purges that a message names; a key is cut to a length that can be read. */
+const namedPurges = 5
+const longestKey = 100
+
+function namePurges(first: readonly rows.WaitingPurge[], count: number): string {
+  const names = first.slice(0, namedPurges).map(({ id, kind, key, createdAt }) => `${key === null ? kind : `${kind} ${key.slice(0, longestKey)}`} (purge ${purgeIdOf({ id, created_at: createdAt })})`)
+  return names.join(', ') + (count > names.length ? ` and ${count - names.length} more` : '')
 }
 
 /** Whether a purge is among those that steps did. */

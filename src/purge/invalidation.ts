@@ -6,7 +6,8 @@ export type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
 
 /** What is to be dropped. URLs are canonical (src/proxy/purge-urls.ts); a pattern is over path and query, on any channel. */
 export type Target =
-  | { scope: 'all' }
+  /** `value`: what was cleared with the pages; without it the pages alone. */
+  | { scope: 'all'; value?: 'application-cache' }
   | { scope: 'type'; type: PageType }
   | { scope: 'urls'; urls: readonly string[] }
   | { scope: 'tags'; tags: readonly string[] }

@@ -1,32 +1,43 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { addToHour, dropEmptyHours, hourOf } from './rollups.ts'
 import { forgetEntities, forgetPages, forgetTags } from './forget-texts.ts'
+import { addToHour, dropEmptyHours, hourOf } from './rollups.ts'
 
 /** Purges that go in one transaction at most: some ten milliseconds. */
 const slice = 100
 /** Of their pages so many. */
 const pageSlice = 1_000
 
+/** What goes, a slice at a time: made before a moment (milliseconds since the epoch), numbered up to `last` where that is given. */
+interface Slice {
+  before: number
+  limit: number
+  last?: number
+}
+
 /**
  * Makes what deletes, a slice with each call, the purges from before a moment (milliseconds since the epoch), with all that hangs
- * on them; what a reverse proxy has still to be told stays. A call tells how many rows went, of whatever table; 0: there are no more.
+ * on them. What a reverse proxy has still to be told is no part of the log and stays; what was given up for a proxy that is no
+ * longer configured goes as the log does. A call tells how many rows went, of whatever table; 0: there are no more.
  *
  * @param proxies names of the configured reverse proxies
  */
-export function makePrunePurges(proxies: readonly string[]): (records: Records, slice: { before: number; limit: number }) => Promise<number> {
-  const pruner = new PurgePruner(proxies)
-  return async (records, { before, limit }) => (await pruner.prune(records, before, Math.min(limit, slice))).rows
+export function makePrunePurges(proxies: readonly string[]): (records: Records, slice: Slice) => Promise<number> {
+  return async (records, { before, limit }) => {
+    const { rows } = await prunePurges(records, { before, limit: Math.min(limit, slice) })
+    return rows > 0 ? rows : forgetDeliveries(records, proxies, { before, limit })
+  }
 }
 
 /** The same for the invalidation log: how many invalidations went; 0: there are no more. */
-export async function pruneInvalidations(records: Records, { before, limit }: { before: number; limit: number }): Promise<number> {
+export async function pruneInvalidations(records: Records, { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice): Promise<number> {
   return records.db.transaction().execute(async (transaction) => {
     const rows = await transaction
       .selectFrom('invalidations')
       .select(['id', 'created_at'])
       .where('created_at', '<', before)
+      .where('id', '<=', last)
       .where('intent', 'is', null)
       .where('trace', 'is', null)
       .orderBy('created_at')
@@ -40,13 +51,15 @@ export async function pruneInvalidations(records: Records, { before, limit }: { 
   })
 }
 
-/** Deletes the purge log as it is now, in slices, but for what the configured reverse proxies have still to be told. How many purges went. */
-export async function clearPurges(records: Records, proxies: readonly string[]): Promise<number> {
-  await records.db.updateTable('invalidations').set({ trace: null }).where('trace', 'is not', null).execute()
-  const pruner = new PurgePruner(proxies)
+/**
+ * Deletes the purge log as it is now, in slices, whatever the state of the reverse proxies: deliveries that wait stand by
+ * themselves. Resolves to the number of purges.
+ */
+export async function clearPurges(records: Records): Promise<number> {
+  const last = await lastOf(records, 'purges')
   let deleted = 0
   for (;;) {
-    const { rows, purges } = await pruner.prune(records, Number.MAX_SAFE_INTEGER, slice)
+    const { rows, purges } = await prunePurges(records, { before: Number.MAX_SAFE_INTEGER, limit: slice, last })
     if (rows === 0) return deleted
     deleted += purges
     await yieldToOthers()
@@ -55,64 +68,52 @@ export async function clearPurges(records: Records, proxies: readonly string[]):
 
 /** Deletes the invalidation log as it is now, in slices; what is under way stays. How many invalidations went. */
 export async function clearInvalidations(records: Records): Promise<number> {
+  const last = await lastOf(records, 'invalidations')
   let deleted = 0
   for (;;) {
-    const rows = await pruneInvalidations(records, { before: Number.MAX_SAFE_INTEGER, limit: slice })
+    const rows = await pruneInvalidations(records, { before: Number.MAX_SAFE_INTEGER, limit: slice, last })
     if (rows === 0) return deleted
     deleted += rows
     await yieldToOthers()
   }
 }
 
-/** Purges that are looked at in one go where those before them had to stay: some milliseconds. */
-const lookedAt = 1_000
-
-/** Goes through the purges from the oldest on. What has to stay is passed once, and not by each slice again. */
-class PurgePruner {
-  readonly #proxies: readonly string[]
-  /** The last purge of those at the beginning that stay. */
-  #passed = { created_at: Number.MIN_SAFE_INTEGER, id: 0 }
-
-  constructor(proxies: readonly string[]) {
-    this.#proxies = proxies
-  }
-
-  /** One slice; `rows` of whatever table, 0 where none is left that may go. */
-  async prune({ db }: Records, before: number, limit: number): Promise<{ rows: number; purges: number }> {
-    for (let looked = limit; ; looked = lookedAt) {
-      const made = await db.transaction().execute(async (transaction) => {
-        const { found, purges } = await this.#choose(transaction, before, looked)
-        return { found, ...(await removePurges(transaction, purges.slice(0, limit))) }
-      })
-      if (made.rows > 0 || made.found < looked) return made
-      await yieldToOthers()
-    }
-  }
-
-  /** Of the next purges those that may go. */
-  async #choose(transaction: RecordsTransaction, before: number, looked: number): Promise<{ found: number; purges: PrunedPurge[] }> {
-    const found = await transaction
-      .selectFrom('purges')
-      .select(['id', 'created_at', 'tag_id', 'entity_id', 'response_time'])
-      .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(this.#passed.created_at, this.#passed.id)))
-      .where('created_at', '<', before)
-      .orderBy('created_at')
-      .orderBy('id')
-      .limit(looked)
-      .execute()
-    const owed = await readOwed(transaction, found.map(({ id }) => id), this.#proxies)
-    const first = found.findIndex(({ id }) => !owed.has(id))
-    const passed = first < 0 ? found.at(-1) : found[first - 1]
-    if (passed !== undefined) this.#passed = { created_at: passed.created_at, id: passed.id }
-    return { found: found.length, purges: found.filter(({ id }) => !owed.has(id)) }
-  }
+/** The newest row: what comes while a log is cleared is not chased. */
+async function lastOf({ db }: Records, table: 'purges' | 'invalidations'): Promise<number> {
+  const row = await db.selectFrom(table).select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+  return row?.id ?? 0
 }
 
-/** Which of these purges a proxy has still to be told: they wait, or were given up for one that is still configured. */
-async function readOwed(transaction: RecordsTransaction, ids: readonly number[], proxies: readonly string[]): Promise<Set<number>> {
-  if (ids.length === 0) return new Set()
-  const rows = await transaction.selectFrom('purge_deliveries').select(['purge_id', 'proxy', 'status']).where('purge_id', 'in', ids).where('status', '!=', 'delivered').execute()
-  return new Set(rows.filter(({ proxy, status }) => status === 'pending' || proxies.includes(proxy)).map((row) => row.purge_id))
+/** The oldest purges; `rows` of whatever table, 0 where none is left. */
+async function prunePurges({ db }: Records, { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice): Promise<{ rows: number; purges: number }> {
+  return db.transaction().execute(async (transaction) => {
+    const purges = await transaction
+      .selectFrom('purges')
+      .select(['id', 'created_at', 'tag_id', 'entity_id', 'response_time'])
+      .where('created_at', '<', before)
+      .where('id', '<=', last)
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+    return removePurges(transaction, purges)
+  })
+}
+
+/** Deliveries that were given up for proxies that are no longer configured. */
+async function forgetDeliveries({ db }: Records, proxies: readonly string[], { before, limit }: Slice): Promise<number> {
+  const rows = await db
+    .selectFrom('purge_deliveries')
+    .select(['purge_id', 'proxy'])
+    .where('status', '=', 'failed')
+    .where('created_at', '<', before)
+    .$if(proxies.length > 0, (query) => query.where('proxy', 'not in', proxies))
+    .limit(limit)
+    .execute()
+  for (const [proxy, same] of Map.groupBy(rows, (row) => row.proxy)) {
+    await db.deleteFrom('purge_deliveries').where('proxy', '=', proxy).where('status', '=', 'failed').where('purge_id', 'in', same.map((row) => row.purge_id)).execute()
+  }
+  return rows.length
 }
 
 interface PrunedPurge {
@@ -130,7 +131,7 @@ async function removePurges(transaction: RecordsTransaction, purges: readonly Pr
   await forgetPages(transaction, pages)
   // A purge goes with the last of its pages.
   if (pages.length === pageSlice) return { rows: pages.length, purges: 0 }
-  await transaction.deleteFrom('purge_deliveries').where('purge_id', 'in', ids).execute()
+  await transaction.deleteFrom('purge_deliveries').where('purge_id', 'in', ids).where('status', '=', 'delivered').execute()
   await transaction.deleteFrom('purges').where('id', 'in', ids).execute()
   await forgetTags(transaction, purges)
   await forgetEntities(transaction, purges)

@@ -9,6 +9,10 @@ export interface PurgeItem {
   id: string
   createdAt: string
   kind: PurgeKind
+  /** Of pages, where a type was purged. */
+  type: string | null
+  /** What was cleared with the pages, where everything was purged: `application-cache`, or nothing. */
+  value: string | null
   url: string | null
   tag: string | null
   entityType: string | null
@@ -49,6 +53,8 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
         id: purgeIdOf(row),
         createdAt: new Date(row.created_at).toISOString(),
         kind: kindOf(row.kind),
+        type: row.kind === 'type' ? row.value : null,
+        value: row.kind === 'all' ? row.value : null,
         // A pattern is over URLs.
         url: row.kind === 'pattern' ? row.value : row.url,
         ...{ tag: row.tag, entityType: row.entity_type, entityId: row.entity, entityNumber: row.number },

@@ -5,7 +5,7 @@ import type { Target } from './invalidation.ts'
 
 /** One thing that is purged here and at each reverse proxy: a row of the purge log. */
 export type PurgeKey =
-  | { kind: 'all' }
+  | { kind: 'all'; value?: 'application-cache' }
   | { kind: 'type'; type: PageType }
   | { kind: 'url'; url: string }
   | { kind: 'tag'; tag: string; entity: Entity | null }
@@ -36,7 +36,7 @@ export function toKeys(targets: readonly Target[]): PurgeKey[] {
 function keysOf(target: Target): PurgeKey[] {
   switch (target.scope) {
     case 'all':
-      return [{ kind: 'all' }]
+      return [target.value === undefined ? { kind: 'all' } : { kind: 'all', value: target.value }]
     case 'type':
       return [{ kind: 'type', type: target.type }]
     case 'urls':
@@ -80,7 +80,7 @@ function nameOf(key: PurgeKey): string {
 /** Names at most so many values of an invalidation in its row of the log. */
 const namedValues = 20
 
-/** What an invalidation names, as text to be read: nothing for everything. */
+/** What an invalidation names, as text to be read: nothing for all pages. */
 export function describeTargets(targets: readonly Target[]): { scope: string; value: string | null } {
   const scopes = [...new Set(targets.map((target) => target.scope))]
   const values = targets.flatMap(valuesOf)
@@ -92,7 +92,7 @@ export function describeTargets(targets: readonly Target[]): { scope: string; va
 function valuesOf(target: Target): readonly string[] {
   switch (target.scope) {
     case 'all':
-      return []
+      return target.value === undefined ? [] : [target.value]
     case 'type':
       return [target.type]
     case 'urls':

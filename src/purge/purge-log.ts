@@ -49,33 +49,29 @@ export async function listUrls(db: RecordsDatabase, { limit, offset }: Range): P
   return { total, items }
 }
 
-/** Every purge that took the page of a URL, or named the URL, oldest first. */
-export async function readUrlFlow(db: RecordsDatabase, url: string, { limit, offset }: Range): Promise<PurgeItem[]> {
-  const rows = await db
-    .selectFrom('purge_urls')
-    .innerJoin('purge_pages', 'purge_pages.url_id', 'purge_urls.id')
-    .select('purge_pages.purge_id')
-    .where('purge_urls.url', '=', url)
-    .orderBy('purge_pages.purge_id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-  return readItems(db, rows.map((row) => row.purge_id))
+/**
+ * The purges that took the page of a URL, or named the URL: the newest `limit` of them, but for the newest `offset`, in the order
+ * in which they were made.
+ */
+export async function readUrlFlow(db: RecordsDatabase, url: string, { limit, offset }: Range): Promise<{ total: number; items: PurgeItem[] }> {
+  const row = await db.selectFrom('purge_urls').select(['id', 'purges']).where('url', '=', url).executeTakeFirst()
+  if (row === undefined) return { total: 0, items: [] }
+  const rows = await db.selectFrom('purge_pages').select('purge_id as id').where('url_id', '=', row.id).orderBy('purge_id', 'desc').limit(limit).offset(offset).execute()
+  return { total: row.purges, items: await readInOrder(db, rows) }
 }
 
-/** Every purge of a tag that names the entity, oldest first. */
-export async function readTimeline(db: RecordsDatabase, entity: Entity, { limit, offset }: Range): Promise<PurgeItem[]> {
-  const rows = await db
-    .selectFrom('purge_entities')
-    .innerJoin('purges', 'purges.entity_id', 'purge_entities.id')
-    .select('purges.id')
-    .where('purge_entities.type', '=', entity.type)
-    .where('purge_entities.entity_id', '=', entity.id)
-    .orderBy('purges.id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-  return readItems(db, rows.map((row) => row.id))
+/** The purges of tags that name the entity: as `readUrlFlow` gives those of a URL. */
+export async function readTimeline(db: RecordsDatabase, entity: Entity, { limit, offset }: Range): Promise<{ total: number; items: PurgeItem[] }> {
+  const row = await db.selectFrom('purge_entities').select(['id', 'purges']).where('type', '=', entity.type).where('entity_id', '=', entity.id).executeTakeFirst()
+  if (row === undefined) return { total: 0, items: [] }
+  const rows = await db.selectFrom('purges').select('id').where('entity_id', '=', row.id).orderBy('id', 'desc').limit(limit).offset(offset).execute()
+  return { total: row.purges, items: await readInOrder(db, rows) }
+}
+
+/** Purges are numbered when they are recorded; one that a crash held up was made before others with lower numbers. */
+async function readInOrder(db: RecordsDatabase, rows: readonly { id: number }[]): Promise<PurgeItem[]> {
+  const items = await readItems(db, rows.map((row) => row.id).toReversed())
+  return items.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
 }
 
 /** The entity that purges with this number were of, and the number it goes by; null where there was none. */

@@ -61,7 +61,7 @@ export async function recordPurges(transaction: RecordsTransaction, recording: R
   // A URL that was purged by its name is in the log whether we held its page or not: a proxy may have.
   const named = results.flatMap(({ key }, index) => (key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : []))
   await notePages(transaction, named, at)
-  await tellProxies(transaction, recording, ids)
+  await tellProxies(transaction, recording, results.map(({ key }, index) => ({ id: ids[index]!, key })))
   const responses = responseTime === null ? 0 : ids.length
   await addToHour(transaction, hourOf(at), { purges: ids.length, responses, responseTime: responses * (responseTime ?? 0) })
   return ids
@@ -74,16 +74,25 @@ function entityIn(key: PurgeKey): { entity: Entity; number: string | null } | nu
 
 function valueOf(key: PurgeKey): string | null {
   if (key.kind === 'type') return key.type
+  if (key.kind === 'all') return key.value ?? null
   return key.kind === 'pattern' ? key.pattern : null
 }
 
-async function tellProxies(transaction: RecordsTransaction, recording: Recording, ids: readonly number[]): Promise<void> {
-  const { proxies, queue } = recording
+/** What the key is to a reverse proxy: see `Pending` (src/purge/deliver-plan.ts). */
+function deliveredKey(key: PurgeKey): string | null {
+  if ('tag' in key) return key.tag
+  return key.kind === 'url' ? key.url : valueOf(key)
+}
+
+/** Deliveries name what they tell, so that they outlive a clearing of the log. */
+async function tellProxies(transaction: RecordsTransaction, recording: Recording, purges: readonly { id: number; key: PurgeKey }[]): Promise<void> {
+  const { proxies, queue, at } = recording
+  const soft = Number(recording.soft)
   if (proxies.length === 0) return
   for (const proxy of proxies) {
     await transaction
       .insertInto('purge_deliveries')
-      .values(ids.map((id) => ({ purge_id: id, proxy, status: 'pending' as const, response_time: null, error: null })))
+      .values(purges.map(({ id, key }) => ({ purge_id: id, proxy, status: 'pending' as const, created_at: at, kind: key.kind, key: deliveredKey(key), soft, response_time: null, error: null })))
       .execute()
   }
   await queue.dispatch(proxies.map(toMessage), transaction)

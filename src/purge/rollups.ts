@@ -3,8 +3,9 @@ import type { RecordsTransaction } from '../records/schema.ts'
 /** Milliseconds in an hour. */
 export const hourLength = 3_600_000
 
-/** The statistics are of the hour that runs and the 23 before it. */
-export const windowHours = 24
+/** The statistics are of the last 24 hours, to the millisecond: this many hours, of which the first and the last count in part. */
+export const windowLength = 24 * hourLength
+export const windowHours = 25
 
 export function hourOf(at: number): number {
   return Math.floor(at / hourLength)

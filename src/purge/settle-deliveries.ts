@@ -13,8 +13,9 @@ export interface Settled {
 }
 
 /**
- * Writes down, in the caller's transaction, what a reverse proxy answered to purges, and keeps their response times and the
- * sums of them right: a purge took as long as its slowest proxy.
+ * Records, in the caller's transaction, what a reverse proxy answered to purges, and keeps their response times and the
+ * sums of them right: a purge took as long as its slowest proxy. What is delivered is part of the log: where its purge has left
+ * that meanwhile, nothing of it stays.
  */
 export async function settleDeliveries(transaction: RecordsTransaction, proxy: string, settled: readonly Settled[]): Promise<void> {
   for (const same of Map.groupBy(settled, (each) => JSON.stringify([each.status, each.attempts, each.responseTime, each.error])).values()) {
@@ -22,12 +23,23 @@ export async function settleDeliveries(transaction: RecordsTransaction, proxy: s
     const ids = same.map(({ purgeId }) => purgeId)
     await transaction
       .updateTable('purge_deliveries')
-      .set({ status, attempts, response_time: responseTime, error })
+      .set({ status, attempts, response_time: responseTime, error, ...(status === 'delivered' && { key: null }) })
       .where('proxy', '=', proxy)
       .where('purge_id', 'in', ids)
       .execute()
-    if (status === 'delivered' && responseTime !== null) await takeTime(transaction, ids, responseTime)
+    if (status !== 'delivered') continue
+    await forgetUnlogged(transaction, proxy, ids)
+    if (responseTime !== null) await takeTime(transaction, ids, responseTime)
   }
+}
+
+async function forgetUnlogged(transaction: RecordsTransaction, proxy: string, ids: readonly number[]): Promise<void> {
+  await transaction
+    .deleteFrom('purge_deliveries')
+    .where('proxy', '=', proxy)
+    .where('purge_id', 'in', ids)
+    .where('purge_id', 'not in', (eb) => eb.selectFrom('purges').select('id').where('id', 'in', ids))
+    .execute()
 }
 
 async function takeTime(transaction: RecordsTransaction, ids: readonly number[], responseTime: number): Promise<void> {

@@ -14,18 +14,26 @@ interface Candidate {
   tag: string
 }
 
+/** The last 24 hours: they end in the hour `last`, and `begun` has what they hold of the hour that they begin in. */
+export interface TagWindow {
+  last: number
+  /** Purges by the number of the tag. */
+  begun: ReadonlyMap<number, number>
+}
+
 /**
- * The tags with the most purges in the 24 hours that end with the hour `last`. Tags are read from 24 lists, one for each hour in
- * which a tag can have been purged last, each with the most purged first: by the purges in the 24 hours that ended with the tag's
- * last one, of which no more can lie in the window that ends now. Reading ends where nothing that is left can be among the first. So it takes some hundred rows however many tags were purged.
+ * The tags with the most purges in the last 24 hours. Tags are read from 25 lists, one for each hour in which a tag can have been
+ * purged last, each with the most purged first: by the purges in the 25 hours that ended with the tag's last one, of which no more
+ * can lie in the window. Reading ends where nothing that is left can be among the first. So it takes some hundred rows however many
+ * tags were purged.
  */
-export async function topTags(db: RecordsDatabase, last: number, count: number): Promise<TopTag[]> {
+export async function topTags(db: RecordsDatabase, window: TagWindow, count: number): Promise<TopTag[]> {
   const best: TopTag[] = []
-  for (const hour of await openHours(db, last)) {
+  for (const hour of await openHours(db, window.last)) {
     for (let offset = 0; ; offset += batch) {
       const worst = best.length < count ? 0 : best[count - 1]!.count
       const hopeful = await readCandidates(db, { hour, worst, offset })
-      if (hopeful.length > 0) best.push(...(await countAll(db, hopeful, last)))
+      if (hopeful.length > 0) best.push(...(await countAll(db, hopeful, window)))
       best.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
       best.length = Math.min(best.length, count)
       // A better worst one leaves out tags of this list that were read past or are still to come: none that counts.
@@ -62,14 +70,15 @@ async function readCandidates(db: RecordsDatabase, { hour, worst, offset }: { ho
     .execute()
 }
 
-async function countAll(db: RecordsDatabase, candidates: readonly Candidate[], last: number): Promise<TopTag[]> {
+async function countAll(db: RecordsDatabase, candidates: readonly Candidate[], { last, begun }: TagWindow): Promise<TopTag[]> {
   const rows = await db
     .selectFrom('purge_tag_hours')
     .select(['tag_id', (eb) => eb.fn.sum<number>('purges').as('count')])
     .where('tag_id', 'in', candidates.map((candidate) => candidate.id))
-    .where('hour', '>', last - windowHours)
+    .where('hour', '>', last - windowHours + 1)
     .groupBy('tag_id')
     .execute()
   const counts = new Map(rows.map((row) => [row.tag_id, row.count]))
-  return candidates.map(({ id, tag }) => ({ tag, count: counts.get(id) ?? 0 }))
+  const all = candidates.map(({ id, tag }) => ({ tag, count: (counts.get(id) ?? 0) + (begun.get(id) ?? 0) }))
+  return all.filter((candidate) => candidate.count > 0)
 }

@@ -33,9 +33,15 @@ export async function beginTrace(
   return left.length === 0 ? null : JSON.stringify(left)
 }
 
+/** Purges that have left the log meanwhile leave no URLs in it. */
 async function note(transaction: RecordsTransaction, { purges }: OpenTrace, taken: readonly Taken[], at: number): Promise<void> {
-  const urls = await findUrls(transaction, taken.map((page) => page.url))
-  await notePages(transaction, taken.map((page) => ({ url: urls.get(page.url)!, purge: purges[page.value]! })), at)
+  if (taken.length === 0) return
+  const named = [...new Set(taken.map((page) => purges[page.value]!))]
+  const rows = await transaction.selectFrom('purges').select('id').where('id', 'in', named).execute()
+  const logged = new Set(rows.map((row) => row.id))
+  const pages = taken.filter((page) => logged.has(purges[page.value]!))
+  const urls = await findUrls(transaction, pages.map((page) => page.url))
+  await notePages(transaction, pages.map((page) => ({ url: urls.get(page.url)!, purge: purges[page.value]! })), at)
 }
 
 /**

@@ -103,9 +103,9 @@ export class HeldWork implements Work {
     if (isCode(error, 'LEASE_LOST')) return void (await this.#settle(message, () => membership.release(message, 0)))
     if (isRecordsTrouble(error)) return void (await this.#settle(message, () => membership.release(message, recordsDelay)))
     const text = error instanceof Error ? error.message : String(error)
-    const attempts = message.attempts + 1
+    const attempts = triesOf(error) ?? message.attempts + 1
     if (attempts >= (handler.tries ?? triesWithout) || mayNotRetry(error)) {
-      if (await this.#settle(message, () => membership.fail(message, text))) onEvent({ kind: 'failed', message, error: text })
+      if (await this.#settle(message, () => membership.fail(message, text, attempts))) onEvent({ kind: 'failed', message, error: text })
       return
     }
     const delay = jittered((handler.backoff ?? defaultBackoff)(attempts), random())
@@ -134,6 +134,10 @@ export class HeldWork implements Work {
 
 function isCode(error: unknown, code: PagecacheError['code']): boolean {
   return error instanceof PagecacheError && error.code === code
+}
+
+function triesOf(error: unknown): number | null {
+  return error instanceof Error && 'attempts' in error && typeof error.attempts === 'number' ? error.attempts : null
 }
 
 function mayNotRetry(error: unknown): boolean {

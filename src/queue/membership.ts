@@ -184,8 +184,8 @@ class RecordsMembership implements Membership {
     await this.#settle(message, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay, attempts: row.attempts + 1, crashes: 0, last_error: error }))
   }
 
-  async fail(message: Message, error: string): Promise<void> {
-    await this.#settle(message, (transaction, row) => moveToFailed(transaction, row, { now: this.#now(), attempts: row.attempts + 1, crashes: 0, error }))
+  async fail(message: Message, error: string, attempts = message.attempts + 1): Promise<void> {
+    await this.#settle(message, (transaction, row) => moveToFailed(transaction, row, { now: this.#now(), attempts, crashes: 0, error }))
   }
 
   async #settle(message: Message, change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>): Promise<void> {

@@ -74,7 +74,8 @@ export interface Work {
 /**
  * What is done with messages of one type. When `handle` returns, every message that it holds and has neither
  * completed nor released is completed. When it throws, they are retried after a while, or go to the transport
- * `failed` when their tries are used up. An error with a property `retry: false` goes there at once.
+ * `failed` when their tries are used up. An error with a property `retry: false` goes there at once; one with a property `attempts` counts the tries itself,
+ * for a handler that releases its message between them.
  */
 export interface Handler {
   readonly type: string
@@ -145,7 +146,8 @@ export interface Membership {
   /** `delay` in milliseconds. */
   release(message: Message, delay: number): Promise<void>
   retry(message: Message, delay: number, error: string): Promise<void>
-  fail(message: Message, error: string): Promise<void>
+  /** `attempts`: how often it was tried in all; without it one more than the queue counted before. */
+  fail(message: Message, error: string, attempts?: number): Promise<void>
   /** Differs from the last time when there may be something new to claim; costs next to nothing. */
   version(): string
   /** Puts back what is still held and takes the worker off the list. */

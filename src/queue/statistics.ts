@@ -47,6 +47,13 @@ export async function readStatistics(db: RecordsDatabase, now: number): Promise<
   return { transports: statistics, workers, failed: statistics.at(-1)!.count }
 }
 
+/** Whether a worker lives that takes messages of this type. `now` in milliseconds since the epoch. */
+export async function hasWorkerFor(db: RecordsDatabase, type: string, now: number): Promise<boolean> {
+  const rows = await db.selectFrom('queue_workers').selectAll().where('stopping', '=', 0).execute()
+  const self = thisProcess()
+  return rows.some((row) => (JSON.parse(row.types) as string[]).includes(type) && (JSON.parse(row.transports) as string[]).includes('async') && isAlive(row, self, now))
+}
+
 /** A worker of another machine that died without a word stays on the list until some other worker notices. */
 const unseenFor = 30_000
 

@@ -53,7 +53,7 @@ export interface PurgeRow {
   tag_id: number | null
   /** Of `purge_entities`, where the key names one. */
   entity_id: number | null
-  /** The type, or the regular expression over path and query. */
+  /** The type, the regular expression over path and query, or what was cleared together with all pages. */
   value: string | null
   soft: number
   pages_removed: number
@@ -63,11 +63,20 @@ export interface PurgeRow {
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
-/** What became of a purge at one reverse proxy. */
+/**
+ * What one reverse proxy is to be told of a purge, or has acknowledged. A row that is not delivered stands by itself: its purge may
+ * have left the log. A delivered one goes with its purge.
+ */
 export interface PurgeDeliveryRow {
   purge_id: number
   proxy: string
   status: DeliveryStatus
+  /** When the purge was made, and what it is. Null in rows of a daemon of an older version that still runs: then it stands for everything. */
+  created_at: number | null
+  kind: PurgeKindColumn | null
+  /** A tag, an absolute URL, a regular expression; null where the kind says it all, and once it is delivered. */
+  key: string | null
+  soft: Generated<number>
   attempts: Generated<number>
   /** Milliseconds. */
   response_time: number | null
@@ -94,7 +103,7 @@ export interface PurgeTagRow {
   /** Rows of `purges`. */
   purges: Generated<number>
   last_hour: Generated<number>
-  /** Purges in the 24 hours that end with `last_hour`. */
+  /** Purges in the 25 hours that end with `last_hour`: as many as 24 hours to the minute can touch. */
   window_count: Generated<number>
 }
 

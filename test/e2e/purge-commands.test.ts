@@ -37,7 +37,7 @@ test('purges by command, with a daemon that serves: what is said, what goes, and
   await warm()
   expect(await run('purge:tag', 'navigation', '--soft')).toMatch(/^2 pages stale here/)
   await warm()
-  expect(await run('vendor:cache:clear')).toBe('2 files removed.\n')
+  expect(await run('vendor:cache:clear')).toBe('2 files removed.\nvarnish-1: queued.\n')
   expect(await visit('/hats/')).not.toMatch(hit)
 
   const flow = JSON.parse(await run('reverse-proxy:url-flow', `${daemon.url}/shoes/`, '--json')) as { items: unknown[] }

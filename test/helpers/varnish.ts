@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { until } from '../http/shop.ts'
 import { startChild, type Child } from './child.ts'
 import { freePort } from './daemon.ts'
 import { scratch } from './scratch.ts'
@@ -19,6 +23,12 @@ export interface Varnish {
   kill(): Promise<void>
   /** At the same address, with an empty cache. */
   start(): Promise<void>
+  /** A command of its management interface, such as `vcl.list`; what it printed. */
+  admin(...command: string[]): Promise<string>
+  /** Kills the process that serves; the other one starts it again, with an empty cache. */
+  restartChild(): Promise<void>
+  /** Where the VCL that it was started with lies. */
+  vclFile: string
   stop(): Promise<void>
 }
 
@@ -49,8 +59,8 @@ export async function startVarnishProxy(backend: string, edit: (vcl: string) => 
     await running.ended
   }
   const start = async () => {
-    const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,64m', '-j', 'none', '-T', 'none']
-    child = await startChild(['varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings], { cwd: directory, env, ready: () => isUp(url) })
+    const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,64m', '-j', 'none', '-T', '127.0.0.1:0']
+    child = await startChild(['varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings], { cwd: directory, env, ready: () => isUp(port) })
   }
   try {
     await start()
@@ -65,6 +75,17 @@ export async function startVarnishProxy(backend: string, edit: (vcl: string) => 
     thaw: () => signal('SIGCONT'),
     kill: end,
     start,
+    vclFile: join(directory, 'shop.vcl'),
+    async admin(...command) {
+      const { stdout } = await promisify(execFile)('varnishadm', ['-n', join(directory, 'work'), ...command], { env })
+      return stdout
+    },
+    async restartChild() {
+      const before = childrenOf(child!.pid)
+      for (const pid of before) process.kill(pid, 'SIGKILL')
+      await until(() => !childrenOf(child!.pid).some(pid => before.includes(pid)))
+      await until(() => isUp(port))
+    },
     async stop() {
       await end()
       await discard()
@@ -72,12 +93,14 @@ export async function startVarnishProxy(backend: string, edit: (vcl: string) => 
   }
 }
 
-/** It listens, and its VCL answers a purge of nothing, whatever it says. */
-async function isUp(url: string): Promise<boolean> {
-  return await fetch(url, { method: 'PURGE', headers: { xkey: 'nothing' }, signal: AbortSignal.timeout(2000) }).then(
-    async response => (await response.arrayBuffer(), response.status === 200 || response.status === 403),
-    () => false,
-  )
+/** It answers by itself what is no request. A purge would change what its VCL remembers. */
+async function isUp(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'))
+  socket.setTimeout(2000, () => resolve(false))
+  socket.once('data', data => resolve(data.toString().startsWith('HTTP/1.1 400')))
+  for (const event of ['error', 'close']) socket.once(event, () => resolve(false))
+  return promise.finally(() => socket.destroy())
 }
 
 function childrenOf(pid: number): number[] {

@@ -39,8 +39,8 @@ describe('an empty system', () => {
     ['/reverse-proxy-stats/recent', { ...noItems, ...page }],
     ['/reverse-proxy-stats/recent?limit=1000&offset=7', { ...noItems, limit: 1000, offset: 7 }],
     ['/reverse-proxy-log/urls', noItems],
-    ['/reverse-proxy-log/url-flow?url=http%3A%2F%2Fshop.example%2Fa', { success: true, url: 'http://shop.example/a', items: [] }],
-    ['/reverse-proxy-log/entity-timeline?entityType=cms_page&entityId=0190c0de000070008000000000000001', { success: true, entityType: 'cms_page', entityId: '0190c0de000070008000000000000001', entityNumber: null, items: [] }],
+    ['/reverse-proxy-log/url-flow?url=http%3A%2F%2Fshop.example%2Fa', { ...noItems, ...page, url: 'http://shop.example/a' }],
+    ['/reverse-proxy-log/entity-timeline?entityType=cms_page&entityId=0190c0de000070008000000000000001', { ...noItems, ...page, entityType: 'cms_page', entityId: '0190c0de000070008000000000000001', entityNumber: null }],
     ['/invalidation-log/recent', { ...noItems, ...page }],
     ['/pages', { ...noItems, ...page }],
   ])('GET %s', async (path, value) => {

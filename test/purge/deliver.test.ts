@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { realTiming } from '../../src/lib/timing.ts'
 import { deliverHandler, resumeDeliveries, type DeliverSettings } from '../../src/purge/deliver.ts'
 import type { Target } from '../../src/purge/invalidation.ts'
+import { clearPurges } from '../../src/purge/prune.ts'
 import { readProxyStates } from '../../src/purge/proxy-state.ts'
 import { consume } from '../../src/queue/consume.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
@@ -138,14 +139,55 @@ describe('delivery', () => {
     expect(Buffer.from(proxy.requests[0]!.headers['xkey']!, 'latin1').toString()).toBe('größe-Ω')
   })
 
-  test('what the log has forgotten is purged with everything', async () => {
+  test('what has left the log is delivered as what it is', async () => {
+    const proxy = await proxyDouble()
+    const { purge, start, deliveries, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    await purge(tags('x'), { scope: 'urls', urls: ['http://shop.example/y'] })
+    await clearPurges(records)
+    start()
+    await until(async () => (await deliveries('a')).length === 0)
+    expect(proxy.requests.map(({ line, headers }) => `${line} ${headers['xkey'] ?? headers['host']}`).toSorted()).toEqual(['PURGE / x', 'PURGE /y shop.example'])
+  })
+
+  test.each([200, 503])('a clear while a request is under way that is answered with %s', async status => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const proxy = await proxyDouble(async () => (await promise, status))
+    const { purge, start, deliveries, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    await purge(tags('x'))
+    start()
+    await until(() => proxy.requests.length === 1)
+    expect(await clearPurges(records)).toBe(1)
+    resolve()
+    if (status !== 200) await until(async () => (await deliveries('a'))[0]!.attempts >= 2)
+    proxy.answer = () => 200
+    await until(async () => (await deliveries('a')).length === 0)
+    expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
+    expect(await records.db.selectFrom('purge_hours').select(['purges', 'responses', 'response_time']).execute()).toEqual([{ purges: 0, responses: 0, response_time: 0 }])
+  })
+
+  test('a delivery of an older daemon that does not say what it is becomes everything', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'))
-    await records.db.deleteFrom('purges').execute()
+    await records.db.updateTable('purge_deliveries').set({ created_at: null, kind: null, key: null }).execute()
     start()
     await until(async () => (await statuses('a')).join() === 'delivered')
     expect(proxy.requests.map(({ line }) => line)).toEqual(['BAN /'])
+  })
+
+  test('given up after a clear too: the failed message names the purges, and counts their tries', async () => {
+    const proxy = await proxyDouble(() => 503)
+    const { purge, start, queue, deliveries, forward, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    await purge(tags(...many(4)), { scope: 'urls', urls: ['http://shop.example/y'] }, { scope: 'type', type: 'products' })
+    start()
+    await until(async () => (await deliveries('a'))[0]!.attempts >= 1)
+    await clearPurges(records)
+    forward(25 * 3_600_000)
+    await until(async () => (await queue.listFailed({ limit: 10, offset: 0 })).total === 1)
+    const { items } = await queue.listFailed({ limit: 10, offset: 0 })
+    expect(items[0]!.error).toMatch(/^a: it answered 503 to BAN: ok\. Given up: (url|tag) .* \(purge [0-9a-f-]{36}\), .* and 1 more$/)
+    expect(items[0]!.attempts).toBe((await deliveries('a'))[0]!.attempts)
+    expect(items[0]!.attempts).toBeGreaterThan(1)
   })
 
   test('after the bound it is failed and found on the failed transport; tried again from there', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
 import { readPurgeStatistics } from '../../src/purge/statistics.ts'
+import { listInvalidations } from '../../src/purge/invalidation-log.ts'
 import { findByNumber, listRecent, listUrls, readTimeline, readUrlFlow } from '../../src/purge/purge-log.ts'
 import { aMoment, draft, store } from '../stores/pages.ts'
 import { join } from 'node:path'
@@ -19,9 +20,9 @@ const ways: readonly (readonly [Target['scope'], Target, Record<string, unknown>
   ['urls', { scope: 'urls', urls: [url] }, { kind: 'url', url }],
   ['tags', { scope: 'tags', tags: ['t'] }, { kind: 'tag', tag: 't', url: null }],
   ['entity', { scope: 'entity', type: 'cms_page', id, number: null }, { kind: 'entity', tag: `cms-page-${id}`, entityType: 'cms_page', entityId: id }],
-  ['type', { scope: 'type', type: 'products' }, { kind: 'type', url: null, tag: null }],
+  ['type', { scope: 'type', type: 'products' }, { kind: 'type', type: 'products', value: null, url: null, tag: null }],
   ['pattern', { scope: 'pattern', pattern: 'a$' }, { kind: 'url', url: 'a$' }],
-  ['all', { scope: 'all' }, { kind: 'all', url: null, tag: null }],
+  ['all', { scope: 'all' }, { kind: 'all', type: null, value: null, url: null, tag: null }],
 ]
 
 describe('the flow of a URL', () => {
@@ -31,7 +32,7 @@ describe('the flow of a URL', () => {
     await store(pages, 'b', { url: `${url}/b`, tags: [] })
     const { pagesRemoved, invalidationId } = await purging.invalidate(of(target))
     expect(pagesRemoved).toBe(target.scope === 'all' || target.scope === 'type' ? 2 : 1)
-    const flow = await readUrlFlow(records.db, url, range)
+    const { items: flow } = await readUrlFlow(records.db, url, range)
     expect(flow).toMatchObject([{ ...item, invalidationId, source: 'cli', pagesRemoved, proxies: [] }])
     expect((await listUrls(records.db, range)).items).toContainEqual({ url, purges: 1, lastPurgedAt: new Date(aMoment).toISOString() })
   })
@@ -39,9 +40,10 @@ describe('the flow of a URL', () => {
   test('names the clear of the whole application cache', async () => {
     const { purging, pages, records, directory } = await openPurges()
     await store(pages, 'a', { url })
-    const { pagesRemoved } = await purging.invalidate(of({ scope: 'all' }), (trace) => clearApplicationCache(join(directory, 'cache'), trace))
+    const { pagesRemoved } = await purging.invalidate(of({ scope: 'all', value: 'application-cache' }), (trace) => clearApplicationCache(join(directory, 'cache'), trace))
     expect(pagesRemoved).toBe(1)
-    expect(await readUrlFlow(records.db, url, range)).toMatchObject([{ kind: 'all', pagesRemoved: 1 }])
+    expect((await readUrlFlow(records.db, url, range)).items).toMatchObject([{ kind: 'all', value: 'application-cache', pagesRemoved: 1 }])
+    expect((await listInvalidations(records.db, range)).items).toMatchObject([{ scope: 'all', value: 'application-cache' }])
   })
 
   test('is in the order in which the purges came, and knows a URL that no page was at', async () => {
@@ -51,10 +53,23 @@ describe('the flow of a URL', () => {
       await store(pages, 'a', { url, tags })
       await purging.invalidate(of({ scope: 'tags', tags: ['t', 'u'] }))
     }
-    const flow = await readUrlFlow(records.db, url, range)
+    const { items: flow } = await readUrlFlow(records.db, url, range)
     expect(flow.map((item) => [item.kind, item.tag, item.pagesRemoved])).toEqual([['url', null, 0], ['tag', 't', 1], ['tag', 'u', 1]])
-    expect(await readUrlFlow(records.db, url, { limit: 1, offset: 1 })).toEqual([flow[1]])
-    expect(await readUrlFlow(records.db, 'http://nowhere.example/', range)).toEqual([])
+    expect(await readUrlFlow(records.db, url, { limit: 2, offset: 0 })).toEqual({ total: 3, items: flow.slice(1) })
+    expect(await readUrlFlow(records.db, url, { limit: 2, offset: 1 })).toEqual({ total: 3, items: flow.slice(0, 2) })
+    expect(await readUrlFlow(records.db, url, { limit: 2, offset: 3 })).toEqual({ total: 3, items: [] })
+    expect(await readUrlFlow(records.db, 'http://nowhere.example/', range)).toEqual({ total: 0, items: [] })
+  })
+
+  test('is chronological where a purge was recorded after a later one', async () => {
+    let now = aMoment
+    const { purging, records } = await openPurges({ now: () => now })
+    await purging.invalidate(of({ scope: 'urls', urls: [url] }))
+    // As the recovery of a purge does that a crash held up.
+    now -= 1_000
+    await purging.invalidate(of({ scope: 'tags', tags: [`product-${id}`] }, { scope: 'urls', urls: [url] }))
+    const { items } = await readUrlFlow(records.db, url, range)
+    expect(items.map(({ createdAt }) => Date.parse(createdAt) - aMoment)).toEqual([-1_000, 0])
   })
 
   test.each([['tags', { scope: 'tags', tags: ['t'] }], ['type', { scope: 'type', type: 'products' }], ['all', { scope: 'all' }]] as const)(
@@ -65,7 +80,7 @@ describe('the flow of a URL', () => {
       const { pagesRemoved } = await purging.invalidate(of(target))
       expect(pagesRemoved).toBe(1_300)
       await expect.poll(async () => (await listUrls(records.db, range)).total, { timeout: 20_000 }).toBe(1_300)
-      expect(await readUrlFlow(records.db, `${url}/1234`, range)).toMatchObject([{ pagesRemoved: 1_300 }])
+      expect((await readUrlFlow(records.db, `${url}/1234`, range)).items).toMatchObject([{ pagesRemoved: 1_300 }])
       await expect.poll(async () => (await records.db.selectFrom('invalidations').select('trace').execute()).every(({ trace }) => trace === null)).toBe(true)
       expect((await readPurgeStatistics(records.db, aMoment)).overview).toMatchObject({ totalPurges: 1, distinctUrls: 1_300 })
     },
@@ -90,13 +105,15 @@ describe("an entity's timeline", () => {
     const { purging, records } = await openPurges()
     await purging.invalidate(of({ scope: 'entity', type: 'product', id, number: 'SW1' }))
     await purging.invalidate(of({ scope: 'tags', tags: [`product-${id}`, `product-listing-${id}`, 'product-list', `product-detail-route-${id.toUpperCase()}`] }))
-    const timeline = await readTimeline(records.db, { type: 'product', id }, range)
+    const { items: timeline, total } = await readTimeline(records.db, { type: 'product', id }, range)
+    expect(total).toBe(3)
+    expect(await readTimeline(records.db, { type: 'product', id }, { limit: 2, offset: 0 })).toEqual({ total: 3, items: timeline.slice(1) })
     expect(timeline.map((item) => [item.kind, item.tag, item.entityNumber])).toEqual([
       ['entity', `product-${id}`, 'SW1'],
       ['tag', `product-${id}`, 'SW1'],
       ['tag', `product-detail-route-${id.toUpperCase()}`, 'SW1'],
     ])
-    expect((await readTimeline(records.db, { type: 'category', id }, range)).map((item) => item.tag)).toEqual([`product-listing-${id}`])
+    expect((await readTimeline(records.db, { type: 'category', id }, range)).items.map((item) => item.tag)).toEqual([`product-listing-${id}`])
     const { items } = await listRecent(records.db, range)
     expect(items.find((item) => item.tag === 'product-list')).toMatchObject({ entityType: null, entityId: null })
   })

@@ -14,7 +14,7 @@ export interface ProxyDouble {
   url: string
   requests: ProxyRequest[]
   /** What is answered from now on. */
-  answer: (request: ProxyRequest) => ProxyAnswer
+  answer: (request: ProxyRequest) => ProxyAnswer | Promise<ProxyAnswer>
 }
 
 /** A reverse proxy that writes down what it is sent: Node's server would refuse BAN. */
@@ -31,8 +31,9 @@ export async function proxyDouble(answer: ProxyDouble['answer'] = () => 200): Pr
         const request = parse(text.slice(0, end))
         text = text.slice(end + 4)
         double.requests.push(request)
-        const status = double.answer(request)
-        if (status !== null) socket.write(`HTTP/1.1 ${status} Answer\r\nContent-Length: 2\r\n\r\nok`)
+        void Promise.resolve(double.answer(request)).then(status => {
+          if (status !== null) socket.write(`HTTP/1.1 ${status} Answer\r\nContent-Length: 2\r\n\r\nok`)
+        })
       }
     })
   })

@@ -15,8 +15,9 @@ const range = { limit: 1_000, offset: 0 }
 /** The same without any sum that was kept: counted from the rows. */
 async function countFromRows({ db }: Records, now: number) {
   const first = (Math.floor(now / hour) - 23) * hour
-  const purges = await db.selectFrom('purges').leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id').select(['purges.created_at', 'tag', 'response_time']).where('created_at', '>=', first).execute()
-  const pages = await db.selectFrom('purge_pages').innerJoin('purges', 'purges.id', 'purge_pages.purge_id').select('purge_pages.url_id').distinct().where('created_at', '>=', first).execute()
+  const from = now - 24 * hour
+  const purges = await db.selectFrom('purges').leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id').select(['purges.created_at', 'tag', 'response_time']).where('created_at', '>=', from).execute()
+  const pages = await db.selectFrom('purge_pages').innerJoin('purges', 'purges.id', 'purge_pages.purge_id').select('purge_pages.url_id').distinct().where('created_at', '>=', from).execute()
   const tags = purges.flatMap(({ tag }) => tag ?? [])
   const counts = [...new Set(tags)].map((tag) => ({ tag, count: tags.filter((each) => each === tag).length }))
   const times = purges.flatMap(({ response_time }) => response_time ?? [])
@@ -64,7 +65,7 @@ async function threeDays(proxies: readonly string[] = []) {
 
 test('the sums are those of the rows, at every hour and as old purges go', async () => {
   const { records, end } = await threeDays()
-  for (const at of [end, end + hour, end + 11 * hour, end + 30 * hour]) await expectRightSums(records, at)
+  for (const at of [end, end + 20 * 60_000, end + hour, end + 11.7 * hour, end + 23.4 * hour, end + 24 * hour, end + 30 * hour]) await expectRightSums(records, at)
   for (const before of [aMoment + 20 * hour, end - 10 * hour]) {
     const prunePurges = makePrunePurges([])
     while ((await prunePurges(records, { before, limit: 20 })) > 0) await expectRightSums(records, end)
@@ -85,54 +86,67 @@ test('a page of the list is the same, wherever it is begun', async () => {
   }
 }, 120_000)
 
-test('a clear leaves nothing, but what a proxy has still to be told', async () => {
+const logTables = ['purges', 'purge_pages', 'purge_urls', 'purge_tags', 'purge_tag_hours', 'purge_entities', 'purge_key_hours'] as const
+
+async function expectEmptyLog(records: Records, now: number): Promise<void> {
+  for (const table of logTables) expect({ table, rows: await records.db.selectFrom(table).selectAll().execute() }).toEqual({ table, rows: [] })
+  const { overview, hourly, topTags } = await readPurgeStatistics(records.db, now)
+  expect({ ...overview, topTags, purges: hourly.reduce((sum, { purges }) => sum + purges, 0) }).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0, topTags: [], purges: 0 })
+  expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
+  expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
+}
+
+const settle = (records: Records, ids: readonly number[], result: { status: 'pending' | 'failed' | 'delivered'; responseTime: number | null }) =>
+  records.db.transaction().execute((transaction) =>
+    settleDeliveries(transaction, 'varnish-1', ids.map((purgeId) => ({ purgeId, attempts: 3, error: result.status === 'delivered' ? null : 'no', ...result }))),
+  )
+
+test('a clear empties the log whatever the proxies have acknowledged; what waits stays apart from it', async () => {
   const { records, end } = await threeDays(['varnish-1'])
   const { items, total } = await listRecent(records.db, range)
   const { id } = await records.db.selectFrom('purges').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
-  await records.db.transaction().execute(async (transaction) => {
-    const rest = Array.from({ length: id - 1 }, (_, n) => ({ purgeId: n + 1, status: 'delivered' as const, attempts: 1, responseTime: 2, error: null }))
-    await settleDeliveries(transaction, 'varnish-1', rest)
-  })
+  await settle(records, Array.from({ length: id - 2 }, (_, n) => n + 1), { status: 'delivered', responseTime: 2 })
+  await settle(records, [id - 1], { status: 'failed', responseTime: null })
   await expectRightSums(records, end)
-  expect(await readBacklogs(records.db, ['varnish-1', 'other'])).toEqual([
-    { name: 'varnish-1', pending: 1, oldestPending: items[0]!.createdAt, failed: 0 },
-    { name: 'other', pending: 0, oldestPending: null, failed: 0 },
-  ])
-  expect(await clearPurges(records, ['varnish-1'])).toBe(total - 1)
-  expect((await listRecent(records.db, range)).items).toEqual([items[0]])
-  await records.db.transaction().execute((transaction) =>
-    settleDeliveries(transaction, 'varnish-1', [{ purgeId: id, status: 'failed', attempts: 3, responseTime: null, error: 'no' }]),
-  )
-  expect((await listRecent(records.db, range)).items).toMatchObject([{ proxies: [{ status: 'failed', attempts: 3, error: 'no' }] }])
-  // Given up, it is still to be told: the proxy may come back.
-  expect(await clearPurges(records, ['varnish-1'])).toBe(0)
-  expect(await makePrunePurges(['varnish-1'])(records, { before: end + hour, limit: 10 })).toBe(0)
-  expect(await readBacklogs(records.db, ['varnish-1'])).toMatchObject([{ name: 'varnish-1', failed: 1 }])
-  // A proxy that is configured no more is told nothing more.
-  expect(await clearPurges(records, ['other'])).toBe(1)
-  for (const table of ['purges', 'purge_deliveries', 'purge_pages', 'purge_urls', 'purge_tags', 'purge_tag_hours', 'purge_entities', 'purge_key_hours'] as const) {
-    expect({ table, rows: await records.db.selectFrom(table).selectAll().execute() }).toEqual({ table, rows: [] })
-  }
+  expect((await listRecent(records.db, range)).items[1]).toMatchObject({ proxies: [{ status: 'failed', attempts: 3, error: 'no' }] })
+  const waiting = [{ name: 'varnish-1', pending: 1, oldestPending: items[0]!.createdAt, failed: 1 }]
+  expect(await readBacklogs(records.db, ['varnish-1'])).toEqual(waiting)
+  expect(await clearPurges(records)).toBe(total)
+  await expectEmptyLog(records, end)
+  expect(await readBacklogs(records.db, ['varnish-1'])).toEqual(waiting)
   expect(await clearInvalidations(records)).toBe(150)
+  expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
+  // What comes of them later leaves nothing in the log that they have left.
+  await settle(records, [id], { status: 'pending', responseTime: null })
+  await settle(records, [id - 1, id], { status: 'delivered', responseTime: 2 })
+  expect(await readBacklogs(records.db, ['varnish-1'])).toEqual([{ name: 'varnish-1', pending: 0, oldestPending: null, failed: 0 }])
+  expect(await records.db.selectFrom('purge_deliveries').selectAll().execute()).toEqual([])
   expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
 }, 120_000)
 
-test('what has to stay, however much of it, keeps nothing behind it from going', async () => {
+test('old purges go, delivered or not; what was given up for a proxy that is configured no more goes with them', async () => {
   let now = aMoment
-  const { records, purging } = await openPurges({ now: () => now, proxies: ['varnish-1'] })
-  const tags = (from: number) => Array.from({ length: 2_500 }, (_, n) => `tag-${from + n}`)
-  for (const from of [0, 2_500]) {
-    await purging.invalidate({ targets: [{ scope: 'tags', tags: tags(from) }], soft: false, source: 'cli', actor: null })
+  const { records, purging } = await openPurges({ now: () => now, proxies: ['varnish-1', 'gone'] })
+  for (const tag of ['a', 'b', 'c']) {
+    await purging.invalidate({ targets: [{ scope: 'tags', tags: [tag] }], soft: false, source: 'cli', actor: null })
     now += hour
   }
-  await records.db.updateTable('purge_deliveries').set({ status: 'delivered' }).where('purge_id', '>', 2_500).execute()
-  await records.db.updateTable('purge_deliveries').set({ status: 'failed' }).where('purge_id', '=', 4_000).execute()
+  await records.db.updateTable('purge_deliveries').set({ status: 'failed' }).where('proxy', '=', 'gone').execute()
   const prune = makePrunePurges(['varnish-1'])
-  let removed = 0
-  for (let rows = 1; rows > 0; removed += rows) rows = await prune(records, { before: now, limit: 90 })
-  expect(removed).toBe(2_499)
-  expect((await listRecent(records.db, { limit: 1, offset: 0 })).total).toBe(2_501)
+  for (let rows = 1; rows > 0; ) rows = await prune(records, { before: aMoment + 2 * hour, limit: 90 })
+  expect((await listRecent(records.db, range)).items.map(({ tag }) => tag)).toEqual(['c'])
+  expect(await readBacklogs(records.db, ['varnish-1'])).toMatchObject([{ name: 'varnish-1', pending: 3 }, { name: 'gone', failed: 1 }])
   await expectRightSums(records, now)
+}, 120_000)
+
+test('URLs of purges that a clear took are recorded no more', async () => {
+  const { records, purging, pages } = await openPurges()
+  for (let n = 0; n < 1_200; n += 1) await store(pages, `p${n}`, { url: `http://shop.example/${n}`, tags: ['many'], deleteAt: aMoment + hour })
+  await purging.invalidate({ targets: [{ scope: 'tags', tags: ['many'] }], soft: false, source: 'cli', actor: null })
+  await clearPurges(records)
+  await purging.catchUp()
+  await expectEmptyLog(records, aMoment)
+  expect(await clearInvalidations(records)).toBe(1)
 }, 120_000)
 
 test('old invalidations go, newer ones stay', async () => {
@@ -149,10 +163,34 @@ test('empty logs answer with zeros and empty lists', async () => {
   const { overview, hourly, topTags } = await readPurgeStatistics(records.db, aMoment)
   expect(overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
   expect(hourly).toHaveLength(24)
-  expect(hourly.at(-1)).toEqual({ hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(), purges: 0 })
+  expect(hourly.at(-1)).toEqual({ hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(), purges: 0, partial: true })
   expect(topTags).toEqual([])
   expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
-  expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual([])
-  expect([await clearPurges(records, []), await clearInvalidations(records)]).toEqual([0, 0])
+  expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual({ total: 0, items: [] })
+  expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
+})
+
+test('the last 24 hours are the last 24 hours, to the millisecond', async () => {
+  const day = 24 * hour
+  // Not at the beginning of an hour: the window begins in the middle of one.
+  let now = Math.floor(aMoment / hour) * hour + 25 * 60_000
+  const { records, purging } = await openPurges({ now: () => now })
+  const purge = (tag: string, url: string) => purging.invalidate({ targets: [{ scope: 'tags', tags: [tag] }, { scope: 'urls', urls: [url] }], soft: false, source: 'cli', actor: null })
+  await purge('outside', 'http://shop.example/outside')
+  now += 1
+  await purge('inside', 'http://shop.example/inside')
+  await purge('inside', 'http://shop.example/inside')
+  now += 10 * 60_000
+  await purge('later', 'http://shop.example/later')
+  now += 3 * hour
+  await purge('later', 'http://shop.example/later')
+  const first = await readPurgeStatistics(records.db, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day + 1)
+  expect(first.overview).toMatchObject({ totalPurges: 8, distinctTags: 2, distinctUrls: 2 })
+  expect(first.topTags).toEqual([{ tag: 'inside', count: 2 }, { tag: 'later', count: 2 }])
+  expect(first.hourly.map(({ purges }) => purges)).toEqual([0, 0, 2, ...Array.from({ length: 21 }, () => 0)])
+  expect(first.hourly.map(({ partial }) => partial)).toEqual([...Array.from({ length: 23 }, () => false), true])
+  await expectRightSums(records, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day)
+  expect((await readPurgeStatistics(records.db, now + day)).overview).toMatchObject({ totalPurges: 2, distinctTags: 1 })
+  expect((await readPurgeStatistics(records.db, now + day + 1)).overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
 })

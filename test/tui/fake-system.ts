@@ -84,7 +84,7 @@ function purges() {
     kind: index % 20 === 9 ? 'all' : index % 4 === 1 ? 'url' : 'tag',
     url: index % 20 !== 9 && index % 4 === 1 ? `https://shop.example/de/damen/schuhe/sneaker-${index}` : null,
     tag: index % 20 !== 9 && index % 4 !== 1 ? `product-0190c0de000070008000${String(index).padStart(12, '0')}` : null,
-    entityType: null,
+    type: null, value: null, entityType: null,
     entityId: null,
     entityNumber: null,
     invalidationId: id(100 + (index % 12)),

@@ -158,7 +158,7 @@ test.each([60, 80, 119])('in %i columns what stands in the lists of purges stand
   const at = new Date(time).toISOString()
   const invalidation = { id: 'i', at, source: 'purge-method', actor: '2001:db8::17:4242', scope: 'pattern', value: '/a.*', pagesRemoved: 23_567 }
   const proxies = [{ name: 'varnish-1', status: 'delivered' as const, attempts: 1, responseTime: 2, error: null }]
-  const item = { id: 'p', createdAt: at, kind: 'url' as const, url: '/a.*', tag: null, entityType: null, entityId: null, entityNumber: null, invalidationId: 'i', source: 'purge-method', pagesRemoved: 1, responseTime: 2, proxies }
+  const item = { id: 'p', createdAt: at, kind: 'url' as const, type: null, value: null, url: '/a.*', tag: null, entityType: null, entityId: null, entityNumber: null, invalidationId: 'i', source: 'purge-method', pagesRemoved: 1, responseTime: 2, proxies }
   const range = { success: true as const, total: 1, limit: 1, offset: 0 }
   expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(/ told$/)
   expect(toText(invalidationsPanel({ ...range, items: [invalidation] }, time).rows[0]!.line(width))).toMatch(/ pattern +23,567 /)

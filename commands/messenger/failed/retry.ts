@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { plural } from '#src/lib/plural.ts'
 import { retryFailedMessages } from '#src/operations/messenger.ts'
 
@@ -19,6 +20,7 @@ export default class MessengerFailedRetry extends BaseCommand {
     ids: Args.string({ description: 'Ids of failed messages.', multiple: true }),
   }
   static override flags = {
+    ...symfonyFlags,
     transport: Flags.string({ summary: 'Only messages that came from this transport.', helpValue: '<name>' }),
     yes: yesFlag,
   }

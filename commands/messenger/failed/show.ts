@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { plural } from '#src/lib/plural.ts'
 import { listFailedMessages, showFailedMessage } from '#src/operations/messenger.ts'
 
@@ -17,6 +18,8 @@ export default class MessengerFailedShow extends BaseCommand {
     id: Args.string({ description: 'Show this message.' }),
   }
   static override flags = {
+    ...symfonyFlags,
+    yes: needlessYes,
     max: Flags.integer({ summary: 'How many to list, 1 to 1000.', default: 50, helpValue: '<n>' }),
     transport: Flags.string({ summary: 'Only messages that came from this transport.', helpValue: '<name>' }),
     'class-filter': Flags.string({ summary: 'Only messages of this type.', aliases: ['type'], helpValue: '<type>' }),

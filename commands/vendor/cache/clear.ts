@@ -1,6 +1,7 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { dryRunFlag, pageTypeFlag } from '#src/cli/flags.ts'
 import { presentCleared } from '#src/cli/present-cleared.ts'
+import { needlessYes, symfonyFlags, warmerFlags } from '#src/cli/symfony-flags.ts'
 import { clearPages, clearPagesByType } from '#src/operations/cache.ts'
 
 export default class VendorCacheClear extends BaseCommand {
@@ -11,7 +12,7 @@ export default class VendorCacheClear extends BaseCommand {
     { description: 'Clear the product pages alone', command: '<%= config.bin %> <%= command.id %> --type products' },
     { description: 'See what would go', command: '<%= config.bin %> <%= command.id %> --dry-run' },
   ]
-  static override flags = { type: pageTypeFlag(), 'dry-run': dryRunFlag }
+  static override flags = { ...symfonyFlags, ...warmerFlags, yes: needlessYes, type: pageTypeFlag(), 'dry-run': dryRunFlag }
 
   async run() {
     const { flags } = await this.parse(VendorCacheClear)

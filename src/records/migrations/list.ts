@@ -9,7 +9,8 @@ import { warmupLive } from './0007-warmup-live.ts'
 import { deliveries } from './0008-deliveries.ts'
 import { channelIds } from './0009-channel-ids.ts'
 import { clientMakers } from './0010-client-makers.ts'
-import { appendOnlyEvents } from './0013-append-only-events.ts'
+import { deliveriesApart } from './0011-deliveries-apart.ts'
+import { appendOnlyEvents } from './0012-append-only-events.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries, channelIds, clientMakers, appendOnlyEvents]
+export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries, channelIds, clientMakers, deliveriesApart, appendOnlyEvents]

@@ -7,10 +7,10 @@ import { span, type Line, type Span } from '../text/line.ts'
 import { cells, cutMiddle, padEnd, padStart } from '../text/width.ts'
 import { whoOf, type Invalidation, type PurgeItem, type PurgeStatistics, type RecentInvalidations, type RecentPurges } from './values.ts'
 
-/** What was purged, in one text; which type of pages says only the invalidation. */
-function keyOf({ kind, url, tag, entityType, entityId }: PurgeItem, invalidation: Invalidation | undefined): string {
-  const named = url ?? tag ?? (entityType === null ? null : `${entityType} ${entityId}`)
-  return named ?? (kind === 'all' ? 'everything' : (invalidation?.value ?? ''))
+/** What was purged, in one text. */
+function keyOf({ kind, type, value, url, tag, entityType, entityId }: PurgeItem): string {
+  const named = url ?? tag ?? type ?? (entityType === null ? null : `${entityType} ${entityId}`)
+  return named ?? (kind === 'all' ? `everything${value ? ` (${value})` : ''}` : '')
 }
 
 /** Whether every reverse proxy was told. */
@@ -29,7 +29,7 @@ export function purgesPanel({ items, total }: RecentPurges, invalidations: reado
     const { id, createdAt, kind, source, pagesRemoved, proxies, invalidationId } = item
     const invalidation = asked.get(invalidationId)
     const cause = invalidation ? whoOf(invalidation) : source
-    const what = keyOf(item, invalidation)
+    const what = keyOf(item)
     const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
     const line = (width: number): Line => {
       const roomy = width >= 90
@@ -56,10 +56,12 @@ function fill(text: string, width: number): string {
 }
 
 function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] {
-  const { createdAt, kind, url, tag, entityType, entityId, entityNumber, invalidationId, pagesRemoved, responseTime, proxies } = item
+  const { createdAt, kind, type, value, url, tag, entityType, entityId, entityNumber, invalidationId, pagesRemoved, responseTime, proxies } = item
   const facts = known([
     ['At', moment(createdAt, time)],
     ['Kind', kind],
+    ['Page type', type],
+    ['Cleared', value],
     ['Tag', tag],
     ['Entity', entityType === null ? null : `${entityType} ${entityId}${entityNumber === null ? '' : `, number ${entityNumber}`}`],
     ['Because of', `${who}, invalidation ${invalidationId}`],

@@ -6,7 +6,7 @@ import type { Migration } from '../migrate.ts'
  * it only on connections with `recursive_triggers`; BEFORE INSERT runs ahead of every conflict clause, on every connection.
  */
 export const appendOnlyEvents: Migration = {
-  name: '0013-append-only-events',
+  name: '0012-append-only-events',
   async up(db) {
     await sql`
       create trigger vendor_stage_event_insert_only before insert on vendor_stage_event
