@@ -14,6 +14,8 @@ export interface ProxySettings {
   channels: readonly ChannelOptions[]
   /** Other names of the daemon's own address, each with the host that it stands for. */
   aliases: ReadonlyMap<string, string>
+  /** Hosts of the daemon's own address, as `Channels` takes them. */
+  ownHosts?: ReadonlySet<string>
   store: PageStore
   now: Clock
   memory: number
@@ -42,7 +44,7 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
   const origin = await OriginClient.open(settings.timeouts)
   const proxy = new Proxy({
     ...settings,
-    channels: new Channels(settings.channels.map(toChannel), settings.aliases),
+    channels: new Channels(settings.channels.map(toChannel), settings.aliases, settings.ownHosts),
     memory,
     origin,
     defaultTtl: settings.defaultTtl / 1000,

@@ -6,7 +6,7 @@ export type Judgement =
   | { kind: 'page'; url: string; target: string; depth: number }
   /** Of another host, port, scheme or channel, or with user info. */
   | { kind: 'foreign' }
-  /** Unreadable, too long, with control characters, or one that changes something when it is fetched. */
+  /** Unreadable, too long, with control characters, an endpoint of the daemon itself, or one that changes something when it is fetched. */
   | { kind: 'refused' }
 
 export interface PageUrlRules {
@@ -36,9 +36,9 @@ export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules)
   const url = new URL(loc, channel.url)
   if (url.username !== '' || url.password !== '') return { kind: 'foreign' }
   if (rules.channels.find(url.protocol.slice(0, -1), url.host, url.pathname) !== channel) return { kind: 'foreign' }
-  const relative = url.pathname.slice(channel.path.length) || '/'
-  if (rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'refused' }
   const { path, query } = rules.canonicalise(url.pathname + url.search)
+  const relative = url.pathname.slice(channel.path.length) || '/'
+  if (rules.channels.ownPath(channel.scheme, channel.host, path) !== null || rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'refused' }
   const target = path + query
   return { kind: 'page', url: `${channel.scheme}://${channel.host}${target}`, target, depth: depthOf(relative) }
 }
