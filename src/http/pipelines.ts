@@ -19,6 +19,8 @@ export class Pipelines {
   /** Takes up a request; false where the connection was refused before, so that nothing more of it is to be read. */
   enter(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
+    // The last answer was written past Node's responses: what comes behind it would be done, and never answered.
+    if (socket.writableEnded) this.refuse(socket)
     const dropped = this.#refused.get(socket)
     if (dropped !== undefined) {
       if (dropped === mostDropped) socket.destroy()
