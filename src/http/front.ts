@@ -198,7 +198,7 @@ async function passOn(request: IncomingMessage, response: ServerResponse, accept
   record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
   // A body that nobody reads must not be taken for the next request.
-  if (hasBody(request) && !request.complete) answer.headers.push(['Connection', 'close'])
+  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
   respond(response, answer)
 }
 
@@ -216,7 +216,8 @@ function refuseRequest(request: IncomingMessage, response: ServerResponse, { sta
     record?.refused(status)
     return refuse(response.socket, status, text, headers)
   }
-  respond(response, refusalAnswer(status, text, [...headers, ['Connection', 'close']]))
+  response.shouldKeepAlive = false
+  respond(response, refusalAnswer(status, text, headers))
 }
 
 async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods, record: RequestRecord): Promise<void> {
@@ -226,8 +227,8 @@ async function purge(request: IncomingMessage, response: ServerResponse, accepte
   const answer = await purges.perform(headOf(request), accepted, remoteAddress)
   if (response.destroyed || response.headersSent) return
   // A body that nobody reads must not be taken for the next request.
-  const close = hasBody(request) && !request.complete ? (['Connection', 'close'] as const) : []
-  response.writeHead(answer.status, reasonOf(answer), [...purgeHeaders(answer).flat(), ...close])
+  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
+  response.writeHead(answer.status, reasonOf(answer), purgeHeaders(answer).flat())
   response.end(answer.text)
 }
 

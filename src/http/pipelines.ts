@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { listElements } from '../proxy/fields.ts'
 
 /** So many requests of one connection may wait for their answers; a client that has sent more asks again (RFC 9112 §9.3.2). */
 const mostWaiting = 32
@@ -19,16 +20,19 @@ export class Pipelines {
   /** Takes up a request; false where the connection was refused before, so that nothing more of it is to be read. */
   enter(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
-    // The last answer was written past Node's responses: what comes behind it would be done, and never answered.
-    if (socket.writableEnded) this.refuse(socket)
+    const before = this.#waiting.get(socket)
+    // Behind the last answer of a connection a request would be carried out and never answered (RFC 9112 §9.6).
+    if (socket.writableEnded || (before !== undefined && [...before].some((waiting) => !waiting.shouldKeepAlive))) this.refuse(socket)
     const dropped = this.#refused.get(socket)
     if (dropped !== undefined) {
       if (dropped === mostDropped) socket.destroy()
       this.#refused.set(socket, dropped + 1)
       return false
     }
-    let waiting = this.#waiting.get(socket)
-    if (waiting === undefined) this.#waiting.set(socket, (waiting = new Set()))
+    const waiting = before ?? new Set()
+    if (before === undefined) this.#waiting.set(socket, waiting)
+    // Node's parser reads nothing behind a request for an upgrade that is not granted.
+    if (request.headers.upgrade !== undefined && listElements(request.headers.connection ?? null).includes('upgrade')) response.shouldKeepAlive = false
     waiting.add(response)
     response.once('close', () => waiting.delete(response))
     if (waiting.size === mostWaiting) {

@@ -93,7 +93,7 @@ function send(request: IncomingMessage, response: ServerResponse, given: StageAn
   if (response.headersSent || response.destroyed) return
   const fields = fieldsOf(given)
   // A body that nobody reads must not be taken for the next request.
-  if (!request.complete && hasBody(request)) fields.push(['Connection', 'close'])
+  if (!request.complete && hasBody(request)) response.shouldKeepAlive = false
   response.writeHead(given.status, fields.flat())
   // As text it goes out in one piece with its head.
   response.end(request.method === 'HEAD' ? undefined : given.body)

@@ -47,6 +47,11 @@ async function difference(shop: Shop, ways: readonly Way[]): Promise<{ way: stri
   return null
 }
 
+/** Long texts of one letter say nothing in a report. */
+function abridged(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/(.)\1{40,}/g, (run, letter: string) => `${letter}{${run.length}}`) : value
+}
+
 test(`${cases} sentences of seed ${seed} mean the same however they arrive`, { timeout: 60_000 + cases * 100 }, async () => {
   const next = random(seed)
   const all = Array.from({ length: cases }, (_, index) => {
@@ -72,5 +77,5 @@ test(`${cases} sentences of seed ${seed} mean the same however they arrive`, { t
       }
     }),
   )
-  expect(found.map((each) => JSON.stringify(each, null, 1))).toEqual([])
+  expect(found.map((each) => JSON.stringify(each, abridged, 1))).toEqual([])
 })
