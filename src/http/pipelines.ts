@@ -8,6 +8,15 @@ const mostWaiting = 32
 const mostDropped = 64
 
 /**
+ * Whether Node ends a connection with the answer to a request, though nobody asked for it: its parser reads nothing behind an upgrade that
+ * is not granted, and it closes behind an expectation that was not met, as there is no body to be sent.
+ */
+function isLast({ headers }: IncomingMessage): boolean {
+  if (headers.upgrade !== undefined && listElements(headers.connection ?? null).includes('upgrade')) return true
+  return headers.expect !== undefined && headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+}
+
+/**
  * The requests of each connection that wait for their answers, in order. Node goes on parsing behind a request that was refused, and
  * reports a broken one before those in front of it are answered: this puts both right. It also takes any number of requests from a client
  * that reads no answer: here they are bounded.
@@ -31,8 +40,7 @@ export class Pipelines {
     }
     const waiting = before ?? new Set()
     if (before === undefined) this.#waiting.set(socket, waiting)
-    // Node's parser reads nothing behind a request for an upgrade that is not granted.
-    if (request.headers.upgrade !== undefined && listElements(request.headers.connection ?? null).includes('upgrade')) response.shouldKeepAlive = false
+    if (isLast(request)) response.shouldKeepAlive = false
     waiting.add(response)
     response.once('close', () => waiting.delete(response))
     if (waiting.size === mostWaiting) {
