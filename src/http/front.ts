@@ -223,6 +223,7 @@ function refuseRequest(request: IncomingMessage, response: ServerResponse, { sta
 async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods, record: RequestRecord): Promise<void> {
   record.is('purge')
   const { remoteAddress } = request.socket
+  if (awaitsContinue(request)) response.writeContinue()
   request.resume()
   const answer = await purges.perform(headOf(request), accepted, remoteAddress)
   if (response.destroyed || response.headersSent) return

@@ -58,11 +58,11 @@ export function ownEndpoints(options: OwnOptions): AnswerOwn {
     if (place.kind === 'stage') return options.stages.serve(request, response, accepted, place)
     request.url = place.path + queryText(accepted.target)
     if (place.kind !== 'health' && !options.isKnownHost(accepted.host)) return sendAnswer(request, response, misdirected(accepted.host))
-    if (place.kind === 'admin') return serveAdmin(place.path, request, response, options.onError)
     // Before anything of it is read.
     if (announcesTooMuch(request)) return sendAnswer(request, response, tooLarge)
     if (awaitsContinue(request)) response.writeContinue()
-    if (place.kind === 'operation') void serve(request, response, route(place.path), api)
+    if (place.kind === 'admin') serveAdmin(place.path, request, response, options.onError)
+    else if (place.kind === 'operation') void serve(request, response, route(place.path), api)
     else if (place.kind === 'token') void handToken(request, response, pass, options)
     else if (!isReading(request)) sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
     else void handle(request, response)

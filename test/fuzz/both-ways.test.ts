@@ -7,7 +7,7 @@ import { agree, send, unanswered, type Outcome, type Way } from './ways.ts'
 
 /** The cases of one seed come again in any number of runs; more of them by hand (CONTRIBUTING.md). */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const cases = Number(process.env['FUZZ_CASES'] ?? 3000)
+const cases = Number(process.env['FUZZ_CASES'] ?? 2000)
 const lanes = 3
 
 const shops: Shop[] = []
@@ -55,7 +55,7 @@ function abridged(_: string, value: unknown): unknown {
 test(`${cases} sentences of seed ${seed} mean the same however they arrive`, { timeout: 60_000 + cases * 100 }, async () => {
   const next = random(seed)
   const all = Array.from({ length: cases }, (_, index) => {
-    const text = sentence(next).replaceAll('HOST', '\u0001')
+    const text = sentence(next).replaceAll(/\bHOST\b/g, '\u0001')
     return { index, text, cuts: [pieces(next, text), pieces(next, text)] as const }
   })
   const found: unknown[] = []

@@ -85,14 +85,16 @@ function told({ method, url, rawHeaders, body }: Origin['requests'][number]): st
  * that is Node's), but after the same answer; and what ends with it was not asked of the shop.
  */
 export function agree(a: Outcome, b: Outcome): boolean {
+  // A client that writes on after the last answer has begun may be reset in the midst of it (RFC 9112 §9.6).
+  const isCut = a.rest.startsWith('HTTP/1.1 ') || b.rest.startsWith('HTTP/1.1 ')
   const ends = ({ answers }: Outcome) => answers.findIndex(({ headers }) => headers['connection'] === 'close')
-  const last = Math.min(...[ends(a), ends(b)].filter((index) => index >= 0), Number.MAX_SAFE_INTEGER)
+  const last = Math.min(...[ends(a), ends(b)].filter((index) => index >= 0), isCut ? Math.min(a.answers.length, b.answers.length) - 1 : Number.MAX_SAFE_INTEGER)
   const until = ({ answers }: Outcome) => JSON.stringify(answers.slice(0, last + 1).map(({ headers, ...answer }) => ({ ...answer, headers: { ...headers, connection: null } })))
   if (until(a) !== until(b)) return false
   const [fewer, more] = a.shop.length <= b.shop.length ? [a, b] : [b, a]
   const refused = (a.answers[last]?.status ?? 0) >= 400
   // A body that turns out to be broken may have begun to reach the shop.
-  if (ends(a) === ends(b) && !refused) return a.rest === b.rest && a.shop.join('\0') === b.shop.join('\0')
+  if (ends(a) === ends(b) && !refused && !isCut) return a.rest === b.rest && a.shop.join('\0') === b.shop.join('\0')
   return fewer.shop.every((request) => more.shop.includes(request))
 }
 
