@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Origin } from '../helpers/origin.ts'
 import { parseAnswers, type WireAnswer } from '../http/wire.ts'
 
@@ -30,7 +31,7 @@ const firstWord = (host: string) => `GET /pass/first HTTP/1.1\r\nHost: ${host}\r
 export async function send(port: number, origin: Origin, host: string, way: Way, quiet: number): Promise<Outcome> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let bytes = Buffer.alloc(0)
-  let heardAt = 0
+  let heardAt = performance.now()
   let heard: () => void = () => {}
   socket.on('data', (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk])
@@ -45,13 +46,16 @@ export async function send(port: number, origin: Origin, host: string, way: Way,
     bytes = Buffer.alloc(0)
   }
   origin.forget()
-  for (const piece of [...way.pieces, lastWord(host)]) {
+  const say = (piece: string) => new Promise<void>((resolve) => socket.write(Buffer.from(piece, 'latin1'), () => resolve()))
+  for (const piece of way.pieces) {
     if (!socket.writable) break
-    await new Promise<void>((resolve) => socket.write(Buffer.from(piece, 'latin1'), () => resolve()))
-    heardAt = performance.now()
-    // A turn of the event loop, so that the pieces go out in segments of their own.
-    await new Promise((resolve) => setImmediate(resolve))
+    await say(piece)
+    // Time for the daemon to read it by itself; where it did not, this is another one of the ways.
+    await (way.pieces.length > 2 ? new Promise((resolve) => setImmediate(resolve)) : pause(2))
   }
+  await Promise.race([pause(15), closed, new Promise<void>((resolve) => (bytes.length > 0 ? resolve() : (heard = resolve)))])
+  if (socket.writable) await say(lastWord(host))
+  heardAt = performance.now()
   // What is not whole waits for more. Node takes a client's end for its leaving, so it is said only where nothing comes any more.
   const ending = setInterval(() => (heardAt + quiet < performance.now() ? socket.end() : null), quiet / 4)
   await closed
