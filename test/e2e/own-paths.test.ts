@@ -116,11 +116,11 @@ describe('with channels below a path', () => {
     origin = await startOrigin({ otherwise: { headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60, stale-while-revalidate=600' }, body: 'from the shop' } })
     project = await scratch('own-paths')
     // What an older version stored under the keys of the daemon's endpoints, for each of the two channels: fresh, stale and a 404.
-    const store = await openFilesystemStore({ directory: join(project.path, 'var/cache/prod/pages'), maxSize: null, now: Date.now, onWarning: () => {} })
+    const store = await openFilesystemStore({ directory: join(project.path, 'var/cache/prod'), maxSize: null, now: Date.now, onWarning: () => {} })
     for (const [channel, paths] of Object.entries({ [de]: ['/de/vendor-stage/active', '/de/vendor-stage/client.js'], [root]: ['/readyz', '/metrics', '/vendor-stage/active', '/admin', '/api/_info/docs', '/readyz?a=b'] })) {
       for (const path of paths) {
         const url = `http://shop.example${path}`
-        const page = draft(path, { key: `${channel} ${url}`, url, channelId: channel, status: path === '/metrics' ? 404 : 200, staleAt: Date.now() + (path.includes('client') ? -1000 : 600_000), staleWhileRevalidate: 6000 })
+        const page = draft(path, { key: `${channel} ${url}`, url, channelId: channel, status: path === '/metrics' ? 404 : 200, cachedAt: Date.now(), deleteAt: Date.now() + 86_400_000, staleAt: Date.now() + (path.includes('client') ? -1000 : 600_000), staleWhileRevalidate: 6000 })
         await store.put(page, Buffer.from('an old page'), store.fence())
       }
     }
