@@ -88,13 +88,15 @@ export class App {
   }
 
   /** The cache itself, in front of the configured channels or of those that `site` names. */
-  proxy(site?: Pick<ProxySettings, 'channels' | 'aliases'>) {
+  proxy(site?: Pick<ProxySettings, 'channels' | 'aliases' | 'ownHosts'>) {
     return this.#part('proxy', async () => {
       const { buildProxy } = await import('./proxy/build.ts')
-      const { cache, origin, salesChannels } = this.config
+      const { ownHosts } = await import('./proxy/own-hosts.ts')
+      const { cache, origin, salesChannels, server } = this.config
       return buildProxy({
         channels: site?.channels ?? salesChannels,
         aliases: site?.aliases ?? new Map(),
+        ownHosts: site?.ownHosts ?? ownHosts(server.host, server.port),
         store: await this.pages(),
         confirmedFile: join(this.loaded.places.cacheDir, 'confirmed.sqlite'),
         now: this.now,

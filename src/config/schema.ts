@@ -96,6 +96,7 @@ export const configSchema = z.strictObject({
     host: withDefault(value.text('an address or a host name', /^[\w.:-]{1,253}$/), '127.0.0.1'),
     port: withDefault(value.wholeNumber(0, 65_535), 8080),
     socket: withDefault(value.socketPathOrNull(), null),
+    names: list(value.hostName()),
     processes: withDefault(value.wholeNumber(1, 64), 1),
     stopDelay: withDefault(value.duration(), '0s'),
     stopGrace: withDefault(value.duration(), '10s'),

@@ -20,6 +20,8 @@ server:
   ${port === null || port === defaultPort ? `# port: ${defaultPort}` : `port: ${port}`}
   # A Unix socket to listen on instead, for a web server on this machine.
   # socket: null
+  # Further host names by which clients reach the API, /metrics and /admin.
+  # names: []
   # How many processes answer requests; one more works on the queue then.
   # processes: 1
   # At its end the daemon says for so long that it is not ready, and gives requests in hand so long.

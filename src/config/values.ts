@@ -143,6 +143,13 @@ export function network() {
   })
 }
 
+/** A name or address by which clients reach the daemon, without scheme and port; in lower case. */
+export function hostName() {
+  return value('a host name such as cache.internal, without scheme and port', (input) =>
+    typeof input === 'string' && /^[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_])?$/i.test(input) ? input.toLowerCase() : undefined,
+  )
+}
+
 /** A sales channel's public URL: scheme, host, path prefix; without a slash at the end. */
 export function publicUrl() {
   return value('a URL such as http://shop.example/de, without user, query and fragment', (input) => {

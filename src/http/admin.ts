@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refusal } from './api-answer.ts'
 import { BuiltFile } from './built-file.ts'
-import { askedHost } from './request-record.ts'
+import { isReading } from './respond.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** Nothing from elsewhere, nothing inline, nothing that frames it; it speaks to its own daemon alone. */
@@ -35,26 +35,13 @@ const files = new Map([
   ['/admin/admin.css', file('admin.css', 'text/css')],
 ])
 
-export interface AdminOptions {
-  /** Whether `/admin` under this host is ours: a shop has an administration of its own there. */
-  isOurs(host: string): boolean
-  onError(message: string, error: unknown): void
-}
-
-/** The operators' page at `/admin`; false for what is somebody else's. */
-export function adminPage({ isOurs, onError }: AdminOptions): (request: IncomingMessage, response: ServerResponse) => boolean {
-  return (request, response) => {
-    const path = request.url!.split('?', 1)[0]!
-    const known = files.get(path)
-    if ((known === undefined && path !== '/admin/') || !isOurs(askedHost())) return false
-    if (known === undefined) response.writeHead(308, { Location: '/admin', 'Content-Length': 0 }).end()
-    else if (request.method !== 'GET' && request.method !== 'HEAD') sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
-    else {
-      known.serve(request, response).catch((error: unknown) => {
-        onError('the operators’ page cannot be read', error)
-        sendAnswer(request, response, refusal(500, 'Something went wrong here.'))
-      })
-    }
-    return true
-  }
+/** Serves a file of the operators' page (`OwnPath` of the kind `admin`). */
+export function serveAdmin(path: string, request: IncomingMessage, response: ServerResponse, onError: (message: string, error: unknown) => void): void {
+  const known = files.get(path)
+  if (known === undefined) return void response.writeHead(308, { Location: '/admin', 'Content-Length': 0 }).end()
+  if (!isReading(request)) return sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
+  known.serve(request, response).catch((error: unknown) => {
+    onError('the operators’ page cannot be read', error)
+    sendAnswer(request, response, refusal(500, 'Something went wrong here.'))
+  })
 }

@@ -54,7 +54,7 @@ function refuseUnread(request: IncomingMessage, query: URLSearchParams | null, {
   if (!isReady()) return refusal(503, 'The daemon is stopping.', { connection: 'close', 'retry-after': '5' })
   if (announcesTooMuch(request)) return tooLarge
   if (query !== null && carriesSecret(query)) return refusal(400, 'A token belongs into the Authorization field, never into the URL.')
-  if (request.method !== 'GET' && isFromForeignPage(request, ownHosts(request, isTrusted))) return refusal(403, 'Pages of other sites may not do this.')
+  if (isFromForeignPage(request, ownHosts(request, isTrusted))) return refusal(403, 'Pages of other sites may not do this.')
   return null
 }
 

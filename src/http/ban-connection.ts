@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { mayBeBan, readBan, type BanReading } from './ban-request.ts'
-import { purgeHeaders, reasonOf, type PurgeAnswer, type PurgeMethods } from './purge-methods.ts'
-import { endWith, refuse } from './refuse.ts'
+import { forbidden, purgeHeaders, reasonOf, type PurgeAnswer, type PurgeMethods } from './purge-methods.ts'
+import { endWith } from './refuse.ts'
 import { renderHead } from './render.ts'
 
 interface Next {
@@ -45,7 +45,7 @@ export class BanReader {
       return held
     }
     const stranger = reading.kind === 'whole' || reading.named ? !this.#purges().isPurger(this.#socket.remoteAddress) : false
-    if (stranger) this.#refuse(403, 'Purging is not allowed from this address.')
+    if (stranger) this.#refuse(forbidden)
     else if (reading.kind === 'partial') this.#hold(bytes)
     else void this.#answer(reading, bytes.subarray(reading.length))
     return true
@@ -58,7 +58,7 @@ export class BanReader {
 
   #hold(bytes: Buffer): void {
     this.#held = bytes
-    this.#deadline ??= setTimeout(() => this.#refuse(408, 'The request came too slowly.'), this.#patience)
+    this.#deadline ??= setTimeout(() => this.#refuse({ status: 408, text: 'The request came too slowly.' }), this.#patience)
   }
 
   #drop(): void {
@@ -67,10 +67,10 @@ export class BanReader {
     this.#deadline = null
   }
 
-  #refuse(status: number, text: string): void {
+  #refuse(answer: PurgeAnswer): void {
     this.#drop()
     this.#socket.removeAllListeners('data')
-    refuse(this.#socket, status, text)
+    endWith(this.#socket, renderAnswer(answer, true))
   }
 
   async #answer(ban: WholeBan, rest: Buffer): Promise<void> {

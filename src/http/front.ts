@@ -4,17 +4,20 @@ import { Readable } from 'node:stream'
 import { connectionFields, fieldValue, toPairs, withoutFields } from '../proxy/fields.ts'
 import type { HotRequest } from '../proxy/hot.ts'
 import { isScript } from '../proxy/key.ts'
+import type { OwnPath } from '../proxy/own-path.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
+import { canonicalPath } from '../proxy/target.ts'
 import type { Visit } from '../proxy/visit.ts'
 import { examine, largestHead, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { serveHitsFirst } from './hit-connection.ts'
 import { LateBans } from './late-bans.ts'
+import type { AnswerOwn } from './own.ts'
 import { OpenConnections } from './open-connections.ts'
 import { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purge-methods.ts'
 import { tagFields } from './purge-order.ts'
-import { refuse } from './refuse.ts'
+import { refusalAnswer, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { currentRequest, RequestRecord, type AccessLog } from './request-record.ts'
 import { awaitsContinue, respond } from './respond.ts'
@@ -26,8 +29,7 @@ import { mayTunnel, tunnel } from './tunnel.ts'
 export interface FrontOptions {
   proxy: Proxy
   purges: PurgeMethods
-  /** Answers what is the daemon's own; false where the request is a visitor's. `pass` hands it on to the shop after all, its body read. */
-  own(request: IncomingMessage, response: ServerResponse, pass: PassOn): boolean
+  answerOwn: AnswerOwn
   stages: StageEndpoints
   isTrusted(address: string | undefined): boolean
   traffic: Traffic
@@ -66,7 +68,8 @@ export function createFront(options: FrontOptions): Front {
     keepAliveTimeout: keptAlive,
     insecureHTTPParser: false,
     noDelay: true,
-    shouldUpgradeCallback: mayTunnel,
+    // An endpoint of the daemon itself answers as if no upgrade had been asked for.
+    shouldUpgradeCallback: (request) => mayTunnel(request) && ownPathOfRequest(request, options) === null,
     // The guard looks at it: Node would refuse the request and read on behind it.
     requireHostHeader: false,
   })
@@ -87,16 +90,17 @@ export function createFront(options: FrontOptions): Front {
     pipelines.refuse(request.socket)
     refuseRequest(request, response, { status: 417, text: 'This expectation is not met here.' }, null)
   })
+  const bans = new LateBans(() => options.purges, pipelines)
   server.on('upgrade', (request, socket, head) => {
+    bans.forget(socket as Socket)
     pipelines.refuse(socket)
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
     tunnel(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
-  const bans = new LateBans(() => options.purges, pipelines)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
-  const hits = serveHitsFirst(server, { front: options, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  const hits = serveHitsFirst(server, { front: options, handedOver: (socket) => bans.watch(socket), silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
   const closeIdle = () => {
     hits.closeIdle()
     server.closeIdleConnections()
@@ -129,6 +133,16 @@ function examineRequest(request: IncomingMessage, options: FrontOptions) {
   return examine(headOf(request), options.isTrusted(request.socket.remoteAddress))
 }
 
+/** The daemon's own endpoint that a request names; null for the shop's, and for what the guard refuses. */
+function ownPathOfRequest(request: IncomingMessage, options: FrontOptions): OwnPath | null {
+  const accepted = examineRequest(request, options)
+  return 'status' in accepted ? null : ownPathOf(accepted, options)
+}
+
+function ownPathOf({ scheme, host, target }: Accepted, { proxy }: FrontOptions): OwnPath | null {
+  return proxy.classifying.channels.ownPath(scheme, host, canonicalPath(target))
+}
+
 async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines, record: RequestRecord): Promise<void> {
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
@@ -137,16 +151,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   }
   record.accepted = accepted
   if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges, record)
-  const pass: PassOn = async (body, standIn) => {
-    const known = options.proxy.classifying.channels.find(accepted.scheme, accepted.host, accepted.target) !== null
-    if (!known && standIn === null) return false
-    await passOn(request, response, known ? accepted : { ...accepted, ...standIn }, Readable.from([body]), options, record)
-    return true
+  const own = ownPathOf(accepted, options)
+  if (own !== null) {
+    record.is(own.kind === 'stage' ? 'stage' : 'own')
+    return options.answerOwn(own, request, response, accepted, passerOf(request, response, accepted, options, record))
   }
-  // The absolute form names the same site, as the guard has seen to (RFC 9112 §3.2.2).
-  request.url = accepted.target
-  if (options.own(request, response, pass)) return record.is('own')
-  if (options.stages.serve(request, response, accepted)) return record.is('stage')
   if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, record)) return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
@@ -160,6 +169,19 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   await passOn(request, response, accepted, hasBody(request) ? request : null, options, record)
 }
 
+/** Hands requests of the token endpoint on to the shop that they are meant for. */
+function passerOf(request: IncomingMessage, response: ServerResponse, accepted: Accepted, options: FrontOptions, record: RequestRecord): PassOn {
+  return async (body, standIn) => {
+    const known = options.proxy.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
+    if (!known && standIn === null) return false
+    const visit = visitOf(request, known ? accepted : { ...accepted, ...standIn }, options, goneSignal(response), () => {})
+    const answer = await options.proxy.handOn({ ...visit, body: Readable.from([body]) })
+    record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
+    respond(response, answer)
+    return true
+  }
+}
+
 /** Whether a cache in front of us asks for the tags of a page, by which it will be purged (docs/varnish.md). */
 function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
   return request.headers['x-pagecache-tags'] !== undefined && options.isTrusted(request.socket.remoteAddress)
@@ -167,10 +189,8 @@ function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
 
 /** Through the cache or to the shop. */
 async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions, record: RequestRecord): Promise<void> {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
   const answer = await options.proxy.answer({
-    ...visitOf(request, accepted, options, gone.signal, (status, headers) => {
+    ...visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
       // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
       if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
     }),
@@ -179,8 +199,15 @@ async function passOn(request: IncomingMessage, response: ServerResponse, accept
   record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
   // A body that nobody reads must not be taken for the next request.
-  if (hasBody(request) && !request.complete) answer.headers.push(['Connection', 'close'])
+  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
   respond(response, answer)
+}
+
+/** Aborts when the visitor is gone. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  return gone.signal
 }
 
 /** Answers a request that is not taken up, and closes its connection. */
@@ -190,19 +217,20 @@ function refuseRequest(request: IncomingMessage, response: ServerResponse, { sta
     record?.refused(status)
     return refuse(response.socket, status, text, headers)
   }
-  const refusal = plainAnswer(status, text)
-  respond(response, { ...refusal, headers: [...refusal.headers, ...headers, ['Connection', 'close']] })
+  response.shouldKeepAlive = false
+  respond(response, refusalAnswer(status, text, headers))
 }
 
 async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods, record: RequestRecord): Promise<void> {
   record.is('purge')
   const { remoteAddress } = request.socket
+  if (awaitsContinue(request)) response.writeContinue()
   request.resume()
   const answer = await purges.perform(headOf(request), accepted, remoteAddress)
   if (response.destroyed || response.headersSent) return
   // A body that nobody reads must not be taken for the next request.
-  const close = hasBody(request) && !request.complete ? (['Connection', 'close'] as const) : []
-  response.writeHead(answer.status, reasonOf(answer), [...purgeHeaders(answer).flat(), ...close])
+  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
+  response.writeHead(answer.status, reasonOf(answer), purgeHeaders(answer).flat())
   response.end(answer.text)
 }
 

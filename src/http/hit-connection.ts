@@ -4,12 +4,15 @@ import type { HotRequest, View } from '../proxy/hot.ts'
 import { BanReader } from './ban-connection.ts'
 import { EventReader, type EventFront } from './event-connection.ts'
 import { mostFields } from './guard.ts'
+import { refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
 import type { FrontOptions } from './front.ts'
 import { nextRequestId, type AccessLog } from './request-record.ts'
 
 export interface HitOptions {
+  /** Told of each connection that Node's server takes over, before it gets the first bytes. */
+  handedOver(socket: Socket): void
   /** What answers now: a reload exchanges it under the connections that are open. */
   front: EventFront & Pick<FrontOptions, 'proxy' | 'purges' | 'onError'>
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
@@ -49,6 +52,7 @@ export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle
     const connection = serve(socket, options, chunk => {
       open.delete(socket)
       toNode!.call(server, socket)
+      options.handedOver(socket)
       socket.emit('data', chunk)
     })
     open.set(socket, connection)
@@ -152,8 +156,8 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
 function timeOut(socket: Socket, answered: boolean): void {
   // What is still to be written never will be.
   if (socket.writableLength > 0) return void socket.destroy()
-  if (!answered) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-  socket.destroySoon()
+  if (answered) socket.destroySoon()
+  else refuse(socket, 408, 'The request came too slowly.')
 }
 
 /** A hit in the statistics, and in the log where one is kept. */

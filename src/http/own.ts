@@ -5,23 +5,22 @@ import { fromNodeHandler, toNodeHandler } from 'h3/node'
 import type { Authority } from '../auth/authority.ts'
 import type { Judge } from '../auth/judgement.ts'
 import type { Channel } from '../proxy/channel.ts'
+import type { OwnPath } from '../proxy/own-path.ts'
 import type { PassOn } from './front.ts'
+import type { Accepted } from './guard.ts'
+import type { StageEndpoints } from './stages.ts'
 import { operations } from '../operations/index.ts'
 import { answerApi, type ApiOptions } from './api.ts'
 import { endpointsOf, routerOf, type Found } from './api-endpoints.ts'
 import { announcesTooMuch, tooLarge } from './api-body.ts'
-import { refusal, toErrorAnswer } from './api-answer.ts'
+import { refusal, toErrorAnswer, type ApiAnswer } from './api-answer.ts'
+import { serveAdmin } from './admin.ts'
 import { answerMetrics } from './metrics-endpoint.ts'
 import { openapiPage, openapiText } from './openapi-page.ts'
 import { answerToken } from './oauth.ts'
-import { awaitsContinue } from './respond.ts'
+import { awaitsContinue, isReading } from './respond.ts'
 import { sendAnswer } from './send-answer.ts'
 import { SharedAnswers } from './shared-answers.ts'
-
-/** Paths of the daemon itself; all others are the shops'. */
-const tokenPath = '/api/oauth/token'
-const ownPaths = new Set(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs', '/metrics', tokenPath])
-const apiPrefixes = ['/api/_action/vendor-cache', '/api/_action/vendor-stage']
 
 export interface OwnOptions {
   app: App
@@ -35,35 +34,50 @@ export interface OwnOptions {
   shopJudge(): Promise<Judge>
   /** The site whose shop issues the tokens where a Host names none; null without one. */
   shop: Pick<Channel, 'scheme' | 'host'> | null
+  /** Whether a Host is a name of this daemon or of a channel. */
+  isKnownHost(host: string): boolean
+  stages: StageEndpoints
   onError(message: string, error: unknown): void
   onPerformed(operation: string, actor: string): void
 }
 
+/** Answers a request whose canonical path is the daemon's own. `pass` hands it on to the shop, its body read. */
+export type AnswerOwn = (place: OwnPath, request: IncomingMessage, response: ServerResponse, accepted: Accepted, pass: PassOn) => void
+
 /**
- * The daemon's own endpoints; returns false for what is a visitor's. What is asked often, the operations, goes a short way of its own,
- * everything else through h3 (docs/decisions/0029-endpoints-without-a-framework.md).
+ * The daemon's own endpoints. What is asked often, the operations and the events of popup stages, goes a short way of its own, everything
+ * else through h3 (docs/decisions/0029-endpoints-without-a-framework.md).
  */
-export function ownEndpoints(options: OwnOptions): (request: IncomingMessage, response: ServerResponse, pass: PassOn) => boolean {
+export function ownEndpoints(options: OwnOptions): AnswerOwn {
   const route = routerOf(endpointsOf(operations))
   const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : options.authority
   const handle = toNodeHandler(ownApp(options, judge))
   const api: ApiOptions = { ...options, judge, shared: new SharedAnswers() }
-  return (request, response, pass) => {
-    const path = request.url!.split('?', 1)[0]!
-    const isApi = apiPrefixes.some((prefix) => path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/'))
-    if (!isApi && !ownPaths.has(path)) return false
+  return (place, request, response, accepted, pass) => {
+    // A stage is a channel's, so that its Host is one.
+    if (place.kind === 'stage') return options.stages.serve(request, response, accepted, place)
+    request.url = place.path + queryText(accepted.target)
+    if (place.kind !== 'health' && !options.isKnownHost(accepted.host)) return sendAnswer(request, response, misdirected(accepted.host))
     // Before anything of it is read.
-    if (announcesTooMuch(request)) {
-      sendAnswer(request, response, tooLarge)
-      return true
-    }
+    if (announcesTooMuch(request)) return sendAnswer(request, response, tooLarge)
     if (awaitsContinue(request)) response.writeContinue()
-    if (isApi) void serve(request, response, route(path), api)
-    else if (path === tokenPath) void handToken(request, response, pass, options)
-    else if (request.method !== 'GET' && request.method !== 'HEAD') sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
+    if (place.kind === 'admin') serveAdmin(place.path, request, response, options.onError)
+    else if (place.kind === 'operation') void serve(request, response, route(place.path), api)
+    else if (place.kind === 'token') void handToken(request, response, pass, options)
+    else if (!isReading(request)) sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
     else void handle(request, response)
-    return true
   }
+}
+
+/** A Host that is no name of ours: a page that an attacker has pointed at this address, or a name that `server.names` lacks. */
+function misdirected(host: string): ApiAnswer {
+  return refusal(421, `${host} is no name of this daemon. Add it to server.names if clients should reach the daemon by it.`)
+}
+
+/** The query of a target as it was sent, with its question mark. */
+function queryText(target: string): string {
+  const mark = target.indexOf('?')
+  return mark < 0 ? '' : target.slice(mark)
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, found: Found | null, api: ApiOptions): Promise<void> {

@@ -42,7 +42,10 @@ export class PlainRequest implements HotRequest {
   readonly script = false
   scheme = 'http'
   forwardedHost = ''
+  /** Empty until `locate` has accepted the Host line. */
   host = ''
+  /** The Host line as sent; null while none was read, so that an empty one counts as one. */
+  sentHost: string | null = null
   cookie: string | null = null
   acceptEncoding: string | null = null
   ifNoneMatch: string | null = null
@@ -102,7 +105,7 @@ export function parsePlainRequest(chunk: Buffer, { head, decisive }: PlainGramma
 /** Makes scheme and Host of a request what the channels know; false where they are none. */
 function locate(request: PlainRequest): boolean {
   if (request.scheme !== 'http' && request.scheme !== 'https') return false
-  const own = hostOf(request.host, request.scheme)
+  const own = request.sentHost === null ? null : hostOf(request.sentHost, request.scheme)
   const host = own === null || request.forwardedHost === '' ? own : hostOf(request.forwardedHost, request.scheme)
   if (host === null) return false
   request.host = host
@@ -113,8 +116,8 @@ function locate(request: PlainRequest): boolean {
 function take(request: PlainRequest, text: string, start: number, colon: number, close: number, trusted: boolean, decisive: PlainGrammar['decisive']): boolean {
   const length = colon - start
   if (length === 4 && is(text, start, colon, 'host')) {
-    if (request.host !== '') return false
-    request.host = text.slice(colon + 1, close).trim()
+    if (request.sentHost !== null) return false
+    request.sentHost = text.slice(colon + 1, close).trim()
     return true
   }
   if (length === 6 && is(text, start, colon, 'cookie')) {

@@ -1,7 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { plural } from '../lib/plural.ts'
-import { fieldLines } from '../proxy/fields.ts'
+import { fieldLines, hasField } from '../proxy/fields.ts'
 import { examine, type Accepted, type RequestHead } from './guard.ts'
 import { toPurgeOrder, type PurgeOrder, type PurgeSite } from './purge-order.ts'
 
@@ -22,7 +22,7 @@ export interface PurgeAnswer {
   text: string
 }
 
-const forbidden: PurgeAnswer = { status: 403, text: 'Purging is not allowed from this address.' }
+export const forbidden: PurgeAnswer = { status: 403, text: 'Purging is not allowed from this address.' }
 
 /** Methods that are purges, whoever sends them. */
 export function isPurgeMethod(method: string): boolean {
@@ -54,7 +54,8 @@ export class PurgeMethods {
   }
 
   async perform({ method, headers }: RequestHead, { target, host }: Accepted, address: string | undefined): Promise<PurgeAnswer> {
-    if (!this.isPurger(address) || !this.#mayPass(headers, address)) return forbidden
+    // Shops send no Origin: a browser does, on an operator's machine perhaps, for a page that is not to purge anything.
+    if (!this.isPurger(address) || !this.#mayPass(headers, address) || hasField(headers, 'origin')) return forbidden
     try {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish's answer to an empty list; there is nothing to note.

@@ -28,3 +28,8 @@ export function respond(response: ServerResponse, answer: Answer): void {
 export function awaitsContinue(request: IncomingMessage): boolean {
   return request.headers.expect !== undefined && request.httpVersion === '1.1'
 }
+
+/** Whether a request only reads: GET or HEAD. */
+export function isReading({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
+}

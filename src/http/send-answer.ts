@@ -20,7 +20,8 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, {
     ...headers,
   }
   if (request.complete || response.socket === null) {
-    response.writeHead(status, request.complete ? fields : { ...fields, connection: 'close' })
+    if (!request.complete || headers['connection'] === 'close') response.shouldKeepAlive = false
+    response.writeHead(status, fields)
     // As text it goes out in one write with the head.
     response.end(body)
     return

@@ -97,8 +97,8 @@ export class ServeProcess {
   }
 }
 
-/** Whether two configurations would start the same processes on the same port. */
+/** Whether two configurations would start the same processes on the same port. The names are read with the rest of a site. */
 function sameStart(one: App, other: App): boolean {
-  const startOf = ({ config }: App) => JSON.stringify([config.server, config.log])
+  const startOf = ({ config }: App) => JSON.stringify([{ ...config.server, names: [] }, config.log])
   return startOf(one) === startOf(other)
 }

@@ -4,7 +4,8 @@ import type { HeaderPair } from '../pages/page.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
-import type { Channel, Channels } from '../proxy/channel.ts'
+import type { Channels } from '../proxy/channel.ts'
+import type { OwnPath } from '../proxy/own-path.ts'
 import type { StageCounts } from '../stages/counts.ts'
 import type { Tracker } from '../stages/tracker.ts'
 import type { Accepted } from './guard.ts'
@@ -39,14 +40,8 @@ export interface StageRequest extends Accepted {
   field(name: string): string | null
 }
 
-/** The endpoint of a channel that is meant. */
-export interface StagePlace {
-  channel: Channel
-  /** The prefix of the endpoints on this channel: the path of our cookies. */
-  path: string
-  /** The endpoint's name. */
-  name: string
-}
+/** A stage endpoint of a channel. */
+export type StagePlace = Extract<OwnPath, { kind: 'stage' }>
 
 /** JSON that nobody keeps. */
 export interface StageAnswer {

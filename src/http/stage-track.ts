@@ -2,6 +2,7 @@ import { PagecacheError } from '../errors.ts'
 import { addressBlock } from '../lib/address-block.ts'
 import { ipFamily } from '../lib/ip-family.ts'
 import type { HeaderPair } from '../pages/page.ts'
+import { stagePrefix } from '../proxy/own-path.ts'
 import { automatedBy } from '../stages/automated.ts'
 import type { Outcome } from '../stages/batch.ts'
 import type { RefusedReason } from '../stages/counts.ts'
@@ -95,9 +96,10 @@ function read(body: Buffer): TrackRequest | PagecacheError {
 }
 
 /** What the visitor's browser has to remember of a recorded event. */
-function cookiesFor({ scheme }: StageRequest, { path }: StagePlace, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): HeaderPair[] {
+function cookiesFor({ scheme }: StageRequest, { channel }: StagePlace, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): HeaderPair[] {
   if (outcome === 'ignored') return []
   const secure = scheme === 'https'
+  const path = channel.path + stagePrefix
   const lines = session === null ? [] : [sessionLine(session, path, secure)]
   if (type === 'permanent_dismiss' || outcome === 'shown_once') lines.push(hiddenLine(popupId, path, secure))
   return lines.map((line) => ['Set-Cookie', line])

@@ -1,22 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { largestTrackBody } from '../stages/track-request.ts'
+import { canonicalPath } from '../proxy/target.ts'
 import { BuiltFile } from './built-file.ts'
 import type { Accepted } from './guard.ts'
 import { readSmallBody } from './read-small-body.ts'
-import { awaitsContinue } from './respond.ts'
+import { awaitsContinue, isReading } from './respond.ts'
 import { readStageCookies, sessionDigest } from './stage-cookies.ts'
 import { TrackEndpoint } from './stage-track.ts'
 import { failure, fieldsOf, refusal, type StageAnswer, type StagePlace, type StageRequest, type StagesOptions } from './stage-request.ts'
-
-const prefix = '/vendor-stage/'
 
 /** The storefront script. Browsers ask for it again after ten minutes. */
 const script = new BuiltFile('stages/client.js', { 'Cache-Control': 'public, max-age=600', 'Content-Type': 'text/javascript; charset=utf-8' })
 
 /** The stage endpoints of every channel: `track`, `active`, `client.js`. */
 export interface StageEndpoints {
-  /** Answers over Node's HTTP; false for what is not theirs. */
-  serve(request: IncomingMessage, response: ServerResponse, accepted: Accepted): boolean
+  /** Answers over Node's HTTP. */
+  serve(request: IncomingMessage, response: ServerResponse, accepted: Accepted, place: StagePlace): void
   /** Takes a POST that was read off its socket; null for what is no event. */
   take(request: StageRequest, body: Buffer): Promise<StageAnswer> | null
 }
@@ -26,31 +25,20 @@ export function stageEndpoints(options: StagesOptions): StageEndpoints {
   // Whatever a visitor sends, no fault of ours ends the daemon.
   const guarded = <Answer>(work: () => Promise<Answer>) => work().catch((error: unknown) => failure(error, options))
   return {
-    serve: (request, response, accepted) => {
-      const place = locate(accepted, options)
-      if (place === null) return false
+    serve: (request, response, accepted, place) => {
       if (awaitsContinue(request)) response.writeContinue()
       if (place.name === 'client.js' && isReading(request)) {
         script.serve(request, response).catch((error: unknown) => send(request, response, failure(error, options)))
-        return true
+        return
       }
       void guarded(() => answer(request, toStageRequest(request, accepted), place, options, endpoint)).then((given) => given !== null && send(request, response, given))
-      return true
     },
     take: (request, body) => {
-      const place = locate(request, options)
-      if (place?.name !== 'track') return null
+      const place = options.channels.ownPath(request.scheme, request.host, canonicalPath(request.target))
+      if (place?.kind !== 'stage' || place.name !== 'track') return null
       return guarded(async () => endpoint.refuse(request) ?? (await endpoint.take(request, place, body)))
     },
   }
-}
-
-function locate({ scheme, host, target }: Accepted, { channels }: StagesOptions): StagePlace | null {
-  if (!target.includes(prefix)) return null
-  const path = target.split('?', 1)[0]!
-  const channel = channels.find(scheme, host, path)
-  if (channel === null || !path.startsWith(channel.path + prefix)) return null
-  return { channel, path: `${channel.path}${prefix.slice(0, -1)}`, name: path.slice(channel.path.length + prefix.length) }
 }
 
 function toStageRequest({ headers, socket }: IncomingMessage, accepted: Accepted): StageRequest {
@@ -62,10 +50,6 @@ function toStageRequest({ headers, socket }: IncomingMessage, accepted: Accepted
       return Array.isArray(value) ? value.join(', ') : (value ?? null)
     },
   }
-}
-
-function isReading({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 /** Null where the visitor has gone in the midst of the request. */
@@ -109,7 +93,7 @@ function send(request: IncomingMessage, response: ServerResponse, given: StageAn
   if (response.headersSent || response.destroyed) return
   const fields = fieldsOf(given)
   // A body that nobody reads must not be taken for the next request.
-  if (!request.complete && hasBody(request)) fields.push(['Connection', 'close'])
+  if (!request.complete && hasBody(request)) response.shouldKeepAlive = false
   response.writeHead(given.status, fields.flat())
   // As text it goes out in one piece with its head.
   response.end(request.method === 'HEAD' ? undefined : given.body)

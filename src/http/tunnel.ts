@@ -29,6 +29,8 @@ export function tunnel(request: IncomingMessage, socket: Socket, head: Buffer, v
   if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not served here.')
   const classified = classify(visit, proxy.classifying)
   if (classified.kind === 'unknown-site') return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+  // Only before Node 24.9, where every request with Upgrade comes here.
+  if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not served here.')
   if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has come through here before.')
   const channel = classified.kind === 'pass' ? classified.channel : classified.question.channel
   const origin = new URL(channel.origin)

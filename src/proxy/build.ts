@@ -17,6 +17,8 @@ export interface ProxySettings {
   channels: readonly ChannelOptions[]
   /** Other names of the daemon's own address, each with the host that it stands for. */
   aliases: ReadonlyMap<string, string>
+  /** Hosts of the daemon's own address, as `Channels` takes them. */
+  ownHosts?: ReadonlySet<string>
   store: PageStore
   now: Clock
   memory: number
@@ -51,7 +53,7 @@ export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Prox
   const proxy = new Proxy({
     ...settings,
     invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
-    channels: new Channels(settings.channels.map(toChannel), settings.aliases),
+    channels: new Channels(settings.channels.map(toChannel), settings.aliases, settings.ownHosts),
     memory,
     origin,
     confirmations: new Confirmations(settings.variants, ledger, settings.now),

@@ -1,4 +1,5 @@
 import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+import { ownPathOf, type OwnPath } from './own-path.ts'
 
 /** One storefront: its public URL and where the shop answers for it. */
 export interface Channel {
@@ -62,10 +63,17 @@ function basicAuthorization(url: URL): string {
 export class Channels {
   readonly all: readonly Channel[]
   readonly #bySite = new Map<string, Channel[]>()
+  readonly #hosts: ReadonlySet<string>
+  readonly #ownHosts: ReadonlySet<string>
 
-  /** `aliases`: further hosts by which the daemon's own address is called, each mapped to the host that it stands for. */
-  constructor(channels: readonly Channel[], aliases: ReadonlyMap<string, string> = new Map()) {
+  /**
+   * @param aliases further hosts by which the daemon's own address is called, each mapped to the host that it stands for
+   * @param ownHosts hosts of the daemon's own address, where `/admin` is the operators' page even if a channel has that host too
+   */
+  constructor(channels: readonly Channel[], aliases: ReadonlyMap<string, string> = new Map(), ownHosts: ReadonlySet<string> = new Set()) {
     this.all = channels
+    this.#hosts = new Set(channels.map(channel => channel.host))
+    this.#ownHosts = ownHosts
     for (const channel of channels.toSorted((a, b) => b.path.length - a.path.length)) {
       const site = `${channel.scheme}://${channel.host}`
       this.#bySite.set(site, [...(this.#bySite.get(site) ?? []), channel])
@@ -83,6 +91,11 @@ export class Channels {
       if (channel.path === '' || path === channel.path || path.startsWith(`${channel.path}/`)) return channel
     }
     return null
+  }
+
+  /** The daemon's own endpoint at a canonical path; null where the path is the shop's. */
+  ownPath(scheme: string, host: string, path: string): OwnPath | null {
+    return ownPathOf(path, this.find(scheme, host, path), () => this.#ownHosts.has(host) || !this.#hosts.has(host))
   }
 
   /** The channel of an absolute URL, with the request target that it has there. */

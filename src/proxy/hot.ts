@@ -121,8 +121,9 @@ export class HotPath {
 
   #locate(request: HotRequest): Place | null {
     const target = this.#options.canonical(request.target)
-    const channel = this.#options.channels.find(request.scheme, request.host, target.path)
-    if (channel === null || this.#options.bypassPath(target.path.slice(channel.path.length) || '/')) return null
+    const { channels } = this.#options
+    const channel = channels.find(request.scheme, request.host, target.path)
+    if (channel === null || channels.ownPath(request.scheme, request.host, target.path) !== null || this.#options.bypassPath(target.path.slice(channel.path.length) || '/')) return null
     const url = canonicalUrl(channel, target)
     return { channelId: channel.id, url, key: `${channel.id} ${url}` }
   }

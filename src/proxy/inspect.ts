@@ -32,6 +32,9 @@ export async function inspectUrl(proxy: Proxy, store: PageStore, url: string, no
     const known = proxy.classifying.channels.all.map(channel => channel.url).join(', ') || 'none'
     return { url, cached: false, reason: 'The URL belongs to no sales channel: visitors get a 421.', explanation: [`Sales channels: ${known}.`], pages: [] }
   }
+  if (asked.kind === 'own') {
+    return { url: asked.url, cached: false, reason: 'It is an endpoint of the daemon itself: it is never asked of the shop, stored or served from the cache.', explanation: [], pages: [] }
+  }
   const { channel, url: canonical } = asked.kind === 'pass' ? asked : asked.question
   const explanation = [`Sales channel ${channel.name} (${channel.url}), asked at ${channel.origin}.`]
   if (canonical !== url) explanation.push(`Its key has the canonical form ${canonical}: sorted parameters, without those that marketing adds.`)

@@ -14,8 +14,8 @@ export interface VariantRules {
 const longestVariant = 256
 
 /** The absolute URL by which a page is known to operators and purges. */
-export function canonicalUrl(channel: Channel, target: Target): string {
-  return `${channel.scheme}://${channel.host}${target.path}${target.query}`
+export function canonicalUrl({ scheme, host }: Pick<Channel, 'scheme' | 'host'>, target: Target): string {
+  return `${scheme}://${host}${target.path}${target.query}`
 }
 
 /**

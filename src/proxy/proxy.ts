@@ -78,14 +78,19 @@ export class Proxy {
   async answer(visit: Visit): Promise<Answer> {
     const classified = classify(visit, this.classifying)
     if (classified.kind === 'unknown-site') return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
-    if (isLoop(visit.headers)) return plainAnswer(508, 'This request has come through here before: the origin of its sales channel leads back to the cache.')
-    try {
-      if (classified.kind === 'pass') return await this.#passage.pass(visit, classified)
-      return await this.#ask(classified.question)
-    } catch (error) {
-      if (error instanceof OriginError) return troubleAnswer(error)
-      throw error
-    }
+    // The front answers its own endpoints before it asks here.
+    if (classified.kind === 'own') return plainAnswer(404, 'The cache in front of the shop answers this path itself.')
+    if (isLoop(visit.headers)) return loopAnswer()
+    return withTrouble(() => (classified.kind === 'pass' ? this.#passage.pass(visit, classified) : this.#ask(classified.question)))
+  }
+
+  /** Hands a login that is the shop's own on to it, though the path is the daemon's (docs/decisions/0027-shop-logins.md). */
+  async handOn(visit: Visit): Promise<Answer> {
+    const classified = classify(visit, this.classifying)
+    if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
+    const { channel, target, url } = classified
+    if (isLoop(visit.headers)) return loopAnswer()
+    return withTrouble(() => this.#passage.pass(visit, { channel, target, url, reason: 'a login of the shop' }))
   }
 
   async #ask(question: Question): Promise<Answer> {
@@ -256,6 +261,20 @@ export class Proxy {
   /** What the origin would say now, without storing it. @throws OriginError */
   probe(question: Question): Promise<{ status: number; obstacle: string | null }> {
     return this.#fetcher.probe(question)
+  }
+}
+
+function loopAnswer(): Answer {
+  return plainAnswer(508, 'This request has come through here before: the origin of its sales channel leads back to the cache.')
+}
+
+/** What the shop does wrong, as an answer. */
+async function withTrouble(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof OriginError) return troubleAnswer(error)
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Channels } from './channel.ts'
 import { canonicalUrl } from './key.ts'
-import type { Canonicaliser, Target } from './target.ts'
+import type { Canonicaliser } from './target.ts'
 
 /** What URLs are made canonical with: the same as for visitors. */
 export interface Naming {
@@ -16,7 +16,7 @@ export function toCanonicalUrl(url: string, { channels, canonical }: Naming): { 
   const scheme = protocol.slice(0, -1)
   const target = canonical(`${pathname}${search}`)
   const channel = channels.find(scheme, host, target.path)
-  return { url: channel === null ? urlAt({ scheme, host }, target) : canonicalUrl(channel, target), known: channel !== null }
+  return { url: canonicalUrl(channel ?? { scheme, host }, target), known: channel !== null }
 }
 
 /**
@@ -29,10 +29,6 @@ export function urlsOfTarget(asked: { scheme: string; host: string; target: stri
   if (own !== null) return [canonicalUrl(own, target)]
   const urls = channels.all
     .filter((site) => channels.find(site.scheme, site.host, target.path) !== null)
-    .map((site) => urlAt(site, target))
+    .map((site) => canonicalUrl(site, target))
   return [...new Set(urls)]
-}
-
-function urlAt(site: { scheme: string; host: string }, { path, query }: Target): string {
-  return `${site.scheme}://${site.host}${path}${query}`
 }

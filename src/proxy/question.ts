@@ -31,6 +31,8 @@ export interface Question extends Selecting, Asked {
 
 export type Classified =
   | { kind: 'unknown-site' }
+  /** The daemon's own endpoint: the cache neither asks the shop for it nor looks it up. `channel`: null where the site has none. */
+  | { kind: 'own'; channel: Channel | null; target: Target; url: string }
   | { kind: 'pass'; channel: Channel; target: Target; url: string; reason: string }
   | { kind: 'question'; question: Question }
 
@@ -51,6 +53,9 @@ export interface ClassifyOptions {
 export function classify(visit: Visit, options: ClassifyOptions, trusted = false): Classified {
   const target = options.canonical(visit.target)
   const channel = options.channels.find(visit.scheme, visit.host, target.path)
+  if (options.channels.ownPath(visit.scheme, visit.host, target.path) !== null) {
+    return { kind: 'own', channel, target, url: canonicalUrl(channel ?? visit, target) }
+  }
   if (channel === null) return { kind: 'unknown-site' }
   const url = canonicalUrl(channel, target)
   const cookies = parseCookies(cookieHeader(visit.headers))

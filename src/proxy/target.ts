@@ -14,6 +14,7 @@ export interface Target {
 
 export type Canonicaliser = (raw: string) => Target
 
+/** A path that is canonical already. */
 const plain = /^(?:\/[\w\-~!$&'()*+,;=:@][\w\-.~!$&'()*+,;=:@]*)*\/?$/
 
 /**
@@ -28,9 +29,14 @@ export function canonicaliser(ignored: readonly string[]): Canonicaliser {
   return raw => {
     if (plain.test(raw)) return { path: raw, query: '' }
     const mark = raw.indexOf('?')
-    const path = removeDotSegments(normaliseEscapes(mark < 0 ? raw : raw.slice(0, mark)))
-    return { path, query: mark < 0 ? '' : canonicalQuery(raw.slice(mark + 1), isIgnored) }
+    return { path: canonicalPath(raw), query: mark < 0 ? '' : canonicalQuery(raw.slice(mark + 1), isIgnored) }
   }
+}
+
+/** The path of a request target in its canonical form. */
+export function canonicalPath(target: string): string {
+  const path = target.split('?', 1)[0]!
+  return plain.test(path) ? path : removeDotSegments(normaliseEscapes(path))
 }
 
 function canonicalQuery(query: string, isIgnored: (name: string) => boolean): string {

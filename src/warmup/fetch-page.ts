@@ -29,6 +29,7 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
     const started = performance.now()
     const classified = askFor(url, { ...usualHeaders, ...options.headers }, options.signal, proxy.classifying)
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
+    if (classified.kind === 'own') return { kind: 'not-stored', status: null, ms: 0, reason: 'is an endpoint of the daemon itself' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
     const held = options.force ? null : await findFresh(proxy, classified.question, now)
     if (held !== null) return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }

@@ -8,7 +8,7 @@ export type Judgement =
   | { kind: 'foreign' }
   /** Unreadable, too long, or with control characters. */
   | { kind: 'malformed' }
-  /** Never cached, or one that changes something when it is fetched. */
+  /** Never cached, an endpoint of the daemon itself, or one that changes something when it is fetched. */
   | { kind: 'excluded' }
 
 export interface PageUrlRules {
@@ -38,9 +38,9 @@ export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules)
   const url = new URL(loc, channel.url)
   if (url.username !== '' || url.password !== '') return { kind: 'foreign' }
   if (rules.channels.find(url.protocol.slice(0, -1), url.host, url.pathname) !== channel) return { kind: 'foreign' }
-  const relative = url.pathname.slice(channel.path.length) || '/'
-  if (rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'excluded' }
   const { path, query } = rules.canonicalise(url.pathname + url.search)
+  const relative = url.pathname.slice(channel.path.length) || '/'
+  if (rules.channels.ownPath(channel.scheme, channel.host, path) !== null || rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'excluded' }
   const target = path + query
   return { kind: 'page', url: `${channel.scheme}://${channel.host}${target}`, target, depth: depthOf(relative) }
 }

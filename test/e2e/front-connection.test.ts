@@ -159,6 +159,12 @@ describe('upgrade requests', () => {
     expect(shop.origin.hits('/tunnelled')).toBe(0)
   })
 
+  test('an upgrade that is not granted ends its connection, and nothing behind it is asked of the shop', async () => {
+    const { answers, closed } = await speak(shop.port, [`GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`, `POST /behind HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`])
+    expect([answers.length, answers[0]!.headers['connection'], closed]).toEqual([1, 'close', true])
+    expect(shop.origin.hits('/behind')).toBe(0)
+  })
+
   test.each(['h2c', 'HTTP/2.0', 'TLS/1.0', 'websocket, h2c'])('%s is answered as if it had not been asked for', async protocol => {
     const { answers } = await speak(shop.port, `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`, { answers: 1 })
     expect(answers).toMatchObject([{ status: 200 }])

@@ -209,6 +209,35 @@ describe('BAN on a connection with others', () => {
     expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['page', 'Banned', 'page', 'page'])
   })
 
+  test.each(['BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n', 'PURGEKEYS / HTTP/1.1\r\nHost: proxy\r\nxkey: nothing\r\n\r\n'])('cut at any byte, behind a request that was not from memory: %s', async request => {
+    const answersTo = async (pieces: string[]) => {
+      const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
+      const reading = read(socket, { answers: 2 })
+      let seen = ''
+      socket.on('data', chunk => (seen += chunk.toString('latin1')))
+      socket.write(get('/checkout'))
+      await until(() => seen.includes('page with all checkout'))
+      for (const piece of pieces) {
+        socket.write(piece)
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      return (await reading).answers.map(({ status, body }) => [status, body])
+    }
+    const whole = await answersTo([request])
+    expect(whole[1]![0]).toBe(200)
+    for (let at = 1; at < request.length; at++) expect([at, await answersTo([request.slice(0, at), request.slice(at)])]).toEqual([at, whole])
+    expect(await answersTo(request.split(''))).toEqual(whole)
+  })
+
+  test('what only ends like one is none: the bytes before the cut count', async () => {
+    await fill('/kept')
+    for (const pieces of [['UNB', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'], ['D', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'], [`POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 1\r\n\r\nB`, 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n']]) {
+      const { answers, closed } = await speak(shop.port, [get('/checkout'), ...pieces])
+      expect([answers.at(-1)!.status, closed]).toEqual([400, true])
+    }
+    expect(await gone('/kept')).toEqual([])
+  })
+
   test('pipelined: answers come in order, and what is behind it is answered too', async () => {
     await fill('/a')
     const { answers } = await speak(shop.port, ban + get('/a') + get('/b'), { answers: 3 })

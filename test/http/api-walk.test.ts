@@ -158,11 +158,11 @@ it('what is no endpoint is not found, and asks for a token first', async () => {
   }
 })
 
-it('a path that leads out of the API by its dots is no endpoint of ours either', async () => {
-  for (const path of ['/api/_action/vendor-cache/../../../checkout', '/api/_action/vendor-cache/%2e%2e/%2e%2e/x', '/api/_action/vendor-cache/..%2f..%2fx']) {
+it('a path that leads out of the API by its dots is what it leads to', async () => {
+  const statuses = new Map([['/api/_action/vendor-cache/../../../checkout', 200], ['/api/_action/vendor-cache/%2e%2e/%2e%2e/x', 200], ['/api/_action/vendor-cache/..%2f..%2fx', 401], ['/x/../api/_action/vendor-cache/stats', 401]])
+  for (const [path, status] of statuses) {
     const { answers } = await speak(api.daemon.port, `GET ${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nConnection: close\r\n\r\n`)
-    expect([401, 404]).toContain(answers[0]!.status)
-    expect(JSON.parse(answers[0]!.body)).toEqual({ success: false, message: expect.any(String) as string })
+    expect([path, answers[0]!.status]).toEqual([path, status])
   }
 })
 

@@ -11,7 +11,7 @@ const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 async function open(): Promise<{ server: Server; closeIdle(): void; visit(): Promise<Socket> }> {
   const server = createServer((_, response) => response.end('answered'))
   const front = { proxy: { hot: { find: () => null } }, isTrusted: () => false, accessLog: null, onError: () => {} } as unknown as HitOptions['front']
-  const { closeIdle } = serveHitsFirst(server, { front, silence: 60_000, idle: 60_000, stall: 60_000 })
+  const { closeIdle } = serveHitsFirst(server, { front, handedOver: () => {}, silence: 60_000, idle: 60_000, stall: 60_000 })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => server.closeAllConnections())

@@ -6,6 +6,7 @@ import { parseEventRequest } from '../../src/http/event-request.ts'
 import { parseHitRequest } from '../../src/http/hit-request.ts'
 import type { PlainRequest } from '../../src/http/plain-request.ts'
 import { toPairs } from '../../src/proxy/fields.ts'
+import { random } from '../helpers/random.ts'
 import { speak } from './wire.ts'
 
 /** What Node's parser made of the bytes of one connection. */
@@ -42,17 +43,6 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port
 })
 afterAll(() => server.close())
-
-/** A generator of its own, so that a failure comes again (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 const targets = ['/', '/page', '/a/b?c=d&e', '/%2e%2e/x', '//x', '/a;b', '/\\x', '/{}|^`', '*', 'http://shop.example/x', '/x#y', '/\xe4', '/a b', '/?', '/"<>']
 const lines = [

@@ -1,0 +1,108 @@
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Origin } from '../helpers/origin.ts'
+import { parseAnswers, type WireAnswer } from '../http/wire.ts'
+
+/** What became of one client's bytes. */
+export interface Outcome {
+  answers: { status: number; headers: Record<string, string>; body: string }[]
+  /** Bytes that are no whole answer. */
+  rest: string
+  /** What the shop was asked meanwhile. */
+  shop: string[]
+}
+
+/** How the bytes arrive. `late`: on a connection that Node's server has already. */
+export interface Way {
+  name: string
+  late: boolean
+  pieces: readonly string[]
+}
+
+/** The last request of each client: whether it is answered tells whether the connection went on. */
+const lastWord = (host: string) => `GET /pass/last HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
+const firstWord = (host: string) => `GET /pass/first HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+
+/**
+ * Sends bytes to a daemon on 127.0.0.1 and reads until it closes the connection.
+ *
+ * @param quiet milliseconds without an answer after which the client goes; only requests that are not whole come to that
+ */
+export async function send(port: number, origin: Origin, host: string, way: Way, quiet: number): Promise<Outcome> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  let bytes = Buffer.alloc(0)
+  let heardAt = performance.now()
+  let heard: () => void = () => {}
+  socket.on('data', (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk])
+    heardAt = performance.now()
+    heard()
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  if (way.late) {
+    socket.write(firstWord(host))
+    while (parseAnswers(bytes, [], false).answers.length === 0) await new Promise<void>((resolve) => (heard = resolve))
+    bytes = Buffer.alloc(0)
+  }
+  origin.forget()
+  const say = (piece: string) => new Promise<void>((resolve) => socket.write(Buffer.from(piece, 'latin1'), () => resolve()))
+  for (const piece of way.pieces) {
+    if (!socket.writable) break
+    await say(piece)
+    // Time for the daemon to read it by itself; where it did not, this is another one of the ways.
+    await (way.pieces.length > 2 ? new Promise((resolve) => setImmediate(resolve)) : pause(2))
+  }
+  await Promise.race([pause(15), closed, new Promise<void>((resolve) => (bytes.length > 0 ? resolve() : (heard = resolve)))])
+  if (socket.writable) await say(lastWord(host))
+  heardAt = performance.now()
+  // What is not whole waits for more. Node takes a client's end for its leaving, so it is said only where nothing comes any more.
+  const ending = setInterval(() => (heardAt + quiet < performance.now() ? socket.end() : null), quiet / 4)
+  await closed
+  clearInterval(ending)
+  const { answers, rest } = parseAnswers(bytes, methodsOf(way.pieces.join('')), true)
+  return { answers: answers.map(lasting), rest: rest.replace(volatileLine, ''), shop: origin.requests.map(told).toSorted() }
+}
+
+const volatileLine = /^(?:date|age|x-request-id): .*\r\n/gim
+
+/** Which of the answers have no body because of their HEAD. */
+function methodsOf(text: string): string[] {
+  return [...text.matchAll(/(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE|BAN|PURGEKEYS|QUERY) (?!\/smuggled )\S* HTTP\/1\.[01]\r\n/g)].map((match) => match[1]!)
+}
+
+/** Of no meaning to the client: how long the connection may be idle, and what differs from second to second. */
+const passing = new Set(['date', 'age', 'x-request-id', 'keep-alive'])
+
+function lasting({ status, headers, body }: WireAnswer): Outcome['answers'][number] {
+  const kept = Object.entries(headers).filter(([name, value]) => !passing.has(name) && (name !== 'connection' || value !== 'keep-alive'))
+  return { status, headers: Object.fromEntries(kept.map(([name, value]) => [name, value.replace(/ttl=\d+/, 'ttl')])), body }
+}
+
+function told({ method, url, rawHeaders, body }: Origin['requests'][number]): string {
+  const lines = rawHeaders.filter(([name]) => !/^(?:x-request-id|connection)$/i.test(name)).map(([name, value]) => `${name.toLowerCase()}: ${value}`)
+  return [`${method} ${url}`, ...lines.toSorted(), body.toString('latin1')].join('\n')
+}
+
+/**
+ * Whether two ways mean the same. A connection may end earlier one way than the other (a body that was not read yet, a BAN on a connection
+ * that is Node's), but after the same answer; and what ends with it was not asked of the shop.
+ */
+export function agree(a: Outcome, b: Outcome): boolean {
+  // A client that writes on after the last answer has begun may be reset in the midst of it (RFC 9112 §9.6).
+  const isCut = a.rest.startsWith('HTTP/1.1 ') || b.rest.startsWith('HTTP/1.1 ')
+  const ends = ({ answers }: Outcome) => answers.findIndex(({ headers }) => headers['connection'] === 'close')
+  const last = Math.min(...[ends(a), ends(b)].filter((index) => index >= 0), isCut ? Math.min(a.answers.length, b.answers.length) - 1 : Number.MAX_SAFE_INTEGER)
+  const until = ({ answers }: Outcome) => JSON.stringify(answers.slice(0, last + 1).map(({ headers, ...answer }) => ({ ...answer, headers: { ...headers, connection: null } })))
+  if (until(a) !== until(b)) return false
+  const [fewer, more] = a.shop.length <= b.shop.length ? [a, b] : [b, a]
+  const refused = (a.answers[last]?.status ?? 0) >= 400
+  // A body that turns out to be broken may have begun to reach the shop.
+  if (ends(a) === ends(b) && !refused && !isCut) return a.rest === b.rest && a.shop.join('\0') === b.shop.join('\0')
+  return fewer.shop.every((request) => more.shop.includes(request))
+}
+
+/** What the shop was asked in vain: the client was told nothing of it. */
+export function unanswered({ answers, shop }: Outcome): boolean {
+  return shop.some((request) => request.startsWith('GET /pass/last')) && !answers.some(({ body }) => body.includes('/pass/last'))
+}
