@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { HeaderPair } from '../pages/page.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
@@ -31,4 +32,11 @@ export function endWith(socket: Duplex, bytes: Buffer): void {
   socket.on('error', () => socket.destroy())
   socket.end(bytes)
   socket.resume()
+}
+
+/** Cuts a connection so that the client sees that it is cut, where its end would be the end of the answer too. */
+export function cutVisibly(socket: Duplex): void {
+  // Of a Unix socket there is no reset.
+  if (socket instanceof Socket && socket.remoteFamily !== undefined) socket.resetAndDestroy()
+  else socket.destroy()
 }

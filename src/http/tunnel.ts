@@ -7,7 +7,7 @@ import { isLoop, passHeaders, visibleHeaders, withAuthorization } from '../proxy
 import type { Proxy } from '../proxy/proxy.ts'
 import { classify } from '../proxy/question.ts'
 import type { Visit } from '../proxy/visit.ts'
-import { refuse } from './refuse.ts'
+import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 
 /** How long the shop may take to agree, and how long a tunnel stays open on which neither side says anything; milliseconds. */
@@ -60,7 +60,7 @@ function decline(response: IncomingMessage, socket: Socket): void {
   socket.write(renderHead(response.statusCode!, [...visibleHeaders(toPairs(response.rawHeaders)), ['Connection', 'close']]))
   socket.setTimeout(patience, () => socket.destroy())
   socket.resume()
-  response.on('error', () => socket.resetAndDestroy())
+  response.on('error', () => cutVisibly(socket))
   response.pipe(socket)
 }
 

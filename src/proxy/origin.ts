@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
+import { resetByPeer, resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { dispatch } from './origin-dispatch.ts'
 import { readInPieces } from './pieces.ts'
@@ -61,7 +62,7 @@ export class OriginClient {
     const { Agent, buildConnector } = await import('undici')
     const agent = new Agent({
       maxHeaderSize,
-      connect: buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces }),
+      connect: resetIsNoEnd(buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces })),
       headersTimeout: timeouts.headers,
       bodyTimeout: timeouts.idle,
       // Shops' web servers drop idle connections after five seconds or more; we let go first.
@@ -120,7 +121,7 @@ function isRepeatable(request: OriginRequest): boolean {
 /** The shop closed a kept connection at the moment we used it: nothing of the request was worked on. */
 function isStaleConnection(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
-  return code === 'ECONNRESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
+  return code === 'ECONNRESET' || code === resetByPeer || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
 }
 
 /** @param answering whether it happened after the head of an answer had come */
