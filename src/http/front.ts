@@ -5,7 +5,7 @@ import { connectionFields, fieldValue, toPairs, withoutFields } from '../proxy/f
 import type { HotRequest } from '../proxy/hot.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
-import type { Visit } from '../proxy/visit.ts'
+import { VisitorLeft, type Visit } from '../proxy/visit.ts'
 import { examine, largestHead, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { serveHitsFirst } from './hit-connection.ts'
 import { LateBans } from './late-bans.ts'
@@ -20,7 +20,7 @@ import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
 import type { StageEndpoints } from './stages.ts'
 import { resultOf, type Traffic } from './traffic.ts'
-import { mayTunnel, tunnel } from './tunnel.ts'
+import { mayTunnel, Tunnels } from './tunnel.ts'
 
 export interface FrontOptions {
   proxy: Proxy
@@ -70,6 +70,7 @@ export function createFront(options: FrontOptions): Front {
     requireHostHeader: false,
   })
   const pipelines = new Pipelines()
+  const tunnels = new Tunnels()
   // More fields than this are refused, not dropped: a dropped one could be the one that matters.
   server.maxHeadersCount = 0
   server.timeout = writeStall
@@ -90,7 +91,7 @@ export function createFront(options: FrontOptions): Front {
     pipelines.refuse(socket)
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
-    tunnel(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
+    tunnels.open(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
   const bans = new LateBans(() => options.purges, pipelines)
@@ -114,6 +115,7 @@ function takeUp(request: IncomingMessage, response: ServerResponse, options: Fro
   })
   currentRequest.run(record, () => {
     handle(request, response, options, pipelines, record).catch((error: unknown) => {
+      if (error === left) return
       options.onError('a request failed', error)
       respond(response, plainAnswer(500, 'Something went wrong here.'))
     })
@@ -164,10 +166,13 @@ function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
   return request.headers['x-pagecache-tags'] !== undefined && options.isTrusted(request.socket.remoteAddress)
 }
 
+/** One for all: an error of its own, with a stack, for each request that ends costs more than some requests. */
+const left = new VisitorLeft()
+
 /** Through the cache or to the shop. */
 async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions, record: RequestRecord): Promise<void> {
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  response.once('close', () => gone.abort(left))
   const answer = await options.proxy.answer({
     ...visitOf(request, accepted, options, gone.signal, (status, headers) => {
       // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
@@ -253,6 +258,11 @@ function visitOf(request: IncomingMessage, accepted: Accepted, options: FrontOpt
 /** What Node's parser refuses: the connection is told why and closed. */
 function onClientError(error: NodeJS.ErrnoException, socket: Socket, pipelines: Pipelines): void {
   if (error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  // It has left in the midst of a request: nobody waits for the answers to those before it.
+  if (error.code === 'HPE_INVALID_EOF_STATE' && !pipelines.isIdle(socket)) {
     socket.destroy()
     return
   }

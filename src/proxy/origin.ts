@@ -4,6 +4,7 @@ import { resetByPeer, resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { dispatch } from './origin-dispatch.ts'
 import { readInPieces } from './pieces.ts'
+import { VisitorLeft } from './visit.ts'
 
 /** Milliseconds; `total` bounds what is fetched for the cache, a passed-through transfer may take as long as it moves. */
 export interface OriginTimeouts {
@@ -75,7 +76,7 @@ export class OriginClient {
   /**
    * Sends a request and resolves with the response head.
    *
-   * @throws OriginError when there is no valid response head
+   * @throws OriginError when there is no valid response head, VisitorLeft when that was the reason of the signal
    */
   async send(request: OriginRequest): Promise<OriginResponse> {
     try {
@@ -125,9 +126,11 @@ function isStaleConnection(error: unknown): boolean {
 }
 
 /** @param answering whether it happened after the head of an answer had come */
-export function toOriginError(error: unknown, answering = false): OriginError {
-  if (error instanceof OriginError) return error
-  const { code = '', name, message } = error as { code?: string; name?: string; message?: string }
+export function toOriginError(error: unknown, answering = false): OriginError | VisitorLeft {
+  if (error instanceof OriginError || error instanceof VisitorLeft) return error
+  const { code: given, name, message } = error as { code?: unknown; name?: string; message?: string }
+  // That of a DOMException (an abort, a time-out) is a number.
+  const code = typeof given === 'string' ? given : ''
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code) || name === 'TimeoutError'
   const broken = answering || code.startsWith('HPE_') || code.startsWith('UND_ERR_RES')
   return new OriginError(message || code || String(error), timedOut ? 'timeout' : broken ? 'broken' : 'unreachable', error)
