@@ -95,7 +95,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     },
     stop: async (delay, grace) => {
       ready = false
-      await (inlet === null ? pause(delay).then(() => stopListening(front.server)) : inlet.closed.then(() => void front.server.close()))
+      front.drain()
+      await (inlet === null ? pause(delay).then(() => stopListening(front.server)) : inlet.closed)
       return await close(front, grace)
     },
   }

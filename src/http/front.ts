@@ -13,7 +13,7 @@ import { OpenConnections } from './open-connections.ts'
 import { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purge-methods.ts'
 import { tagFields } from './purge-order.ts'
-import { refuse } from './refuse.ts'
+import { endGently, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { currentRequest, RequestRecord, type AccessLog } from './request-record.ts'
 import { awaitsContinue, respond } from './respond.ts'
@@ -42,7 +42,9 @@ export type PassOn = (body: Buffer, standIn: Pick<Accepted, 'scheme' | 'host'> |
 
 export interface Front {
   server: Server
-  /** Ends the connections on which nothing is going on; one that was only just made is left its first second. */
+  /** From now on the next answer on each connection is its last, and says so; tunnels end when nothing is said in them. */
+  drain(): void
+  /** Ends the connections on which nothing is going on, and has not been for a moment. */
   closeIdle(): void
   connections: OpenConnections
 }
@@ -51,6 +53,12 @@ export interface Front {
 const headTimeout = 8500
 const writeStall = 15_000
 const keptAlive = 65_000
+
+/**
+ * At the end a connection is left alone for so long after it was made or answered, in milliseconds: the next request on it may be under
+ * way, and to end it would reset a visitor who did nothing wrong. Browsers also make some in advance, on which nothing comes.
+ */
+const quiet = 500
 
 /**
  * The server in front of the shop: hits from the socket, everything else through Node's HTTP and the proxy. What it needs is looked up in
@@ -88,7 +96,7 @@ export function createFront(options: FrontOptions): Front {
     refuseRequest(request, response, { status: 417, text: 'This expectation is not met here.' }, null)
   })
   server.on('upgrade', (request, socket, head) => {
-    pipelines.refuse(socket)
+    pipelines.release(socket)
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
     tunnels.open(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
@@ -97,11 +105,17 @@ export function createFront(options: FrontOptions): Front {
   const bans = new LateBans(() => options.purges, pipelines)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
   const hits = serveHitsFirst(server, { front: options, silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
-  const closeIdle = () => {
-    hits.closeIdle()
-    server.closeIdleConnections()
+  server.on('connection', (socket: Socket) => {
+    // Node closes a connection by this behind the last answer, and by a reset where the client has sent more.
+    socket.destroySoon = () => endGently(socket)
+  })
+  const drain = () => {
+    for (const part of [hits, pipelines, tunnels]) part.drain()
   }
-  return { server, closeIdle, connections: new OpenConnections(server) }
+  const closeIdle = () => {
+    for (const part of [hits, pipelines]) part.closeIdle(quiet)
+  }
+  return { server, drain, closeIdle, connections: new OpenConnections(server) }
 }
 
 /** Answers a request, and keeps account of it. */

@@ -6,6 +6,8 @@ import { renderHead } from './render.ts'
 
 /** How long a refused client may go on sending before the connection is cut, in milliseconds. */
 const linger = 2000
+/** The same for one that was told that the answer is the last. */
+const lastLinger = 500
 
 /**
  * Tells a connection why nothing comes of it, past Node's own answering, and closes it. Its input is read on for a moment and
@@ -27,12 +29,29 @@ export function endWith(socket: Duplex, bytes: Buffer): void {
     socket.destroy()
     return
   }
-  const timer = setTimeout(() => socket.destroy(), linger)
+  end(socket, bytes, linger)
+}
+
+/** Closes a connection behind what was written to it: never by a reset, which could take that along. Harmless where it is done already. */
+export function endGently(socket: Duplex): void {
+  if (!socket.writable) {
+    if (!socket.writableEnded) socket.destroy()
+    return
+  }
+  // Nobody understands what comes from here on: listening to it oneself takes it from Node's parser, too.
+  socket.removeAllListeners('data').on('data', () => {})
+  end(socket, nothing, lastLinger)
+}
+
+function end(socket: Duplex, bytes: Buffer, patience: number): void {
+  const timer = setTimeout(() => socket.destroy(), patience)
   socket.once('close', () => clearTimeout(timer))
   socket.on('error', () => socket.destroy())
   socket.end(bytes)
   socket.resume()
 }
+
+const nothing = Buffer.alloc(0)
 
 /** Cuts a connection so that the client sees that it is cut, where its end would be the end of the answer too. */
 export function cutVisibly(socket: Duplex): void {

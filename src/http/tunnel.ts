@@ -10,7 +10,7 @@ import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 
 /** How long the shop may take to agree, and how long a tunnel stays open on which neither side says anything; milliseconds. */
-const patience = 60_000
+const patience = 30_000
 const silence = 10 * 60_000
 
 /** How long neither side may say anything once one of them has said its last word, or the daemon is to end; milliseconds. */
@@ -73,6 +73,7 @@ export class Tunnels {
       fail(504, 'The shop took too long to answer.')
     }, patience)
     const unreachable = () => fail(502, 'The shop could not be reached or broke off.')
+    socket.setTimeout(0)
     socket.on('error', () => socket.destroy())
     // A client that has said its last word before there is a tunnel has left.
     socket.once('end', () => outgoing.destroyed || socket.destroy())
