@@ -112,7 +112,10 @@ async function close(front: Front, grace: number): Promise<number> {
   // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.
   const idle = setInterval(() => front.closeIdle(), idleLook)
   let cut = 0
-  const timer = setTimeout(() => (cut = front.connections.cut()), grace)
+  const timer = setTimeout(() => {
+    front.closeIdle(0)
+    cut = front.connections.cut()
+  }, grace)
   await ended
   clearInterval(idle)
   clearTimeout(timer)

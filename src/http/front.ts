@@ -44,8 +44,8 @@ export interface Front {
   server: Server
   /** From now on the next answer on each connection is its last, and says so; tunnels end when nothing is said in them. */
   drain(): void
-  /** Ends the connections on which nothing is going on, and has not been for a moment. */
-  closeIdle(): void
+  /** Ends the connections on which nothing is going on, and has not been for `quiet` milliseconds. */
+  closeIdle(quiet?: number): void
   connections: OpenConnections
 }
 
@@ -112,8 +112,8 @@ export function createFront(options: FrontOptions): Front {
   const drain = () => {
     for (const part of [hits, pipelines, tunnels]) part.drain()
   }
-  const closeIdle = () => {
-    for (const part of [hits, pipelines]) part.closeIdle(quiet)
+  const closeIdle = (forSoLong = quiet) => {
+    for (const part of [hits, pipelines]) part.closeIdle(forSoLong)
   }
   return { server, drain, closeIdle, connections: new OpenConnections(server) }
 }

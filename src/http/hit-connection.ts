@@ -22,8 +22,7 @@ export interface HitOptions {
 
 /** A connection that nobody has handed over to Node yet. */
 interface OwnConnection {
-  /** Its next answer is its last. */
-  drain(): void
+  readers: { readonly working: boolean; stop(): void }[]
   /** Whether no request is in hand and nothing has happened since it was made, or last answered, for so many milliseconds. */
   isIdle(quiet: number): boolean
 }
@@ -43,23 +42,24 @@ export function serveHitsFirst(server: Server, options: HitOptions): { drain(): 
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const open = new Map<Socket, OwnConnection>()
-  let draining = false
+  const end = { draining: false }
+  const stop = ({ readers }: OwnConnection) => readers.forEach(reader => reader.stop())
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const connection = serve(socket, options, chunk => {
+    const connection = serve(socket, options, end, chunk => {
       open.delete(socket)
       toNode!.call(server, socket)
       socket.emit('data', chunk)
     })
     open.set(socket, connection)
-    if (draining) connection.drain()
+    if (end.draining) stop(connection)
     // It may have been held until now (`stopListening`).
     socket.resume()
   })
   return {
     drain: () => {
-      draining = true
-      for (const connection of open.values()) connection.drain()
+      end.draining = true
+      open.forEach(stop)
     },
     closeIdle: quiet => {
       for (const [socket, { isIdle }] of open) if (isIdle(quiet)) endGently(socket)
@@ -77,26 +77,25 @@ function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['f
   }
 }
 
-function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): OwnConnection {
+/** @param end `draining`: each answer is the last of its connection */
+function serve(socket: Socket, options: HitOptions, end: { readonly draining: boolean }, handOver: (chunk: Buffer) => void): OwnConnection {
   const { front } = options
   let active = performance.now()
-  let draining = false
   const isTrusted = trustOf(socket, front)
   let answered = false
 
   const onData = (chunk: Buffer) => {
     const trusted = isTrusted()
     if (bans.take(chunk) || events.take(chunk, trusted)) return
-    const started = performance.now()
+    const started = (active = performance.now())
     const view = look(chunk, trusted, front)
     if (view === null) return leave(chunk)
     if (!answered) {
       answered = true
       socket.setTimeout(options.idle)
     }
-    if (draining) sendLast(socket, view)
+    if (end.draining) sendLast(socket, view)
     else if (!send(socket, view)) waitForReader(socket, options)
-    active = performance.now()
     account(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
   }
   let ended = false
@@ -127,13 +126,7 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   const listeners = Object.entries({ data: onData, timeout: () => timeOut(socket, answered), error: () => socket.destroy(), end: onEnd })
   socket.setTimeout(options.silence)
   for (const [name, listener] of listeners) socket.on(name, listener)
-  return {
-    drain: () => {
-      draining = true
-      for (const reader of [bans, events]) reader.stop()
-    },
-    isIdle: quiet => !bans.working && !events.working && performance.now() - active > quiet,
-  }
+  return { readers: [bans, events], isIdle: quiet => !bans.working && !events.working && performance.now() - active > quiet }
 }
 
 /** Whether the peer is a trusted proxy: looked up once for all its requests, and again after a reload. */
