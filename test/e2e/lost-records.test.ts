@@ -72,7 +72,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     const shop = await open(processes)
     expect(await purge(shop)).toBe(200)
     await rename(shop.file, `${shop.file}.away`)
-    await isLost(shop)
+    await until(() => errors(shop).some(line => line.includes('The records are lost')))
     expect(await purge(shop)).toBe(503)
     await rename(`${shop.file}.away`, shop.file)
     await isBack(shop)
