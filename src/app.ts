@@ -3,6 +3,7 @@ import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
+import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { ProxySettings } from './proxy/build.ts'
 import type { SalesChannel } from './stages/sales-channels.ts'
@@ -64,6 +65,13 @@ export class App {
       const { openRecords } = await import('./records/open.ts')
       return openRecords({ directory: this.loaded.places.dataDir, now: this.now })
     })
+  }
+
+  /** Why the records that this process has open cannot be used any more (STORE_LOST); null where all is well, or none are open. */
+  async recordsFault(): Promise<PagecacheError | null> {
+    if (!this.#parts.has('records')) return null
+    const records = await this.records().catch(() => null)
+    return records?.fault() ?? null
   }
 
   /** The queue of this environment. Its clock is the wall's: the one that all processes of a machine share. */

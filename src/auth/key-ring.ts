@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
@@ -105,7 +105,11 @@ export class KeyRing {
   #add(number: number): SigningKey {
     const { privateKey } = generateKeyPairSync('ed25519')
     const content = JSON.stringify({ kid: randomBytes(12).toString('base64url'), createdAt: this.#now(), privateKey: privateKey.export({ format: 'jwk' }) })
-    guarded(this.#directory, () => this.#write(this.#path(number), content))
+    guarded(this.#directory, () => {
+      // It may have been deleted under us; the directory around it is made by the records alone.
+      if (!existsSync(this.#directory)) mkdirSync(this.#directory, { mode: 0o700 })
+      this.#write(this.#path(number), content)
+    })
     this.#refresh()
     // Another process may have been first: its key is the one.
     return this.#files.at(-1)!.key

@@ -27,6 +27,8 @@ const neutral: Record<number, string> = {
   503: 'The daemon cannot do this at the moment. Try again.',
 }
 
+const lostText = 'The records of the daemon were deleted or replaced while it runs, so nothing can be written. The log of the daemon says what to do.'
+
 /**
  * An error of an operation as an answer. `pagecache-error` and `pagecache-hint` carry what the command line shows beside the message,
  * percent-encoded, so that a remote command ends as a local one does.
@@ -34,7 +36,7 @@ const neutral: Record<number, string> = {
 export function toErrorAnswer(error: unknown): ApiAnswer {
   if (!(error instanceof PagecacheError)) return refusal(500, neutral[500]!)
   const { status, code, hint, message } = error
-  const told = neutral[status]
+  const told = code === 'STORE_LOST' ? lostText : neutral[status]
   return refusal(status, told ?? message, {
     'pagecache-error': code,
     ...(hint !== null && told === undefined && { 'pagecache-hint': toField(hint) }),

@@ -51,7 +51,7 @@ export class BanReader {
     return true
   }
 
-  /** The connection ends when the answer in the making is sent. */
+  /** The connection ends when the next answer is sent. */
   stop(): void {
     this.#stopping = true
   }

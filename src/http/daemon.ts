@@ -95,7 +95,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     },
     stop: async (delay, grace) => {
       ready = false
-      await (inlet === null ? pause(delay).then(() => stopListening(front.server)) : inlet.closed.then(() => void front.server.close()))
+      front.drain()
+      await (inlet === null ? pause(delay).then(() => stopListening(front.server)) : inlet.closed)
       return await close(front, grace)
     },
   }
@@ -111,7 +112,10 @@ async function close(front: Front, grace: number): Promise<number> {
   // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.
   const idle = setInterval(() => front.closeIdle(), idleLook)
   let cut = 0
-  const timer = setTimeout(() => (cut = front.connections.cut()), grace)
+  const timer = setTimeout(() => {
+    front.closeIdle(0)
+    cut = front.connections.cut()
+  }, grace)
   await ended
   clearInterval(idle)
   clearTimeout(timer)

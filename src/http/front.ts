@@ -8,7 +8,7 @@ import type { OwnPath } from '../proxy/own-path.ts'
 import type { Proxy } from '../proxy/proxy.ts'
 import { plainAnswer } from '../proxy/refusal.ts'
 import { canonicalPath } from '../proxy/target.ts'
-import type { Visit } from '../proxy/visit.ts'
+import { VisitorLeft, type Visit } from '../proxy/visit.ts'
 import { examine, largestHead, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { serveHitsFirst } from './hit-connection.ts'
 import { LateBans } from './late-bans.ts'
@@ -17,14 +17,14 @@ import { OpenConnections } from './open-connections.ts'
 import { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from './purge-methods.ts'
 import { tagFields } from './purge-order.ts'
-import { refusalAnswer, refuse } from './refuse.ts'
+import { endGently, refusalAnswer, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { currentRequest, RequestRecord, type AccessLog } from './request-record.ts'
 import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
 import type { StageEndpoints } from './stages.ts'
 import { resultOf, type Traffic } from './traffic.ts'
-import { mayTunnel, tunnel } from './tunnel.ts'
+import { mayTunnel, Tunnels } from './tunnel.ts'
 
 export interface FrontOptions {
   proxy: Proxy
@@ -45,8 +45,10 @@ export type PassOn = (body: Buffer, standIn: Pick<Accepted, 'scheme' | 'host'> |
 
 export interface Front {
   server: Server
-  /** Ends the connections on which nothing is going on; one that was only just made is left its first second. */
-  closeIdle(): void
+  /** From now on the next answer on each connection is its last, and says so; tunnels end when nothing is said in them. */
+  drain(): void
+  /** Ends the connections on which nothing is going on, and has not been for `quiet` milliseconds. */
+  closeIdle(quiet?: number): void
   connections: OpenConnections
 }
 
@@ -54,6 +56,12 @@ export interface Front {
 const headTimeout = 8500
 const writeStall = 15_000
 const keptAlive = 65_000
+
+/**
+ * At the end a connection is left alone for so long after it was made or answered, in milliseconds: the next request on it may be under
+ * way, and to end it would reset a visitor who did nothing wrong. Browsers also make some in advance, on which nothing comes.
+ */
+const quiet = 500
 
 /**
  * The server in front of the shop: hits from the socket, everything else through Node's HTTP and the proxy. What it needs is looked up in
@@ -74,6 +82,7 @@ export function createFront(options: FrontOptions): Front {
     requireHostHeader: false,
   })
   const pipelines = new Pipelines()
+  const tunnels = new Tunnels()
   // More fields than this are refused, not dropped: a dropped one could be the one that matters.
   server.maxHeadersCount = 0
   server.timeout = writeStall
@@ -93,19 +102,25 @@ export function createFront(options: FrontOptions): Front {
   const bans = new LateBans(() => options.purges, pipelines)
   server.on('upgrade', (request, socket, head) => {
     bans.forget(socket as Socket)
-    pipelines.refuse(socket)
+    pipelines.release(socket)
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
-    tunnel(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
+    tunnels.open(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
   const hits = serveHitsFirst(server, { front: options, handedOver: (socket) => bans.watch(socket), silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
-  const closeIdle = () => {
-    hits.closeIdle()
-    server.closeIdleConnections()
+  server.on('connection', (socket: Socket) => {
+    // Node closes a connection by this behind the last answer, and by a reset where the client has sent more.
+    socket.destroySoon = () => endGently(socket)
+  })
+  const drain = () => {
+    for (const part of [hits, pipelines, tunnels]) part.drain()
   }
-  return { server, closeIdle, connections: new OpenConnections(server) }
+  const closeIdle = (forSoLong = quiet) => {
+    for (const part of [hits, pipelines]) part.closeIdle(forSoLong)
+  }
+  return { server, drain, closeIdle, connections: new OpenConnections(server) }
 }
 
 /** Answers a request, and keeps account of it. */
@@ -119,6 +134,7 @@ function takeUp(request: IncomingMessage, response: ServerResponse, options: Fro
   })
   currentRequest.run(record, () => {
     handle(request, response, options, pipelines, record).catch((error: unknown) => {
+      if (error === left) return
       options.onError('a request failed', error)
       respond(response, plainAnswer(500, 'Something went wrong here.'))
     })
@@ -187,6 +203,9 @@ function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
   return request.headers['x-pagecache-tags'] !== undefined && options.isTrusted(request.socket.remoteAddress)
 }
 
+/** One for all: an error of its own, with a stack, for each request that ends costs more than some requests. */
+const left = new VisitorLeft()
+
 /** Through the cache or to the shop. */
 async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions, record: RequestRecord): Promise<void> {
   const answer = await options.proxy.answer({
@@ -206,7 +225,7 @@ async function passOn(request: IncomingMessage, response: ServerResponse, accept
 /** Aborts when the visitor is gone. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  response.once('close', () => gone.abort(left))
   return gone.signal
 }
 
@@ -286,6 +305,11 @@ function visitOf(request: IncomingMessage, accepted: Accepted, options: FrontOpt
 /** What Node's parser refuses: the connection is told why and closed. */
 function onClientError(error: NodeJS.ErrnoException, socket: Socket, pipelines: Pipelines): void {
   if (error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  // It has left in the midst of a request: nobody waits for the answers to those before it.
+  if (error.code === 'HPE_INVALID_EOF_STATE' && !pipelines.isIdle(socket)) {
     socket.destroy()
     return
   }

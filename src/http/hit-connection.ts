@@ -4,7 +4,7 @@ import type { HotRequest, View } from '../proxy/hot.ts'
 import { BanReader } from './ban-connection.ts'
 import { EventReader, type EventFront } from './event-connection.ts'
 import { mostFields } from './guard.ts'
-import { refuse } from './refuse.ts'
+import { endGently, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
 import type { FrontOptions } from './front.ts'
@@ -24,13 +24,10 @@ export interface HitOptions {
 
 /** A connection that nobody has handed over to Node yet. */
 interface OwnConnection {
-  readers: Reader[]
-  /** Whether it waits between two requests, or has said nothing since it was made, long ago. */
-  isIdle(): boolean
+  readers: { readonly working: boolean; stop(): void }[]
+  /** Whether no request is in hand and nothing has happened since it was made, or last answered, for so many milliseconds. */
+  isIdle(quiet: number): boolean
 }
-
-/** What a connection is made for comes within this, in milliseconds; browsers also make some in advance, on which nothing comes. */
-const newcomer = 1000
 
 const nothing = Buffer.alloc(0)
 
@@ -43,42 +40,34 @@ const onePiece = 64 * 1024
  * for good. What is accepted is a strict subset of what Node's parser accepts (test/http/plain-requests.test.ts compares the two),
  * so nothing can be smuggled between them. Purges by methods that Node does not know are answered here too, by a grammar of their own.
  */
-export function serveHitsFirst(server: Server, options: HitOptions): { closeIdle(): void } {
+export function serveHitsFirst(server: Server, options: HitOptions): { drain(): void; closeIdle(quiet: number): void } {
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const open = new Map<Socket, OwnConnection>()
+  const end = { draining: false }
+  const stop = ({ readers }: OwnConnection) => readers.forEach(reader => reader.stop())
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const connection = serve(socket, options, chunk => {
+    const connection = serve(socket, options, end, chunk => {
       open.delete(socket)
       toNode!.call(server, socket)
       options.handedOver(socket)
       socket.emit('data', chunk)
     })
     open.set(socket, connection)
+    if (end.draining) stop(connection)
     // It may have been held until now (`stopListening`).
     socket.resume()
   })
   return {
-    closeIdle: () => {
-      for (const [socket, { readers, isIdle }] of open) {
-        const working = readers.find(reader => reader.working)
-        if (working !== undefined) working.stop()
-        // A request may be under way on one that was only just made: to end it would reset a visitor who did nothing wrong.
-        else if (isIdle()) {
-          open.delete(socket)
-          socket.end()
-        }
-      }
+    drain: () => {
+      end.draining = true
+      open.forEach(stop)
+    },
+    closeIdle: quiet => {
+      for (const [socket, { isIdle }] of open) if (isIdle(quiet)) endGently(socket)
     },
   }
-}
-
-/** What takes its time to answer a request. */
-interface Reader {
-  readonly working: boolean
-  /** The connection ends when the answer in the making is sent. */
-  stop(): void
 }
 
 function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
@@ -91,23 +80,25 @@ function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['f
   }
 }
 
-function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void): OwnConnection {
+/** @param end `draining`: each answer is the last of its connection */
+function serve(socket: Socket, options: HitOptions, end: { readonly draining: boolean }, handOver: (chunk: Buffer) => void): OwnConnection {
   const { front } = options
-  const opened = performance.now()
+  let active = performance.now()
   const isTrusted = trustOf(socket, front)
   let answered = false
 
   const onData = (chunk: Buffer) => {
     const trusted = isTrusted()
     if (bans.take(chunk) || events.take(chunk, trusted)) return
-    const started = performance.now()
+    const started = (active = performance.now())
     const view = look(chunk, trusted, front)
     if (view === null) return leave(chunk)
     if (!answered) {
       answered = true
       socket.setTimeout(options.idle)
     }
-    if (!send(socket, view)) waitForReader(socket, options)
+    if (end.draining) sendLast(socket, view)
+    else if (!send(socket, view)) waitForReader(socket, options)
     account(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
   }
   let ended = false
@@ -126,6 +117,7 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   }
   const proceed = (flushed: boolean, rest: Buffer) => {
     answered = true
+    active = performance.now()
     socket.setTimeout(options.idle)
     if (flushed) socket.resume()
     else waitForReader(socket, options)
@@ -137,7 +129,7 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
   const listeners = Object.entries({ data: onData, timeout: () => timeOut(socket, answered), error: () => socket.destroy(), end: onEnd })
   socket.setTimeout(options.silence)
   for (const [name, listener] of listeners) socket.on(name, listener)
-  return { readers: [bans, events], isIdle: () => answered || performance.now() - opened > newcomer }
+  return { readers: [bans, events], isIdle: quiet => !bans.working && !events.working && performance.now() - active > quiet }
 }
 
 /** Whether the peer is a trusted proxy: looked up once for all its requests, and again after a reload. */
@@ -179,6 +171,13 @@ function waitForReader(socket: Socket, { stall, idle }: HitOptions): void {
     socket.setTimeout(idle)
     socket.resume()
   })
+}
+
+/** Sends the last answer of a connection, which says so. */
+function sendLast(socket: Socket, view: View): void {
+  socket.write(renderHead(view.status, [...view.headers, ['Connection', 'close']]))
+  socket.write(view.body)
+  endGently(socket)
 }
 
 function send(socket: Socket, view: View): boolean {

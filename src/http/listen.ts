@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs'
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, createServer, Server, type AddressInfo, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { bracketed } from '../lib/networks.ts'
@@ -56,7 +56,8 @@ export async function stopListening(server: Server): Promise<void> {
     await turn()
     await turn()
   }
-  server.close()
+  // What a server of HTTP closes besides, the connections that it takes for idle, would be reset.
+  Server.prototype.close.call(server)
   server.off('connection', hold)
   for (const listener of serve) server.on('connection', listener)
   for (const socket of came) {

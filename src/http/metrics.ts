@@ -169,7 +169,8 @@ function together<T>(read: () => Promise<T>): () => Promise<T> {
 
 function readRecords({ app }: MetricsOptions): Reading[] {
   const database = async () => (await app().records()).db
-  return [...readQueue(app), ...readPurges(app, database), ...readWarmups(app, database)]
+  const usable: Reading = { ...shared, name: 'pagecache_records_usable', help: '1 while the records are the file that was opened, 0 while it is deleted or replaced', read: async () => one((await app().recordsFault()) === null ? 1 : 0) }
+  return [usable, ...readQueue(app), ...readPurges(app, database), ...readWarmups(app, database)]
 }
 
 function readQueue(app: MetricsOptions['app']): Reading[] {

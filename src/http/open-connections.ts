@@ -21,10 +21,10 @@ export class OpenConnections {
     return this.#open.size === 0 ? Promise.resolve() : new Promise(resolve => this.#waiting.push(resolve))
   }
 
-  /** Ends all of them; says how many. */
+  /** Ends all of them; says on how many something was still to be said. */
   cut(): number {
-    const { size } = this.#open
+    const unfinished = [...this.#open].filter(socket => !socket.writableEnded)
     this.#open.forEach(socket => socket.destroy())
-    return size
+    return unfinished.length
   }
 }

@@ -95,7 +95,10 @@ function ownApp(options: OwnOptions, judge: ApiOptions['judge']): H3 {
   // All methods: those that do not fit were refused before, and `get` would not take HEAD.
   app.all('/healthz', () => json(200, { status: 'ok' }))
   app.all('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
-  app.all('/readyz', () => (options.isReady() ? json(200, { status: 'ready' }) : json(503, { status: 'stopping' })))
+  app.all('/readyz', async () => {
+    if (!options.isReady()) return json(503, { status: 'stopping' })
+    return (await options.app.recordsFault()) === null ? json(200, { status: 'ready' }) : json(503, { status: 'records lost', message: 'The records were deleted or replaced while the daemon runs.' })
+  })
   app.all('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
   app.all('/api/_info/docs', () => openapiPage())
   app.all('/metrics', fromNodeHandler((request, response) => answerMetrics(request as IncomingMessage, response as ServerResponse, { ...options, judge })))

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Answer } from '../proxy/visit.ts'
@@ -5,6 +6,8 @@ import { renderHead } from './render.ts'
 
 /** How long a refused client may go on sending before the connection is cut, in milliseconds. */
 const linger = 2000
+/** The same for one that was told that the answer is the last. */
+const lastLinger = 500
 
 /**
  * A request that is refused before it is known whose it is: one form for every path, that of the API's errors, since what the parser
@@ -35,9 +38,33 @@ export function endWith(socket: Duplex, bytes: Buffer): void {
     socket.destroy()
     return
   }
-  const timer = setTimeout(() => socket.destroy(), linger)
+  end(socket, bytes, linger)
+}
+
+/** Closes a connection behind what was written to it: never by a reset, which could take that along. Harmless where it is done already. */
+export function endGently(socket: Duplex): void {
+  if (!socket.writable) {
+    if (!socket.writableEnded) socket.destroy()
+    return
+  }
+  // Nobody understands what comes from here on: listening to it oneself takes it from Node's parser, too.
+  socket.removeAllListeners('data').on('data', () => {})
+  end(socket, nothing, lastLinger)
+}
+
+function end(socket: Duplex, bytes: Buffer, patience: number): void {
+  const timer = setTimeout(() => socket.destroy(), patience)
   socket.once('close', () => clearTimeout(timer))
   socket.on('error', () => socket.destroy())
   socket.end(bytes)
   socket.resume()
+}
+
+const nothing = Buffer.alloc(0)
+
+/** Cuts a connection so that the client sees that it is cut, where its end would be the end of the answer too. */
+export function cutVisibly(socket: Duplex): void {
+  // Of a Unix socket there is no reset.
+  if (socket instanceof Socket && socket.remoteFamily !== undefined) socket.resetAndDestroy()
+  else socket.destroy()
 }

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream'
 import { discard } from '../proxy/body.ts'
 import { freeTaken } from '../proxy/pieces.ts'
 import type { Answer } from '../proxy/visit.ts'
+import { cutVisibly } from './refuse.ts'
 
 /** Sends an answer. A body that breaks off cuts the connection, so that the visitor sees that the page is not whole. */
 export function respond(response: ServerResponse, answer: Answer): void {
@@ -19,6 +20,8 @@ export function respond(response: ServerResponse, answer: Answer): void {
   // The head goes out at once: the body may take its time.
   response.flushHeaders()
   freeTaken(answer.body, response)
+  // To a client that knows no chunks the end of the connection is the end of the body: it is cut before `pipeline` would end it.
+  if (response.req.httpVersion === '1.0') answer.body.once('error', () => response.socket !== null && cutVisibly(response.socket))
   pipeline(answer.body, response, error => {
     if (error) response.destroy()
   })

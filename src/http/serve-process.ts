@@ -3,6 +3,7 @@ import { startWorkers, type Workers } from '../operations/workers.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { openMetrics, type Metrics, type MetricValues } from './metrics.ts'
+import { watchRecords } from './records-watch.ts'
 import { Traffic } from './traffic.ts'
 
 export interface ProcessOptions extends DaemonOptions {
@@ -21,6 +22,7 @@ export class ServeProcess {
   #workers: Workers | null
   #reloading: Promise<void> = Promise.resolve()
   #stopping = false
+  readonly #unwatch: () => void
   /** Of a process that answers no requests. */
   #metrics: Promise<Metrics> | null = null
   /** Apps of earlier configurations that are still used. */
@@ -31,6 +33,7 @@ export class ServeProcess {
     this.#app = app
     this.#daemon = daemon
     this.#workers = this.#startWorkers(app)
+    this.#unwatch = watchRecords(() => this.#app, options.log)
   }
 
   /** @throws LISTEN_FAILED */
@@ -61,6 +64,9 @@ export class ServeProcess {
     const { log, reopen } = this.#options
     let next: App | null = null
     try {
+      // The connection to files that are lost is all that keeps others from being made in their place.
+      const lost = await this.#app.recordsFault()
+      if (lost !== null) throw lost
       next = await reopen()
       const exchanged = await this.#daemon?.exchange(next)
       const [before, workers] = [this.#app, this.#workers]
@@ -91,6 +97,7 @@ export class ServeProcess {
     const { stopDelay, stopGrace } = this.#app.config.server
     const [cut] = await Promise.all([this.#daemon?.stop(stopDelay, stopGrace) ?? 0, this.#workers?.stop()])
     if (cut > 0) log.warn(`${cut} connections were cut that were not done after ${stopGrace / 1000} s.`)
+    this.#unwatch()
     await this.#app.close()
     // What still answers with an earlier configuration was cut with the rest.
     await Promise.all(this.#retiring)

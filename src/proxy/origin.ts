@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
+import { resetByPeer, resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { dispatch } from './origin-dispatch.ts'
 import { readInPieces } from './pieces.ts'
+import { VisitorLeft } from './visit.ts'
 
 /** Milliseconds; `total` bounds what is fetched for the cache, a passed-through transfer may take as long as it moves. */
 export interface OriginTimeouts {
@@ -61,7 +63,7 @@ export class OriginClient {
     const { Agent, buildConnector } = await import('undici')
     const agent = new Agent({
       maxHeaderSize,
-      connect: buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces }),
+      connect: resetIsNoEnd(buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces })),
       headersTimeout: timeouts.headers,
       bodyTimeout: timeouts.idle,
       // Shops' web servers drop idle connections after five seconds or more; we let go first.
@@ -74,7 +76,7 @@ export class OriginClient {
   /**
    * Sends a request and resolves with the response head.
    *
-   * @throws OriginError when there is no valid response head
+   * @throws OriginError when there is no valid response head, VisitorLeft when that was the reason of the signal
    */
   async send(request: OriginRequest): Promise<OriginResponse> {
     try {
@@ -120,13 +122,15 @@ function isRepeatable(request: OriginRequest): boolean {
 /** The shop closed a kept connection at the moment we used it: nothing of the request was worked on. */
 function isStaleConnection(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
-  return code === 'ECONNRESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
+  return code === 'ECONNRESET' || code === resetByPeer || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
 }
 
 /** @param answering whether it happened after the head of an answer had come */
-export function toOriginError(error: unknown, answering = false): OriginError {
-  if (error instanceof OriginError) return error
-  const { code = '', name, message } = error as { code?: string; name?: string; message?: string }
+export function toOriginError(error: unknown, answering = false): OriginError | VisitorLeft {
+  if (error instanceof OriginError || error instanceof VisitorLeft) return error
+  const { code: given, name, message } = error as { code?: unknown; name?: string; message?: string }
+  // That of a DOMException (an abort, a time-out) is a number.
+  const code = typeof given === 'string' ? given : ''
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code) || name === 'TimeoutError'
   const broken = answering || code.startsWith('HPE_') || code.startsWith('UND_ERR_RES')
   return new OriginError(message || code || String(error), timedOut ? 'timeout' : broken ? 'broken' : 'unreachable', error)

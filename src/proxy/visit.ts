@@ -15,10 +15,19 @@ export interface Visit {
   /** Addresses that trusted proxies have noted before, oldest first. */
   forwardedFor: string | null
   body: Readable | null
-  /** Aborts when the visitor is gone. */
+  /** Aborts when the visitor is gone, with `VisitorLeft` as its reason. */
   signal: AbortSignal
   /** Interim responses (1xx) on their way to the visitor. */
   onInterim(status: number, headers: readonly HeaderPair[]): void
+}
+
+/** Why an exchange with the shop was given up: its visitor has left. Nothing went wrong. */
+export class VisitorLeft extends Error {
+  override readonly name = 'VisitorLeft'
+
+  constructor() {
+    super('the visitor has left')
+  }
 }
 
 /** What goes back. A `Readable` fails when the origin breaks off: the connection is then cut visibly. */

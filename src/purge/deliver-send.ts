@@ -1,4 +1,5 @@
 import type { Client } from 'undici'
+import { resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 import type { Step } from './deliver-plan.ts'
 
 export interface SendOptions {
@@ -28,9 +29,10 @@ export class PurgeSender {
 
   /** @param connections how many requests are under way at once */
   static async open(options: SendOptions, connections: number): Promise<PurgeSender> {
-    const { Client } = await import('undici')
+    const { Client, buildConnector } = await import('undici')
     const { origin } = new URL(options.url)
-    const clients = Array.from({ length: connections }, () => new Client(origin, { allowH2: false, pipelining: 1, connect: { timeout: options.timeout }, headersTimeout: 0, bodyTimeout: 0 }))
+    const connect = resetIsNoEnd(buildConnector({ timeout: options.timeout, allowH2: false }))
+    const clients = Array.from({ length: connections }, () => new Client(origin, { allowH2: false, pipelining: 1, connect, headersTimeout: 0, bodyTimeout: 0 }))
     return new PurgeSender(clients, options)
   }
 

@@ -72,6 +72,7 @@ class Consumer {
   #wake = new AbortController()
   #reason: ConsumeEnd = 'stopped'
   #fault: { error: unknown } | null = null
+  #told: string | null = null
   #taken = 0
   #failures = 0
 
@@ -217,13 +218,18 @@ class Consumer {
 
   #trouble(error: unknown): void {
     if (!isRecordsTrouble(error)) throw error
+    // Trouble that lasts is told once.
+    if (error.message === this.#told) return
+    this.#told = error.message
     this.#options.onEvent({ kind: 'trouble', error: error.message })
   }
 
   /** Null where the records cannot be used now: a moment has passed then. */
   async #patiently<T>(call: () => Promise<T>): Promise<T | null> {
     try {
-      return await call()
+      const result = await call()
+      this.#told = null
+      return result
     } catch (error) {
       this.#trouble(error)
       await this.#options.timing.sleep(claimEvery, this.#wake.signal)

@@ -124,6 +124,8 @@ export class HeldWork implements Work {
       } catch (error) {
         if (isCode(error, 'LEASE_LOST')) break
         if (!isRecordsTrouble(error)) throw error
+        // Nobody knows when the file comes back; another worker takes the message up again.
+        if (isCode(error, 'STORE_LOST') && this.#options.stop.aborted) break
         await this.#options.timing.sleep(patienceBetween, this.#options.lost)
       }
     }

@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 
-/** True where the records are locked or full: what passes by itself, and is waited for. */
+/** True where the records are locked, full or lost: what passes by itself or is put right by an operator, and is waited for. */
 export function isRecordsTrouble(error: unknown): error is PagecacheError {
-  return error instanceof PagecacheError && (error.code === 'STORE_BUSY' || error.code === 'STORE_FULL')
+  return error instanceof PagecacheError && ['STORE_BUSY', 'STORE_FULL', 'STORE_LOST'].includes(error.code)
 }

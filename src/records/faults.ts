@@ -40,6 +40,12 @@ export function newer(file: string, version: number, known: number): PagecacheEr
   })
 }
 
+export function lost(file: string, what: string): PagecacheError {
+  return new PagecacheError('STORE_LOST', `${file} is not the database any more that is in use: ${what}. Nothing is written until it is back`, {
+    hint: 'Move the same files back. Where they are gone: stop every process that uses them, restore a backup of records.sqlite without any -wal and -shm, and start again.',
+  })
+}
+
 export function unwritable(file: string, cause: unknown): PagecacheError {
   return new PagecacheError('STORE_FULL', `${file} cannot be used: ${messageOf(cause)}`, {
     hint: 'Check the free space, the free inodes and the permissions of its directory.',

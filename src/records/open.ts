@@ -1,10 +1,13 @@
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
+import type { PagecacheError } from '../errors.ts'
 import { damaged, toRecordsError } from './faults.ts'
 import { migrate, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
-import { ensureRecordsFile } from './records-file.ts'
+import { Presence } from './presence.ts'
+import { ensureRecordsFile, fileName } from './records-file.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 import type { RecordsSchema } from './schema.ts'
 import { sqliteDialect } from './sqlite-driver.ts'
@@ -23,8 +26,13 @@ export interface Records {
    * other connections kept the log in use for five seconds.
    */
   truncateLog(): Promise<boolean>
+  /** STORE_LOST where the file was deleted or replaced since it was opened: nothing is written then. Null where all is well; a few microseconds. */
+  fault(): PagecacheError | null
   close(): Promise<void>
 }
+
+/** The files that this process has open, by path: while one is lost, no other is made or taken in its place. */
+const inUse = new Map<string, Set<Presence>>()
 
 /** Up to this size a file is read through at every start: a few milliseconds. Larger ones are checked on request. */
 const checkedAtStart = 4 * 1024 * 1024
@@ -34,7 +42,7 @@ const checkedAtStart = 4 * 1024 * 1024
  * A file that cannot be ours or cannot be trusted is refused and left as it is.
  *
  * @param now milliseconds since the epoch
- * @throws STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_BUSY, STORE_FULL
+ * @throws STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_BUSY, STORE_FULL, STORE_LOST
  */
 export async function openRecords(options: {
   directory: string
@@ -42,9 +50,11 @@ export async function openRecords(options: {
   migrations?: readonly Migration[]
 }): Promise<Records> {
   const { directory, now, migrations = known } = options
+  for (const other of inUse.get(join(directory, fileName)) ?? []) other.assert()
   const file = await ensureRecordsFile(directory, now)
   const database = await connect(file)
-  const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file) })
+  const presence = new Presence(file)
+  const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file, presence) })
   const check = async () => {
     const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check`.execute(db)
     return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
@@ -60,7 +70,12 @@ export async function openRecords(options: {
     throw error
   }
   const versionQuery = database.prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version").pluck()
-  return { db, now, check, version: () => versionQuery.get()!, truncateLog: () => truncateLog(database, file), close: () => db.destroy() }
+  inUse.set(file, (inUse.get(file) ?? new Set()).add(presence))
+  const close = () => {
+    inUse.get(file)?.delete(presence)
+    return db.destroy()
+  }
+  return { db, now, check, version: () => versionQuery.get()!, truncateLog: () => truncateLog(database, file), fault: () => presence.fault(), close }
 }
 
 async function truncateLog(database: Database.Database, file: string): Promise<boolean> {

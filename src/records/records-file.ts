@@ -3,7 +3,8 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, readdirSync, rmSy
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { makeDirectory } from '../lib/make-directory.ts'
-import { damaged, foreign, toRecordsError, unwritable } from './faults.ts'
+import { damaged, foreign, lost, toRecordsError, unwritable } from './faults.ts'
+import { holderOfDeleted } from './presence.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 
 export const fileName = 'records.sqlite'
@@ -23,7 +24,7 @@ const unfinishedFor = 60_000
  * name and linked into place complete: so a file without content never was ours to begin with, and of two
  * processes that start at once one makes it and both use it.
  *
- * @throws STORE_FOREIGN, STORE_DAMAGED, STORE_FULL
+ * @throws STORE_FOREIGN, STORE_DAMAGED, STORE_FULL, STORE_LOST
  */
 export async function ensureRecordsFile(directory: string, now: () => number): Promise<string> {
   const file = join(directory, fileName)
@@ -43,6 +44,8 @@ function create(directory: string, file: string): void {
   if (isFilled(`${file}-wal`) && !existsSync(file)) {
     throw damaged(file, 'the file is missing, but its log (-wal) is there')
   }
+  const holder = holderOfDeleted(file)
+  if (holder !== null) throw lost(file, `it was deleted while the process ${holder} uses it`)
   const temporary = join(directory, `${unfinished}${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
     closeSync(openSync(temporary, 'wx', 0o600))

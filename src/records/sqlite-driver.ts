@@ -10,30 +10,33 @@ import {
   type QueryResult,
 } from 'kysely'
 import { toRecordsError } from './faults.ts'
+import type { Presence } from './presence.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
 /**
  * Kysely's SQLite dialect over one better-sqlite3 connection, different from the one that comes with
- * Kysely in three points: a transaction begins as BEGIN IMMEDIATE (a deferred one that turns from reading
+ * Kysely in four points: a transaction begins as BEGIN IMMEDIATE (a deferred one that turns from reading
  * to writing fails at once where another process wrote in between); a lock is waited for without blocking
- * the event loop; faults of the file are thrown as errors of ours.
+ * the event loop; faults of the file are thrown as errors of ours; what would be written to a file that is lost is refused.
  */
-export function sqliteDialect(database: Database.Database, file: string): Dialect {
+export function sqliteDialect(database: Database.Database, file: string, presence: Presence): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new SqliteDriver(database, file),
+    createDriver: () => new SqliteDriver(database, file, presence),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
+const commit = 'COMMIT'
+
 class SqliteDriver implements Driver {
   readonly #database: Database.Database
   readonly #connection: SqliteConnection
 
-  constructor(database: Database.Database, file: string) {
+  constructor(database: Database.Database, file: string, presence: Presence) {
     this.#database = database
-    this.#connection = new SqliteConnection(database, file)
+    this.#connection = new SqliteConnection(database, file, presence)
   }
 
   async init(): Promise<void> {}
@@ -47,7 +50,7 @@ class SqliteDriver implements Driver {
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('COMMIT'))
+    await connection.executeQuery(CompiledQuery.raw(commit))
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
@@ -68,16 +71,22 @@ const statementLimit = 200
 class SqliteConnection implements DatabaseConnection {
   readonly #database: Database.Database
   readonly #file: string
+  readonly #presence: Presence
   readonly #statements = new Map<string, Database.Statement>()
 
-  constructor(database: Database.Database, file: string) {
+  constructor(database: Database.Database, file: string, presence: Presence) {
     this.#database = database
     this.#file = file
+    this.#presence = presence
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     try {
-      return await retryWhileBusy(() => this.#run<R>(query))
+      if (!this.#database.inTransaction || query.sql === commit) this.#presence.assert()
+      const result = await retryWhileBusy(() => this.#run<R>(query))
+      // The files may have gone while it was written; nobody is told that it is durable.
+      if (!this.#database.inTransaction) this.#presence.assert()
+      return result
     } catch (error) {
       throw toRecordsError(error, this.#file)
     }

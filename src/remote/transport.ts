@@ -1,5 +1,6 @@
 import type { Agent } from 'undici'
 import { PagecacheError } from '../errors.ts'
+import { resetByPeer, resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 
 export interface RemoteRequest {
   method: string
@@ -35,8 +36,8 @@ export class Transport {
   }
 
   static async open(server: string, signal: AbortSignal): Promise<Transport> {
-    const { Agent } = await import('undici')
-    const agent = new Agent({ connect: { timeout: connectTimeout }, headersTimeout: answerTimeout, bodyTimeout: 60_000, allowH2: false, maxResponseSize: largestAnswer })
+    const { Agent, buildConnector } = await import('undici')
+    const agent = new Agent({ connect: resetIsNoEnd(buildConnector({ timeout: connectTimeout, allowH2: false })), headersTimeout: answerTimeout, bodyTimeout: 60_000, allowH2: false, maxResponseSize: largestAnswer })
     return new Transport(agent, server, signal)
   }
 
@@ -87,5 +88,5 @@ const explanations: [codes: RegExp, what: string, hint: string][] = [
   [/ALTNAME/, 'its certificate is for another name', 'Use the name that stands in the certificate, or get one for this name.'],
   [/SELF_SIGNED|UNABLE_TO|CERT_|^ERR_TLS/, 'its certificate is not trusted here', 'With a certificate authority of your own, name its file in NODE_EXTRA_CA_CERTS.'],
   [/^(EPROTO|ERR_SSL.*)$/, 'it does not speak TLS as expected', 'Does the address begin with the right one of http:// and https://?'],
-  [/^(UND_ERR_SOCKET|ECONNRESET|EPIPE|HPE_.*)$/, 'it broke off, or does not speak HTTP', 'Does the address begin with the right one of http:// and https://? Is the daemon being restarted?'],
+  [new RegExp(`^(UND_ERR_SOCKET|ECONNRESET|${resetByPeer}|EPIPE|HPE_.*)$`), 'it broke off, or does not speak HTTP', 'Does the address begin with the right one of http:// and https://? Is the daemon being restarted?'],
 ]

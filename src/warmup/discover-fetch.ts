@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, request, type buildConnector } from 'undici'
+import { Agent, buildConnector, request } from 'undici'
+import { resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 import type { Channel } from '../proxy/channel.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { SitemapError } from './sitemap-error.ts'
@@ -43,7 +44,7 @@ export function openSitemapFetch(options: SitemapFetchOptions): SitemapFetch {
     bodyTimeout: timeout,
     maxHeaderSize: 64 * 1024,
     allowH2: false,
-    connect: options.connect ?? { timeout },
+    connect: resetIsNoEnd(options.connect ?? buildConnector({ timeout, allowH2: false })),
   })
 
   async function once(channel: Channel, url: URL, signal: AbortSignal) {

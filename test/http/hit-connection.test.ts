@@ -8,7 +8,7 @@ import { read } from './wire.ts'
 const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 
 /** A server with nothing in memory: each request goes on to Node. */
-async function open(): Promise<{ server: Server; closeIdle(): void; visit(): Promise<Socket> }> {
+async function open(): Promise<{ server: Server; closeIdle(quiet: number): void; visit(): Promise<Socket> }> {
   const server = createServer((_, response) => response.end('answered'))
   const front = { proxy: { hot: { find: () => null } }, isTrusted: () => false, accessLog: null, onError: () => {} } as unknown as HitOptions['front']
   const { closeIdle } = serveHitsFirst(server, { front, handedOver: () => {}, silence: 60_000, idle: 60_000, stall: 60_000 })
@@ -34,7 +34,7 @@ describe('the end of the connections on which nothing is going on', () => {
     onTestFinished(() => void vi.useRealTimers())
     const { closeIdle, visit } = await open()
     const socket = await visit()
-    closeIdle()
+    closeIdle(1000)
     socket.write(request)
     const { answers } = await read(socket, { answers: 1 })
     expect(answers).toMatchObject([{ status: 200, body: 'answered' }])
@@ -46,7 +46,7 @@ describe('the end of the connections on which nothing is going on', () => {
     const { closeIdle, visit } = await open()
     const socket = await visit()
     vi.advanceTimersByTime(1001)
-    closeIdle()
+    closeIdle(1000)
     expect(await read(socket)).toMatchObject({ answers: [], closed: true })
   })
 })

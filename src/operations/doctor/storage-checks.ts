@@ -54,6 +54,8 @@ export async function recordsExist(app: App): Promise<boolean> {
 }
 
 export const checkRecords: Check = async (app) => {
+  const lost = await app.recordsFault()
+  if (lost !== null) return [failed('records', lost.message, lost.hint!)]
   if (!(await recordsExist(app))) return [passed('records', 'none yet; made at first use')]
   return attempt('records', async () => {
     const records = await app.records()

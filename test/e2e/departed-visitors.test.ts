@@ -1,0 +1,138 @@
+import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openShop, until, type Shop } from '../http/shop.ts'
+
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+})
+afterAll(() => shop.close())
+
+type Leaving = 'closes' | 'resets' | 'half-closes'
+const leavings: Leaving[] = ['closes', 'resets', 'half-closes']
+
+function leave(socket: Socket, how: Leaving): void {
+  if (how === 'closes') socket.destroy()
+  else if (how === 'resets') socket.resetAndDestroy()
+  else socket.end()
+}
+
+/** A visitor who has written this. Its connection can be closed in one direction alone. */
+function visit(bytes: string): Socket {
+  const socket = connect({ port: shop.port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {}).resume()
+  socket.write(bytes)
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+
+const request = (line: string, more = '') => `${line} HTTP/1.1\r\nHost: ${shop.host}\r\n${more}\r\n`
+const upgrade = () => request('GET /socket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n')
+
+let seen = 0
+beforeEach(() => void (seen = shop.daemon.logs().length))
+
+/** Lines of the log that say that something went wrong. */
+const complaints = () => shop.daemon.logs().slice(seen).split('\n').filter(line => /"level":"(?!info)/.test(line) || /^\s+at /.test(line))
+
+/** Resolves when the shop has no connection for this any more. */
+const shopIsFree = (path: string) => until(() => !open.has(path))
+const open = new Set<string>()
+
+/** The shop answers a path with these bytes, and keeps silent. */
+function silentAfter(path: string, bytes: string): { asked(): Promise<void> } {
+  shop.origin.raw(path, socket => {
+    open.add(path)
+    socket.once('close', () => open.delete(path))
+    if (bytes !== '') socket.write(bytes)
+  })
+  return { asked: () => until(() => open.has(path)) }
+}
+
+const streaming = 'HTTP/1.1 200 OK\r\nCache-Control: private\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'
+const cases: [name: string, path: string, line: string, more: string, answer: string][] = [
+  ['waits for a passed-through GET', '/account/wait', 'GET /account/wait', '', ''],
+  ['waits for a POST', '/post', 'POST /post', 'Content-Length: 2\r\n\r\nok', ''],
+  ['is in the midst of an upload', '/upload', 'POST /upload', 'Content-Length: 100000\r\n\r\nbeginning', ''],
+  ['is in the midst of a chunked upload', '/chunks', 'POST /chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', ''],
+  ['is in the midst of a download', '/account/film', 'GET /account/film', '', streaming],
+  ['is in the midst of a private page', '/private', 'GET /private', '', streaming],
+]
+
+describe.each(leavings)('a visitor who %s', how => {
+  test.each(cases)('where it %s: nothing is logged, and the shop is free', async (_, path, line, more, answer) => {
+    const own = `${path}-${how}`
+    const { asked } = silentAfter(own, answer)
+    const [fields = '', sent = ''] = more.split('\r\n\r\n', 2)
+    const socket = visit(`${request(line.replace(path, own), fields === '' ? '' : `${fields}\r\n`)}${sent}`)
+    await asked()
+    if (answer !== '') await until(() => socket.bytesRead > 0)
+    leave(socket, how)
+    await shopIsFree(own)
+    expect(complaints()).toEqual([])
+  })
+
+  test('where it has asked for several things at once', async () => {
+    const own = `/account/several-${how}`
+    const { asked } = silentAfter(own, '')
+    const socket = visit(request(`GET ${own}`) + request('GET /account/second') + request('POST /third', 'Content-Length: 5\r\n') + 'half')
+    await asked()
+    leave(socket, how)
+    await shopIsFree(own)
+    expect(complaints()).toEqual([])
+  })
+
+  test('where it waits for the shop to upgrade', async () => {
+    let held: Duplex | null = null
+    shop.origin.onUpgrade((_, socket) => void (held = socket.on('error', () => {}).once('end', () => held?.destroy()).once('close', () => (held = null)).resume()))
+    const socket = visit(upgrade())
+    await until(() => held !== null)
+    leave(socket, how)
+    await until(() => held === null)
+    expect(complaints()).toEqual([])
+  })
+
+  test('in a tunnel to a silent shop', async () => {
+    let held: Duplex | null = null
+    shop.origin.onUpgrade((_, socket) => {
+      held = socket.on('error', () => {}).once('end', () => held?.destroy()).once('close', () => (held = null)).resume()
+      held.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    })
+    const socket = visit(upgrade())
+    await until(() => socket.bytesRead > 0)
+    leave(socket, how)
+    await until(() => held === null)
+    expect(complaints()).toEqual([])
+  })
+
+  test('in an answer to an upgrade that the shop declined', async () => {
+    let held: Duplex | null = null
+    shop.origin.onUpgrade((_, socket) => {
+      held = socket.on('error', () => {}).once('end', () => held?.destroy()).once('close', () => (held = null)).resume()
+      held.write(streaming)
+    })
+    const socket = visit(upgrade())
+    await until(() => socket.bytesRead > 0)
+    leave(socket, how)
+    await until(() => held === null)
+    expect(complaints()).toEqual([])
+  })
+
+  test.each(['POST /vendor-stage/track', 'POST /api/oauth/token', 'POST /api/_action/vendor-cache/purge', 'PURGE /page', 'GET /admin', 'GET /vendor-stage/client.js', 'GET /metrics'])('in the midst of %s', async line => {
+    const socket = visit(request(line, 'Content-Type: application/json\r\nContent-Length: 1000\r\n') + '{"half')
+    await shop.ask('/healthz')
+    leave(socket, how)
+    await shop.ask('/healthz')
+    expect(complaints()).toEqual([])
+  })
+})
+
+test('a shop that leaves a tunnel takes its visitor along', async () => {
+  shop.origin.onUpgrade((_, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nlast words'))
+  const socket = visit(upgrade())
+  let text = ''
+  socket.on('data', chunk => (text += String(chunk)))
+  await until(() => socket.destroyed || socket.readableEnded)
+  expect(text).toContain('last words')
+})

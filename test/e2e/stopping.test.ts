@@ -1,0 +1,187 @@
+import { connect, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { DaemonOptions } from '../helpers/daemon.ts'
+import { openShop, page, until, type Shop } from '../http/shop.ts'
+import { parseAnswers, type WireAnswer } from '../http/wire.ts'
+
+async function open(server: Record<string, unknown> = {}, more: Partial<DaemonOptions> = {}): Promise<Shop> {
+  const shop = await openShop({ config: { server: { stopGrace: '60s', ...server } }, ...more })
+  onTestFinished(() => shop.close())
+  return shop
+}
+
+interface Visitor {
+  socket: Socket
+  answers(): WireAnswer[]
+  /** Whether the connection has ended, and whether it was reset. */
+  ended: boolean
+  reset: boolean
+}
+
+/** A visitor on a connection that is kept alive; `next` is told of each answer. */
+function come(shop: Shop, next: (visitor: Visitor) => void = () => {}): Visitor {
+  const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+  let bytes = Buffer.alloc(0)
+  let told = 0
+  const visitor: Visitor = { socket, answers: () => parseAnswers(bytes, [], visitor.ended).answers, ended: false, reset: false }
+  socket.on('data', (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk])
+    for (const count = visitor.answers().length; told < count; told++) next(visitor)
+  })
+  socket.on('end', () => {
+    visitor.ended = true
+    socket.end()
+  })
+  socket.on('error', () => (visitor.reset = true))
+  socket.on('close', () => (visitor.ended = true))
+  onTestFinished(() => void socket.destroy())
+  return visitor
+}
+
+const get = (shop: Shop, path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
+const lastOf = (visitor: Visitor) => visitor.answers().at(-1)
+const stopped = (shop: Shop) => until(async () => (await shop.ask('/readyz').catch(() => null))?.status !== 200)
+
+/** A path of the shop that answers when it is told to. */
+function gate(shop: Shop, path: string) {
+  let open = () => {}
+  const opened = new Promise<void>(resolve => (open = resolve))
+  shop.origin.on(path, async () => {
+    await opened
+    return page(`page of ${path}`, { 'cache-control': 'private' })
+  })
+  return { open: () => open(), asked: (times = 1) => until(() => shop.origin.hits(path) >= times) }
+}
+
+const ways = [{ processes: 1 }, { processes: 2 }]
+
+describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ processes }) => {
+  test.each(['/page', '/account/page'])('clients that ask one request after the other get each answer whole, the last with Connection: close: %s', async path => {
+    const shop = await open({ processes })
+    await shop.ask(path)
+    let unanswered = 0
+    const visitors = Array.from({ length: 16 }, () =>
+      come(shop, visitor => {
+        unanswered--
+        if (lastOf(visitor)!.headers['connection'] === 'close') return
+        unanswered++
+        visitor.socket.write(get(shop, path))
+      }),
+    )
+    for (const { socket } of visitors) {
+      unanswered++
+      socket.write(get(shop, path))
+    }
+    await until(() => visitors.every(visitor => visitor.answers().length > 20))
+    shop.daemon.kill('SIGTERM')
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitors.every(({ ended }) => ended))
+    expect(unanswered).toBe(0)
+    expect(visitors.map(visitor => ({ status: lastOf(visitor)?.status, connection: lastOf(visitor)?.headers['connection'], reset: visitor.reset }))).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+  })
+
+  test('an answer that is waited for says that it is the last', async () => {
+    const shop = await open({ processes })
+    const slow = gate(shop, '/account/slow')
+    const visitor = come(shop)
+    visitor.socket.write(get(shop, '/account/slow'))
+    await slow.asked()
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    slow.open()
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(visitor.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+    expect(visitor.reset).toBe(false)
+  })
+
+  test('each of several requests that came in one go is answered, the last of them with Connection: close', async () => {
+    const shop = await open({ processes })
+    const slow = gate(shop, '/account/slow')
+    const visitor = come(shop)
+    visitor.socket.write(get(shop, '/account/slow?1') + get(shop, '/account/slow?2') + get(shop, '/account/slow?3'))
+    await slow.asked(3)
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    slow.open()
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(visitor.answers().map(({ status, headers }) => [status, headers['connection']])).toEqual([[200, 'keep-alive'], [200, 'keep-alive'], [200, 'close']])
+    expect(visitor.reset).toBe(false)
+  })
+
+  test('a connection whose answer had begun is closed behind it, though its client goes on sending', async () => {
+    const shop = await open({ processes })
+    let end = () => {}
+    shop.origin.on('/account/film', (_, response) => {
+      response.writeHead(200, { 'cache-control': 'private' })
+      response.write('beginning ')
+      end = () => response.end('end')
+    })
+    const visitor = come(shop)
+    visitor.socket.write(get(shop, '/account/film'))
+    await until(() => visitor.socket.bytesRead > 0)
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    end()
+    await until(() => visitor.answers().length === 1 || visitor.ended)
+    visitor.socket.write(get(shop, '/account/late').repeat(3))
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(visitor.answers()[0]).toMatchObject({ status: 200, body: 'beginning end' })
+    expect(visitor.reset).toBe(false)
+  })
+
+  test('a request that comes on a connection that was quiet is answered, and closes it', async () => {
+    const shop = await open({ processes, stopDelay: '3s' })
+    await shop.ask('/page')
+    const visitors = [come(shop), come(shop)]
+    for (const { socket } of visitors) socket.write(get(shop, '/page'))
+    visitors[1]!.socket.write(get(shop, '/account/node'))
+    await until(() => visitors[0]!.answers().length === 1 && visitors[1]!.answers().length === 2)
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    for (const { socket } of visitors) socket.write(get(shop, '/page'))
+    await until(() => visitors.every(({ ended }) => ended))
+    expect(visitors.map(visitor => ({ status: lastOf(visitor)?.status, connection: lastOf(visitor)?.headers['connection'], reset: visitor.reset }))).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+    expect(await shop.daemon.ended).toBe(0)
+  })
+
+  test('an upload in the midst is taken to its end', async () => {
+    const shop = await open({ processes })
+    const visitor = come(shop)
+    let seen = ''
+    shop.origin.on('/upload', async (_, __, incoming) => {
+      for await (const chunk of incoming) seen += String(chunk)
+      return { body: 'taken' }
+    })
+    visitor.socket.write(`POST /upload HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 10\r\n\r\n12345`)
+    await until(() => seen === '12345')
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    visitor.socket.write('67890')
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(visitor.answers()).toMatchObject([{ status: 200, body: 'taken', headers: { connection: 'close' } }])
+  })
+
+  test('a silent tunnel ends, what was said in it arrives', async () => {
+    const shop = await open({ processes })
+    shop.origin.onUpgrade((_, socket) => {
+      socket.on('error', () => {}).write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+      socket.on('data', chunk => socket.write(`said ${String(chunk)}`)).on('end', () => socket.end())
+    })
+    const visitor = come(shop)
+    let text = ''
+    visitor.socket.on('data', chunk => (text += String(chunk)))
+    visitor.socket.write(`GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+    await until(() => text.includes('101'))
+    shop.daemon.kill('SIGTERM')
+    visitor.socket.write('hello')
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(text).toContain('said hello')
+    expect(visitor.reset).toBe(false)
+    expect(shop.daemon.logs()).not.toContain('were cut')
+  })
+})
