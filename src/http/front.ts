@@ -112,12 +112,13 @@ function takeUp(request: IncomingMessage, response: ServerResponse, options: Fro
     over()
     record.end(request.method!, response.headersSent ? response.statusCode : 0)
   })
-  currentRequest.run(record, () => {
+  const begin = () => {
     handle(request, response, options, pipelines, record).catch((error: unknown) => {
       options.onError('a request failed', error)
       respond(response, plainAnswer(500, 'Something went wrong here.'))
     })
-  })
+  }
+  pipelines.inTurn(response, () => currentRequest.run(record, begin))
 }
 
 function headOf(request: IncomingMessage): RequestHead {

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HotRequest, View } from '../proxy/hot.ts'
+import { inFlight } from '../proxy/in-flight.ts'
 import { BanReader } from './ban-connection.ts'
 import { EventReader, type EventFront } from './event-connection.ts'
 import { mostFields } from './guard.ts'
@@ -103,7 +104,8 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
       answered = true
       socket.setTimeout(options.idle)
     }
-    if (!send(socket, view)) waitForReader(socket, options)
+    const sent = send(socket, view)
+    if (!sent.flushed) waitForReader(socket, options, sent.bytes)
     account(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
   }
   let ended = false
@@ -124,7 +126,7 @@ function serve(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) =>
     answered = true
     socket.setTimeout(options.idle)
     if (flushed) socket.resume()
-    else waitForReader(socket, options)
+    else waitForReader(socket, options, nothing)
     if (rest.length > 0) onData(rest)
     if (ended) onEnd()
   }
@@ -167,24 +169,33 @@ function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, 
   log({ id: nextRequestId(), method: 'GET', host, path: target.split('?', 1)[0]!, status, result: 'hit', ms, totalMs: ms })
 }
 
-/** The client reads slower than it asks: no further request is read until it has caught up. */
-function waitForReader(socket: Socket, { stall, idle }: HitOptions): void {
+/**
+ * The client reads slower than it asks: no further request is read until it has caught up. What is kept for it meanwhile counts among all
+ * bodies that are being sent.
+ */
+function waitForReader(socket: Socket, { stall, idle }: HitOptions, kept: Buffer): void {
   socket.pause()
   socket.setTimeout(stall)
+  const lease = inFlight.hold(kept, () => socket.destroy())
+  const release = () => lease.release()
+  socket.once('close', release)
   socket.once('drain', () => {
+    socket.removeListener('close', release)
+    release()
     socket.setTimeout(idle)
     socket.resume()
   })
 }
 
-function send(socket: Socket, view: View): boolean {
-  if (view.body.length > onePiece) {
+function send(socket: Socket, view: View): { flushed: boolean; bytes: Buffer } {
+  const { body } = view
+  if (body.length > onePiece) {
     socket.cork()
     socket.write(renderHead(view.status, view.headers))
-    const flushed = socket.write(view.body)
+    const flushed = socket.write(body)
     socket.uncork()
-    return flushed
+    return { flushed, bytes: body }
   }
-  view.bytes ??= Buffer.concat([renderHead(view.status, view.headers), view.body])
-  return socket.write(view.bytes)
+  view.bytes ??= Buffer.concat([renderHead(view.status, view.headers), body])
+  return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }

@@ -13,6 +13,8 @@ const mostDropped = 64
  */
 export class Pipelines {
   readonly #waiting = new WeakMap<Duplex, Set<ServerResponse>>()
+  /** What begins the answers to those requests that have others in front of them. */
+  readonly #begin = new WeakMap<ServerResponse, () => void>()
   /** How many requests were thrown away behind the last one. */
   readonly #refused = new WeakMap<Duplex, number>()
 
@@ -28,12 +30,31 @@ export class Pipelines {
     let waiting = this.#waiting.get(socket)
     if (waiting === undefined) this.#waiting.set(socket, (waiting = new Set()))
     waiting.add(response)
-    response.once('close', () => waiting.delete(response))
+    response.once('close', () => {
+      waiting.delete(response)
+      this.#next(socket, waiting)
+    })
     if (waiting.size === mostWaiting) {
       response.shouldKeepAlive = false
       this.refuse(socket)
     }
     return true
+  }
+
+  /** Runs `begin` when all answers before this one are with the client: those that are made and not read would fill the memory. */
+  inTurn(response: ServerResponse, begin: () => void): void {
+    const [first] = this.#waiting.get(response.req.socket) ?? []
+    if (first === response || first === undefined) begin()
+    else this.#begin.set(response, begin)
+  }
+
+  #next(socket: Duplex, waiting: ReadonlySet<ServerResponse>): void {
+    const [next] = waiting
+    if (next === undefined) return
+    if (!socket.destroyed) return this.#begin.get(next)?.()
+    // Node says so of the one alone whose turn it was.
+    next.destroy()
+    next.emit('close')
   }
 
   isIdle(socket: Duplex): boolean {

@@ -29,7 +29,7 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
     if (!options.force) {
-      const held = await proxy.find(classified.question)
+      const held = proxy.find(classified.question)
       if (held && usability(held.page, now()) === 'fresh') {
         return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
       }
