@@ -56,15 +56,15 @@ const kinds: Record<string, Kind> = {
   'small stored pages, pipelined': {
     goal: 128,
     prepare: shop => havePages(shop, stored, number => Buffer.alloc(900 * 1024, `${number} 0123456789abcdef`), 400),
-    attack: shop => readers(400, number => stall(shop, Array.from({ length: 30 }, (_, index) => `/page-${(number + index) % 400}`))),
+    attack: shop => readers(100, number => stall(shop, Array.from({ length: 30 }, (_, index) => `/page-${(number * 4 + index) % 400}`))),
   },
   'stored br, identity wanted': {
-    goal: 128,
+    goal: 256,
     prepare: shop => havePages(shop, text, number => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
     attack: shop => readers(60, number => stall(shop, [paths[number]!])),
   },
   'stored br, gzip wanted': {
-    goal: 128,
+    goal: 256,
     prepare: shop => havePages(shop, text, number => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
     attack: shop => readers(60, number => stall(shop, [paths[number]!], 'Accept-Encoding: gzip\r\n')),
   },

@@ -176,7 +176,7 @@ function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, 
 function waitForReader(socket: Socket, { stall, idle }: HitOptions, kept: Buffer): void {
   socket.pause()
   socket.setTimeout(stall)
-  const lease = inFlight.hold(kept, () => socket.destroy())
+  const lease = inFlight.bodies.hold(kept, () => socket.destroy())
   const release = () => lease.release()
   socket.once('close', release)
   socket.once('drain', () => {

@@ -39,7 +39,7 @@ function forget(body: Answer['body']): void {
 /** A body in memory that its reader does not take at once counts as long as it is kept for them. */
 function holdWhileSent(body: Buffer, response: ServerResponse): void {
   if ((response.socket?.writableLength ?? 0) === 0) return
-  const lease = inFlight.hold(body, () => response.destroy())
+  const lease = inFlight.bodies.hold(body, () => response.destroy())
   response.once('close', () => lease.release())
 }
 

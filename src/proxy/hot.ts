@@ -151,7 +151,7 @@ export class HotPath {
     const body = entry.bodies[encoding]
     if (body === undefined || entry.page.status === 204) return null
     // Large ones are sent in pieces while many readers are slow.
-    if (body.length > pieceSize && inFlight.crowded) return null
+    if (body.length > pieceSize && inFlight.bodies.crowded) return null
     const second = Math.floor(ageAt(entry.page, now))
     let views = this.#views.get(entry)
     if (views === undefined) this.#views.set(entry, (views = new Map()))

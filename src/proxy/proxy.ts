@@ -63,7 +63,7 @@ export class Proxy {
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
-    this.#bodies = new Bodies({ ...options, budget: inFlight })
+    this.#bodies = new Bodies({ ...options, budgets: inFlight })
     this.#passage = new Passage(options, this.classifying)
     this.#flights = new Flights(fence => options.store.holds(fence))
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)

@@ -1,13 +1,11 @@
-import type { ByteBudget, Lease } from '../lib/byte-budget.ts'
+import type { Lease } from '../lib/byte-budget.ts'
 import { transcoded } from '../pages/codec.ts'
 import type { Encoding, Page } from '../pages/page.ts'
 import type { OpenBody, PageStore } from '../pages/page-store.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
+import { transcoderBytes, type SendingBudgets } from './in-flight.ts'
 import type { ByteRange } from './range.ts'
 import type { StreamedBody } from './visit.ts'
-
-/** What a decoder and an encoder hold: their windows, and pieces before and behind them. Measured at about this. */
-const transcoderBytes = 4 * 2 ** 20
 
 /**
  * A part of a stored body, or all of it, read from its file while it is sent: one piece is in memory at a time, and counts against
@@ -15,15 +13,15 @@ const transcoderBytes = 4 * 2 ** 20
  */
 class StoredBody implements StreamedBody {
   readonly #file: OpenBody
-  readonly #lease: Lease
+  readonly #leases: readonly Lease[]
   readonly #range: ByteRange
   readonly #buffer: Buffer
   #next: Buffer
   #open = true
 
-  constructor(file: OpenBody, lease: Lease, range: ByteRange, first: Buffer, buffer: Buffer) {
+  constructor(file: OpenBody, leases: readonly Lease[], range: ByteRange, first: Buffer, buffer: Buffer) {
     this.#file = file
-    this.#lease = lease
+    this.#leases = leases
     this.#range = range
     this.#buffer = buffer
     this.#next = first
@@ -31,7 +29,7 @@ class StoredBody implements StreamedBody {
 
   async *pieces(cut: () => void): AsyncGenerator<Buffer> {
     const { start, end } = this.#range
-    this.#lease.onCut = cut
+    for (const lease of this.#leases) lease.onCut = cut
     try {
       for (let piece = pieceOf(start); ; ) {
         const offset = piece * pieceSize
@@ -47,13 +45,13 @@ class StoredBody implements StreamedBody {
   }
 
   touch(): void {
-    this.#lease.touch()
+    for (const lease of this.#leases) lease.touch()
   }
 
   discard(): void {
     if (!this.#open) return
     this.#open = false
-    this.#lease.release()
+    for (const lease of this.#leases) lease.release()
     void this.#file.close()
   }
 }
@@ -105,19 +103,21 @@ export interface Wanted {
  * Opens the body of a page when the budget has room for it. Its first piece is verified before anything is sent.
  * Null where it cannot be read, or is altered.
  */
-export async function openStoredBody(store: PageStore, page: Page, wanted: Wanted, budget: ByteBudget): Promise<StreamedBody | null> {
+export async function openStoredBody(store: PageStore, page: Page, wanted: Wanted, budgets: SendingBudgets): Promise<StreamedBody | null> {
   const range = wanted.range ?? { start: 0, end: page.size - 1 }
   const buffered = Math.min(pieceSize, page.size)
   const { encoding } = page
-  const lease = await budget.lease(wanted.encoding === encoding ? buffered : transcoderBytes)
+  // In this order: who has a piece never waits for a transcoder.
+  const leases = wanted.encoding === encoding ? [] : [await budgets.transcoders.lease(transcoderBytes)]
+  leases.push(await budgets.bodies.lease(buffered))
   const file = await store.openBody(page)
   const buffer = Buffer.allocUnsafeSlow(buffered)
   const first = (await file?.read(pieceOf(range.start), buffer).catch(() => null)) ?? null
   if (file === null || first === null) {
-    lease.release()
+    for (const lease of leases) lease.release()
     await file?.close()
     return null
   }
-  const body = new StoredBody(file, lease, range, first, buffer)
+  const body = new StoredBody(file, leases, range, first, buffer)
   return wanted.encoding === encoding || encoding === 'identity' ? body : new TranscodedBody(body, encoding, wanted.encoding)
 }

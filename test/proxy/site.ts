@@ -44,6 +44,8 @@ export interface Site {
   store: PageStore
   origin: ScriptedOrigin
   faults: string[]
+  /** The application cache directory. */
+  directory: string
   now(): number
   /** Seconds. */
   wait(seconds: number): void
@@ -91,6 +93,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     store,
     origin,
     faults,
+    directory,
     now,
     wait,
     setTime: moment => void (time = moment),
