@@ -117,6 +117,8 @@ export class Proxy {
   /** The best page for a question, whatever its age; from memory, else from the index of the store. Its body is not looked at. */
   find(question: Question): Held | null {
     const { store, memory } = this.#options
+    // Before memory is believed: what other processes have removed leaves it now.
+    store.poll()
     const inMemory = newest(memory.get(question.key) ?? [], question, held => held.page)
     const stored = newest(store.find(question.key), question, page => page)
     if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
@@ -90,6 +91,21 @@ describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,
     site.answers({ status: 503, body: 'sorry' })
     expect(await site.visit('/a')).toMatchObject({ status: 503, text: 'sorry' })
   })
+})
+
+test('what another process has removed is not served from memory, the hot path left out', async () => {
+  const { site } = await open(16 << 20)
+  site.answers({ fields, body: 'old' })
+  await site.visit('/a')
+  const other = await openFilesystemStore({ directory: site.directory, maxSize: null, now: site.now, onWarning: () => {} })
+  onTestFinished(() => other.close())
+  for (const [, selection] of selections.slice(0, 4)) {
+    site.answers({ fields, body: 'new' })
+    await other.remove(selection)
+    expect(await site.visit('/a', { long: true, fields: { 'If-None-Match': '"a"' } })).toMatchObject({ status: 304 })
+    expect(site.store.findByUrl(`${shopUrl}/a`)).toHaveLength(1)
+  }
+  expect(site.origin.requests).toHaveLength(5)
 })
 
 test('an unsafe request has invalidated before its answer comes back', async () => {
