@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { formatHttpDate } from '../lib/http-date.ts'
 import { parseEventRequest } from './event-request.ts'
-import type { FrontOptions } from './front.ts'
+import type { FrontOptions } from './front-options.ts'
 import { mostFields } from './guard.ts'
 import { endWith } from './refuse.ts'
 import { renderHead } from './render.ts'

@@ -1,13 +1,14 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HotRequest, View } from '../proxy/hot.ts'
+import { inFlight } from '../proxy/in-flight.ts'
 import { BanReader } from './ban-connection.ts'
 import { EventReader, type EventFront } from './event-connection.ts'
 import { mostFields } from './guard.ts'
 import { endGently, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 import { parseHitRequest } from './hit-request.ts'
-import type { FrontOptions } from './front.ts'
+import type { FrontOptions } from './front-options.ts'
 import { nextRequestId, type AccessLog } from './request-record.ts'
 
 export interface HitOptions {
@@ -97,8 +98,8 @@ function serve(socket: Socket, options: HitOptions, end: { readonly draining: bo
       answered = true
       socket.setTimeout(options.idle)
     }
-    if (end.draining) sendLast(socket, view)
-    else if (!send(socket, view)) waitForReader(socket, options)
+    const sent = (end.draining ? sendLast : send)(socket, view)
+    if (!sent.flushed) waitForReader(socket, options, sent.bytes)
     account(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
   }
   let ended = false
@@ -120,7 +121,7 @@ function serve(socket: Socket, options: HitOptions, end: { readonly draining: bo
     active = performance.now()
     socket.setTimeout(options.idle)
     if (flushed) socket.resume()
-    else waitForReader(socket, options)
+    else waitForReader(socket, options, nothing)
     if (rest.length > 0) onData(rest)
     if (ended) onEnd()
   }
@@ -163,31 +164,41 @@ function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, 
   log({ id: nextRequestId(), method: 'GET', host, path: target.split('?', 1)[0]!, status, result: 'hit', ms, totalMs: ms })
 }
 
-/** The client reads slower than it asks: no further request is read until it has caught up. */
-function waitForReader(socket: Socket, { stall, idle }: HitOptions): void {
+/**
+ * The client reads slower than it asks: no further request is read until it has caught up. What is kept for it meanwhile counts among all
+ * bodies that are being sent.
+ */
+function waitForReader(socket: Socket, { stall, idle }: HitOptions, kept: Buffer): void {
   socket.pause()
   socket.setTimeout(stall)
+  const lease = inFlight.bodies.hold(kept, () => socket.destroy())
+  const release = () => lease.release()
+  socket.once('close', release)
   socket.once('drain', () => {
+    socket.removeListener('close', release)
+    release()
     socket.setTimeout(idle)
     socket.resume()
   })
 }
 
 /** Sends the last answer of a connection, which says so. */
-function sendLast(socket: Socket, view: View): void {
-  socket.write(renderHead(view.status, [...view.headers, ['Connection', 'close']]))
-  socket.write(view.body)
+function sendLast(socket: Socket, { status, headers, body }: View): { flushed: boolean; bytes: Buffer } {
+  socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
+  socket.write(body)
   endGently(socket)
+  return { flushed: true, bytes: body }
 }
 
-function send(socket: Socket, view: View): boolean {
-  if (view.body.length > onePiece) {
+function send(socket: Socket, view: View): { flushed: boolean; bytes: Buffer } {
+  const { body } = view
+  if (body.length > onePiece) {
     socket.cork()
     socket.write(renderHead(view.status, view.headers))
-    const flushed = socket.write(view.body)
+    const flushed = socket.write(body)
     socket.uncork()
-    return flushed
+    return { flushed, bytes: body }
   }
-  view.bytes ??= Buffer.concat([renderHead(view.status, view.headers), view.body])
-  return socket.write(view.bytes)
+  view.bytes ??= Buffer.concat([renderHead(view.status, view.headers), body])
+  return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }

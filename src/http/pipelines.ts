@@ -34,6 +34,8 @@ function isLast({ headers }: IncomingMessage): boolean {
  */
 export class Pipelines {
   readonly #open = new Map<Duplex, Pipeline>()
+  /** What begins the answers to those requests that have others in front of them. */
+  readonly #begin = new WeakMap<ServerResponse, () => void>()
   /** How many requests were thrown away behind the last one. */
   readonly #refused = new WeakMap<Duplex, number>()
   #draining = false
@@ -55,7 +57,7 @@ export class Pipelines {
     waiting.add(response)
     response.once('close', () => {
       waiting.delete(response)
-      if (waiting.size > 0) return
+      if (waiting.size > 0) return this.#next(socket, waiting)
       pipeline.endedAt = performance.now()
       pipeline.bytesRead = socket.bytesRead
       // The head of this answer was out before anybody knew that it is the last.
@@ -78,6 +80,22 @@ export class Pipelines {
   #endBehind(response: ServerResponse): void {
     response.shouldKeepAlive = false
     this.refuse(response.req.socket)
+  }
+
+  /** Runs `begin` when all answers before this one are with the client: those that are made and not read would fill the memory. */
+  inTurn(response: ServerResponse, begin: () => void): void {
+    const [first] = this.#open.get(response.req.socket)?.waiting ?? []
+    if (first === response || first === undefined) begin()
+    else this.#begin.set(response, begin)
+  }
+
+  #next(socket: Duplex, waiting: ReadonlySet<ServerResponse>): void {
+    const [next] = waiting
+    if (next === undefined) return
+    if (!socket.destroyed) return this.#begin.get(next)?.()
+    // Node says so of the one alone whose turn it was.
+    next.destroy()
+    next.emit('close')
   }
 
   isIdle(socket: Duplex): boolean {

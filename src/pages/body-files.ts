@@ -1,10 +1,12 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { constants, renameSync } from 'node:fs'
 import { lstat, mkdir, open, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { AlteredBody, BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
 import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
+import { digestsOf } from './piece-digests.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
@@ -15,7 +17,7 @@ export interface WrittenBody extends StoredBody {
 }
 
 /** `altered`: missing or not what was stored. `unreadable`: it may well be sound, but not now (no handles, no right). */
-export type BodyReading = Buffer | 'altered' | 'unreadable'
+export type Unread = 'altered' | 'unreadable'
 
 /** The bodies, each in a file of its own. Names come from the hash of the key, never from a URL. */
 export class BodyFiles {
@@ -30,9 +32,11 @@ export class BodyFiles {
     const { name } = hashKey(key)
     const shard = name.slice(0, 2)
     const temporary = join(this.#places.temporary, randomBytes(16).toString('hex'))
+    const { digest, list } = digestsOf(body)
     const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
     try {
       await handle.writeFile(body)
+      if (list.length > 0) await handle.writeFile(list)
       await this.#prepareShard(shard)
     } catch (error) {
       await unlinkQuietly(temporary)
@@ -41,7 +45,7 @@ export class BodyFiles {
       await handle.close()
     }
     const file = `${shard}/${name}.${randomBytes(4).toString('hex')}`
-    return { file, size: body.length, digest: hash('sha256', body, 'buffer'), temporary }
+    return { file, size: body.length, digest, temporary }
   }
 
   async #prepareShard(shard: string): Promise<void> {
@@ -71,21 +75,15 @@ export class BodyFiles {
     await unlinkQuietly(this.#path(file))
   }
 
-  /** Reads and verifies a body. A link, a pipe or a device in its place is not opened as one. */
-  async read(stored: StoredBody): Promise<BodyReading> {
+  /** Opens a body, to be read in pieces. A link, a pipe or a device in its place is not opened as one. */
+  async open(stored: StoredBody): Promise<BodyReader | Unread> {
     let handle
     try {
       handle = await open(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-      const found = await handle.stat()
-      if (!found.isFile() || found.size !== stored.size) return 'altered'
-      const body = Buffer.allocUnsafeSlow(stored.size)
-      const { bytesRead } = await handle.read(body, 0, stored.size, 0)
-      const sound = bytesRead === stored.size && timingSafeEqual(hash('sha256', body, 'buffer'), stored.digest)
-      return sound ? body : 'altered'
+      return await BodyReader.over(handle, stored)
     } catch (error) {
-      return isReplaced(codeOf(error)) ? 'altered' : 'unreadable'
-    } finally {
       await handle?.close()
+      return unread(error)
     }
   }
 
@@ -132,6 +130,11 @@ export class BodyFiles {
   #path(file: string): string {
     return join(this.#places.bodies, file)
   }
+}
+
+/** What an error in reading says of a body. */
+export function unread(error: unknown): Unread {
+  return error instanceof AlteredBody || isReplaced(codeOf(error)) ? 'altered' : 'unreadable'
 }
 
 function isReplaced(code: string | null): boolean {

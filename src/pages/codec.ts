@@ -1,3 +1,4 @@
+import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { Encoding } from './page.ts'
@@ -14,13 +15,54 @@ const compressors = {
   zstd: (body: Buffer) => promisify(zlib.zstdCompress)(body),
 }
 
-/** @throws when the body is broken or grows over `limit` bytes */
-export async function decode(body: Buffer, encoding: Encoding, limit: number): Promise<Buffer> {
-  const options = { maxOutputLength: limit }
-  if (encoding === 'br') return promisify(zlib.brotliDecompress)(body, options)
-  if (encoding === 'gzip') return promisify(zlib.gunzip)(body, options)
-  if (encoding === 'zstd') return promisify(zlib.zstdDecompress)(body, options)
-  return body
+type Coding = Exclude<Encoding, 'identity'>
+
+const options = { chunkSize: 64 * 1024 }
+
+const decoders = {
+  br: () => zlib.createBrotliDecompress(options),
+  gzip: () => zlib.createGunzip(options),
+  zstd: () => zlib.createZstdDecompress(options),
+}
+
+const encoders = {
+  br: () => zlib.createBrotliCompress({ ...options, params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: () => zlib.createGzip({ ...options, level: 6 }),
+  zstd: () => zlib.createZstdCompress(options),
+}
+
+/** A body decodes to more than it may. */
+export class TooLarge extends Error {}
+
+/**
+ * Decodes a body.
+ *
+ * @param limit bytes that it may grow to
+ * @param admit told of each further piece of the result, in bytes; false ends the work
+ * @throws TooLarge when it may not grow any more, or zlib's error when it is broken
+ */
+export async function decode(body: Buffer, encoding: Encoding, limit: number, admit: (bytes: number) => boolean = () => true): Promise<Buffer> {
+  if (encoding === 'identity') return body
+  const decoder = decoders[encoding]()
+  decoder.end(body)
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of decoder as AsyncIterable<Buffer>) {
+    size += piece.length
+    if (size > limit || !admit(piece.length)) throw new TooLarge()
+    pieces.push(piece)
+  }
+  // For a moment it is there twice.
+  if (!admit(size)) throw new TooLarge()
+  return Buffer.concat(pieces)
+}
+
+/** Streams a coded body in another coding. Failures come out of the iteration. */
+export function transcoded(source: AsyncIterable<Buffer>, from: Coding, to: Encoding): AsyncIterable<Buffer> {
+  const decoder = decoders[from]()
+  const input = Readable.from(source, { objectMode: false })
+  if (to === 'identity') return pipeline(input, decoder, () => {})
+  return pipeline(input, decoder, encoders[to](), () => {})
 }
 
 export async function encode(body: Buffer, encoding: Encoding): Promise<Buffer> {

@@ -49,6 +49,11 @@ export function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null
 }
 
+/** Whether an operation failed because of the storage, and not because of a bug. */
+export function isStorageError(error: unknown): boolean {
+  return error instanceof PagecacheError || faultOf(error) !== null
+}
+
 /** Whether SQLite failed, and not a call on the files beside it. */
 export function isStatementFault(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_') ?? false

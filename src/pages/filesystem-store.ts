@@ -1,13 +1,13 @@
-import { PagecacheError } from '../errors.ts'
+import type { PagecacheError } from '../errors.ts'
 import { BodyFiles, type WrittenBody } from './body-files.ts'
+import { BodyReads } from './body-reads.ts'
 import { takenByClear } from './cleared.ts'
 import { emptyCounters } from './counters.ts'
-import { faultOf } from './faults.ts'
+import { isStorageError } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
-import type { Fence, HitCount, PageFilter, PageStore, RemoveOptions, Selection, Taken, TypeCounters } from './page-store.ts'
-import type { StoredBody } from './page-reads.ts'
+import type { Fence, HitCount, OpenBody, PageFilter, PageStore, RemoveOptions, Selection, Taken, TypeCounters } from './page-store.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
 import { automaticLimit, Room } from './room.ts'
@@ -55,10 +55,10 @@ class FilesystemStore implements PageStore {
   readonly #shared: SharedIndex
   readonly #bodies: BodyFiles
   readonly #room: Room
+  readonly #reads: BodyReads
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
   readonly #running = new Set<Promise<unknown>>()
-  #damaged = 0
   #unstored = 0
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
@@ -71,6 +71,7 @@ class FilesystemStore implements PageStore {
     this.#room = room
     this.#remover = new Remover({ shared, room, places, now })
     this.#housekeeper = new Housekeeper({ shared, bodies, room, directory, maxSize, now })
+    this.#reads = new BodyReads({ shared, bodies, onWarning, onBuried: () => this.#housekeeper.wake() })
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()
   }
@@ -120,7 +121,7 @@ class FilesystemStore implements PageStore {
   }
 
   damaged(): number {
-    return this.#damaged
+    return this.#reads.damaged
   }
 
   unstored(): number {
@@ -128,34 +129,11 @@ class FilesystemStore implements PageStore {
   }
 
   readBody(page: Page): Promise<Buffer | null> {
-    return this.#track(this.#readBody(page))
+    return this.#track(this.#reads.all(page))
   }
 
-  async #readBody(page: Page): Promise<Buffer | null> {
-    const stored = this.#shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
-    if (stored === null) return null
-    const reading = await this.#bodies.read(stored)
-    if (reading === 'altered') await this.#bury(page, stored)
-    if (typeof reading === 'string') return null
-    // Removed while it was read: who puts the body into memory now would keep it there.
-    const still = this.#shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
-    return still?.file === stored.file ? reading : null
-  }
-
-  /** A page whose body is not what was stored goes, unless it was removed or replaced while we read. */
-  async #bury(page: Page, stored: StoredBody): Promise<void> {
-    if (this.#shared.look()) return
-    try {
-      const buried = await this.#shared.write((index) =>
-        index.write(() => (index.reads.body(page)?.file === stored.file ? index.writes.kill([page.id]) : 0)),
-      )
-      this.#damaged += buried
-      if (buried > 0) this.#options.onWarning(`The stored body of ${page.url} was missing or altered; the page is dropped (${this.#damaged} so far)`)
-      this.#housekeeper.wake()
-    } catch (error) {
-      if (!isStorageError(error)) throw error
-      this.#damaged += 1
-    }
+  openBody(page: Page): Promise<OpenBody | null> {
+    return this.#track(this.#reads.open(page))
   }
 
   put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
@@ -281,10 +259,6 @@ class FilesystemStore implements PageStore {
       this.#running.delete(work)
     }
   }
-}
-
-function isStorageError(error: unknown): boolean {
-  return error instanceof PagecacheError || faultOf(error) !== null
 }
 
 function unique(selection: Selection): Selection {

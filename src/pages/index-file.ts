@@ -8,7 +8,8 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": tells our index from any other SQLite file. */
 const applicationId = 0x70676368
-const schemaVersion = 2
+/** 3: bodies of several pieces have their digests behind them. */
+const schemaVersion = 3
 
 /**
  * A page is dead where its epoch is not that of its type, or where it is named in `dead`; it leaves the tables later, after its

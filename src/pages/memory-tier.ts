@@ -23,6 +23,11 @@ const itemOverhead = 96
 
 const defaultMaxVariants = 64
 
+/** Larger bodies are read from their files, in pieces: one of them would push hundreds of pages out. */
+const largestBody = 2 ** 20
+/** Nor does a body take more than this part of the tier. */
+const largestPart = 1 / 8
+
 /**
  * Bodies in memory, least recently used go first. It believes nothing by itself: whoever asks polls the store
  * before, drops what the store says was removed, and takes in nothing that the store's fence does not hold for
@@ -34,6 +39,7 @@ export class MemoryTier {
   readonly #keysByUrl: KeysBy<string> = new Map()
   readonly #keysByType: KeysBy<PageType> = new Map()
   readonly #maxVariants: number
+  readonly #largest: number
   #dirty: MemoryEntry[] = []
 
   /**
@@ -42,12 +48,18 @@ export class MemoryTier {
    */
   constructor(maxBytes: number, maxVariants = defaultMaxVariants) {
     this.#maxVariants = maxVariants
+    this.#largest = Math.min(largestBody, maxBytes * largestPart)
     this.#entries = new LRUCache<string, MemoryEntry[]>({
       maxSize: Math.max(1, maxBytes),
       sizeCalculation: sizeOf,
       noDisposeOnSet: true,
       dispose: (entries, key) => this.#unlabel(entries, key),
     })
+  }
+
+  /** Whether a body of so many bytes belongs into memory. */
+  takes(bytes: number): boolean {
+    return bytes <= this.#largest
   }
 
   /** All variants under a primary key that are in memory, and marks them as used. Allocates nothing. */
@@ -65,7 +77,7 @@ export class MemoryTier {
       // The same page after a 304: what was encoded from its body is still right.
       else if (entry.page.id === page.id) bodies = entry.bodies
     }
-    const entry = { page, bodies: { ...bodies, [encoding]: body }, hits: 0, hitMs: 0, usedAt: page.usedAt }
+    const entry = { page, bodies: { ...bodies, [encoding]: compact(body) }, hits: 0, hitMs: 0, usedAt: page.usedAt }
     if (others.length >= this.#maxVariants) others.splice(leastRecentlyUsed(others), 1)
     this.#hold(page.key, [...others, entry])
     return entry
@@ -75,7 +87,7 @@ export class MemoryTier {
   addBody(entry: MemoryEntry, encoding: Encoding, body: Buffer): void {
     const entries = this.#entries.peek(entry.page.key)
     if (entries === undefined || !entries.includes(entry)) return
-    entry.bodies[encoding] = body
+    entry.bodies[encoding] = compact(body)
     // A new list: the one that is held already would not be measured again.
     this.#hold(entry.page.key, [...entries])
   }
@@ -160,6 +172,14 @@ export class MemoryTier {
       for (const tag of page.tags) deleteKey(this.#keysByTag, tag, key)
     }
   }
+}
+
+/** A body that was cut from a larger piece of memory would keep all of that. */
+function compact(body: Buffer): Buffer {
+  if (body.buffer.byteLength === body.length) return body
+  const own = Buffer.allocUnsafeSlow(body.length)
+  body.copy(own)
+  return own
 }
 
 function leastRecentlyUsed(entries: readonly MemoryEntry[]): number {

@@ -52,6 +52,18 @@ export interface PageFilter {
   offset: number
 }
 
+/** A stored body that is read in pieces of `pieceSize` bytes, also after its page has gone. To be closed. */
+export interface OpenBody {
+  /** Bytes. */
+  readonly size: number
+  /**
+   * Reads a piece, counted from 0, to the beginning of a buffer and returns the part of the buffer that it takes.
+   * @throws where it is altered, which drops the page, or cannot be read
+   */
+  read(piece: number, into: Buffer): Promise<Buffer>
+  close(): Promise<void>
+}
+
 /** How a hit is told to the store; gathered in memory and handed over in batches. */
 export interface HitCount {
   page: Page
@@ -86,6 +98,8 @@ export interface PageStore {
   findByUrl(url: string): Page[]
   /** The body as stored, verified; null (and the page gone, counted as damaged) when it is missing or altered. */
   readBody(page: Page): Promise<Buffer | null>
+  /** The body as stored, to be read in pieces; null as for `readBody`. */
+  openBody(page: Page): Promise<OpenBody | null>
   /**
    * Stores a page in place of the variant with the same key, `vary` and `range`. Null where the fence no longer
    * holds for this page, or where the store cannot take it (disk full, read-only): the visitor is served either way.

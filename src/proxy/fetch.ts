@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
-import { decode, encode, isCompressible, toEncoding } from '../pages/codec.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Fence, PageStore } from '../pages/page-store.ts'
-import { Budget, collect, discard } from './body.ts'
-import { directivesOf } from './cache-control.ts'
-import { isStrong } from './conditional.ts'
+import { pieceSize } from '../pages/piece-digests.ts'
+import { Budget, collect, discard, passing, Share } from './body.ts'
+import { Coder, type Coded } from './coder.ts'
 import { variantObstacle, type Confirmations } from './confirmations.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
 import { connectionFields, fieldValue, hasField, withoutFields } from './fields.ts'
@@ -18,7 +17,8 @@ import { OriginError, toOriginError, type OriginClient, type OriginResponse } fr
 import type { Question } from './question.ts'
 import { parseContentRange } from './range.ts'
 import { reflectedField } from './reflection.ts'
-import { encodingFor, toHeld, type Held } from './view.ts'
+import { confirms, describes, validatorsOf } from './validation.ts'
+import { encodingFor, storedAs, toHeld, type Held } from './view.ts'
 
 /** What a question for the origin brought. */
 export type Fetched =
@@ -53,11 +53,8 @@ export interface FetchOptions extends DraftOptions {
   maxPageSize: number
 }
 
-/** A coded body may grow to this many times the largest page; more is a bomb. */
-export const growth = 4
-
-/** So many of the largest pages may be in memory while they are read; the next ones are passed on unstored. */
-const atOnce = 3
+/** So many of the largest pages may be in memory while they are read, decoded and coded; the next ones are passed on unstored. */
+const atOnce = 4
 /** Pages whose size is not announced are taken for pages up to here (bytes): what goes on is a download or has no end. */
 const largestUnannounced = 1024 * 1024
 /** How long a visitor waits for a store that others keep busy, in milliseconds; the page may come into it later. */
@@ -68,10 +65,12 @@ export class Fetcher {
   readonly #options: FetchOptions
 
   readonly #budget: Budget
+  readonly #coder: Coder
 
   constructor(options: FetchOptions) {
     this.#options = options
     this.#budget = new Budget(options.maxPageSize * atOnce)
+    this.#coder = new Coder(options)
   }
 
   /**
@@ -143,41 +142,57 @@ export class Fetcher {
     const draft = freshenedDraft(stale.page, question, response, this.#options)
     const obstacle = variantObstacle(question.variantCookies, response.headers, this.#options.now()) ?? storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
     const page = obstacle === null ? await this.#soon(store.freshen(stale.page, draft, fence), patient) : null
-    const held = page === null ? toHeld(unstored(draft, stale.page.size), stale.bodies) : this.#remember(page, stale.bodies, question, fence)
+    const held = page === null ? toHeld(unstored(draft, stale.page.size), stale.bodies, storedAs(stale) ?? undefined) : this.#remember(page, stale.bodies, question, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
     return { kind: 'held', held, status: response.status, obstacle: page === null ? (obstacle ?? this.#whyNotTaken(fence)) : null, shareable: obstacle === null, live: [...draft.headers, ...cookies] }
   }
 
-  async #store({ question, sent, fence, started, patient }: Asking, response: Received & OriginResponse): Promise<Fetched> {
+  async #store(asking: Asking, response: Received & OriginResponse): Promise<Fetched> {
+    const { question } = asking
     const { maxPageSize } = this.#options
     if (response.status === 304) {
       discard(response.body)
       throw new OriginError('the origin answered 304 to a request without a condition', 'broken', null)
     }
-    const live = visibleHeaders(response.headers)
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
-    const obstacle = this.#obstacle(question, response.status, response.headers) ?? partialObstacle(response.status, range)
+    const obstacle = this.#obstacle(question, response.status, response.headers) ?? partialObstacle(response, range)
     if (obstacle !== null) return passedOn(response, obstacle)
     const announced = fieldValue(response.headers, 'content-length')
     if (Number(announced ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
     const limit = announced === null ? Math.min(maxPageSize, largestUnannounced) : maxPageSize
-    const collected = await collect(response.body, limit, this.#budget)
+    const share = new Share(this.#budget)
+    const collected = await collect(response.body, limit, share)
     if (collected.kind === 'overflow') return passedOn({ ...response, body: collected.stream }, overflow[limit === maxPageSize ? collected.over : 'unannounced'])
+    const passOn = (why: string) => passedOn({ ...response, body: passing(collected.body, share) }, why)
+    let passed = false
+    try {
+      const coded = await this.#coder.code(response, collected.body, share)
+      const fetched = typeof coded === 'string' ? passOn(overflow[coded]) : await this.#take(asking, response, coded, passOn, range)
+      passed = fetched.kind === 'stream'
+      return fetched
+    } finally {
+      if (!passed) share.release()
+    }
+  }
 
-    const generationMs = performance.now() - started
-    const coded = await this.#code(response, collected.body)
+  /** Stores a whole page, where it may be. `passOn`: what becomes of a large one that was not. */
+  async #take({ question, sent, fence, started, patient }: Asking, response: Received, coded: Coded, passOn: (why: string) => Fetched, range: PageDraft['range']): Promise<Fetched> {
+    const { store, memory } = this.#options
     const reflected = reflectionObstacle(question, sent, response, coded.identity)
-    const content = { encoding: coded.encoding, originalSize: coded.identity.length, generationMs, range }
+    const content = { encoding: coded.encoding, originalSize: coded.identity.length, generationMs: performance.now() - started, range }
     const draft = toDraft(question, response, content, this.#options)
     const stored = coded.bodies[coded.encoding]!
-    const page = reflected === null ? await this.#soon(this.#options.store.put(draft, stored, fence), patient) : null
+    const page = reflected === null ? await this.#soon(store.put(draft, stored, fence), patient) : null
+    const obstacle = page === null ? (reflected ?? this.#whyNotTaken(fence)) : null
+    const mayWait = reflected === null ? memory.takes(coded.identity.length) : coded.identity.length <= pieceSize
+    if (obstacle !== null && !mayWait) return passOn(obstacle)
     return {
       kind: 'held',
       held: page === null ? toHeld(unstored(draft, stored.length), coded.bodies) : this.#remember(page, coded.bodies, question, fence),
       status: response.status,
-      obstacle: page === null ? (reflected ?? this.#whyNotTaken(fence)) : null,
+      obstacle,
       shareable: reflected === null,
-      live: withoutFields(live, new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
+      live: withoutFields(visibleHeaders(response.headers), new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
     }
   }
 
@@ -195,31 +210,21 @@ export class Fetcher {
   }
 
   /**
-   * Takes a stored page into memory, unless an invalidation came between: it may have been of this page. Beside the stored coding
-   * the one that this visitor gets, so that nobody has to make it again.
+   * Takes a stored page into memory, unless it is large, or an invalidation came between: it may have been of this page. Beside the stored
+   * coding the one that this visitor gets, so that nobody has to make it again. What is not kept is read from the store again.
    */
   #remember(page: Page, bodies: Held['bodies'], question: Question, fence: Fence): Held {
     const { store, memory } = this.#options
-    if (!store.holds(fence)) return toHeld(page, bodies)
-    const entry = memory.set(page, page.encoding, bodies[page.encoding]!)
+    const small: Held['bodies'] = {}
+    for (const [encoding, body] of Object.entries(bodies)) if (memory.takes(body.length)) small[encoding as Encoding] = body
+    const stored = small[page.encoding]
+    if (stored === undefined || !store.holds(fence)) return toHeld(page, small)
+    const entry = memory.set(page, page.encoding, stored)
     const wanted = encodingFor(page, question.field('accept-encoding'))
-    const body = bodies[wanted]
+    const body = small[wanted]
     if (body === undefined || entry.bodies[wanted] !== undefined) return entry
     memory.addBody(entry, wanted, body)
-    return entry.bodies[wanted] === undefined ? toHeld(page, bodies) : entry
-  }
-
-  /** Checks the coding that the origin used and chooses the one to be stored. */
-  async #code(response: Received, body: Buffer): Promise<{ identity: Buffer; encoding: Encoding; known: boolean; bodies: Held['bodies'] }> {
-    const received = toEncoding(fieldValue(response.headers, 'content-encoding'))
-    if (received === null || body.length === 0) return { identity: body, encoding: 'identity', known: received !== null, bodies: { identity: body } }
-    const identity = await decode(body, received, this.#options.maxPageSize * growth).catch((error: unknown) => {
-      throw new OriginError(`the origin sent a broken ${received} body`, 'broken', error)
-    })
-    if (received !== 'identity') return { identity, encoding: received, known: true, bodies: { identity, [received]: body } }
-    const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !directivesOf(response.headers).noTransform
-    if (!this.#options.compression || !worthIt || response.status === 206) return { identity, encoding: 'identity', known: true, bodies: { identity } }
-    return { identity, encoding: 'br', known: true, bodies: { identity, br: await encode(identity, 'br') } }
+    return entry.bodies[wanted] === undefined ? toHeld(page, small) : entry
   }
 }
 
@@ -255,8 +260,10 @@ function unstored(draft: PageDraft, size: number): Page {
   return { ...draft, id: 0, size, hits: 0, hitMs: 0, usedAt: draft.cachedAt }
 }
 
-function partialObstacle(status: number, range: PageDraft['range']): string | null {
-  return status === 206 && range === null ? 'several ranges, or a range without its place' : null
+function partialObstacle({ status, headers }: OriginResponse, range: PageDraft['range']): string | null {
+  if (status !== 206) return null
+  if (range === null) return 'several ranges, or a range without its place'
+  return hasField(headers, 'content-encoding') ? 'a range of a coded body' : null
 }
 
 /** A range that we do not hold is asked for as it is; the whole might be a film. */
@@ -265,32 +272,4 @@ function rangeOf(question: Question): HeaderPair[] {
   if (range === null) return []
   const condition = question.field('if-range')
   return condition === null ? [['range', range]] : [['range', range], ['if-range', condition]]
-}
-
-/** RFC 9111 §4.3.1. */
-function validatorsOf(page: Page): HeaderPair[] {
-  const etag = fieldValue(page.headers, 'etag')
-  const modified = fieldValue(page.headers, 'last-modified')
-  const validators: HeaderPair[] = []
-  if (etag !== null) validators.push(['if-none-match', etag])
-  if (modified !== null) validators.push(['if-modified-since', modified])
-  return validators
-}
-
-export function hasValidator(page: Page): boolean {
-  return page.range === null && (hasField(page.headers, 'etag') || hasField(page.headers, 'last-modified'))
-}
-
-/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a strong validator in it must be the page's. */
-function confirms(page: Page, response: OriginResponse): boolean {
-  const etag = fieldValue(response.headers, 'etag')
-  return etag === null || !isStrong(etag) || etag === fieldValue(page.headers, 'etag')
-}
-
-/** Whether the answer to a HEAD is about the page that we hold (RFC 9111 §4.3.5); one without any validator says too little for us. */
-function describes(page: Page, response: OriginResponse): boolean {
-  const same = (name: string) => !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)
-  const length = fieldValue(response.headers, 'content-length')
-  const validated = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
-  return response.status === page.status && validated && same('etag') && same('last-modified') && (length === null || Number(length) === page.originalSize)
 }

@@ -2,10 +2,12 @@ import type { Clock } from '../lib/clock.ts'
 import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import { pieceSize } from '../pages/piece-digests.ts'
 import { clientStates, cookieBypass } from './bypass.ts'
 import { matchesEntityTag } from './conditional.ts'
 import { fieldValue, parseCookies } from './fields.ts'
 import { ageAt } from './freshness.ts'
+import { inFlight } from './in-flight.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
 import type { ClassifyOptions } from './question.ts'
 import { selects, type Selecting } from './vary.ts'
@@ -151,6 +153,8 @@ export class HotPath {
   #view(entry: MemoryEntry, encoding: Encoding, now: number): View | null {
     const body = entry.bodies[encoding]
     if (body === undefined || entry.page.status === 204) return null
+    // Large ones are sent in pieces while many readers are slow.
+    if (body.length > pieceSize && inFlight.bodies.crowded) return null
     const second = Math.floor(ageAt(entry.page, now))
     let views = this.#views.get(entry)
     if (views === undefined) this.#views.set(entry, (views = new Map()))

@@ -1,16 +1,18 @@
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
-import type { Encoding, Page } from '../pages/page.ts'
+import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
 import { pathBypass, type BypassRules } from './bypass.ts'
 import { cacheStatus, type Outcome } from './cache-status.ts'
 import type { Channels } from './channel.ts'
 import { Flights, Uncacheable } from './coalesce.ts'
-import { Fetcher, growth, hasValidator, type Fetched, type FetchOptions } from './fetch.ts'
+import { Fetcher, type Fetched, type FetchOptions } from './fetch.ts'
 import { mayServeStale, usability, type OriginTrouble } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
+import { inFlight } from './in-flight.ts'
 import type { VariantRules } from './key.ts'
 import { isUnremarkable } from './may-store.ts'
 import { OriginError, type OriginClient } from './origin.ts'
@@ -19,8 +21,9 @@ import { classify, type ClassifyOptions, type Question } from './question.ts'
 import { plainAnswer, troubleAnswer, troubleText } from './refusal.ts'
 import { canonicaliser } from './target.ts'
 import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
+import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
-import { answerFrom, coversRange, presentationOf, toHeld, transcode, type BodySource, type Held } from './view.ts'
+import { answerFrom, coversRange, presentationOf, toHeld, type Held } from './view.ts'
 import type { Answer, Visit } from './visit.ts'
 
 export interface ProxyOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
@@ -55,7 +58,7 @@ export class Proxy {
   readonly #underWay = new Map<string, number>()
   readonly #flights: Flights<Held>
   readonly #uncacheable = new Uncacheable()
-  readonly #transcoding = new WeakMap<Held, Map<Encoding, Promise<Buffer>>>()
+  readonly #bodies: Bodies
 
   constructor(options: ProxyOptions) {
     this.#options = options
@@ -70,6 +73,7 @@ export class Proxy {
     this.#fetcher = new Fetcher(options)
     this.#unsafe = new UnsafeInvalidation({ mode: options.invalidateOnUnsafe, store: options.store, classifying: this.classifying, isUnderWay: url => this.#underWay.has(url), onFault: options.onFault })
     this.#passage = new Passage(options, this.#unsafe)
+    this.#bodies = new Bodies({ ...options, budgets: inFlight })
     this.#flights = new Flights(fence => options.store.holds(fence))
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
@@ -96,14 +100,17 @@ export class Proxy {
   async #ask(question: Question): Promise<Answer> {
     const { now } = this.#options
     for (let waits = 0; ; waits++) {
-      const held = question.mayReuse ? await this.find(question) : null
+      let held = question.mayReuse ? this.find(question) : null
       if (held !== null && held.page.states.some(state => question.states.includes(state))) {
         return this.#passage.pass(question.visit, { ...question, reason: 'a client state that the page must not be served to' })
       }
       const usable = held === null ? 'stale' : usability(held.page, now())
       if (held !== null && usable !== 'stale') {
-        if (usable === 'stale-while-revalidate') this.#revalidate(question, held)
-        return this.#serve(question, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
+        const answer = await this.#serve(question, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
+        if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(question, held)
+        if (answer !== null) return answer
+        // Its body is gone or damaged: a miss.
+        held = null
       }
       if (question.onlyIfCached) return plainAnswer(504, 'The page is not in the cache, and the request allows nothing else.')
       if (question.visit.method === 'HEAD' && (held === null || !hasValidator(held.page))) return this.#passage.pass(question.visit, { ...question, reason: 'HEAD of a page that is not in the cache' })
@@ -111,7 +118,10 @@ export class Proxy {
       if (flight === null) return this.#lead(question, held)
       const shared = await flight.outcome
       if (shared !== null && this.#answers(shared.page, question)) {
-        return this.#serve(question, shared, { kind: 'forward', why: held === null ? 'miss' : 'stale', collapsed: true })
+        const answer = await this.#serve(question, shared, { kind: 'forward', why: held === null ? 'miss' : 'stale', collapsed: true })
+        if (answer !== null) return answer
+        // It was removed meanwhile: what comes now is asked for together, too.
+        continue
       }
       // What could not be shared is asked for by each visitor, at once and not one behind the other.
       waits = mostWaits
@@ -119,42 +129,24 @@ export class Proxy {
   }
 
   /**
-   * The best page for a question, whatever its age; from memory, else from the store. Visitors whose variants are not confirmed may
-   * read the shared page too, beside the one that they fill.
+   * The best page for a question, whatever its age; from memory, else from the index of the store. Its body is not looked at. Visitors
+   * whose variants are not confirmed may read the shared page too, beside the one that they fill.
    */
-  async find(question: Question): Promise<Held | null> {
-    const shared = await this.#find(question, question.sharedKey)
+  find(question: Question): Held | null {
+    // Before memory is believed: what other processes have removed leaves it now.
+    this.#options.store.poll()
+    const shared = this.#find(question, question.sharedKey)
     if (question.key === question.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh')) return shared
-    const own = await this.#find(question, question.key)
+    const own = this.#find(question, question.key)
     return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
   }
 
-  async #find(question: Question, key: string): Promise<Held | null> {
+  #find(question: Question, key: string): Held | null {
     const { store, memory } = this.#options
-    // Before the look-up: what is removed from here on does not come into memory again.
-    const fence = store.fence()
     const inMemory = newest(memory.get(key) ?? [], question, held => held.page)
     const stored = newest(store.find(key), question, page => page)
-    if (stored === null) return inMemory
-    if (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt) return inMemory
-    const body = await store.readBody(stored)
-    if (body === null) return null
-    return store.holds(fence) ? memory.set(stored, stored.encoding, body) : toHeld(stored, { [stored.encoding]: body })
-  }
-
-  /** Each coding of a page is made once, however many ask for it at the same time, and kept as long as the page is in memory. */
-  readonly #bodyOf: BodySource = (held, encoding) => {
-    let codings = this.#transcoding.get(held)
-    if (codings === undefined) this.#transcoding.set(held, (codings = new Map()))
-    let body = codings.get(encoding)
-    if (body === undefined) {
-      body = transcode(held, encoding, this.#options.maxPageSize * growth).then(made => {
-        this.#options.memory.addBody(held, encoding, made)
-        return made
-      })
-      codings.set(encoding, body)
-    }
-    return body
+    if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
+    return toHeld(stored, {})
   }
 
   #mayShare(question: Question): boolean {
@@ -171,15 +163,22 @@ export class Proxy {
     try {
       const fetched = await this.#fly(question, stale)
       if (serverErrors.has(fetched.status) && stale !== null && mayServeStale(stale.page, 'error', this.#options.now())) {
-        if (fetched.kind === 'stream') discard(fetched.body)
-        return this.#serve(question, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
+        const answer = await this.#serve(question, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
+        if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
+        if (answer !== null) return answer
       }
       const outcome: Outcome = { kind: 'forward', why, status: fetched.status, ...(fetched.obstacle === null ? { stored: true } : { detail: fetched.obstacle }) }
       if (fetched.kind === 'stream') return { status: fetched.status, headers: [...fetched.headers, ['Cache-Status', cacheStatus(outcome)]], body: fetched.body, tags: fetched.tags }
-      return await answerFrom(fetched.held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodyOf, fetched.live)
+      const answer = await answerFrom(fetched.held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodies, fetched.live)
+      if (answer !== null) return answer
+      // Removed before it was sent.
+      if (stale !== null) return await this.#lead(question, null)
+      return await this.#passage.pass(question.visit, { ...question, reason: 'an invalidation came meanwhile' })
     } catch (error) {
       if (!(error instanceof OriginError) || stale === null || !this.#standsIn(stale, 'unreachable')) throw error
-      return this.#serve(question, stale, this.#hit(stale, `stale, ${troubleText[error.trouble]}`))
+      const answer = await this.#serve(question, stale, this.#hit(stale, `stale, ${troubleText[error.trouble]}`))
+      if (answer === null) throw error
+      return answer
     }
   }
 
@@ -238,10 +237,11 @@ export class Proxy {
     return { kind: 'hit', ttl: (held.page.staleAt - this.#options.now()) / 1000, ...(detail === undefined ? {} : { detail }) }
   }
 
-  async #serve(question: Question, held: Held, outcome: Outcome): Promise<Answer> {
+  /** Null where the body of the page is no longer there. */
+  async #serve(question: Question, held: Held, outcome: Outcome): Promise<Answer | null> {
     const started = performance.now()
-    const answer = await answerFrom(held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodyOf)
-    if (outcome.kind === 'hit') this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
+    const answer = await answerFrom(held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodies)
+    if (answer !== null && outcome.kind === 'hit') this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
     return answer
   }
 
@@ -255,7 +255,7 @@ export class Proxy {
     const flight = this.#flights.join(flightKey(question))
     const shared = flight === null ? null : await flight.outcome
     if (shared !== null && this.#answers(shared.page, question)) return null
-    return this.#fly(question, await this.find(question), signal)
+    return this.#fly(question, this.find(question), signal)
   }
 
   /** What the origin would say now, without storing it. @throws OriginError */

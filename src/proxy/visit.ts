@@ -30,11 +30,24 @@ export class VisitorLeft extends Error {
   }
 }
 
+/** A body that is read from the store while it is sent. */
+export interface StreamedBody {
+  /**
+   * Its bytes, once; each piece is good until the next one is asked for. Fails when the stored body turns out to be altered: the
+   * connection is then cut visibly.
+   *
+   * @param cut called when the reader takes nothing while others wait for memory
+   */
+  pieces(cut: () => void): AsyncIterable<Buffer>
+  /** Gives back what a body holds that was never read, or is read no further. */
+  discard(): void
+}
+
 /** What goes back. A `Readable` fails when the origin breaks off: the connection is then cut visibly. */
 export interface Answer {
   status: number
   headers: HeaderPair[]
-  body: Buffer | Readable | null
+  body: Buffer | Readable | StreamedBody | null
   /** Tags of the page, for a cache in front of us; no visitor sees them. */
   tags?: readonly string[]
 }

@@ -31,7 +31,7 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'own') return { kind: 'not-stored', status: null, ms: 0, reason: 'is an endpoint of the daemon itself' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
-    const held = options.force ? null : await findFresh(proxy, classified.question, now)
+    const held = options.force ? null : findFresh(proxy, classified.question, now)
     if (held !== null) return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
     const late = AbortSignal.timeout(timeout)
     try {
@@ -49,13 +49,13 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
 export async function isFresh(proxy: Proxy, now: Clock, url: string, passes: readonly Readonly<Record<string, string>>[], signal: AbortSignal): Promise<boolean> {
   for (const headers of passes) {
     const classified = askFor(url, { ...usualHeaders, ...headers }, signal, proxy.classifying)
-    if (classified?.kind !== 'question' || (await findFresh(proxy, classified.question, now)) === null) return false
+    if (classified?.kind !== 'question' || findFresh(proxy, classified.question, now) === null) return false
   }
   return true
 }
 
-async function findFresh(proxy: Proxy, question: Question, now: Clock): Promise<Held | null> {
-  const held = await proxy.find(question)
+function findFresh(proxy: Proxy, question: Question, now: Clock): Held | null {
+  const held = proxy.find(question)
   return held !== null && usability(held.page, now()) === 'fresh' ? held : null
 }
 

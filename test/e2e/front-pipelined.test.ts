@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openShop, until, type Shop } from '../http/shop.ts'
@@ -25,6 +26,40 @@ describe('requests that are sent before the ones in front of them are answered',
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 200))
     expect(answers.map(({ headers }) => headers['connection'] === 'close')).toEqual(Array.from({ length: 32 }, (_, number) => number === 31))
     expect([closed, rest]).toEqual([true, ''])
+  })
+
+  test('a request is taken up when the answer before it is with the client', async () => {
+    shop.origin.on('/film', { headers: { 'cache-control': 'private' }, body: Buffer.alloc(64 << 20, 'film') })
+    const socket = connect({ port: shop.port, host: '127.0.0.1' })
+    socket.write(get('/film') + get('/checkout/behind'))
+    await once(socket, 'readable')
+    // Others are served meanwhile: what is not asked now is asked later.
+    for (let count = 0; count < 20; count++) expect((await shop.ask(`/checkout/${count}`)).status).toBe(200)
+    expect(shop.origin.hits('/checkout/behind')).toBe(0)
+    const seen: Buffer[] = []
+    socket.on('data', chunk => seen.splice(0, Math.max(0, seen.length - 1), chunk as Buffer))
+    await until(() => Buffer.concat(seen).includes('page of /checkout/behind'))
+    socket.destroy()
+  })
+
+  test('a client that leaves with requests behind each other: none of them is asked', async () => {
+    const own = await openShop()
+    try {
+      const { promise: asked, resolve: tell } = Promise.withResolvers<void>()
+      own.origin.on('/silent', async (_, __, incoming) => {
+        tell()
+        await once(incoming.socket, 'close')
+        return undefined
+      })
+      const socket = connect({ port: own.port, host: '127.0.0.1' })
+      socket.write(['/checkout/0', '/silent', '/checkout/1', '/checkout/2'].map(path => `GET ${path} HTTP/1.1\r\nHost: ${own.host}\r\nCookie: session-=1\r\nCache-Control: no-store\r\n\r\n`).join(''))
+      await asked
+      socket.destroy()
+      await own.ask('/checkout/3')
+      expect([own.origin.hits('/checkout/0'), own.origin.hits('/checkout/1'), own.origin.hits('/checkout/2')]).toEqual([1, 0, 0])
+    } finally {
+      await own.close()
+    }
   })
 
   const event = () => {

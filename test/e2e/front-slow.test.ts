@@ -113,12 +113,52 @@ describe('200 readers who take next to nothing of a large answer', { concurrent:
   })
 })
 
-/** Asks for the large answer, and reads its beginning only. */
-async function readLittle(port: number, host: string): Promise<Socket> {
+describe('readers of many stored pages that memory does not take', { timeout: 120_000 }, () => {
+  const pages = 60
+  const paths = Array.from({ length: pages }, (_, number) => `/many-${number}`)
+
+  /** Stores the pages; the daemon's memory has its working size then. */
+  async function openMany(): Promise<Shop> {
+    const own = await openShop()
+    for (const [number, path] of paths.entries()) {
+      own.origin.on(path, { headers: { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=600' }, body: Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`) })
+      await own.ask(path)
+    }
+    return own
+  }
+
+  test.each([
+    ['20 of them, who send 30 requests each', 20, 30],
+    ['200 of them, with one request each', 200, 1],
+  ])('%s: memory grows by less than 96 MB, and others are served', async (_, readers, requests) => {
+    const own = await openMany()
+    try {
+      const before = await residentMemory(own.daemon.pid)
+      const asked = own.origin.hits()
+      const wanted = (reader: number) => Array.from({ length: requests }, (__, number) => paths[(reader * requests + number) % pages]!)
+      const sockets = await Promise.all(Array.from({ length: readers }, (__, reader) => readLittle(own.port, own.host, wanted(reader))))
+      let peak = 0
+      await until(async () => {
+        peak = Math.max(peak, await residentMemory(own.daemon.pid))
+        expect((await own.ask('/healthz')).status).toBe(200)
+        return (await connectionsOf(own.port)) < 5
+      })
+      expect((peak - before) / MiB).toBeLessThan(96)
+      expect(own.origin.hits()).toBe(asked)
+      expect((await own.ask(paths[0]!)).body.length).toBe(5 * MiB)
+      for (const socket of sockets) socket.destroy()
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+/** Asks for large answers, and reads the beginning of the first one only. */
+async function readLittle(port: number, host: string, paths: readonly string[] = ['/large']): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } })
   socket.on('error', () => {})
   await once(socket, 'connect')
-  socket.write(`GET /large HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`).join(''))
   return socket
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
@@ -60,6 +61,66 @@ describe('an altered body is a miss, counted, never served, and goes', () => {
     expect(await pages.readBody(page)).toBeNull()
     expect(await pages.readBody(other)).toBeNull()
     expect(pages.damaged()).toBe(2)
+  })
+})
+
+describe('a body of several pieces', () => {
+  const large = Buffer.from(Array.from({ length: 40_000 }, (_, number) => `${number};`).join(''))
+  const last = Math.floor((large.length - 1) / pieceSize)
+
+  async function withLarge() {
+    const opened = await openPages()
+    const page = (await opened.pages.put(draft('a'), large, opened.pages.fence()))!
+    const [body] = await bodiesIn(opened.directory)
+    return { ...opened, page, body: body! }
+  }
+
+  async function flip(path: string, at: number) {
+    const bytes = await readFile(path)
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+    await writeFile(path, bytes)
+  }
+
+  test('each piece is verified by itself: a sound one is read beside a damaged one, which drops the page', async () => {
+    const { pages, page, body } = await withLarge()
+    await flip(body, pieceSize + 7)
+    const open = (await pages.openBody(page))!
+    const buffer = Buffer.alloc(pieceSize)
+    expect(await open.read(last, buffer)).toEqual(large.subarray(last * pieceSize))
+    expect(pages.damaged()).toBe(0)
+    await expect(open.read(1, buffer)).rejects.toThrow()
+    await open.close()
+    expect([pages.damaged(), pages.find(page.key)]).toEqual([1, []])
+  })
+
+  const places: [string, number][] = [['first piece', 3], ['last piece', large.length - 1], ['list of digests', large.length + 40], ['end of the list', large.length + (last + 1) * 32 - 1]]
+  test.each(places)('a bit flip in its %s: it is not served, counted, and goes', async (_, at) => {
+    const { pages, page, body } = await withLarge()
+    await flip(body, at)
+    expect(await pages.readBody(page)).toBeNull()
+    expect([pages.damaged(), pages.find(page.key), await pages.openBody(page)]).toEqual([1, [], null])
+  })
+
+  test.each([['without its list', large.length], ['in the middle', large.length >> 1], ['by a byte', large.length + (last + 1) * 32 - 1]])('truncated %s: it is not opened', async (_, size) => {
+    const { pages, page, body } = await withLarge()
+    await truncate(body, size)
+    expect(await pages.openBody(page)).toBeNull()
+    expect([pages.damaged(), pages.find(page.key)]).toEqual([1, []])
+  })
+
+  test('two pieces swapped, or another body with its own list: not served', async () => {
+    const { pages, directory, page, body } = await withLarge()
+    const bytes = await readFile(body)
+    await writeFile(body, Buffer.concat([bytes.subarray(pieceSize, 2 * pieceSize), bytes.subarray(0, pieceSize), bytes.subarray(2 * pieceSize)]))
+    expect(await pages.readBody(page)).toBeNull()
+    const again = (await pages.put(draft('a'), large, pages.fence()))!
+    const other = Buffer.from(large.map(byte => byte ^ 1))
+    await pages.put(draft('b'), other, pages.fence())
+    const files = await bodiesIn(directory)
+    const read = await Promise.all(files.map(async path => ({ path, bytes: await readFile(path) })))
+    const own = read.find(file => file.bytes.subarray(0, large.length).equals(large))!
+    await writeFile(own.path, read.find(file => file.bytes.subarray(0, large.length).equals(other))!.bytes)
+    expect(await pages.readBody(again)).toBeNull()
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
@@ -56,8 +57,9 @@ describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,
     await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
     await site.store.remove(selection)
     await release({ status: 304, fields })
-    await visit
+    // The visitor who waited gets the page that was confirmed where it is still there, else a new one.
     site.answers({ fields, body: 'new' })
+    expect((await visit).text).toBe(covers && memory === 0 ? 'new' : 'old')
     const after = await site.visit('/a')
     expect(after.text).toBe(covers ? 'new' : 'old')
     if (covers) expect(site.origin.requests[2]!.fields.has('if-none-match')).toBe(false)
@@ -89,6 +91,21 @@ describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,
     site.answers({ status: 503, body: 'sorry' })
     expect(await site.visit('/a')).toMatchObject({ status: 503, text: 'sorry' })
   })
+})
+
+test('what another process has removed is not served from memory, the hot path left out', async () => {
+  const { site } = await open(16 << 20)
+  site.answers({ fields, body: 'old' })
+  await site.visit('/a')
+  const other = await openFilesystemStore({ directory: site.directory, maxSize: null, now: site.now, onWarning: () => {} })
+  onTestFinished(() => other.close())
+  for (const [, selection] of selections.slice(0, 4)) {
+    site.answers({ fields, body: 'new' })
+    await other.remove(selection)
+    expect(await site.visit('/a', { long: true, fields: { 'If-None-Match': '"a"' } })).toMatchObject({ status: 304 })
+    expect(site.store.findByUrl(`${shopUrl}/a`)).toHaveLength(1)
+  }
+  expect(site.origin.requests).toHaveLength(5)
 })
 
 test('an unsafe request has invalidated before its answer comes back', async () => {

@@ -10,7 +10,7 @@ import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import { buildProxy, type ProxySettings } from '../../src/proxy/build.ts'
 import { fieldLines } from '../../src/proxy/fields.ts'
 import type { Proxy } from '../../src/proxy/proxy.ts'
-import type { Visit } from '../../src/proxy/visit.ts'
+import type { Answer, Visit } from '../../src/proxy/visit.ts'
 import { startScriptedOrigin, type Fields, type OriginRequest, type Reply, type ScriptedOrigin } from './scripted-origin.ts'
 
 /** The moment at which the clock of a site stands when it is opened: Thursday, 15 January 2026, noon. */
@@ -44,6 +44,8 @@ export interface Site {
   store: PageStore
   origin: ScriptedOrigin
   faults: string[]
+  /** The application cache directory. */
+  directory: string
   now(): number
   /** Seconds. */
   wait(seconds: number): void
@@ -91,6 +93,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     store,
     origin,
     faults,
+    directory,
     now,
     wait,
     setTime: moment => void (time = moment),
@@ -132,7 +135,7 @@ async function visit(proxy: Proxy, target: string, options: VisitOptions): Promi
     onInterim: (status, fields) => interim.push({ status, headers: fields }),
   }
   const answer = await proxy.answer(asked)
-  const body = answer.body === null ? Buffer.alloc(0) : Buffer.isBuffer(answer.body) ? answer.body : await buffer(answer.body)
+  const body = await bytesOf(answer.body)
   return seen(answer.status, answer.headers, body, interim, false)
 }
 
@@ -142,4 +145,13 @@ function seen(status: number, headers: HeaderPair[], body: Buffer, interim: Seen
     return lines.length === 0 ? null : lines.join(', ')
   }
   return { status, headers, field, body, text: body.toString(), interim, hot }
+}
+
+async function bytesOf(body: Answer['body']): Promise<Buffer> {
+  if (body === null) return Buffer.alloc(0)
+  if (Buffer.isBuffer(body)) return body
+  if (!('pieces' in body)) return buffer(body)
+  const pieces: Buffer[] = []
+  for await (const piece of body.pieces(() => {})) pieces.push(Buffer.from(piece))
+  return Buffer.concat(pieces)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Page, PageDraft } from '../../src/pages/page.ts'
 import type { PageStore, Selection } from '../../src/pages/page-store.ts'
+import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { aMoment, bodyOf, clock, draft, origin, store, type Clock } from './pages.ts'
 import { describeNumbers, type SuiteOptions } from './page-numbers.suite.ts'
 
@@ -28,6 +29,20 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       const pages = await open()
       const page = await pages.put(draft('a'), Buffer.alloc(0), pages.fence())
       expect(await pages.readBody(page!)).toEqual(Buffer.alloc(0))
+    })
+
+    test.each([0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 3 * pieceSize])('a body of %i bytes comes back whole and in pieces, the pieces also when its page has gone', async (size) => {
+      const pages = await open()
+      const body = Buffer.from(Uint8Array.from({ length: size }, (_, index) => index % 251))
+      const page = (await pages.put(draft('a'), body, pages.fence()))!
+      expect((await pages.readBody(page))!.equals(body)).toBe(true)
+      const opened = (await pages.openBody(page))!
+      await pages.remove({ kind: 'all' })
+      const pieces: Buffer[] = []
+      for (let piece = 0; piece * pieceSize < opened.size; piece++) pieces.push(await opened.read(piece, Buffer.alloc(pieceSize)))
+      await opened.close()
+      expect(Buffer.concat(pieces).equals(body)).toBe(true)
+      expect(await pages.openBody(page)).toBeNull()
     })
 
     test('a page past any use is not found', async () => {

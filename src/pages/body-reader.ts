@@ -1,0 +1,58 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import type { StoredBody } from './page-reads.ts'
+import { digestIn, listSize, pieceSize, sha256 } from './piece-digests.ts'
+
+/** A piece of a body, or its list of digests, is not what was stored. */
+export class AlteredBody extends Error {}
+
+/** An open body, read piece by piece; each is verified before it is handed out. What is open stays readable when the page goes. */
+export class BodyReader {
+  readonly size: number
+  readonly #handle: FileHandle
+  readonly #list: Buffer
+  readonly #digest: Buffer
+
+  private constructor(handle: FileHandle, { size, digest }: StoredBody, list: Buffer) {
+    this.size = size
+    this.#handle = handle
+    this.#list = list
+    this.#digest = digest
+  }
+
+  /** Takes an open file over. @throws AlteredBody where it is another one, or the system's error; the file stays the caller's then */
+  static async over(handle: FileHandle, stored: StoredBody): Promise<BodyReader> {
+    const found = await handle.stat()
+    const list = Buffer.allocUnsafeSlow(listSize(stored.size))
+    if (!found.isFile() || found.size !== stored.size + list.length) throw new AlteredBody()
+    if (list.length > 0) {
+      const { bytesRead } = await handle.read(list, 0, list.length, stored.size)
+      if (bytesRead !== list.length || !timingSafeEqual(sha256(list), stored.digest)) throw new AlteredBody()
+    }
+    return new BodyReader(handle, stored, list)
+  }
+
+  /**
+   * Reads a piece, counted from 0, to the beginning of a buffer.
+   * @returns the part of the buffer that it takes
+   * @throws AlteredBody, or the system's error
+   */
+  async read(piece: number, into: Buffer): Promise<Buffer> {
+    const start = piece * pieceSize
+    const wanted = into.subarray(0, Math.min(pieceSize, this.size - start))
+    const { bytesRead } = await this.#handle.read(wanted, 0, wanted.length, start)
+    const digest = this.#list.length === 0 ? this.#digest : digestIn(this.#list, piece)
+    if (bytesRead !== wanted.length || !timingSafeEqual(sha256(wanted), digest)) throw new AlteredBody()
+    return wanted
+  }
+
+  async readAll(): Promise<Buffer> {
+    const body = Buffer.allocUnsafeSlow(this.size)
+    for (let piece = 0; piece === 0 || piece * pieceSize < this.size; piece += 1) await this.read(piece, body.subarray(piece * pieceSize))
+    return body
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close()
+  }
+}

@@ -1,0 +1,99 @@
+import { unread, type BodyFiles } from './body-files.ts'
+import type { BodyReader } from './body-reader.ts'
+import { isStorageError } from './faults.ts'
+import type { Page } from './page.ts'
+import type { StoredBody } from './page-reads.ts'
+import type { OpenBody } from './page-store.ts'
+import type { SharedIndex } from './shared-index.ts'
+
+interface Parts {
+  shared: SharedIndex
+  bodies: BodyFiles
+  onWarning(message: string): void
+  onBuried(): void
+}
+
+/** Reads the bodies of pages. A page whose body is not what was stored is dropped. */
+export class BodyReads {
+  readonly #parts: Parts
+  #damaged = 0
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Bodies found missing or altered. */
+  get damaged(): number {
+    return this.#damaged
+  }
+
+  /** The whole body; null where it cannot be read, or its page has gone. */
+  async all(page: Page): Promise<Buffer | null> {
+    const opened = await this.#open(page)
+    if (opened === null) return null
+    const { reader, stored } = opened
+    try {
+      const body = await reader.readAll()
+      // Removed while it was read: who puts the body into memory now would keep it there.
+      return this.#isCurrent(page, stored) ? body : null
+    } catch (error) {
+      await this.#buryAltered(page, stored, error)
+      return null
+    } finally {
+      await reader.close()
+    }
+  }
+
+  /** The body in pieces; null as for `all`. */
+  async open(page: Page): Promise<OpenBody | null> {
+    const opened = await this.#open(page)
+    if (opened === null) return null
+    const { reader, stored } = opened
+    const read = async (piece: number, into: Buffer) => {
+      try {
+        return await reader.read(piece, into)
+      } catch (error) {
+        await this.#buryAltered(page, stored, error)
+        throw error
+      }
+    }
+    return { size: reader.size, read, close: () => reader.close() }
+  }
+
+  async #open(page: Page): Promise<{ reader: BodyReader; stored: StoredBody } | null> {
+    const { shared, bodies } = this.#parts
+    const stored = shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    if (stored === null) return null
+    const reader = await bodies.open(stored)
+    if (reader === 'altered') await this.#bury(page, stored)
+    if (typeof reader === 'string') return null
+    if (this.#isCurrent(page, stored)) return { reader, stored }
+    await reader.close()
+    return null
+  }
+
+  #isCurrent(page: Page, stored: StoredBody): boolean {
+    return this.#parts.shared.read(false, (index) => index.reads.body(page)?.file === stored.file)
+  }
+
+  async #buryAltered(page: Page, stored: StoredBody, error: unknown): Promise<void> {
+    if (unread(error) === 'altered') await this.#bury(page, stored)
+  }
+
+  /** A page whose body is not what was stored goes, unless it was removed or replaced while we read. */
+  async #bury(page: Page, stored: StoredBody): Promise<void> {
+    const { shared, onWarning, onBuried } = this.#parts
+    if (shared.look()) return
+    try {
+      const buried = await shared.write((index) =>
+        index.write(() => (index.reads.body(page)?.file === stored.file ? index.writes.kill([page.id]) : 0)),
+      )
+      this.#damaged += buried
+      if (buried > 0) onWarning(`The stored body of ${page.url} was missing or altered; the page is dropped (${this.#damaged} so far)`)
+      onBuried()
+    } catch (error) {
+      if (!isStorageError(error)) throw error
+      this.#damaged += 1
+    }
+  }
+}

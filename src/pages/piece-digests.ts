@@ -1,0 +1,30 @@
+import { hash } from 'node:crypto'
+
+/** Bytes of a body that are verified together: the least that is read to serve any part of it. */
+export const pieceSize = 64 * 1024
+const digestSize = 32
+
+export function sha256(bytes: Buffer): Buffer {
+  return hash('sha256', bytes, 'buffer')
+}
+
+/** Bytes of the list of digests behind a body in its file: a body of one piece has none. */
+export function listSize(size: number): number {
+  return size > pieceSize ? Math.ceil(size / pieceSize) * digestSize : 0
+}
+
+/**
+ * What a body is verified by: the digests of its pieces, which stand behind it in its file, and the digest of that list, which is in
+ * the index. A body of one piece has its own digest in the index and no list.
+ */
+export function digestsOf(body: Buffer): { digest: Buffer; list: Buffer } {
+  const list = Buffer.allocUnsafeSlow(listSize(body.length))
+  if (list.length === 0) return { digest: sha256(body), list }
+  for (let at = 0, to = 0; at < body.length; at += pieceSize, to += digestSize) sha256(body.subarray(at, at + pieceSize)).copy(list, to)
+  return { digest: sha256(list), list }
+}
+
+/** The digest of one piece, counted from 0. */
+export function digestIn(list: Buffer, piece: number): Buffer {
+  return list.subarray(piece * digestSize, (piece + 1) * digestSize)
+}

@@ -1,0 +1,131 @@
+import { decode, encode } from '../pages/codec.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
+import type { Encoding, Page } from '../pages/page.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import { pieceSize } from '../pages/piece-digests.ts'
+import type { SendingBudgets } from './in-flight.ts'
+import type { ByteRange } from './range.ts'
+import { openStoredBody } from './stored-body.ts'
+import { storedAs, toHeld, type Held } from './view.ts'
+import type { StreamedBody } from './visit.ts'
+
+export type PageBody = Buffer | StreamedBody
+
+interface Parts {
+  store: PageStore
+  memory: MemoryTier
+  budgets: SendingBudgets
+}
+
+/**
+ * Gives the bodies of pages: from memory, or into it where they are small, else from their files while they are sent
+ * (docs/decisions/0048-bodies-in-pieces.md).
+ */
+export class Bodies {
+  readonly #parts: Parts
+  readonly #loading = new Map<string, Promise<Held | null>>()
+  readonly #making = new WeakMap<Held, Map<Encoding, Promise<Buffer>>>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** The body in a coding; null where it is no longer there. */
+  async open(held: Held, encoding: Encoding): Promise<PageBody | null> {
+    const { store, budgets } = this.#parts
+    const atHand = held.bodies[encoding]
+    if (atHand !== undefined && this.#maySend(held, atHand)) return atHand
+    const { page } = held
+    const stored = storedAs(held)
+    if (stored === null) return this.#make(held, encoding)
+    const small = this.#belongs(page.size) && (encoding === page.encoding || this.#belongs(page.originalSize))
+    if (!small || atHand !== undefined) return openStoredBody(store, stored, { encoding, range: null }, budgets)
+    const loaded = await this.#load(held, stored)
+    return loaded === null ? null : (loaded.bodies[encoding] ?? this.#make(loaded, encoding))
+  }
+
+  /** A range of the identity coding; `whole` where that would mean to decode a large body for it, null where it is no longer there. */
+  async cut(held: Held, range: ByteRange): Promise<PageBody | 'whole' | null> {
+    const { store, budgets } = this.#parts
+    const { page } = held
+    const stored = storedAs(held)
+    const slice = (body: Buffer) => body.subarray(range.start, range.end + 1)
+    const atHand = held.bodies.identity
+    if (atHand !== undefined && this.#maySend(held, atHand)) return slice(atHand)
+    if (stored !== null && page.encoding === 'identity' && (atHand !== undefined || !this.#belongs(page.size))) {
+      return openStoredBody(store, stored, { encoding: 'identity', range }, budgets)
+    }
+    if (stored !== null && !this.#belongs(Math.max(page.size, page.originalSize))) return 'whole'
+    const body = await this.open(held, 'identity')
+    return Buffer.isBuffer(body) ? slice(body) : body === null ? null : discarded(body)
+  }
+
+  /** Whether a body in memory may be sent as it is: while many are being sent slowly, large ones are read from their files instead. */
+  #maySend(held: Held, body: Buffer): boolean {
+    return storedAs(held) === null || body.length <= pieceSize || !this.#parts.budgets.bodies.crowded
+  }
+
+  /** Whether a body of so many bytes is read into memory now. */
+  #belongs(bytes: number): boolean {
+    const { memory, budgets } = this.#parts
+    return memory.takes(bytes) && (bytes <= pieceSize || !budgets.bodies.crowded)
+  }
+
+  /** The page with its stored body in memory; read once, however many ask at the same time. */
+  #load(held: Held, stored: Page): Promise<Held | null> {
+    const { page } = held
+    if (held.bodies[page.encoding] !== undefined) return Promise.resolve(held)
+    const name = `${page.id} ${stored.id} ${page.cachedAt}`
+    const known = this.#loading.get(name)
+    if (known !== undefined) return known
+    const loading = this.#read(page, stored).finally(() => this.#loading.delete(name))
+    this.#loading.set(name, loading)
+    return loading
+  }
+
+  async #read(page: Page, stored: Page): Promise<Held | null> {
+    const { store, memory, budgets } = this.#parts
+    const lease = await budgets.bodies.lease(page.size)
+    try {
+      // Before the body is looked up: what is removed from here on does not come into memory again.
+      const fence = store.fence()
+      const body = await store.readBody(stored)
+      if (body === null) return null
+      return page.id === stored.id && store.holds(fence) ? memory.set(page, page.encoding, body) : toHeld(page, { [page.encoding]: body }, stored)
+    } finally {
+      lease.release()
+    }
+  }
+
+  /** Each coding of a page in memory is made once, however many ask for it at the same time, and kept as long as the page. */
+  #make(held: Held, encoding: Encoding): Promise<Buffer> {
+    let codings = this.#making.get(held)
+    if (codings === undefined) this.#making.set(held, (codings = new Map()))
+    let body = codings.get(encoding)
+    if (body === undefined) {
+      body = this.#transcode(held, encoding)
+      codings.set(encoding, body)
+    }
+    return body
+  }
+
+  async #transcode(held: Held, encoding: Encoding): Promise<Buffer> {
+    const { memory, budgets } = this.#parts
+    const { page, bodies } = held
+    // Decoded, coded, and what of it is on its way between the two.
+    const lease = await budgets.bodies.lease(page.originalSize * 2)
+    try {
+      const identity = bodies.identity ?? (await decode(bodies[page.encoding]!, page.encoding, page.originalSize))
+      const made = encoding === 'identity' ? identity : await encode(identity, encoding)
+      memory.addBody(held, encoding, made)
+      return made
+    } finally {
+      lease.release()
+    }
+  }
+}
+
+function discarded(body: Exclude<PageBody, Buffer>): 'whole' {
+  body.discard()
+  return 'whole'
+}

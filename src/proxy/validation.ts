@@ -1,0 +1,32 @@
+import type { HeaderPair, Page } from '../pages/page.ts'
+import { isStrong } from './conditional.ts'
+import { fieldValue, hasField } from './fields.ts'
+import type { OriginResponse } from './origin.ts'
+
+/** RFC 9111 §4.3.1. */
+export function validatorsOf(page: Page): HeaderPair[] {
+  const etag = fieldValue(page.headers, 'etag')
+  const modified = fieldValue(page.headers, 'last-modified')
+  const validators: HeaderPair[] = []
+  if (etag !== null) validators.push(['if-none-match', etag])
+  if (modified !== null) validators.push(['if-modified-since', modified])
+  return validators
+}
+
+export function hasValidator(page: Page): boolean {
+  return page.range === null && (hasField(page.headers, 'etag') || hasField(page.headers, 'last-modified'))
+}
+
+/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a strong validator in it must be the page's. */
+export function confirms(page: Page, response: OriginResponse): boolean {
+  const etag = fieldValue(response.headers, 'etag')
+  return etag === null || !isStrong(etag) || etag === fieldValue(page.headers, 'etag')
+}
+
+/** Whether the answer to a HEAD is about the page that we hold (RFC 9111 §4.3.5); one without any validator says too little for us. */
+export function describes(page: Page, response: OriginResponse): boolean {
+  const same = (name: string) => !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)
+  const length = fieldValue(response.headers, 'content-length')
+  const validated = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
+  return response.status === page.status && validated && same('etag') && same('last-modified') && (length === null || Number(length) === page.originalSize)
+}
