@@ -22,7 +22,7 @@ const cache = join(directory, 'cache')
 fill(Number(tagCount), Number(largeCount))
 const pages = await openFilesystemStore({ directory: cache, maxSize: null, now, onWarning: console.warn })
 const records = await openRecords({ directory: join(directory, 'data'), now })
-const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: [], owner: thisProcess() })
+const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: [], owner: thisProcess(), followUp: null, clearDirectory: () => Promise.resolve(0) })
 
 process.send!(await measure())
 await purging.close()

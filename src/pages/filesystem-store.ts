@@ -6,7 +6,7 @@ import { faultOf } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
-import type { Fence, HitCount, PageFilter, PageStore, RemoveOptions, Selection, Taken, TypeCounters } from './page-store.ts'
+import type { Fence, HitCount, PageFilter, PageStore, RemoveOptions, Selection, SharedRemoval, SharedRemoved, Taken, TypeCounters } from './page-store.ts'
 import type { StoredBody } from './page-reads.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
@@ -233,13 +233,17 @@ class FilesystemStore implements PageStore {
     return this.#track(this.#remove(selection, options))
   }
 
+  removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
+    return this.#track(this.#remover.takeTogether(removals))
+  }
+
   async taken(trace: number, after: number, limit: number): Promise<Taken[]> {
     const found = this.#shared.read<Taken[]>([], (index) => index.traces.taken(trace, after, limit))
     return found.length > 0 ? found : takenByClear(this.#options.directory, trace, after, limit)
   }
 
-  release(trace: number): Promise<void> {
-    return this.#track(this.#housekeeper.release(trace))
+  release(traces: readonly number[]): Promise<void> {
+    return this.#track(this.#housekeeper.release(traces))
   }
 
   async #remove(selection: Selection, options?: RemoveOptions): Promise<number> {

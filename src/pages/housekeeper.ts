@@ -4,6 +4,7 @@ import type { BodyFiles } from './body-files.ts'
 import { removeTrash } from './clear.ts'
 import { releaseCleared } from './cleared.ts'
 import { faultOf } from './faults.ts'
+import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { abandonedAfter } from './traces.ts'
 
@@ -12,6 +13,8 @@ const slice = 64
 const restBetweenSlices = 5
 /** Once over the limit, evict to below it by this much, so that not every page that comes makes another go. */
 const evictTo = 0.95
+/** Traces that are released in one transaction: few have more than some hundred pages. */
+const tracesAtOnce = 32
 const removalsKeptFor = 3_600_000
 /** A body without a row is in the hands of its writer for this long, in milliseconds. */
 const orphanAge = 60_000
@@ -114,7 +117,7 @@ export class Housekeeper {
     const expired = await this.#expire()
     while (!this.#stopped && (await this.#reapSlice())) await pause(0)
     await this.#dropUnusedTags()
-    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter))) await this.release(trace)
+    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter))) await this.release([trace])
     await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
     const orphans = await this.removeOrphans()
     removeTrash(directory)
@@ -147,13 +150,14 @@ export class Housekeeper {
     }
   }
 
-  /** What a traced removal took may be cleaned away. */
-  async release(trace: number): Promise<void> {
+  /** What traced removals took may be cleaned away. */
+  async release(traces: readonly number[]): Promise<void> {
     const { shared, directory } = this.#options
-    if (shared.current !== null) {
-      while (await shared.write((index) => index.write(() => index.traces.release(trace)))) await pause(0)
+    for (let first = 0; shared.current !== null && first < traces.length; ) {
+      first += await shared.write((index) => index.write(() => releaseSome(index, traces.slice(first, first + tracesAtOnce))))
+      if (first < traces.length) await pause(0)
     }
-    releaseCleared(directory, trace)
+    releaseCleared(directory, traces)
     this.wake()
   }
 
@@ -193,4 +197,10 @@ export class Housekeeper {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#working
   }
+}
+
+/** How many of the traces, from the first on, are released; of the next one a slice was. */
+function releaseSome(index: PageIndex, traces: readonly number[]): number {
+  const next = traces.findIndex((trace) => index.traces.release(trace))
+  return next < 0 ? traces.length : next
 }

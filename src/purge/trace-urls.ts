@@ -14,28 +14,42 @@ interface OpenTrace {
   purges: number[]
 }
 
-/**
- * Records which URLs an invalidation took: at once where they are few, else as far as one slice goes. Returns what is left, to be
- * kept in the invalidation's row; null where that was all: then the removals may be released once that is committed.
- */
-export async function beginTrace(
-  transaction: RecordsTransaction,
-  pages: PageStore,
-  { id, at, groups, purges }: { id: number; at: number; groups: readonly Group[]; purges: readonly number[] },
-): Promise<string | null> {
-  const traces = groups.map((group, number) => ({ trace: traceOf(id, number), purges: group.keys.map((key) => purges[key]!) }))
-  const left: OpenTrace[] = []
-  for (const open of traces) {
-    const taken = await pages.taken(open.trace, 0, slice)
-    await note(transaction, open, taken, at)
-    if (taken.length === slice) left.push(open)
-  }
-  return left.length === 0 ? null : JSON.stringify(left)
+/** An invalidation whose purges are recorded. `purges`: their numbers, in the order of its keys. */
+export interface Traced {
+  id: number
+  groups: readonly Group[]
+  purges: readonly number[]
 }
 
-async function note(transaction: RecordsTransaction, { purges }: OpenTrace, taken: readonly Taken[], at: number): Promise<void> {
-  const urls = await findUrls(transaction, taken.map((page) => page.url))
-  await notePages(transaction, taken.map((page) => ({ url: urls.get(page.url)!, purge: purges[page.value]! })), at)
+/**
+ * Records which URLs invalidations of one moment took: at once where they are few, else as far as one slice goes. Returns of each what
+ * is left, to be kept in its row; null where that was all: then its removals may be released once that is committed.
+ */
+export async function beginTraces(transaction: RecordsTransaction, pages: PageStore, at: number, invalidations: readonly Traced[]): Promise<(string | null)[]> {
+  const found: TakenBy[] = []
+  const rest: (string | null)[] = []
+  for (const { id, groups, purges } of invalidations) {
+    const left: OpenTrace[] = []
+    for (const [number, { keys }] of groups.entries()) {
+      const open = { trace: traceOf(id, number), purges: keys.map((key) => purges[key]!) }
+      const taken = await pages.taken(open.trace, 0, slice)
+      found.push({ open, taken })
+      if (taken.length === slice) left.push(open)
+    }
+    rest.push(left.length === 0 ? null : JSON.stringify(left))
+  }
+  await note(transaction, found, at)
+  return rest
+}
+
+interface TakenBy {
+  open: OpenTrace
+  taken: readonly Taken[]
+}
+
+async function note(transaction: RecordsTransaction, found: readonly TakenBy[], at: number): Promise<void> {
+  const urls = await findUrls(transaction, found.flatMap(({ taken }) => taken.map((page) => page.url)))
+  await notePages(transaction, found.flatMap(({ open, taken }) => taken.map((page) => ({ url: urls.get(page.url)!, purge: open.purges[page.value]! }))), at)
 }
 
 /**
@@ -62,9 +76,9 @@ export async function traceUrls({ records, pages }: { records: Records; pages: P
         .where('traced', '=', row.traced)
         .where('trace', '=', row.trace)
         .executeTakeFirstOrThrow()
-      if (numUpdatedRows === 1n) await note(transaction, open, taken, row.created_at)
+      if (numUpdatedRows === 1n) await note(transaction, [{ open, taken }], row.created_at)
     })
-    if (isDone) await pages.release(open.trace)
+    if (isDone) await pages.release([open.trace])
     await yieldToOthers()
   }
 }

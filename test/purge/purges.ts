@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/queue/process-identity.ts'
 import type { Queue } from '../../src/queue/queue.ts'
@@ -15,7 +16,7 @@ export async function openPurges(options: { proxies?: readonly string[]; directo
   const { pages } = await openPages({ directory: join(directory, 'cache'), now })
   const records = await openRecords({ directory: join(directory, 'data'), now })
   onTestFinished(() => records.close())
-  const purging = await openPurging({ records, pages, queue: options.queue ?? openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [] })
+  const purging = await openPurging({ records, pages, queue: options.queue ?? openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [], followUp: null, clearDirectory: (trace) => clearApplicationCache(join(directory, 'cache'), trace) })
   onTestFinished(() => purging.close())
   return { purging, pages, records, directory }
 }
