@@ -6,7 +6,7 @@ import { faultOf } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
-import type { Fence, HitCount, PageFilter, PageStore, RemoveOptions, Selection, SharedRemoval, SharedRemoved, Taken, TypeCounters } from './page-store.ts'
+import type { Fence, HitCount, PageFilter, PageStore, RemovalWorker, RemoveOptions, Selection, SharedRemoval, SharedRemoved, Taken, TypeCounters } from './page-store.ts'
 import type { StoredBody } from './page-reads.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
@@ -53,6 +53,7 @@ class FilesystemStore implements PageStore {
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
   readonly #running = new Set<Promise<unknown>>()
+  #worker: RemovalWorker | null = null
   #damaged = 0
   #unstored = 0
 
@@ -233,6 +234,15 @@ class FilesystemStore implements PageStore {
     return this.#track(this.#remove(selection, options))
   }
 
+  handOver(worker: RemovalWorker | null): void {
+    this.#worker = worker
+    this.#housekeeper.leaveReaping(worker === null ? null : () => worker.cleanUp())
+  }
+
+  cleanUp(): void {
+    this.#housekeeper.wake()
+  }
+
   removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
     return this.#track(this.#remover.takeTogether(removals))
   }
@@ -247,6 +257,8 @@ class FilesystemStore implements PageStore {
   }
 
   async #remove(selection: Selection, options?: RemoveOptions): Promise<number> {
+    const isPlain = options?.trace === undefined && options?.onTaken === undefined
+    if (this.#worker !== null && isPlain && (selection.kind === 'tags' || selection.kind === 'urls')) return this.#worker.remove({ selection, soft: options?.soft === true })
     const removed = await this.#remover.remove(unique(selection), options)
     this.#housekeeper.wake()
     return removed

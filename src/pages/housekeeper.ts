@@ -36,6 +36,7 @@ export class Housekeeper {
   #again = false
   readonly #stopping = new AbortController()
   #evicting = false
+  #tellReaper: (() => void) | null = null
   readonly #startup: NodeJS.Timeout
 
   constructor(options: HousekeeperOptions) {
@@ -99,8 +100,17 @@ export class Housekeeper {
     return this.#evicting
   }
 
+  /** Dead pages are left to somebody else, who is told of them; null: they are reaped here. */
+  leaveReaping(tell: (() => void) | null): void {
+    this.#tellReaper = tell
+  }
+
   /** Bodies go before rows: whatever comes between, a row is left that says which body is still to go. */
   async #reapSlice(): Promise<boolean> {
+    if (this.#tellReaper !== null) {
+      this.#tellReaper()
+      return false
+    }
     const { shared, bodies } = this.#options
     const dead = shared.read([], (index) => index.choices.dead(slice))
     if (dead.length === 0 || this.#stopped) return false

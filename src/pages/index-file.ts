@@ -98,7 +98,7 @@ function writeSchema(path: string): void {
 
 /** Waits this long for another process, in milliseconds; the event loop stands still meanwhile. */
 const openingPatience = 50
-const workingPatience = 10
+const workingPatience = 1
 
 /**
  * Opens an index that is there.

@@ -41,6 +41,12 @@ export interface SharedRemoved {
   isWhole: boolean
 }
 
+/** Another thread with a store on the same directory. */
+export interface RemovalWorker {
+  remove(removal: Omit<SharedRemoval, 'trace'>): Promise<number>
+  cleanUp(): void
+}
+
 /** A page that a traced removal took. */
 export interface Taken {
   id: number
@@ -113,6 +119,10 @@ export interface PageStore {
    * Resolves to what those took, in their order; the caller goes on with the others.
    */
   removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]>
+  /** From now on a worker of this process does what waits for the disk: plain removals, and cleaning up. Null: it is done here again. */
+  handOver(worker: RemovalWorker | null): void
+  /** Cleans up, in the background, after pages that are gone. */
+  cleanUp(): void
   /**
    * The URLs of pages that a traced removal took, the next ones after a page's number; none: those were all. `value`: by which of the
    * selection's tags or URLs, counted from 0.

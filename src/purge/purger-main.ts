@@ -9,8 +9,10 @@ import { clearApplicationCache, openFilesystemStore } from '../pages/filesystem-
 import { thisProcess } from '../queue/process-identity.ts'
 import { openQueue } from '../queue/records-queue.ts'
 import { openRecords } from '../records/open.ts'
-import type { FromThread, PurgerData, ToThread } from './purger-messages.ts'
-import { openPurging, type Purging } from './purging.ts'
+import type { Invalidated } from './invalidation.ts'
+import type { FromThread, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
+import { openPurging } from './purging.ts'
+import { RemovalGroups } from './removal-groups.ts'
 
 const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, endedThreads } = workerData as PurgerData
 const port = parentPort!
@@ -27,9 +29,17 @@ async function main(): Promise<void> {
     const queue = await openQueue(records, Date.now)
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
     const owner = { ...thisProcess(), thread: threadId }
+    const removals = new RemovalGroups(pages)
     const purging = await openPurging({ records, pages, queue, now: Date.now, owner, endedThreads, proxies, followUp, clearDirectory })
+    const perform = async (task: PurgerTask): Promise<Invalidated | number> => {
+      if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
+      if (task.kind === 'remove') return removals.remove(task.removal)
+      if (task.kind === 'catchUp') return purging.catchUp()
+      pages.cleanUp()
+      return 0
+    }
     port.on('message', (messages: ToThread) => {
-      if (messages !== null) for (const message of messages) void answer(purging, message)
+      if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(task))
       else void purging.close().then(() => pages.close()).then(() => records.close()).then(() => port.close())
     })
     port.postMessage({ opened: true, answers: [] } satisfies FromThread)
@@ -39,9 +49,9 @@ async function main(): Promise<void> {
   }
 }
 
-async function answer(purging: Purging, { id, invalidation }: NonNullable<ToThread>[number]): Promise<void> {
+async function answer(id: number, perform: () => Promise<Invalidated | number>): Promise<void> {
   try {
-    tell({ id, value: invalidation === null ? await purging.catchUp() : await purging.invalidate(invalidation) })
+    tell({ id, value: await perform() })
   } catch (error) {
     tell({ id, error: toMessage(error) })
   }

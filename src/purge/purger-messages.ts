@@ -1,4 +1,5 @@
 import type { ErrorMessage } from '../errors.ts'
+import type { SharedRemoval } from '../pages/page-store.ts'
 import type { NewMessage } from '../queue/queue.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
 
@@ -17,8 +18,11 @@ export interface PurgerData {
   endedThreads: readonly number[]
 }
 
-/** Purges to be carried out; `invalidation` null: catch up with what others left. Null: finish, and end. */
-export type ToThread = readonly { id: number; invalidation: Invalidation | null }[] | null
+/** What the thread is asked for. `remove`: pages go, and no log tells of it. `catchUp`: what other processes left behind is carried out. */
+export type PurgerTask = { kind: 'invalidate'; invalidation: Invalidation } | { kind: 'remove'; removal: Omit<SharedRemoval, 'trace'> } | { kind: 'catchUp' } | { kind: 'cleanUp' }
+
+/** Null: finish, and end. */
+export type ToThread = readonly { id: number; task: PurgerTask }[] | null
 
 export type PurgerAnswer = { id: number; value: Invalidated | number } | { id: number; error: ErrorMessage }
 

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError } from '../errors.ts'
-import type { PageStore } from '../pages/page-store.ts'
-import type { Invalidated, Invalidation, Target } from './invalidation.ts'
-import type { FromThread, PurgerAnswer, PurgerData, ToThread } from './purger-messages.ts'
+import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
+import type { Invalidated, Target } from './invalidation.ts'
+import type { FromThread, PurgerAnswer, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
 import type { Purging } from './purging.ts'
 
 /** Purges that wait beyond this are refused: a disk that hangs must not fill the memory. */
@@ -17,7 +17,7 @@ const program = import.meta.url.endsWith('.ts') ? './purger-main.ts' : '../purge
 
 export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
   /** The page store of the thread that serves visitors. */
-  pages: Pick<PageStore, 'poll'>
+  pages: Pick<PageStore, 'poll' | 'handOver'>
   onError(message: string, error: unknown): void
 }
 
@@ -29,10 +29,17 @@ export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
 export async function openPurger(options: PurgerOptions): Promise<Purging> {
   const purger = new Purger(options)
   await purger.start()
+  options.pages.handOver({
+    remove: (removal) => purger.ask({ kind: 'remove', removal }) as Promise<number>,
+    cleanUp: () => void purger.ask({ kind: 'cleanUp' }).catch(() => {}),
+  })
   return {
-    invalidate: (invalidation) => purger.ask(invalidation) as Promise<Invalidated>,
-    catchUp: () => purger.ask(null) as Promise<number>,
-    close: () => purger.close(),
+    invalidate: (invalidation) => purger.ask({ kind: 'invalidate', invalidation }) as Promise<Invalidated>,
+    catchUp: () => purger.ask({ kind: 'catchUp' }) as Promise<number>,
+    async close() {
+      options.pages.handOver(null)
+      await purger.close()
+    },
   }
 }
 
@@ -46,7 +53,7 @@ class Purger {
   readonly #options: PurgerOptions
   readonly #endedThreads: number[] = []
   readonly #waiting = new Map<number, Waiting>()
-  #outbox: { id: number; invalidation: Invalidation | null }[] = []
+  #outbox: { id: number; task: PurgerTask }[] = []
   #characters = 0
   #last = 0
   #worker: Worker | null = null
@@ -79,8 +86,8 @@ class Purger {
     })
   }
 
-  ask(invalidation: Invalidation | null): Promise<Invalidated | number> {
-    const characters = invalidation === null ? 0 : charactersIn(invalidation.targets)
+  ask(task: PurgerTask): Promise<Invalidated | number> {
+    const characters = charactersIn(task)
     if (this.#closing !== null || this.#worker === null) return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges cannot be taken at the moment'))
     if (this.#waiting.size >= mostWaiting || this.#characters + characters > mostCharacters) {
       return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
@@ -90,7 +97,7 @@ class Purger {
       this.#characters += characters
       this.#waiting.set(id, { characters, resolve, reject })
       // What came with the same turn of the event loop goes as one message.
-      if (this.#outbox.push({ id, invalidation }) === 1) setImmediate(() => this.#send())
+      if (this.#outbox.push({ id, task }) === 1) setImmediate(() => this.#send())
     })
   }
 
@@ -156,8 +163,13 @@ class Purger {
   }
 }
 
-function charactersIn(targets: readonly Target[]): number {
-  return targets.reduce((sum, target) => sum + textsOf(target).reduce((all, text) => all + text.length, 0), 0)
+function charactersIn(task: PurgerTask): number {
+  const texts = task.kind === 'invalidate' ? task.invalidation.targets.flatMap(textsOf) : task.kind === 'remove' ? textsOf(toTarget(task.removal.selection)) : []
+  return texts.reduce((sum, text) => sum + text.length, 0)
+}
+
+function toTarget(selection: SharedRemoval['selection']): Target {
+  return selection.kind === 'tags' ? { scope: 'tags', tags: selection.tags } : { scope: 'urls', urls: selection.urls }
 }
 
 function textsOf(target: Target): readonly string[] {
