@@ -48,7 +48,7 @@ const endless = 10_000_000
 leaveServerCore()
 const rates: Record<string, number[]> = {}
 const latencies = { quiet: [] as number[], beside: [] as number[] }
-let beside: StormResult[] = []
+const beside: StormResult[] = []
 for (let round = 0; round < rounds; round += 1) {
   const origin = await startShop()
   await measureOurs(origin)

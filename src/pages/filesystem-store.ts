@@ -221,12 +221,15 @@ class FilesystemStore implements PageStore {
   }
 
   recordHits(hits: readonly HitCount[]): void {
-    const index = this.#shared.current
-    if (index === null || hits.length === 0) return
+    if (this.#shared.current === null || hits.length === 0) return
+    void this.#track(this.#addHits(hits))
+  }
+
+  async #addHits(hits: readonly HitCount[]): Promise<void> {
     try {
-      index.write(() => index.writes.addHits(hits))
+      await this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
     } catch (error) {
-      this.#shared.fail(error)
+      if (!isStorageError(error)) throw error
     }
   }
 

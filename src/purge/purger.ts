@@ -45,6 +45,7 @@ export async function openPurger(options: PurgerOptions): Promise<Purging> {
 
 interface Waiting {
   characters: number
+  promise: Promise<Invalidated | number>
   resolve(value: Invalidated | number): void
   reject(error: unknown): void
 }
@@ -92,13 +93,13 @@ class Purger {
     if (this.#waiting.size >= mostWaiting || this.#characters + characters > mostCharacters) {
       return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
     }
-    return new Promise((resolve, reject) => {
-      const id = (this.#last += 1)
-      this.#characters += characters
-      this.#waiting.set(id, { characters, resolve, reject })
-      // What came with the same turn of the event loop goes as one message.
-      if (this.#outbox.push({ id, task }) === 1) setImmediate(() => this.#send())
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<Invalidated | number>()
+    const id = (this.#last += 1)
+    this.#characters += characters
+    this.#waiting.set(id, { characters, promise, resolve, reject })
+    // What came with the same turn of the event loop goes as one message.
+    if (this.#outbox.push({ id, task }) === 1) setImmediate(() => this.#send())
+    return promise
   }
 
   #send(): void {
@@ -152,11 +153,10 @@ class Purger {
 
   async #end(): Promise<void> {
     clearTimeout(this.#restart)
+    await Promise.allSettled([...this.#waiting.values()].map(({ promise }) => promise))
     const worker = this.#worker
     if (worker === null) return
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    worker.ref()
-    this.#send()
     worker.ref()
     worker.postMessage(null satisfies ToThread)
     await gone
