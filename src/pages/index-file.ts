@@ -96,9 +96,10 @@ function writeSchema(path: string): void {
   }
 }
 
-/** Waits this long for another process, in milliseconds; the event loop stands still meanwhile. */
+/** Waits this long for another connection, in milliseconds; the event loop stands still meanwhile. */
 const openingPatience = 50
-const workingPatience = 1
+/** The same for an index that is open, whose callers wait between attempts. */
+export const workingPatience = 1
 
 /**
  * Opens an index that is there.
@@ -119,7 +120,6 @@ export function openIndexFile(path: string): Database.Database {
     database.pragma('temp_store = MEMORY')
     database.pragma('cache_size = -16000')
     database.pragma('journal_size_limit = 67108864')
-    database.pragma(`busy_timeout = ${workingPatience}`)
     return database
   } catch (error) {
     database.close()

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import type { Database, Statement } from 'better-sqlite3'
 import { Counters } from './counters.ts'
-import { openIndexFile, UnusableIndex } from './index-file.ts'
+import { openIndexFile, UnusableIndex, workingPatience } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
 import { PageReads } from './page-reads.ts'
 import { PageWrites } from './page-writes.ts'
@@ -46,6 +46,7 @@ export class PageIndex {
       this.#getDataVersionQuery = database.prepare<[], number>('PRAGMA data_version').pluck()
       this.generation = this.log.state().generation
       this.identities = vitalParts(places).map(identityOf)
+      database.pragma(`busy_timeout = ${workingPatience}`)
       if (this.identities[0] !== identity) throw new UnusableIndex('The page index was replaced while it was opened')
     } catch (error) {
       database.close()

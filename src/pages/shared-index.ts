@@ -9,6 +9,8 @@ import { Renewals } from './renewals.ts'
 
 /** How often we look whether the directory is still the one that we opened, in milliseconds. */
 const watchInterval = 250
+/** An index that others kept busy when it was opened is tried again so soon, in milliseconds. */
+const reopenDelay = 10
 /** After a halt of this long (a stopped process, a stalled loop) we look before we believe anything. */
 const trustedFor = 1_000
 
@@ -265,6 +267,8 @@ export class SharedIndex {
     } catch (error) {
       if (faultOf(error) === null) throw error
       this.#obstacle = error
+      // Another connection is opening it too: no visitor should go past the cache for longer than that takes.
+      if (faultOf(error) === 'busy') setTimeout(() => this.#open(), reopenDelay).unref()
       this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
     }
   }
