@@ -12,7 +12,9 @@ import { isCleared, newTrash, within } from './places.ts'
 export function takenByClear(directory: string, trace: number, after: number, limit: number): Taken[] {
   for (const name of namesOf(directory, [trace])) {
     try {
-      const index = new PageIndex(within(directory, join(directory, name)))
+      // Another thread may still have this file open under its old name. A connection that can write, and is the last one to be closed,
+      // would remove the shared memory by that name: it is the new index's by now.
+      const index = new PageIndex(within(directory, join(directory, name)), { readonly: true })
       try {
         return index.traces.all(after, limit)
       } finally {

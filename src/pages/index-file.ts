@@ -105,9 +105,9 @@ export const workingPatience = 1
  * Opens an index that is there.
  * @throws UnusableIndex, or SQLite's error
  */
-export function openIndexFile(path: string): Database.Database {
+export function openIndexFile(path: string, { readonly = false } = {}): Database.Database {
   if (!lstatSync(path).isFile()) throw new UnusableIndex('The page index is not a regular file')
-  const database = new Database(path, { fileMustExist: true, timeout: openingPatience })
+  const database = new Database(path, { fileMustExist: true, timeout: openingPatience, readonly })
   try {
     if (database.pragma('application_id', { simple: true }) !== applicationId) {
       throw new UnusableIndex('The page index is not one of ours')

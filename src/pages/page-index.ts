@@ -28,9 +28,9 @@ export class PageIndex {
   readonly #getDataVersionQuery: Statement<[], number>
 
   /** @throws UnusableIndex or SQLite's error */
-  constructor(places: Places) {
+  constructor(places: Places, options: { readonly?: boolean } = {}) {
     const identity = identityOf(places.index)
-    const database = openIndexFile(places.index)
+    const database = openIndexFile(places.index, options)
     this.#places = places
     this.#database = database
     try {

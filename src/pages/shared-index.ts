@@ -9,7 +9,7 @@ import { Renewals } from './renewals.ts'
 
 /** How often we look whether the directory is still the one that we opened, in milliseconds. */
 const watchInterval = 250
-/** An index that others kept busy when it was opened is tried again so soon, in milliseconds. */
+/** Delay before an index is opened again that others kept busy, in milliseconds. */
 const reopenDelay = 10
 /** After a halt of this long (a stopped process, a stalled loop) we look before we believe anything. */
 const trustedFor = 1_000
@@ -246,10 +246,9 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    const index = this.#index
-    this.#left = index
+    this.#left = this.#index
     this.#index = null
-    index?.close()
+    this.#left?.close()
     this.#tell({ kind: 'all' })
   }
 
@@ -267,7 +266,6 @@ export class SharedIndex {
     } catch (error) {
       if (faultOf(error) === null) throw error
       this.#obstacle = error
-      // Another connection is opening it too: no visitor should go past the cache for longer than that takes.
       if (faultOf(error) === 'busy') setTimeout(() => this.#open(), reopenDelay).unref()
       this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
     }
@@ -286,9 +284,8 @@ export class SharedIndex {
 
   /** Once for each fault, not for each request that meets it. */
   #warn(message: string): void {
-    if (message === this.#warned) return
+    if (message !== this.#warned) this.#options.onWarning(message)
     this.#warned = message
-    this.#options.onWarning(message)
   }
 
   #tell(selection: Selection): void {
