@@ -9,8 +9,6 @@ import { Renewals } from './renewals.ts'
 
 /** How often we look whether the directory is still the one that we opened, in milliseconds. */
 const watchInterval = 250
-/** Delay before an index is opened again that others kept busy, in milliseconds. */
-const reopenDelay = 10
 /** After a halt of this long (a stopped process, a stalled loop) we look before we believe anything. */
 const trustedFor = 1_000
 
@@ -266,7 +264,8 @@ export class SharedIndex {
     } catch (error) {
       if (faultOf(error) === null) throw error
       this.#obstacle = error
-      if (faultOf(error) === 'busy') setTimeout(() => this.#open(), reopenDelay).unref()
+      // Whoever else opens it needs a moment; visitors go past the cache meanwhile.
+      if (faultOf(error) === 'busy') setTimeout(() => this.#open(), 10).unref()
       this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
     }
   }
@@ -289,7 +288,7 @@ export class SharedIndex {
   }
 
   #tell(selection: Selection): void {
-    for (const listener of this.#listeners) listener(selection)
+    this.#listeners.forEach((listener) => listener(selection))
   }
 
   close(): void {
