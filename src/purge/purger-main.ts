@@ -16,6 +16,8 @@ import { RemovalGroups } from './removal-groups.ts'
 
 const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, endedThreads } = workerData as PurgerData
 const port = parentPort!
+/** Milliseconds. The thread has nothing else to do meanwhile, and is at once there when the lock is free. */
+const lockTimeout = 50
 let answers: FromThread['answers'] = []
 
 await main()
@@ -23,7 +25,7 @@ await main()
 async function main(): Promise<void> {
   const now = steadyClock()
   try {
-    const records = await openRecords({ directory: dataDir, now })
+    const records = await openRecords({ directory: dataDir, now, lockTimeout })
     // The store of the serving thread warns of what befalls both.
     const pages = await openFilesystemStore({ directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} })
     const queue = await openQueue(records, Date.now)

@@ -35,10 +35,12 @@ export async function openRecords(options: {
   directory: string
   now: () => number
   migrations?: readonly Migration[]
+  /** How long SQLite itself waits for a lock, in milliseconds; longer only in a thread that nobody shares. */
+  lockTimeout?: number
 }): Promise<Records> {
-  const { directory, now, migrations = known } = options
+  const { directory, now, migrations = known, lockTimeout = busyTimeout } = options
   const file = await ensureRecordsFile(directory, now)
-  const database = await connect(file)
+  const database = await connect(file, lockTimeout)
   const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file) })
   const check = async () => {
     const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check`.execute(db)
@@ -58,9 +60,9 @@ export async function openRecords(options: {
   return { db, now, check, version: () => versionQuery.get()!, close: () => db.destroy() }
 }
 
-async function connect(file: string): Promise<Database.Database> {
+async function connect(file: string, timeout: number): Promise<Database.Database> {
   try {
-    const database = new Database(file, { fileMustExist: true, timeout: busyTimeout })
+    const database = new Database(file, { fileMustExist: true, timeout })
     try {
       await retryWhileBusy(() => {
         database.pragma('journal_mode = WAL')
