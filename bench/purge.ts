@@ -1,127 +1,190 @@
 /**
- * The claim: purges are quick although each is durable, logged and explained; a tag of 100,000 pages is purged in under a second.
+ * The claim: purges are quick although each is durable, logged and explained, and visitors do not feel a storm of them; a tag of
+ * 100,000 pages is purged in under a second.
  *
- *   npx node bench/purge.ts [--tags 400] [--large 100000] [--json]
+ *   npx node bench/purge.ts [--rounds 3] [--tags 1000] [--large 100000] [--seconds 5] [--json]
  *
- * Purges a second by tag, ten pages each: in one process, one after the other and sixteen at once; over HTTP, as `PURGE /` with
- * `xkey` on sixteen connections, against the daemon and against Varnish with its xkey module. Then one tag with many pages: seconds
- * until the answer, the longest halt of the event loop, how much the process grew, and when all URLs were in the log. The program must
- * be built; without Debian's varnish and varnish-modules its column is empty.
+ * Purges a second by tag, ten pages each, in turns: as `PURGE /` with `xkey` on 16 and on 64 connections, against the daemon with one
+ * reverse proxy that it delivers to, and against Varnish with its xkey module; and a bare loop that writes the same rows in groups of as
+ * many. Then visits of stored pages at a fixed rate, quiet and beside a storm on 16 connections. Medians over the rounds, and the lowest
+ * and the highest. Last, in one process: one after the other, 64 at once, and one tag with many pages: seconds until the answer, the
+ * longest halt of the event loop, how much the process grew, and when all URLs were in the log. The daemon, Varnish and the loop have
+ * core 0, the clients core 1. The program must be built; without Debian's varnish and varnish-modules its column is empty.
  */
-import { fork } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { request } from 'node:http'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { startDaemon } from '../test/helpers/daemon.ts'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { startDaemon, type Daemon } from '../test/helpers/daemon.ts'
 import { startOrigin, type Origin } from '../test/helpers/origin.ts'
 import { installed } from '../test/helpers/rivals.ts'
+import { scratch } from '../test/helpers/scratch.ts'
 import { startVarnishProxy } from '../test/helpers/varnish.ts'
+import { browserHeaders } from './lib/browser.ts'
+import { leaveServerCore, onServerCore } from './lib/cores.ts'
+import { fillPages, pagesOfTag } from './lib/fill-pages.ts'
+import type { Latencies, Visits } from './lib/latency-client.ts'
+import type { Storm, StormResult } from './lib/purge-client.ts'
 import type { InProcess } from './lib/purge-worker.ts'
+import { median } from './lib/statistics.ts'
 
 const { values } = parseArgs({
-  options: { tags: { type: 'string', default: '400' }, large: { type: 'string', default: '100000' }, json: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '3' },
+    tags: { type: 'string', default: '1000' },
+    large: { type: 'string', default: '100000' },
+    seconds: { type: 'string', default: '5' },
+    json: { type: 'boolean', default: false },
+  },
 })
 const tags = Number(values.tags)
-const pagesOfTag = 10
-const connections = 16
+const rounds = Number(values.rounds)
+const crowds = [16, 64] as const
+/** Tags beyond those of the rounds have no pages: of them a storm has enough for any time. */
+const endless = 10_000_000
 
+leaveServerCore()
+const rates: Record<string, number[]> = {}
+const latencies = { quiet: [] as number[], beside: [] as number[] }
+const beside: StormResult[] = []
+for (let round = 0; round < rounds; round += 1) {
+  const origin = await startShop()
+  await measureOurs(origin)
+  for (const connections of crowds) await measureVarnish(origin, connections)
+  for (const group of crowds) note(`a bare loop, groups of ${group}`, (await runOnServerCore<{ perSecond: number }>('bare-purges.ts', String(tags), String(group))).perSecond)
+  await origin.stop()
+}
 const inProcess = await measureInProcess()
-const origin = await startOrigin({
-  otherwise: ({ path }) => ({
-    headers: { 'cache-control': 'public, s-maxage=3600', 'content-type': 'text/html', xkey: `tag-${Math.floor(Number(path.slice(1)) / pagesOfTag)}` },
-    body: 'a page of the bench '.repeat(50),
-  }),
-})
-const daemon = await startDaemon({ args: ['--origin', origin.url, '--no-workers'] })
-const ours = await overHttp(daemon.url, origin)
-await daemon.stop()
-const varnish = await measureVarnish(origin)
-await origin.stop()
-if (values.json) console.log(JSON.stringify({ inProcess, http: { ours, varnish } }))
+if (values.json) console.log(JSON.stringify({ rates, latencies, beside, inProcess }))
 else print()
 
-async function measureInProcess(): Promise<InProcess> {
-  const directory = await mkdtemp(join(tmpdir(), 'pagecache-bench-'))
+function note(name: string, rate: number): void {
+  ;(rates[name] ??= []).push(rate)
+}
+
+/** A shop with ten pages for each tag. */
+async function startShop(): Promise<Origin> {
+  return startOrigin({
+    otherwise: ({ path }) => ({
+      headers: { 'cache-control': 'public, s-maxage=3600', 'content-type': 'text/html', xkey: `tag-${Math.floor(Number(path.slice(1)) / pagesOfTag)}` },
+      body: 'a page of the bench '.repeat(50),
+    }),
+  })
+}
+
+async function measureOurs(origin: Origin): Promise<void> {
+  const { path, discard } = await scratch('purge-bench')
+  fillPages(join(path, 'var/cache/prod'), tags * crowds.length + tags)
+  const id = '0190c0de-0000-7000-8000-000000000001'
+  const sink = await startOrigin({ otherwise: () => ({ body: 'taken' }) })
+  const config = (url: string) => ({ salesChannels: [{ id, name: 'Bench', url, origin: origin.url }], reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: sink.url }] })
+  const daemon = await startDaemon({ prefix: onServerCore, projectDir: path, config })
   try {
-    const child = fork(new URL('lib/purge-worker.ts', import.meta.url), [directory, values.tags, values.large], { execArgv: ['--expose-gc'] })
-    const ended = once(child, 'exit')
-    const failed = ended.then(([code]) => {
-      throw new Error(`The purges ended with ${String(code)}`)
-    })
-    const [value] = (await Promise.race([once(child, 'message'), failed])) as [InProcess]
-    failed.catch(() => undefined)
-    await ended
-    return value
+    for (const [place, connections] of crowds.entries()) {
+      const { perSecond } = await storm({ port: daemon.port, first: place * tags, count: tags, connections, pages: pagesOfTag, seconds: 3600 })
+      note(`over HTTP, ${connections} connections`, perSecond)
+    }
+    await measureVisits(daemon)
   } finally {
-    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 })
+    await daemon.stop()
+    await sink.stop()
+    await discard()
   }
 }
 
-async function measureVarnish(shop: Origin): Promise<number | null> {
-  if (!installed('varnishd')) return null
-  const proxy = await startVarnishProxy(shop.host)
+/** Visits of a hundred pages, each a hit from memory. */
+async function measureVisits(daemon: Daemon): Promise<void> {
+  const paths = Array.from({ length: 100 }, (_, n) => `/${endless * 100 + n}`)
+  for (const path of [...paths, ...paths]) await visit(daemon.url + path)
+  const seconds = Number(values.seconds)
+  const visits: Visits = { port: daemon.port, paths, headers: browserHeaders({ gzip: true, cookie: false }), perSecond: 300, seconds, connections: 8 }
+  await run<Latencies>('latency-client.ts', { ...visits, seconds: 1 })
+  latencies.quiet.push((await run<Latencies>('latency-client.ts', visits)).p99)
+  const raging = storm({ port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null, seconds: seconds + 2 })
+  const { p99 } = await run<Latencies>('latency-client.ts', visits)
+  latencies.beside.push(p99)
+  beside.push(await raging)
+}
+
+async function measureVarnish(origin: Origin, connections: number): Promise<void> {
+  if (!installed('varnishd')) return
+  const proxy = await startVarnishProxy(origin.host, (vcl) => vcl, onServerCore)
   try {
-    return await overHttp(proxy.url, shop)
+    for (let n = 0; n < tags * pagesOfTag; n += 50) await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
+    // What its documented configuration stores before the first purge is not served.
+    await storm({ port: proxy.port, first: endless, count: 1, connections: 1, pages: 0, seconds: 60 })
+    for (let n = 0; n < tags * pagesOfTag; n += 50) await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
+    const { perSecond } = await storm({ port: proxy.port, first: 0, count: tags, connections, pages: pagesOfTag, seconds: 3600 })
+    note(`Varnish and xkey, ${connections} connections`, perSecond)
   } finally {
     await proxy.stop()
   }
 }
 
-/** Purges a second over HTTP; every page is in the cache before, and none after. */
-async function overHttp(url: string, shop: Origin): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  const visitAll = () => inParallel(tags * pagesOfTag, async (n) => void (await send(agent, `${url}/${n}`, 'GET')))
-  await visitAll()
-  shop.forget()
-  await visitAll()
-  if (shop.hits() > 0) throw new Error(`${shop.hits()} pages were not in the cache of ${url}`)
-  const started = performance.now()
-  await inParallel(tags, async (n) => {
-    const { status, body } = await send(agent, url, 'PURGE', { xkey: `tag-${n}` })
-    if (status !== 200 || !/Invalidated 10 objects/.test(body)) throw new Error(`PURGE of ${url}: ${status} ${body}`)
+function storm(asked: Storm): Promise<StormResult> {
+  return run<StormResult>('purge-client.ts', asked)
+}
+
+/** Runs a program of its own, so that neither the shop nor another client delays its clock. */
+async function run<Result>(program: string, argument: object): Promise<Result> {
+  const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(`lib/${program}`, import.meta.url)), JSON.stringify(argument)])
+  return JSON.parse(stdout) as Result
+}
+
+async function runOnServerCore<Result>(program: string, ...given: string[]): Promise<Result> {
+  const [file, ...prefix] = [...onServerCore, process.execPath] as [string, ...string[]]
+  const { stdout } = await promisify(execFile)(file, [...prefix, fileURLToPath(new URL(`lib/${program}`, import.meta.url)), ...given])
+  return JSON.parse(stdout) as Result
+}
+
+async function measureInProcess(): Promise<InProcess> {
+  const { path, discard } = await scratch('purge-bench')
+  const child = fork(new URL('lib/purge-worker.ts', import.meta.url), [path, String(tags * 2), values.large], { execArgv: ['--expose-gc'] })
+  const ended = once(child, 'exit')
+  const failed = ended.then(([code]) => {
+    throw new Error(`The purges ended with ${String(code)}`)
   })
-  const seconds = (performance.now() - started) / 1_000
-  await visitAll()
-  if (shop.hits() !== tags * pagesOfTag) throw new Error(`${url} served pages that were purged`)
-  agent.destroy()
-  return tags / seconds
+  const [value] = (await Promise.race([once(child, 'message'), failed])) as [InProcess]
+  failed.catch(() => undefined)
+  await ended
+  await discard()
+  return value
 }
 
-async function inParallel(count: number, work: (n: number) => Promise<void>): Promise<void> {
-  let next = 0
-  const worker = async () => {
-    while (next < count) await work(next++)
-  }
-  await Promise.all(Array.from({ length: connections }, worker))
-}
-
-function send(agent: Agent, url: string, method: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
+function visit(url: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { agent, method, headers }, (response) => {
-      let body = response.statusMessage ?? ''
-      response.setEncoding('utf8').on('data', (text: string) => (body += text))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
-      response.on('error', reject)
-    })
+    const asked = request(url, (response) => response.resume().on('end', resolve))
     asked.on('error', reject)
     asked.end()
   })
 }
 
 function print(): void {
-  const line = (name: string, value: string) => console.log(name.padEnd(52) + value.padStart(12))
-  line('purges a second, ten pages each', '')
-  line('  in one process, one after the other', inProcess.oneByOne.toFixed(0))
-  line('  in one process, sixteen at once', inProcess.sixteenAtOnce.toFixed(0))
-  line('  over HTTP, sixteen connections', ours.toFixed(0))
-  line('  Varnish and xkey, sixteen connections', varnish === null ? '-' : varnish.toFixed(0))
+  const line = (name: string, ...cells: readonly string[]) => console.log(name.padEnd(52) + cells.map((cell) => cell.padStart(10)).join(''))
+  const spread = (measured: readonly number[], digits = 0) => [median(measured), Math.min(...measured), Math.max(...measured)].map((value) => value.toFixed(digits))
+  line('', 'median', 'lowest', 'highest')
+  line('purges a second, ten pages each')
+  for (const [name, measured] of Object.entries(rates).sort(([one], [other]) => (one < other ? -1 : 1))) line(`  ${name}`, ...spread(measured))
+  line('  of Varnish, 64 connections', ...spread(ratios('over HTTP, 64 connections', 'Varnish and xkey, 64 connections'), 2))
+  line('  of the bare loop, 64', ...spread(ratios('over HTTP, 64 connections', 'a bare loop, groups of 64'), 2))
+  line("visits' 99th percentile, ms")
+  line('  quiet', ...spread(latencies.quiet, 2))
+  line('  beside a storm on 16 connections', ...spread(latencies.beside, 2))
+  line('  beside ÷ quiet', ...spread(latencies.beside.map((value, round) => value / latencies.quiet[round]!), 2))
+  line('  purges a second of that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
+  line('in one process, purges a second')
+  line('  one after the other', inProcess.oneByOne.toFixed(0))
+  line('  64 at once', inProcess.together.toFixed(0))
   const { pages, seconds, loopMilliseconds, rssMegabytes, tracedSeconds } = inProcess.large
-  line(`one tag with ${pages} pages`, '')
+  line(`one tag with ${pages} pages`)
   line('  until the answer, s', seconds.toFixed(2))
   line('  longest halt of the event loop, ms', loopMilliseconds.toFixed(0))
   line('  memory more than before, MB', rssMegabytes.toFixed(0))
   line('  until all URLs are in the log, s', tracedSeconds.toFixed(2))
+}
+
+function ratios(name: string, other: string): number[] {
+  return (rates[name] ?? []).flatMap((rate, round) => (rates[other]?.[round] === undefined ? [] : [rate / rates[other][round]]))
 }

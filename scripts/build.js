@@ -11,7 +11,7 @@ import { licencesOf } from './licences.js'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Entries beside the commands: what bin/, oclif or a worker thread loads by its path. */
-const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/demo/shop-main.ts', 'src/stages/tracker-main.ts']
+const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/demo/shop-main.ts', 'src/stages/tracker-main.ts', 'src/purge/purger-main.ts']
 
 /** Native, or loading files of its own at run time: left in node_modules. */
 const external = ['better-sqlite3', 'undici']

@@ -8,6 +8,7 @@ import type { TypeRule } from './pages/type.ts'
 import type { ProxySettings } from './proxy/build.ts'
 import type { SalesChannel } from './stages/sales-channels.ts'
 import type { Channels } from './proxy/channel.ts'
+import type { Purging } from './purge/purging.ts'
 
 /** What an opened part is closed with. */
 type Closer = () => Promise<void> | void
@@ -30,6 +31,7 @@ export class App {
   readonly #closers: Closer[] = []
   readonly #parts = new Map<string, Promise<unknown>>()
   readonly #abort = new AbortController()
+  #onPurgerError: ((message: string, error: unknown) => void) | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
@@ -82,16 +84,27 @@ export class App {
     })
   }
 
+  /** From now on purges are the work of a thread: for a process that serves visitors, who feel none of it. */
+  purgeInThread(onError: (message: string, error: unknown) => void): void {
+    this.#onPurgerError = onError
+  }
+
   /** Everything that drops pages goes through this; its log has the times of the wall clock. */
-  purges() {
+  purges(): Promise<Purging> {
     return this.#part('purges', async () => {
-      const [{ openPurging }, { thisProcess }] = await Promise.all([import('./purge/purging.ts'), import('./queue/process-identity.ts')])
-      const [records, pages, queue] = [await this.records(), await this.pages(), await this.queue()]
-      const purging = await openPurging({ records, pages, queue, now: Date.now, owner: thisProcess(), proxies: this.config.reverseProxies.map((proxy) => proxy.name) })
       const { afterPurge } = this.config.warmup
-      if (afterPurge === null) return purging
-      const { withRewarming } = await import('./warmup/after-purge.ts')
-      return withRewarming(purging, queue, afterPurge)
+      const followUp = afterPurge === null ? null : (await import('./warmup/after-purge.ts')).afterPurgeMessage(afterPurge)
+      const proxies = this.config.reverseProxies.map((proxy) => proxy.name)
+      const { cacheDir, dataDir } = this.loaded.places
+      const pages = await this.pages()
+      if (this.#onPurgerError !== null) {
+        const { openPurger } = await import('./purge/purger.ts')
+        const { maxSize, maxVariants } = this.config.cache
+        return openPurger({ dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, pages, onError: this.#onPurgerError })
+      }
+      const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([import('./purge/purging.ts'), import('./queue/process-identity.ts'), import('./pages/filesystem-store.ts')])
+      const [records, queue] = [await this.records(), await this.queue()]
+      return openPurging({ records, pages, queue, now: Date.now, owner: thisProcess(), proxies, followUp, clearDirectory: (trace) => clearApplicationCache(cacheDir, trace) })
     })
   }
 

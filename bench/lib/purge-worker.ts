@@ -1,61 +1,32 @@
 /** Run by `bench/purge.ts`: purges in one process, without HTTP. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openPages } from '../../src/pages/clear.ts'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
-import { pageTypes, type PageDraft } from '../../src/pages/page.ts'
-import { placesIn } from '../../src/pages/places.ts'
 import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/queue/process-identity.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
+import { fillPages } from './fill-pages.ts'
 
 export interface InProcess {
   oneByOne: number
-  sixteenAtOnce: number
+  together: number
   large: { pages: number; seconds: number; loopMilliseconds: number; rssMegabytes: number; tracedSeconds: number }
 }
 
 const [directory, tagCount, largeCount] = process.argv.slice(2) as [string, string, string]
 const now = Date.now
 const cache = join(directory, 'cache')
-fill(Number(tagCount), Number(largeCount))
+fillPages(cache, Number(tagCount), Number(largeCount))
 const pages = await openFilesystemStore({ directory: cache, maxSize: null, now, onWarning: console.warn })
 const records = await openRecords({ directory: join(directory, 'data'), now })
-const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: [], owner: thisProcess() })
+const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: [], owner: thisProcess(), followUp: null, clearDirectory: () => Promise.resolve(0) })
 
 process.send!(await measure())
 await purging.close()
 await pages.close()
 await records.close()
 process.disconnect()
-
-function draft(n: number, tags: readonly string[]): PageDraft {
-  const url = `http://shop.example/detail/${n.toString(16).padStart(32, '0')}`
-  return {
-    ...{ key: `c1 ${url}`, url, channelId: 'c1', type: pageTypes[n % 5]!, status: 200, tags },
-    headers: [['content-type', 'text/html; charset=UTF-8'], ['etag', `"${n}"`], ['cache-control', 'public, s-maxage=7200']],
-    ...{ vary: {}, states: ['logged-in', 'cart-filled'], cachedAt: now(), initialAge: 0, lifetime: 7_200 },
-    ...{ staleWhileRevalidate: 0, staleIfError: 0, staleAllowed: true, noCache: false, range: null, encoding: 'identity' },
-    ...{ staleAt: now() + 7_200_000, deleteAt: now() + 86_400_000, originalSize: 5_000, generationMs: 80 },
-  }
-}
-
-/** Rows alone: a purge touches no body, and what deletes bodies later finds them gone. */
-function fill(tags: number, large: number): void {
-  const index = openPages(placesIn(cache), console.warn)
-  const digest = Buffer.alloc(32)
-  const all = tags * 10 + large
-  for (let first = 0; first < all; first += 5_000) {
-    index.write(() => {
-      for (let n = first; n < Math.min(all, first + 5_000); n += 1) {
-        const page = draft(n, n < tags * 10 ? [`tag-${Math.floor(n / 10)}`, 'small'] : [`page-${n}`, 'large'])
-        index.writes.insert(page, { file: `00/${n.toString(16).padStart(32, '0')}.0`, size: 5_000, digest }, 64, page.cachedAt)
-      }
-    })
-  }
-  index.close()
-}
 
 async function purge(tag: string): Promise<number> {
   return (await purging.invalidate({ targets: [{ scope: 'tags', tags: [tag] }], soft: false, source: 'purge-method', actor: null })).pagesRemoved
@@ -64,8 +35,8 @@ async function purge(tag: string): Promise<number> {
 async function measure(): Promise<InProcess> {
   const half = Math.floor(Number(tagCount) / 2)
   const oneByOne = await rate(half, 0, 1)
-  const sixteenAtOnce = await rate(half, half, 16)
-  return { oneByOne, sixteenAtOnce, large: await purgeLarge() }
+  const together = await rate(half, half, 64)
+  return { oneByOne, together, large: await purgeLarge() }
 }
 
 /** Purges a second, of tags with ten pages each. */

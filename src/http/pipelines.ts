@@ -57,7 +57,7 @@ export class Pipelines {
     waiting.add(response)
     response.once('close', () => {
       waiting.delete(response)
-      if (waiting.size > 0) return this.#next(socket, waiting)
+      if (waiting.size > 0) return this.#next(waiting, socket.destroyed || !response.shouldKeepAlive)
       pipeline.endedAt = performance.now()
       pipeline.bytesRead = socket.bytesRead
       // The head of this answer was out before anybody knew that it is the last.
@@ -89,11 +89,12 @@ export class Pipelines {
     else this.#begin.set(response, begin)
   }
 
-  #next(socket: Duplex, waiting: ReadonlySet<ServerResponse>): void {
+  /** @param isOver the connection has ended, or ends behind the answer that was just sent: what waits is dropped */
+  #next(waiting: ReadonlySet<ServerResponse>, isOver: boolean): void {
     const [next] = waiting
     if (next === undefined) return
-    if (!socket.destroyed) return this.#begin.get(next)?.()
-    // Node says so of the one alone whose turn it was.
+    if (!isOver) return this.#begin.get(next)?.()
+    // Node emits `close` for the response whose turn it was, and for no other.
     next.destroy()
     next.emit('close')
   }

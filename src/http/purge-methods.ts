@@ -81,8 +81,9 @@ function describe(order: PurgeOrder, removed: number): string {
 }
 
 /** The fields of an answer. */
-export function purgeHeaders({ text }: PurgeAnswer): HeaderPair[] {
+export function purgeHeaders({ status, text }: PurgeAnswer): HeaderPair[] {
   return [
+    ...(status === 503 ? [['Retry-After', '1'] as const] : []),
     ['Content-Type', 'text/plain; charset=utf-8'],
     ['Cache-Control', 'no-store'],
     ['Content-Length', String(Buffer.byteLength(text))],

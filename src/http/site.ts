@@ -69,6 +69,7 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   })
   // The signing key is made now; where that is not possible, the pages are served all the same.
   if (config.auth.mode === 'builtin') await authority().catch((error: unknown) => onError('no API client can log in', error))
+  app.purgeInThread(onError)
   const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
   // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
   await app.purges().catch((error: unknown) => onError('purges cannot be recorded', error))

@@ -112,10 +112,9 @@ export const clearApplicationCache = defineOperation({
       const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
       return { ...succeeded, filesDeleted: 0, directory, ...told, dryRun: true as const, wouldDelete }
     }
-    const { clearApplicationCache: clearDirectory } = await import('../pages/filesystem-store.ts')
     await openPages(app)
     const purging = await app.purges()
-    const { pagesRemoved } = await purging.invalidate(everything(context, [{ scope: 'all', value: 'application-cache' }]), (trace) => clearDirectory(directory, trace))
+    const { pagesRemoved } = await purging.invalidate({ ...everything(context, [{ scope: 'all', value: 'application-cache' }]), wholeDirectory: true })
     return { ...succeeded, filesDeleted: pagesRemoved, directory, ...told }
   },
 })

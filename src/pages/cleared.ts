@@ -10,9 +10,11 @@ import { isCleared, newTrash, within } from './places.ts'
 
 /** The next pages of a cleared directory; none where it is gone. */
 export function takenByClear(directory: string, trace: number, after: number, limit: number): Taken[] {
-  for (const name of namesOf(directory, trace)) {
+  for (const name of namesOf(directory, [trace])) {
     try {
-      const index = new PageIndex(within(directory, join(directory, name)))
+      // Another thread may still have this file open under its old name. A connection that can write, and is the last one to be closed,
+      // would remove the shared memory by that name: it is the new index's by now.
+      const index = new PageIndex(within(directory, join(directory, name)), { readonly: true })
       try {
         return index.traces.all(after, limit)
       } finally {
@@ -26,8 +28,8 @@ export function takenByClear(directory: string, trace: number, after: number, li
 }
 
 /** Gives what was cleared over to be deleted. */
-export function releaseCleared(directory: string, trace: number): void {
-  const names = namesOf(directory, trace)
+export function releaseCleared(directory: string, traces: readonly number[]): void {
+  const names = namesOf(directory, traces)
   for (const name of names) {
     try {
       renameSync(join(directory, name), newTrash(directory))
@@ -38,9 +40,9 @@ export function releaseCleared(directory: string, trace: number): void {
   if (names.length > 0) removeTrash(directory)
 }
 
-function namesOf(directory: string, trace: number): string[] {
+function namesOf(directory: string, traces: readonly number[]): string[] {
   try {
-    return readdirSync(directory).filter((name) => isCleared(name, trace))
+    return readdirSync(directory).filter((name) => isCleared(name) && traces.some((trace) => isCleared(name, trace)))
   } catch (error) {
     if (faultOf(error) === null) throw error
     return []

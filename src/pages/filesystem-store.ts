@@ -7,7 +7,7 @@ import { isStorageError } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
-import type { Fence, HitCount, OpenBody, PageFilter, PageStore, RemoveOptions, Selection, Taken, TypeCounters } from './page-store.ts'
+import type { Fence, HitCount, OpenBody, PageFilter, PageStore, RemovalWorker, RemoveOptions, Selection, SharedRemoval, SharedRemoved, Taken, TypeCounters } from './page-store.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
 import { automaticLimit, Room } from './room.ts'
@@ -59,6 +59,7 @@ class FilesystemStore implements PageStore {
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
   readonly #running = new Set<Promise<unknown>>()
+  #worker: RemovalWorker | null = null
   #unstored = 0
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
@@ -213,12 +214,15 @@ class FilesystemStore implements PageStore {
   }
 
   recordHits(hits: readonly HitCount[]): void {
-    const index = this.#shared.current
-    if (index === null || hits.length === 0) return
+    if (this.#shared.current === null || hits.length === 0) return
+    void this.#track(this.#addHits(hits))
+  }
+
+  async #addHits(hits: readonly HitCount[]): Promise<void> {
     try {
-      index.write(() => index.writes.addHits(hits))
+      await this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
     } catch (error) {
-      this.#shared.fail(error)
+      if (!isStorageError(error)) throw error
     }
   }
 
@@ -226,16 +230,31 @@ class FilesystemStore implements PageStore {
     return this.#track(this.#remove(selection, options))
   }
 
+  handOver(worker: RemovalWorker | null): void {
+    this.#worker = worker
+    this.#housekeeper.leaveReaping(worker === null ? null : () => worker.cleanUp())
+  }
+
+  cleanUp(): void {
+    this.#housekeeper.wake()
+  }
+
+  removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
+    return this.#track(this.#remover.takeTogether(removals))
+  }
+
   async taken(trace: number, after: number, limit: number): Promise<Taken[]> {
     const found = this.#shared.read<Taken[]>([], (index) => index.traces.taken(trace, after, limit))
     return found.length > 0 ? found : takenByClear(this.#options.directory, trace, after, limit)
   }
 
-  release(trace: number): Promise<void> {
-    return this.#track(this.#housekeeper.release(trace))
+  release(traces: readonly number[]): Promise<void> {
+    return this.#track(this.#housekeeper.release(traces))
   }
 
   async #remove(selection: Selection, options?: RemoveOptions): Promise<number> {
+    const isPlain = options?.trace === undefined && options?.onTaken === undefined
+    if (this.#worker !== null && isPlain && (selection.kind === 'tags' || selection.kind === 'urls')) return this.#worker.remove({ selection, soft: options?.soft === true })
     const removed = await this.#remover.remove(unique(selection), options)
     this.#housekeeper.wake()
     return removed

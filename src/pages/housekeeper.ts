@@ -5,6 +5,7 @@ import { removeTrash } from './clear.ts'
 import { releaseCleared } from './cleared.ts'
 import { faultOf } from './faults.ts'
 import type { Room } from './room.ts'
+import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { abandonedAfter } from './traces.ts'
 
@@ -15,6 +16,8 @@ const restBetweenSlices = 5
 const reliefSlice = 16
 /** Once over the limit, evict to below it by this much, so that not every page that comes makes another go. */
 const evictTo = 0.95
+/** Traces that are released in one transaction: few have more than some hundred pages. */
+const tracesAtOnce = 32
 const removalsKeptFor = 3_600_000
 /** A body without a row is in the hands of its writer for this long, in milliseconds. */
 const orphanAge = 60_000
@@ -40,6 +43,7 @@ export class Housekeeper {
   #again = false
   readonly #stopping = new AbortController()
   #evicting = false
+  #tellReaper: (() => void) | null = null
   readonly #startup: NodeJS.Timeout
   readonly #looking: NodeJS.Timeout
 
@@ -116,8 +120,17 @@ export class Housekeeper {
     return this.#evicting
   }
 
+  /** Dead pages are left to somebody else, who is told of them; null: they are reaped here. */
+  leaveReaping(tell: (() => void) | null): void {
+    this.#tellReaper = tell
+  }
+
   /** Bodies go before rows: whatever comes between, a row is left that says which body is still to go. */
   async #reapSlice(): Promise<boolean> {
+    if (this.#tellReaper !== null) {
+      this.#tellReaper()
+      return false
+    }
     const { shared, bodies } = this.#options
     const dead = shared.read([], (index) => index.choices.dead(slice))
     if (dead.length === 0 || this.#stopped) return false
@@ -134,7 +147,7 @@ export class Housekeeper {
     const expired = await this.#expire()
     while (!this.#stopped && (await this.#reapSlice())) await pause(0)
     await this.#dropUnusedTags()
-    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter))) await this.release(trace)
+    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter))) await this.release([trace])
     await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
     const orphans = await this.removeOrphans()
     removeTrash(directory)
@@ -167,13 +180,14 @@ export class Housekeeper {
     }
   }
 
-  /** What a traced removal took may be cleaned away. */
-  async release(trace: number): Promise<void> {
+  /** What traced removals took may be cleaned away. */
+  async release(traces: readonly number[]): Promise<void> {
     const { shared, directory } = this.#options
-    if (shared.current !== null) {
-      while (await shared.write((index) => index.write(() => index.traces.release(trace)))) await pause(0)
+    for (let first = 0; shared.current !== null && first < traces.length; ) {
+      first += await shared.write((index) => index.write(() => releaseSome(index, traces.slice(first, first + tracesAtOnce))))
+      if (first < traces.length) await pause(0)
     }
-    releaseCleared(directory, trace)
+    releaseCleared(directory, traces)
     this.wake()
   }
 
@@ -214,4 +228,10 @@ export class Housekeeper {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#working
   }
+}
+
+/** How many of the traces, from the first on, are released; of the next one a slice was. */
+function releaseSome(index: PageIndex, traces: readonly number[]): number {
+  const next = traces.findIndex((trace) => index.traces.release(trace))
+  return next < 0 ? traces.length : next
 }

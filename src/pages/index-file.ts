@@ -98,17 +98,18 @@ function writeSchema(path: string): void {
   }
 }
 
-/** Waits this long for another process, in milliseconds; the event loop stands still meanwhile. */
+/** Waits this long for another connection, in milliseconds; the event loop stands still meanwhile. */
 const openingPatience = 50
-const workingPatience = 10
+/** The same for an index that is open, whose callers wait between attempts. */
+export const workingPatience = 1
 
 /**
  * Opens an index that is there.
  * @throws UnusableIndex, or SQLite's error
  */
-export function openIndexFile(path: string): Database.Database {
+export function openIndexFile(path: string, { readonly = false } = {}): Database.Database {
   if (!lstatSync(path).isFile()) throw new UnusableIndex('The page index is not a regular file')
-  const database = new Database(path, { fileMustExist: true, timeout: openingPatience })
+  const database = new Database(path, { fileMustExist: true, timeout: openingPatience, readonly })
   try {
     if (database.pragma('application_id', { simple: true }) !== applicationId) {
       throw new UnusableIndex('The page index is not one of ours')
@@ -121,7 +122,6 @@ export function openIndexFile(path: string): Database.Database {
     database.pragma('temp_store = MEMORY')
     database.pragma('cache_size = -16000')
     database.pragma('journal_size_limit = 67108864')
-    database.pragma(`busy_timeout = ${workingPatience}`)
     return database
   } catch (error) {
     database.close()

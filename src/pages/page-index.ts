@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import type { Database, Statement } from 'better-sqlite3'
 import { Counters } from './counters.ts'
-import { openIndexFile, UnusableIndex } from './index-file.ts'
+import { openIndexFile, UnusableIndex, workingPatience } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
 import { PageReads } from './page-reads.ts'
 import { PageWrites } from './page-writes.ts'
@@ -28,9 +28,9 @@ export class PageIndex {
   readonly #getDataVersionQuery: Statement<[], number>
 
   /** @throws UnusableIndex or SQLite's error */
-  constructor(places: Places) {
+  constructor(places: Places, options: { readonly?: boolean } = {}) {
     const identity = identityOf(places.index)
-    const database = openIndexFile(places.index)
+    const database = openIndexFile(places.index, options)
     this.#places = places
     this.#database = database
     try {
@@ -46,6 +46,7 @@ export class PageIndex {
       this.#getDataVersionQuery = database.prepare<[], number>('PRAGMA data_version').pluck()
       this.generation = this.log.state().generation
       this.identities = vitalParts(places).map(identityOf)
+      database.pragma(`busy_timeout = ${workingPatience}`)
       if (this.identities[0] !== identity) throw new UnusableIndex('The page index was replaced while it was opened')
     } catch (error) {
       database.close()

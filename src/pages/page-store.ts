@@ -28,6 +28,25 @@ export interface RemoveOptions {
   onTaken?(value: number, pages: number): void
 }
 
+/** A small removal that shares a transaction with others. */
+export interface SharedRemoval extends Pick<RemoveOptions, 'soft' | 'trace'> {
+  selection: Extract<Selection, { kind: 'tags' | 'urls' }>
+}
+
+/** What a small removal took. */
+export interface SharedRemoved {
+  /** Pages that went, by each of the selection's tags or URLs. */
+  counts: number[]
+  /** False where it selects more pages than fit: `remove` takes the rest. */
+  isWhole: boolean
+}
+
+/** Another thread with a store on the same directory. */
+export interface RemovalWorker {
+  remove(removal: Omit<SharedRemoval, 'trace'>): Promise<number>
+  cleanUp(): void
+}
+
 /** A page that a traced removal took. */
 export interface Taken {
   id: number
@@ -110,12 +129,21 @@ export interface PageStore {
   /** Removes pages and fences what is being fetched; resolves to the exact number of pages (files) removed. */
   remove(selection: Selection, options?: RemoveOptions): Promise<number>
   /**
+   * Carries out the first of several small removals in one durable transaction, as many as take a few milliseconds and at least one.
+   * Resolves to what those took, in their order; the caller goes on with the others.
+   */
+  removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]>
+  /** From now on a worker of this process does what waits for the disk: plain removals, and cleaning up. Null: it is done here again. */
+  handOver(worker: RemovalWorker | null): void
+  /** Cleans up, in the background, after pages that are gone. */
+  cleanUp(): void
+  /**
    * The URLs of pages that a traced removal took, the next ones after a page's number; none: those were all. `value`: by which of the
    * selection's tags or URLs, counted from 0.
    */
   taken(trace: number, after: number, limit: number): Promise<Taken[]>
-  /** The URLs of a traced removal were read: what it took may be cleaned away. */
-  release(trace: number): Promise<void>
+  /** The URLs of traced removals were read: what they took may be cleaned away. */
+  release(traces: readonly number[]): Promise<void>
   /** Counts what `remove` would take. */
   count(selection: Selection): Promise<number>
   recordHits(hits: readonly HitCount[]): void

@@ -12,8 +12,8 @@ export interface ChosenPages {
 /** Chooses the next pages to take; `more` says that others may be left. Called again and again, it goes on where it was. */
 export type Choice = (index: PageIndex) => { places: ChosenPages[]; more: boolean }
 
-/** The pages with any of the tags. */
-export function taggedChoice(tags: readonly string[]): Choice {
+/** The pages with any of the tags; at most `most` with each call. */
+export function taggedChoice(tags: readonly string[], most = slice): Choice {
   let first = 0
   let known: { value: number; id: number }[] = []
   let after = 0
@@ -24,7 +24,7 @@ export function taggedChoice(tags: readonly string[]): Choice {
       known = index.choices.knownTags(tags.slice(from, from + slice)).map(({ value, id }) => ({ value: from + value, id }))
       first += slice
     }
-    for (let left = slice; left > 0 && known.length > 0; ) {
+    for (let left = most; left > 0 && known.length > 0; ) {
       const { value, id } = known[0]!
       const ids = index.choices.tagged(id, after, left)
       if (ids.length > 0) places.push({ value, ids })

@@ -1,11 +1,16 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { PageIndex } from './page-index.ts'
 import type { PageType } from './page.ts'
-import type { RemoveOptions, Selection } from './page-store.ts'
+import type { RemoveOptions, Selection, SharedRemoval, SharedRemoved } from './page-store.ts'
 import { lookAt, type Places } from './places.ts'
 import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal-choices.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
+
+/** Pages that removals take in one shared transaction: some milliseconds. */
+const sharedPages = 1_000
+/** Pages that one of them takes there: a tag of a hundred thousand pages does not hold up its neighbours. */
+const pagesOfOne = 250
 
 export interface RemoverOptions {
   shared: SharedIndex
@@ -29,6 +34,43 @@ export class Remover {
    */
   async remove(selection: Selection, options: RemoveOptions = {}): Promise<number> {
     return this.#options.room.retry(() => this.#take(selection, options))
+  }
+
+  /** See `PageStore.removeTogether`. @throws PagecacheError STORE_BUSY, STORE_FULL */
+  async takeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
+    return this.#options.room.retry(() => this.#takeTogether(removals))
+  }
+
+  async #takeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
+    const { shared, places, now } = this.#options
+    if (shared.current === null && lookAt(places.pages) === null) return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), isWhole: true }))
+    let taken: SharedRemoved[] = []
+    let logged: Selection[] = []
+    await shared.write((index) =>
+      index.writeDurably(() => {
+        taken = []
+        let left = sharedPages
+        while (taken.length < removals.length && left > 0) {
+          const removed = this.#takeShare(index, removals[taken.length]!, Math.min(left, pagesOfOne))
+          left -= 1 + removed.counts.reduce((sum, count) => sum + count, 0)
+          taken.push(removed)
+        }
+        logged = unionsOf(removals.slice(0, taken.length).map(({ selection }) => selection))
+        for (const selection of logged) index.log.append(selection, now())
+      }),
+    )
+    for (const selection of logged) shared.announce(selection)
+    return taken
+  }
+
+  #takeShare(index: PageIndex, { selection, soft = false, trace }: SharedRemoval, most: number): SharedRemoved {
+    const values = valuesOf(selection)
+    const counts = values.map(() => 0)
+    const options = { soft, ...(trace !== undefined && { trace }), onTaken: (value: number, pages: number) => (counts[value]! += pages) }
+    const { places, more } = (selection.kind === 'tags' ? taggedChoice(values, most) : urlChoice(values))(index)
+    for (const { ids, value } of places) this.#takePages(index, ids, value, options)
+    if (trace !== undefined && places.length > 0) index.traces.open(trace, this.#options.now(), null)
+    return { counts, isWhole: !more }
   }
 
   async #take(selection: Selection, options: RemoveOptions): Promise<number> {
@@ -116,4 +158,16 @@ export class Remover {
     await this.#log(selection, options, null, () => 0)
     return removed
   }
+}
+
+function valuesOf(selection: SharedRemoval['selection']): readonly string[] {
+  return selection.kind === 'tags' ? selection.tags : selection.urls
+}
+
+/** One selection of all tags and one of all URLs: the log has few entries, and memories are emptied once. */
+function unionsOf(selections: readonly SharedRemoval['selection'][]): Selection[] {
+  const tags = new Set(selections.flatMap((selection) => (selection.kind === 'tags' ? selection.tags : [])))
+  const urls = new Set(selections.flatMap((selection) => (selection.kind === 'urls' ? selection.urls : [])))
+  const unions: Selection[] = [{ kind: 'tags', tags: [...tags] }, { kind: 'urls', urls: [...urls] }]
+  return unions.filter((selection) => (selection.kind === 'tags' ? tags.size : urls.size) > 0)
 }

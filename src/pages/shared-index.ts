@@ -244,10 +244,9 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    const index = this.#index
-    this.#left = index
+    this.#left = this.#index
     this.#index = null
-    index?.close()
+    this.#left?.close()
     this.#tell({ kind: 'all' })
   }
 
@@ -265,6 +264,8 @@ export class SharedIndex {
     } catch (error) {
       if (faultOf(error) === null) throw error
       this.#obstacle = error
+      // Whoever else opens it needs a moment; visitors go past the cache meanwhile.
+      if (faultOf(error) === 'busy') setTimeout(() => this.#open(), 10).unref()
       this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
     }
   }
@@ -282,13 +283,12 @@ export class SharedIndex {
 
   /** Once for each fault, not for each request that meets it. */
   #warn(message: string): void {
-    if (message === this.#warned) return
+    if (message !== this.#warned) this.#options.onWarning(message)
     this.#warned = message
-    this.#options.onWarning(message)
   }
 
   #tell(selection: Selection): void {
-    for (const listener of this.#listeners) listener(selection)
+    this.#listeners.forEach((listener) => listener(selection))
   }
 
   close(): void {

@@ -1,162 +1,101 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/plural.ts'
-import type { PageStore } from '../pages/page-store.ts'
-import type { ProcessIdentity } from '../queue/process-identity.ts'
-import type { Queue } from '../queue/queue.ts'
-import type { Records } from '../records/open.ts'
-import type { RecordsTransaction } from '../records/schema.ts'
-import type { Invalidated, Invalidation } from './invalidation.ts'
-import { invalidationIdOf } from './log-id.ts'
-import { describeTargets, toKeys, type PurgeKey } from './purge-key.ts'
-import { recordPurges } from './record-purges.ts'
-import { addToHour, hourOf } from './rollups.ts'
-import { countTaken, takeLocally, toGroups, traceOf, type Group, type TakeAll } from './take-locally.ts'
-import { beginTrace } from './trace-urls.ts'
+import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
+import type { Done, Intent, Plan, PurgingOptions } from './intent.ts'
+import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
+import { countTaken, takeLocally, traceOf } from './take-locally.ts'
 
-export interface PurgingOptions {
-  records: Records
-  pages: PageStore
-  queue: Pick<Queue, 'dispatch'>
-  /** The wall clock, in milliseconds since the epoch. */
-  now: () => number
-  /** Names of the configured reverse proxies. */
-  proxies: readonly string[]
-  /** This process, as the owner of what it has begun. */
-  owner: ProcessIdentity
-}
-
-/** Purges recorded in one transaction: some milliseconds. */
-const slice = 200
-
-/** An invalidation that is durable and still to be done. */
-export interface Intent {
-  id: number
-  at: number
-  source: string
-  soft: boolean
-  keys: readonly PurgeKey[]
-  /** Purges of the first keys, which are recorded already. */
-  recorded: readonly number[]
-  /** Whether a process has begun with it before, and may have taken pages already. */
-  again: boolean
+/** What came of an intent. `tracing`: its URLs are not all recorded yet. */
+export interface Carried {
+  pagesRemoved: number
+  tracing: boolean
 }
 
 /**
- * Drops pages, from wherever that was asked: the only way. What is to be done is durable first; then the pages go here, by the
- * fence of the page store; then, in one transaction, the purges, what each reverse proxy is still to be told, and the messages
- * that tell it. So no proxy fetches from us before the page is gone here, and a crash in between leaves the intent, which
- * whoever comes next carries out (src/purge/purging.ts).
- *
- * @throws INVALID_INPUT, STORE_BUSY, STORE_FULL
+ * Makes invalidations durable, before a page goes. Where they cannot be recorded, their pages go here at least: visitors of this cache
+ * come before the log; the error says what was done.
+ * @throws STORE_BUSY, STORE_FULL
  */
-export async function invalidate(
-  options: PurgingOptions,
-  invalidation: Invalidation,
-  takeAll: TakeAll | null,
-  onIntent: (id: number) => void,
-): Promise<Invalidated & { id: number; tracing: boolean }> {
-  const keys = toKeys(invalidation.targets)
-  assertSoft(invalidation.soft, keys)
-  const groups = toGroups(keys)
+export async function intend(options: PurgingOptions, plans: readonly Plan[]): Promise<Intent[]> {
   const at = options.now()
-  let id: number
-  try {
-    id = await intend(options, invalidation, keys, at)
-  } catch (error) {
-    throw await takeUnrecorded(options.pages, groups, { soft: invalidation.soft, count: keys.length, takeAll }, error)
-  }
-  onIntent(id)
-  const { source, soft } = invalidation
-  const { pagesRemoved, tracing } = await carryOut(options, { id, at, source, soft, keys, recorded: [], again: false }, groups, takeAll)
-  return { id, tracing, invalidationId: invalidationIdOf({ created_at: at, id }), pagesRemoved }
-}
-
-function assertSoft(soft: boolean, keys: readonly PurgeKey[]): void {
-  if (!soft || keys.every((key) => key.kind === 'url' || key.kind === 'tag' || key.kind === 'entity')) return
-  throw new PagecacheError('INVALID_INPUT', 'soft: only URLs, tags and entities can be purged softly')
+  const ids = await options.records.db.transaction().execute((transaction) => addIntents(transaction, { at, owner: options.owner }, plans))
+  return plans.map(({ invalidation, keys, groups }, index) => ({
+    ...{ id: ids[index]!, at, source: invalidation.source, soft: invalidation.soft, keys, groups },
+    ...{ wholeDirectory: invalidation.wholeDirectory === true, recorded: [], again: false },
+  }))
 }
 
 /** What cannot be recorded is gone here at least: visitors of this cache come before the log. Returns the error with what was done. */
-async function takeUnrecorded(pages: PageStore, groups: readonly Group[], options: { soft: boolean; count: number; takeAll: TakeAll | null }, error: unknown): Promise<unknown> {
+export async function takeUnrecorded({ pages, clearDirectory }: PurgingOptions, { invalidation, keys, groups }: Plan, error: unknown): Promise<unknown> {
   if (!(error instanceof PagecacheError)) return error
-  const counts = await takeLocally(pages, groups, { ...options, invalidation: null })
-  const removed = counts.reduce((sum, count) => sum + count, 0)
-  return new PagecacheError(error.code, `The purge could not be recorded: ${error.message}. It took ${plural(removed, 'page')} here; reverse proxies were not told, so it has to be repeated`, {
+  const whole = invalidation.wholeDirectory === true
+  const counts = await takeLocally(pages, groups, { soft: invalidation.soft, count: keys.length, invalidation: null, clearDirectory: whole ? clearDirectory : null })
+  return new PagecacheError(error.code, `The purge could not be recorded: ${error.message}. It took ${plural(sum(counts), 'page')} here; reverse proxies were not told, so it has to be repeated`, {
     ...(error.hint !== null && { hint: error.hint }),
     cause: error,
   })
 }
 
-async function intend({ records, owner }: PurgingOptions, invalidation: Invalidation, keys: readonly PurgeKey[], at: number): Promise<number> {
-  const { soft, source, actor, targets } = invalidation
-  return records.db.transaction().execute(async (transaction) => {
-    const { id } = await transaction
-      .insertInto('invalidations')
-      .values({
-        ...{ created_at: at, source, actor, ...describeTargets(targets), soft: Number(soft) },
-        ...{ intent: JSON.stringify(keys), owner: JSON.stringify(owner), recorded: null, trace: null },
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow()
-    await addToHour(transaction, hourOf(at), { invalidations: 1 })
-    return id
+/** Does what is intended: the pages here, then the log and the messages, in slices. Done twice, it does no harm. */
+export async function carryOut(options: PurgingOptions, intent: Intent): Promise<Carried> {
+  const { pages, records, clearDirectory } = options
+  const { keys, groups, soft } = intent
+  const started = performance.now()
+  const taken = await takeLocally(pages, groups, { count: keys.length, invalidation: intent.id, soft, clearDirectory: intent.wholeDirectory ? clearDirectory : null })
+  const counts = intent.again ? await countTaken(pages, groups, { count: keys.length, invalidation: intent.id }) : taken
+  const done = { intent, counts, localTime: performance.now() - started }
+  let ids = intent.recorded
+  let tracing = false
+  while (ids.length < keys.length) {
+    ;({ ids, tracing } = await records.db.transaction().execute((transaction) => recordSlice(transaction, options, done, ids)))
+    if (ids.length < keys.length) await yieldToOthers()
+  }
+  if (!tracing) await releaseAll(pages, [intent])
+  return { pagesRemoved: sum(counts), tracing }
+}
+
+/**
+ * Takes the pages of small intents here, several in a transaction. Of those that select more pages than fit `counts` is null: they are
+ * left to `carryOut`.
+ */
+export async function takeTogether({ pages }: Pick<PurgingOptions, 'pages'>, intents: readonly Intent[]): Promise<(Done | null)[]> {
+  const started = performance.now()
+  const removals: SharedRemoval[] = intents.flatMap(({ id, soft, groups }) =>
+    groups.map(({ selection }, number) => ({ selection: selection as SharedRemoval['selection'], soft, trace: traceOf(id, number) })),
+  )
+  const removed: SharedRemoved[] = []
+  while (removed.length < removals.length) {
+    removed.push(...(await pages.removeTogether(removals.slice(removed.length))))
+    if (removed.length < removals.length) await yieldToOthers()
+  }
+  const localTime = performance.now() - started
+  return intents.map((intent) => {
+    const own = removed.splice(0, intent.groups.length)
+    if (own.some(({ isWhole }) => !isWhole)) return null
+    const counts = intent.keys.map(() => 0)
+    for (const [number, { keys }] of intent.groups.entries()) for (const [index, key] of keys.entries()) counts[key] = own[number]!.counts[index]!
+    return { intent, counts, localTime }
   })
 }
 
-/** Does what is intended: the pages here, then the log and the messages. Returns the number of pages. Done twice, it does no harm. */
-export async function carryOut(options: PurgingOptions, intent: Intent, groups: readonly Group[], takeAll: TakeAll | null): Promise<{ pagesRemoved: number; tracing: boolean }> {
-  const { pages, records } = options
-  const started = performance.now()
-  const taken = await takeLocally(pages, groups, { count: intent.keys.length, invalidation: intent.id, soft: intent.soft, takeAll })
-  const counts = intent.again ? await countTaken(pages, groups, { count: intent.keys.length, invalidation: intent.id }) : taken
-  const localTime = performance.now() - started
-  let ids = intent.recorded
-  let tracing = false
-  while (ids.length < intent.keys.length) {
-    const progress = { counts, ids, groups, localTime }
-    const recorded = await records.db.transaction().execute((transaction) => recordSlice(transaction, options, intent, progress))
-    ;({ ids, tracing } = recorded)
-    if (ids.length < intent.keys.length) await yieldToOthers()
-  }
-  if (!tracing) await releaseAll(pages, intent.id, groups)
-  return { pagesRemoved: counts.reduce((sum, count) => sum + count, 0), tracing }
+/** Records, in one transaction, small invalidations whose pages are gone. */
+export async function recordTogether(options: PurgingOptions, done: readonly Done[]): Promise<Carried[]> {
+  const traces = await options.records.db.transaction().execute((transaction) => recordWhole(transaction, options, done))
+  return done.map(({ counts }, index) => ({ pagesRemoved: sum(counts), tracing: traces[index] !== null }))
 }
 
-/** The page store may clean away what an invalidation took, whose URLs are all recorded. What cannot be released now is so by the nightly sweep. */
-async function releaseAll(pages: PageStore, id: number, groups: readonly Group[]): Promise<void> {
+/** The page store may clean away what invalidations took whose URLs are all recorded. What cannot be released now is so by the nightly sweep. */
+export async function releaseAll(pages: PageStore, intents: readonly Intent[]): Promise<void> {
+  const traces = intents.flatMap(({ id, groups }) => groups.map((_, number) => traceOf(id, number)))
+  if (traces.length === 0) return
   try {
-    for (const number of groups.keys()) await pages.release(traceOf(id, number))
+    await pages.release(traces)
   } catch (error) {
     if (!(error instanceof PagecacheError)) throw error
   }
 }
 
-interface Progress {
-  counts: readonly number[]
-  /** Of the purges that are recorded. */
-  ids: readonly number[]
-  groups: readonly Group[]
-  localTime: number
-}
-
-async function recordSlice(transaction: RecordsTransaction, options: PurgingOptions, intent: Intent, { counts, ids, groups, localTime }: Progress): Promise<{ ids: readonly number[]; tracing: boolean }> {
-  const { queue, proxies, pages } = options
-  const { id, at, source, soft, keys } = intent
-  const first = ids.length
-  const results = keys.slice(first, first + slice).map((key, index) => ({ key, pagesRemoved: counts[first + index]! }))
-  const made = await recordPurges(transaction, { invalidationId: id, at, source, soft, queue, proxies, localTime }, results)
-  const all = [...ids, ...made]
-  const isLast = all.length === keys.length
-  const trace = isLast ? await beginTrace(transaction, pages, { id, at, groups, purges: all }) : null
-  const removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
-  await transaction
-    .updateTable('invalidations')
-    .set((eb) => ({
-      pages_removed: eb('pages_removed', '+', removed),
-      ...(isLast ? { intent: null, owner: null, recorded: null, trace } : { recorded: JSON.stringify(all) }),
-    }))
-    .where('id', '=', id)
-    .execute()
-  return { ids: all, tracing: trace !== null }
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0)
 }

@@ -22,6 +22,8 @@ export interface Invalidation {
   source: InvalidationSource
   /** Who asked: an API client's id, the address of a purger, a task's name; null for the command line. */
   actor: string | null
+  /** Clears, with all pages, whatever else lies in the application cache directory; only for the scope `all`. */
+  wholeDirectory?: boolean
 }
 
 /** What came of it. */

@@ -1,15 +1,25 @@
 import { PagecacheError } from '../errors.ts'
-import { hasEnded, type ProcessIdentity } from '../queue/process-identity.ts'
-import { carryOut, invalidate, type PurgingOptions } from './invalidate.ts'
+import { hasEnded, isSame } from '../queue/process-identity.ts'
+import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
+import { carryOut } from './invalidate.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
+import { invalidationIdOf } from './log-id.ts'
 import type { PurgeKey } from './purge-key.ts'
-import { toGroups, type TakeAll } from './take-locally.ts'
+import { PurgeLanes } from './purge-lanes.ts'
+import { toGroups } from './take-locally.ts'
 import { traceUrls } from './trace-urls.ts'
 
 /** The purges of one environment, as the app opens them. */
 export interface Purging {
-  /** Drops pages: see `invalidate`. `takeAll` is for who removes more than pages. */
-  invalidate(invalidation: Invalidation, takeAll?: TakeAll): Promise<Invalidated>
+  /**
+   * Drops pages, from wherever that was asked: the only way. What is to be done is durable first; then the pages go here, by the fence
+   * of the page store; then, in one transaction, the purges, what each reverse proxy is still to be told, and the messages that tell
+   * it. So no proxy fetches from us before the page is gone here, and a crash in between leaves the intent, which is carried out
+   * later. Invalidations that come together share these transactions.
+   *
+   * @throws INVALID_INPUT, STORE_BUSY, STORE_FULL
+   */
+  invalidate(invalidation: Invalidation): Promise<Invalidated>
   /** Carries out what processes began that ended over it, and records the URLs that are not recorded yet. How many invalidations. */
   catchUp(): Promise<number>
   close(): Promise<void>
@@ -27,7 +37,7 @@ export async function openPurging(options: PurgingOptions): Promise<Purging> {
   await purging.repair()
   // An object of its own functions: it may be wrapped.
   return {
-    invalidate: (invalidation, takeAll) => purging.invalidate(invalidation, takeAll),
+    invalidate: (invalidation) => purging.invalidate(invalidation),
     catchUp: () => purging.catchUp(),
     close: () => purging.close(),
   }
@@ -35,6 +45,7 @@ export async function openPurging(options: PurgingOptions): Promise<Purging> {
 
 class RecordedPurging {
   readonly #options: PurgingOptions
+  readonly #lanes: PurgeLanes
   readonly #stopping = new AbortController()
   /** Invalidations that this process has in hand. */
   readonly #inHand = new Set<number>()
@@ -46,29 +57,28 @@ class RecordedPurging {
 
   constructor(options: PurgingOptions) {
     this.#options = options
+    this.#lanes = new PurgeLanes(options, {
+      onBegun: (ids) => ids.forEach((id) => this.#inHand.add(id)),
+      onEnded: (ids, failed) => {
+        for (const id of ids) {
+          this.#inHand.delete(id)
+          if (failed) this.#failed.add(id)
+        }
+      },
+      track: (work) => this.#track(work),
+    })
     this.#timer = setInterval(() => void this.#track(this.#look()), lookInterval)
     this.#timer.unref()
   }
 
-  invalidate(invalidation: Invalidation, takeAll?: TakeAll): Promise<Invalidated> {
-    return this.#track(this.#invalidate(invalidation, takeAll ?? null))
+  invalidate(invalidation: Invalidation): Promise<Invalidated> {
+    return this.#track(this.#invalidate(invalidation))
   }
 
-  async #invalidate(invalidation: Invalidation, takeAll: TakeAll | null): Promise<Invalidated> {
-    let begun: number | null = null
-    try {
-      const { id, tracing, invalidationId, pagesRemoved } = await invalidate(this.#options, invalidation, takeAll, (intent) => {
-        begun = intent
-        this.#inHand.add(intent)
-      })
-      if (tracing) void this.#track(this.#quietly(() => this.#traceUrls(id)))
-      return { invalidationId, pagesRemoved }
-    } catch (error) {
-      if (begun !== null) this.#failed.add(begun)
-      throw error
-    } finally {
-      if (begun !== null) this.#inHand.delete(begun)
-    }
+  async #invalidate(invalidation: Invalidation): Promise<Invalidated> {
+    const { intent, pagesRemoved, tracing } = await this.#lanes.add(toPlan(invalidation))
+    if (tracing) void this.#track(this.#quietly(() => this.#traceUrls(intent.id)))
+    return { invalidationId: invalidationIdOf({ created_at: intent.at, id: intent.id }), pagesRemoved }
   }
 
   async catchUp(): Promise<number> {
@@ -99,7 +109,8 @@ class RecordedPurging {
       try {
         const keys = JSON.parse(row.intent!) as PurgeKey[]
         const recorded = JSON.parse(row.recorded ?? '[]') as number[]
-        await carryOut(this.#options, { id: row.id, at: row.created_at, source: row.source, soft: row.soft !== 0, keys, recorded, again: true }, toGroups(keys), null)
+        const { id, created_at: at, source, soft } = row
+        await carryOut(this.#options, { id, at, source, soft: soft !== 0, keys, groups: toGroups(keys), wholeDirectory: false, recorded, again: true })
         this.#failed.delete(row.id)
         repaired += 1
       } finally {
@@ -110,8 +121,10 @@ class RecordedPurging {
   }
 
   #isLeft({ owner, created_at }: { owner: string | null; created_at: number }): boolean {
-    if (owner === null || created_at < this.#options.now() - longestWork) return true
-    return hasEnded(JSON.parse(owner) as ProcessIdentity, this.#options.owner)
+    const { owner: self, endedThreads = [], now } = this.#options
+    if (owner === null || created_at < now() - longestWork) return true
+    const other = JSON.parse(owner) as PurgeOwner
+    return hasEnded(other, self) || (isSame(other, self) && other.thread !== undefined && endedThreads.includes(other.thread))
   }
 
   async #look(): Promise<void> {
@@ -163,6 +176,6 @@ class RecordedPurging {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#stopping.abort()
-    await Promise.allSettled(this.#running)
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 }

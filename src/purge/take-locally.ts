@@ -9,8 +9,8 @@ export interface Group {
   keys: number[]
 }
 
-/** Removes everything in another way than through the page store; resolves to the number of pages. */
-export type TakeAll = (trace: number) => Promise<number>
+/** Clears everything in the application cache directory, pages and all else; resolves to the number of pages. */
+export type ClearDirectory = (trace: number | null) => Promise<number>
 
 /** The removals that keys are. Where everything goes, nothing is left for the others. */
 export function toGroups(keys: readonly PurgeKey[]): Group[] {
@@ -44,13 +44,13 @@ export function traceOf(invalidation: number, group: number): number {
 export async function takeLocally(
   pages: PageStore,
   groups: readonly Group[],
-  options: { count: number; invalidation: number | null; soft: boolean; takeAll: TakeAll | null },
+  options: { count: number; invalidation: number | null; soft: boolean; clearDirectory: ClearDirectory | null },
 ): Promise<number[]> {
   const counts = Array.from({ length: options.count }, () => 0)
   for (const [number, { selection, keys }] of groups.entries()) {
     const trace = options.invalidation === null ? undefined : traceOf(options.invalidation, number)
-    if (options.takeAll !== null && selection.kind === 'all') {
-      counts[keys[0]!] = await options.takeAll(trace ?? 0)
+    if (options.clearDirectory !== null && selection.kind === 'all') {
+      counts[keys[0]!] = await options.clearDirectory(trace ?? null)
       continue
     }
     const removal: RemoveOptions = {

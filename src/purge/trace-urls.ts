@@ -14,34 +14,49 @@ interface OpenTrace {
   purges: number[]
 }
 
+/** An invalidation whose purges are recorded. `purges`: their numbers, in the order of its keys. */
+export interface Traced {
+  id: number
+  groups: readonly Group[]
+  purges: readonly number[]
+}
+
 /**
- * Records which URLs an invalidation took: at once where they are few, else as far as one slice goes. Returns what is left, to be
- * kept in the invalidation's row; null where that was all: then the removals may be released once that is committed.
+ * Records which URLs invalidations of one moment took: at once where they are few, else as far as one slice goes. Returns of each what
+ * is left, to be kept in its row; null where that was all: then its removals may be released once that is committed.
  */
-export async function beginTrace(
-  transaction: RecordsTransaction,
-  pages: PageStore,
-  { id, at, groups, purges }: { id: number; at: number; groups: readonly Group[]; purges: readonly number[] },
-): Promise<string | null> {
-  const traces = groups.map((group, number) => ({ trace: traceOf(id, number), purges: group.keys.map((key) => purges[key]!) }))
-  const left: OpenTrace[] = []
-  for (const open of traces) {
-    const taken = await pages.taken(open.trace, 0, slice)
-    await note(transaction, open, taken, at)
-    if (taken.length === slice) left.push(open)
+export async function beginTraces(transaction: RecordsTransaction, pages: PageStore, at: number, invalidations: readonly Traced[]): Promise<(string | null)[]> {
+  const found: TakenBy[] = []
+  const rest: (string | null)[] = []
+  for (const { id, groups, purges } of invalidations) {
+    const left: OpenTrace[] = []
+    for (const [number, { keys }] of groups.entries()) {
+      const open = { trace: traceOf(id, number), purges: keys.map((key) => purges[key]!) }
+      const taken = await pages.taken(open.trace, 0, slice)
+      found.push({ open, taken })
+      if (taken.length === slice) left.push(open)
+    }
+    rest.push(left.length === 0 ? null : JSON.stringify(left))
   }
-  return left.length === 0 ? null : JSON.stringify(left)
+  await note(transaction, found, at)
+  return rest
+}
+
+interface TakenBy {
+  open: OpenTrace
+  taken: readonly Taken[]
 }
 
 /** Purges that have left the log meanwhile leave no URLs in it. */
-async function note(transaction: RecordsTransaction, { purges }: OpenTrace, taken: readonly Taken[], at: number): Promise<void> {
+async function note(transaction: RecordsTransaction, found: readonly TakenBy[], at: number): Promise<void> {
+  const taken = found.flatMap(({ open, taken }) => taken.map((page) => ({ url: page.url, purge: open.purges[page.value]! })))
   if (taken.length === 0) return
-  const named = [...new Set(taken.map((page) => purges[page.value]!))]
+  const named = [...new Set(taken.map(({ purge }) => purge))]
   const rows = await transaction.selectFrom('purges').select('id').where('id', 'in', named).execute()
   const logged = new Set(rows.map((row) => row.id))
-  const pages = taken.filter((page) => logged.has(purges[page.value]!))
-  const urls = await findUrls(transaction, pages.map((page) => page.url))
-  await notePages(transaction, pages.map((page) => ({ url: urls.get(page.url)!, purge: purges[page.value]! })), at)
+  const pages = taken.filter(({ purge }) => logged.has(purge))
+  const urls = await findUrls(transaction, pages.map(({ url }) => url))
+  await notePages(transaction, pages.map(({ url, purge }) => ({ url: urls.get(url)!, purge })), at)
 }
 
 /**
@@ -68,9 +83,9 @@ export async function traceUrls({ records, pages }: { records: Records; pages: P
         .where('traced', '=', row.traced)
         .where('trace', '=', row.trace)
         .executeTakeFirstOrThrow()
-      if (numUpdatedRows === 1n) await note(transaction, open, taken, row.created_at)
+      if (numUpdatedRows === 1n) await note(transaction, [{ open, taken }], row.created_at)
     })
-    if (isDone) await pages.release(open.trace)
+    if (isDone) await pages.release([open.trace])
     await yieldToOthers()
   }
 }

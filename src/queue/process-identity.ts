@@ -33,6 +33,11 @@ export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean
   return started !== null && started !== other.started
 }
 
+/** Whether two names are of one process. */
+export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
+  return one.host === other.host && one.bootId === other.bootId && one.pidNamespace === other.pidNamespace && one.pid === other.pid && one.started === other.started
+}
+
 /** When the process with this id started; null where that cannot be known. */
 function startOf(pid: number): string | 'gone' | null {
   try {

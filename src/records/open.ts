@@ -48,11 +48,13 @@ export async function openRecords(options: {
   directory: string
   now: () => number
   migrations?: readonly Migration[]
+  /** How long SQLite itself waits for a lock, in milliseconds; longer only in a thread that nobody shares. */
+  lockTimeout?: number
 }): Promise<Records> {
-  const { directory, now, migrations = known } = options
+  const { directory, now, migrations = known, lockTimeout = busyTimeout } = options
   for (const other of inUse.get(join(directory, fileName)) ?? []) other.assert()
   const file = await ensureRecordsFile(directory, now)
-  const database = await connect(file)
+  const database = await connect(file, lockTimeout)
   const presence = new Presence(file)
   const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file, presence) })
   const check = async () => {
@@ -87,9 +89,9 @@ async function truncateLog(database: Database.Database, file: string): Promise<b
   }
 }
 
-async function connect(file: string): Promise<Database.Database> {
+async function connect(file: string, timeout: number): Promise<Database.Database> {
   try {
-    const database = new Database(file, { fileMustExist: true, timeout: busyTimeout })
+    const database = new Database(file, { fileMustExist: true, timeout })
     try {
       await retryWhileBusy(() => {
         database.pragma('journal_mode = WAL')

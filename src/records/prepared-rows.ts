@@ -5,8 +5,9 @@ import type { RecordsDatabase } from './schema.ts'
 const sizes = [128, 64, 32, 16, 8, 4, 2, 1] as const
 
 /** A statement over any number of rows, for paths on which building it anew would cost as much as running it. */
-export interface PreparedRows<Row> {
-  execute(db: RecordsDatabase, rows: readonly Row[]): Promise<void>
+export interface PreparedRows<Row, Result> {
+  /** Resolves to what the statements return, in the order of the rows where the statement keeps it. */
+  execute(db: RecordsDatabase, rows: readonly Row[]): Promise<Result[]>
 }
 
 /**
@@ -15,32 +16,37 @@ export interface PreparedRows<Row> {
  *
  * @param columns in the order in which the statement names them
  * @param build makes the statement from sample rows, with every value as a parameter, row by row
+ * @param most rows of one statement: 1 for what changes one row
  */
-export function prepareRows<Row extends object>(
+export function prepareRows<Row extends object, Result = never>(
   columns: readonly (keyof Row & string)[],
-  build: (rows: Row[]) => { compile(): CompiledQuery },
-): PreparedRows<Row> {
-  const compiled = new Map<number, CompiledQuery>()
+  build: (rows: Row[], db: RecordsDatabase) => { compile(): CompiledQuery<Result> },
+  most: (typeof sizes)[number] = sizes[0],
+): PreparedRows<Row, Result> {
+  const compiled = new Map<number, CompiledQuery<Result>>()
   const sample = Object.fromEntries(columns.map((column) => [column, 0])) as Row
 
-  function statementFor(size: number): CompiledQuery {
+  function statementFor(db: RecordsDatabase, size: number): CompiledQuery<Result> {
     let statement = compiled.get(size)
-    if (statement === undefined) compiled.set(size, (statement = build(Array.from({ length: size }, () => sample)).compile()))
+    if (statement === undefined) compiled.set(size, (statement = build(Array.from({ length: size }, () => sample), db).compile()))
     return statement
   }
 
   return {
     async execute(db, rows) {
+      const results: Result[] = []
       let from = 0
-      for (const size of sizes) {
+      for (const size of sizes.filter((each) => each <= most)) {
         for (; rows.length - from >= size; from += size) {
           const parameters: unknown[] = []
           for (let index = from; index < from + size; index += 1) {
             for (const column of columns) parameters.push(rows[index]![column])
           }
-          await db.executeQuery({ ...statementFor(size), parameters })
+          const { rows: returned } = await db.executeQuery<Result>({ ...statementFor(db, size), parameters })
+          results.push(...returned)
         }
       }
+      return results
     },
   }
 }

@@ -5,7 +5,7 @@ import { isBusy } from './faults.ts'
  * How long SQLite itself may wait for a lock, in milliseconds. It blocks the event loop for that long,
  * so the waiting is done here instead, between attempts.
  */
-export const busyTimeout = 10
+export const busyTimeout = 1
 
 /** Callers wait this long for another process's lock before they are told (milliseconds). */
 export const patience = 5000

@@ -3,12 +3,12 @@
  * syncs or another process's lock, no visitor of a page feels.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { toMessage, type ErrorMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { openRecords, type Records } from '../records/open.ts'
 import { findActive } from './active.ts'
 import type { Batch, BatchAnswer } from './batch.ts'
 import { saveChannels, type SalesChannel } from './sales-channels.ts'
-import { toMessage, type ErrorMessage } from './thread-error.ts'
 import { prepareWriter, type EventWriter } from './write-events.ts'
 
 const { directory, channels } = workerData as { directory: string; channels: SalesChannel[] }

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { PagecacheError } from '../errors.ts'
+import { fromMessage, PagecacheError, toMessage, type ErrorMessage } from '../errors.ts'
 import type { ActiveQuestion, ActiveStage, Batch, BatchAnswer, Outcome, TrackedEvent } from './batch.ts'
 import type { SalesChannel } from './sales-channels.ts'
-import { fromMessage, toMessage, type ErrorMessage } from './thread-error.ts'
 
 /** What visitors' requests ask of the stages. */
 export interface Tracker {

@@ -1,4 +1,4 @@
-import type { Handler, NewMessage, Queue, Work } from '../queue/queue.ts'
+import type { Handler, NewMessage, Work } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import type { Plan } from './plan.ts'
@@ -10,23 +10,10 @@ export const afterPurgeType = 'warmup.afterPurge'
 
 /**
  * What a purge took is warmed again so many milliseconds later, together with all that was purged meanwhile. One message at a
- * time waits, so that a storm of purges makes one run each time.
+ * time waits, so that a storm of purges makes one run each time. It is dispatched in the transaction that records the purges.
  */
 export function afterPurgeMessage(delay: number): NewMessage {
   return { transport: 'async', type: afterPurgeType, payload: {}, key: afterPurgeType, group: afterPurgeType, delay }
-}
-
-/**
- * The same purging, each of which is followed by a message. What a purge took is in its log: a message that a crash kept from
- * being sent is made up for by the next one, or by a worker that starts.
- */
-export function withRewarming<Purging extends { invalidate(...given: never[]): Promise<unknown> }>(purging: Purging, queue: Pick<Queue, 'dispatch'>, delay: number): Purging {
-  const invalidate = async (...given: never[]) => {
-    const value = await purging.invalidate(...given)
-    await queue.dispatch([afterPurgeMessage(delay)])
-    return value
-  }
-  return { ...purging, invalidate }
 }
 
 export interface AfterPurgeOptions {

@@ -100,7 +100,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/slow?1') + get(shop, '/account/slow?2') + get(shop, '/account/slow?3'))
-    await slow.asked(3)
+    await slow.asked(1)
     shop.daemon.kill('SIGTERM')
     await stopped(shop)
     slow.open()

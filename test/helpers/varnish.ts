@@ -32,8 +32,8 @@ export interface Varnish {
   stop(): Promise<void>
 }
 
-/** @param backend `host:port` that it fetches from; `edit` changes the VCL that it is given */
-export async function startVarnishProxy(backend: string, edit: (vcl: string) => string = vcl => vcl): Promise<Varnish> {
+/** @param backend `host:port` that it fetches from; `edit` changes the VCL that it is given; `prefix` is put before the program */
+export async function startVarnishProxy(backend: string, edit: (vcl: string) => string = vcl => vcl, prefix: readonly string[] = []): Promise<Varnish> {
   const { path: directory, discard } = await scratch('varnish')
   const [host, originPort] = backend.split(':')
   const own = readFileSync(vclFile, 'utf8').replace('.host = "127.0.0.1";', `.host = "${host}";`).replace('.port = "8080";', `.port = "${originPort}";`)
@@ -60,7 +60,7 @@ export async function startVarnishProxy(backend: string, edit: (vcl: string) => 
   }
   const start = async () => {
     const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,64m', '-j', 'none', '-T', '127.0.0.1:0']
-    child = await startChild(['varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings], { cwd: directory, env, ready: () => isUp(port) })
+    child = await startChild([...prefix, 'varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings] as unknown as [string], { cwd: directory, env, ready: () => isUp(port) })
   }
   try {
     await start()

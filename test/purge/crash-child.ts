@@ -21,10 +21,10 @@ function dieAt(moment: Step): void {
 
 const dying: PageStore = new Proxy(pages, {
   get(target, name) {
-    if (name === 'remove') {
-      return async (...given: Parameters<PageStore['remove']>) => {
+    if (name === 'removeTogether') {
+      return async (...given: Parameters<PageStore['removeTogether']>) => {
         dieAt('intended')
-        const removed = await target.remove(...given)
+        const removed = await target.removeTogether(...given)
         dieAt('removed')
         return removed
       }
@@ -42,7 +42,7 @@ const queue: Pick<Queue, 'dispatch'> = {
     return added
   },
 }
-const purging = await openPurging({ records, pages: dying, queue, now, proxies: ['varnish-1'], owner: thisProcess() })
+const purging = await openPurging({ records, pages: dying, queue, now, proxies: ['varnish-1'], owner: thisProcess(), followUp: null, clearDirectory: () => Promise.resolve(0) })
 process.send!(await purging.invalidate({ targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }))
 await purging.close()
 await pages.close()

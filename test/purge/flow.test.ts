@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
 import { readPurgeStatistics } from '../../src/purge/statistics.ts'
 import { listInvalidations } from '../../src/purge/invalidation-log.ts'
 import { findByNumber, listRecent, listUrls, readTimeline, readUrlFlow } from '../../src/purge/purge-log.ts'
 import { aMoment, draft, store } from '../stores/pages.ts'
-import { join } from 'node:path'
 import { openPurges } from './purges.ts'
 
 const url = draft('a').url
@@ -38,9 +36,9 @@ describe('the flow of a URL', () => {
   })
 
   test('names the clear of the whole application cache', async () => {
-    const { purging, pages, records, directory } = await openPurges()
+    const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { url })
-    const { pagesRemoved } = await purging.invalidate(of({ scope: 'all', value: 'application-cache' }), (trace) => clearApplicationCache(join(directory, 'cache'), trace))
+    const { pagesRemoved } = await purging.invalidate({ ...of({ scope: 'all', value: 'application-cache' }), wholeDirectory: true })
     expect(pagesRemoved).toBe(1)
     expect((await readUrlFlow(records.db, url, range)).items).toMatchObject([{ kind: 'all', value: 'application-cache', pagesRemoved: 1 }])
     expect((await listInvalidations(records.db, range)).items).toMatchObject([{ scope: 'all', value: 'application-cache' }])

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/queue/process-identity.ts'
 import type { Queue } from '../../src/queue/queue.ts'
@@ -9,13 +10,14 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { aMoment, openPages } from '../stores/pages.ts'
 
 /** Purges over a real page store and real records in a temporary directory; closed when the test is over. */
-export async function openPurges(options: { proxies?: readonly string[]; directory?: string; now?: () => number; queue?: Pick<Queue, 'dispatch'> } = {}) {
+export async function openPurges(options: { proxies?: readonly string[]; directory?: string; places?: { cache: string; data: string }; now?: () => number; queue?: Pick<Queue, 'dispatch'> } = {}) {
   const directory = options.directory ?? (await tempDir())
+  const { cache, data } = options.places ?? { cache: join(directory, 'cache'), data: join(directory, 'data') }
   const now = options.now ?? (() => aMoment)
-  const { pages } = await openPages({ directory: join(directory, 'cache'), now })
-  const records = await openRecords({ directory: join(directory, 'data'), now })
+  const { pages } = await openPages({ directory: cache, now })
+  const records = await openRecords({ directory: data, now })
   onTestFinished(() => records.close())
-  const purging = await openPurging({ records, pages, queue: options.queue ?? openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [] })
+  const purging = await openPurging({ records, pages, queue: options.queue ?? openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [], followUp: null, clearDirectory: (trace) => clearApplicationCache(cache, trace) })
   onTestFinished(() => purging.close())
   return { purging, pages, records, directory }
 }

@@ -1,0 +1,34 @@
+import { openPages } from '../../src/pages/clear.ts'
+import { pageTypes, type PageDraft } from '../../src/pages/page.ts'
+import { placesIn } from '../../src/pages/places.ts'
+
+/** Pages of each of the tags `tag-0`, `tag-1` and so on. */
+export const pagesOfTag = 10
+
+/** Rows of pages in an application cache directory, and no bodies: a purge touches none, and what deletes them later finds them gone. */
+export function fillPages(directory: string, tags: number, large = 0): void {
+  const index = openPages(placesIn(directory), console.warn)
+  const digest = Buffer.alloc(32)
+  const small = tags * pagesOfTag
+  for (let first = 0; first < small + large; first += 5_000) {
+    index.write(() => {
+      for (let n = first; n < Math.min(small + large, first + 5_000); n += 1) {
+        const page = draft(n, n < small ? [`tag-${Math.floor(n / pagesOfTag)}`, 'small'] : [`page-${n}`, 'large'])
+        index.writes.insert(page, { file: `00/${n.toString(16).padStart(32, '0')}.0`, size: 5_000, digest }, 64, page.cachedAt)
+      }
+    })
+  }
+  index.close()
+}
+
+function draft(n: number, tags: readonly string[]): PageDraft {
+  const url = `http://shop.example/detail/${n.toString(16).padStart(32, '0')}`
+  const now = Date.now()
+  return {
+    ...{ key: `c1 ${url}`, url, channelId: 'c1', type: pageTypes[n % 5]!, status: 200, tags },
+    headers: [['content-type', 'text/html; charset=UTF-8'], ['etag', `"${n}"`], ['cache-control', 'public, s-maxage=7200']],
+    ...{ vary: {}, states: ['logged-in', 'cart-filled'], cachedAt: now, initialAge: 0, lifetime: 7_200 },
+    ...{ staleWhileRevalidate: 0, staleIfError: 0, staleAllowed: true, noCache: false, range: null, encoding: 'identity' },
+    ...{ staleAt: now + 7_200_000, deleteAt: now + 86_400_000, originalSize: 5_000, generationMs: 80 },
+  }
+}

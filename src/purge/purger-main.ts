@@ -1,0 +1,69 @@
+/**
+ * The program of the thread that purges for a process that serves visitors. It has connections of its own: what it waits for, a disk that
+ * syncs or another process's lock, no visitor feels. To the page store it is one process more.
+ */
+import { parentPort, threadId, workerData } from 'node:worker_threads'
+import { toMessage } from '../errors.ts'
+import { steadyClock } from '../lib/clock.ts'
+import { clearApplicationCache, openFilesystemStore } from '../pages/filesystem-store.ts'
+import { thisProcess } from '../queue/process-identity.ts'
+import { openQueue } from '../queue/records-queue.ts'
+import { openRecords } from '../records/open.ts'
+import type { Invalidated } from './invalidation.ts'
+import type { FromThread, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
+import { openPurging } from './purging.ts'
+import { RemovalGroups } from './removal-groups.ts'
+
+const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, endedThreads } = workerData as PurgerData
+const port = parentPort!
+/** Milliseconds. The thread has nothing else to do meanwhile, and is at once there when the lock is free. */
+const lockTimeout = 50
+let answers: FromThread['answers'] = []
+
+await main()
+
+async function main(): Promise<void> {
+  const now = steadyClock()
+  try {
+    const records = await openRecords({ directory: dataDir, now, lockTimeout })
+    // The store of the serving thread warns of what befalls both.
+    const pages = await openFilesystemStore({ directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} })
+    const queue = await openQueue(records, Date.now)
+    const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
+    const owner = { ...thisProcess(), thread: threadId }
+    const removals = new RemovalGroups(pages)
+    const purging = await openPurging({ records, pages, queue, now: Date.now, owner, endedThreads, proxies, followUp, clearDirectory })
+    const perform = async (task: PurgerTask): Promise<Invalidated | number> => {
+      if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
+      if (task.kind === 'remove') return removals.remove(task.removal)
+      if (task.kind === 'catchUp') return purging.catchUp()
+      pages.cleanUp()
+      return 0
+    }
+    port.on('message', (messages: ToThread) => {
+      if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(task))
+      else void purging.close().then(() => pages.close()).then(() => records.close()).then(() => port.close())
+    })
+    port.postMessage({ opened: true, answers: [] } satisfies FromThread)
+  } catch (error) {
+    port.postMessage({ opened: toMessage(error), answers: [] } satisfies FromThread)
+    port.close()
+  }
+}
+
+async function answer(id: number, perform: () => Promise<Invalidated | number>): Promise<void> {
+  try {
+    tell({ id, value: await perform() })
+  } catch (error) {
+    tell({ id, error: toMessage(error) })
+  }
+}
+
+/** Answers of one turn of the event loop go as one message. */
+function tell(message: FromThread['answers'][number]): void {
+  if (answers.push(message) > 1) return
+  setImmediate(() => {
+    port.postMessage({ opened: true, answers } satisfies FromThread)
+    answers = []
+  })
+}

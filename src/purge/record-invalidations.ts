@@ -1,0 +1,70 @@
+import { prepareRows } from '../records/prepared-rows.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
+import { keysAtOnce, type Done, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
+import { describeTargets } from './purge-key.ts'
+import { recordPurges, type KeyResult } from './record-purges.ts'
+import { addToHour, hourOf } from './rollups.ts'
+import { beginTraces } from './trace-urls.ts'
+
+const intentColumns = ['created_at', 'source', 'actor', 'scope', 'value', 'soft', 'intent', 'owner'] as const
+
+interface NewIntent extends Record<(typeof intentColumns)[number], unknown> {
+  created_at: number
+  source: string
+  actor: string | null
+  scope: string
+  value: string | null
+  soft: number
+  intent: string
+  owner: string
+}
+
+const insertIntents = prepareRows<NewIntent, { id: number }>(intentColumns, (rows, db) => db.insertInto('invalidations').values(rows).returning('id'))
+
+/** Writes what is to be done into the invalidation log. Returns the rows' numbers, in the order of the plans. */
+export async function addIntents(transaction: RecordsTransaction, { at, owner }: { at: number; owner: PurgeOwner }, plans: readonly Plan[]): Promise<number[]> {
+  const rows = plans.map(({ invalidation: { soft, source, actor, targets }, keys }) => ({
+    ...{ created_at: at, source, actor, ...describeTargets(targets), soft: Number(soft) },
+    ...{ intent: JSON.stringify(keys), owner: JSON.stringify(owner) },
+  }))
+  const added = await insertIntents.execute(transaction, rows)
+  await addToHour(transaction, hourOf(at), { invalidations: plans.length })
+  return added.map(({ id }) => id).sort((a, b) => a - b)
+}
+
+/** Records the next purges of an intent, and with the last of them that it is done. Returns the numbers of all that are recorded now. */
+export async function recordSlice(transaction: RecordsTransaction, options: PurgingOptions, done: Done, recorded: readonly number[]): Promise<{ ids: readonly number[]; tracing: boolean }> {
+  const { intent } = done
+  const results = toResults(done).slice(recorded.length, recorded.length + keysAtOnce)
+  const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at }, results))]
+  const isLast = ids.length === intent.keys.length
+  const [trace] = isLast ? await beginTraces(transaction, options.pages, intent.at, [{ ...intent, purges: ids }]) : []
+  const pages_removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
+  if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, id: intent.id }])
+  else await transaction.updateTable('invalidations').set((eb) => ({ pages_removed: eb('pages_removed', '+', pages_removed), recorded: JSON.stringify(ids) })).where('id', '=', intent.id).execute()
+  return { ids, tracing: typeof trace === 'string' }
+}
+
+/** Records intents of one moment from their first purge to their last. Returns what is left to be traced of each; null where nothing is. */
+export async function recordWhole(transaction: RecordsTransaction, options: PurgingOptions, all: readonly Done[]): Promise<(string | null)[]> {
+  const at = all[0]!.intent.at
+  const ids = await recordPurges(transaction, { ...options, at }, all.flatMap(toResults))
+  const traced = all.map(({ intent, counts }) => ({ ...intent, purges: ids.splice(0, intent.keys.length), removed: counts.reduce((sum, count) => sum + count, 0) }))
+  const traces = await beginTraces(transaction, options.pages, at, traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] })))
+  await finish.execute(transaction, traced.map(({ id, removed }, index) => ({ pages_removed: removed, trace: traces[index]!, id })))
+  return traces
+}
+
+function toResults({ intent, counts, localTime }: Done): KeyResult[] {
+  return intent.keys.map((key, index) => ({ invalidation: intent, key, pagesRemoved: counts[index]!, localTime }))
+}
+
+const finish = prepareRows<{ pages_removed: number; trace: string | null; id: number }>(
+  ['pages_removed', 'trace', 'id'],
+  ([row], db) =>
+    db
+      .updateTable('invalidations')
+      .set((eb) => ({ pages_removed: eb('pages_removed', '+', row!.pages_removed), trace: row!.trace, intent: eb.lit(null), owner: eb.lit(null), recorded: eb.lit(null) }))
+      .where('id', '=', row!.id),
+  1,
+)

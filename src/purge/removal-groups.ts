@@ -1,0 +1,54 @@
+import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
+
+type Removal = Omit<SharedRemoval, 'trace'>
+
+interface Waiting {
+  removal: Removal
+  resolve(pages: number): void
+  reject(error: unknown): void
+}
+
+/** Removals that no log tells of, because a visitor's request changed a page or a proxy behind us was purged: those that come together share a transaction. */
+export class RemovalGroups {
+  readonly #pages: PageStore
+  #waiting: Waiting[] = []
+  #working = false
+
+  constructor(pages: PageStore) {
+    this.#pages = pages
+  }
+
+  /** Resolves to the number of pages. @throws STORE_BUSY, STORE_FULL */
+  remove(removal: Removal): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ removal, resolve, reject })
+      setImmediate(() => void this.#work())
+    })
+  }
+
+  async #work(): Promise<void> {
+    if (this.#working) return
+    this.#working = true
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting
+      this.#waiting = []
+      try {
+        const removed = await this.#pages.removeTogether(group.map(({ removal }) => removal))
+        this.#waiting.unshift(...group.slice(removed.length))
+        for (const [index, { counts, isWhole }] of removed.entries()) {
+          const pages = counts.reduce((sum, count) => sum + count, 0)
+          if (isWhole) group[index]!.resolve(pages)
+          else this.#removeRest(group[index]!, pages)
+        }
+      } catch {
+        // One by one each makes room for itself on a full disk, and is told what keeps it from that.
+        for (const waiting of group) this.#removeRest(waiting, 0)
+      }
+    }
+    this.#working = false
+  }
+
+  #removeRest({ removal: { selection, soft = false }, resolve, reject }: Waiting, before: number): void {
+    this.#pages.remove(selection, { soft }).then((pages) => resolve(before + pages), reject)
+  }
+}

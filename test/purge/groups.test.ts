@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { PagecacheError } from '../../src/errors.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
+import { listRecent, readUrlFlow } from '../../src/purge/purge-log.ts'
+import { readPurgeStatistics } from '../../src/purge/statistics.ts'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { openRecords } from '../../src/records/open.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { aMoment, draft, store } from '../stores/pages.ts'
+import { openPurges } from './purges.ts'
+
+const range = { limit: 200, offset: 0 }
+
+function of(...targets: Target[]): Invalidation {
+  return { targets, soft: false, source: 'purge-method', actor: '127.0.0.1' }
+}
+
+function byTag(...tags: string[]): Invalidation {
+  return of({ scope: 'tags', tags })
+}
+
+/** Removals that the page index has logged. */
+function removalsIn(directory: string): number {
+  const index = new Database(placesIn(join(directory, 'cache')).index, { readonly: true })
+  try {
+    return index.prepare<[], number>('select count(*) from removal').pluck().get()!
+  } finally {
+    index.close()
+  }
+}
+
+test('purges that come together share their transactions, and each is logged with its own pages', async () => {
+  const { purging, pages, records, directory } = await openPurges({ proxies: ['varnish-1'] })
+  for (let n = 0; n < 40; n += 1) for (const page of ['a', 'b']) await store(pages, `${page}${n}`, { tags: [`t${n}`] })
+  const outcomes = await Promise.all(Array.from({ length: 40 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
+  expect(outcomes.map(({ pagesRemoved }) => pagesRemoved)).toEqual(Array.from({ length: 40 }, () => 2))
+  expect(new Set(outcomes.map(({ invalidationId }) => invalidationId)).size).toBe(40)
+  expect(removalsIn(directory)).toBe(1)
+  const { total, items } = await listRecent(records.db, range)
+  expect(total).toBe(40)
+  expect(items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved])).toEqual(Array.from({ length: 40 }, (_, n) => [`t${39 - n}`, 2]))
+  expect((await readUrlFlow(records.db, draft('a7').url, range)).items).toMatchObject([{ tag: 't7', pagesRemoved: 2 }])
+  expect(await records.db.selectFrom('purge_deliveries').select('purge_id').execute()).toHaveLength(40)
+  expect(await records.db.selectFrom('queue_messages').select('key').execute()).toEqual([{ key: 'proxy:varnish-1' }])
+  expect((await readPurgeStatistics(records.db, aMoment)).overview).toMatchObject({ totalPurges: 40, distinctTags: 40, distinctUrls: 80 })
+})
+
+test('the same tag several times at once is removed once, and counted each time', async () => {
+  const { purging, pages, records } = await openPurges()
+  await store(pages, 'a', { tags: ['t'] })
+  const outcomes = await Promise.all(Array.from({ length: 5 }, () => purging.invalidate(byTag('t', 'u'))))
+  expect(outcomes.map(({ pagesRemoved }) => pagesRemoved).sort()).toEqual([0, 0, 0, 0, 1])
+  await purging.invalidate(byTag('t'))
+  const { overview, topTags } = await readPurgeStatistics(records.db, aMoment)
+  expect(overview).toMatchObject({ totalPurges: 11, distinctTags: 2 })
+  expect(topTags).toEqual([{ tag: 't', count: 6 }, { tag: 'u', count: 5 }])
+  expect((await readUrlFlow(records.db, draft('a').url, range)).items).toHaveLength(1)
+})
+
+test('tags, URLs and soft purges of one group each do what they say', async () => {
+  const { purging, pages } = await openPurges()
+  for (const name of ['a', 'b', 'c', 'd']) await store(pages, name, { tags: [name], staleAt: aMoment + 60_000 })
+  const outcomes = await Promise.all([
+    purging.invalidate(byTag('a')),
+    purging.invalidate(of({ scope: 'urls', urls: [draft('b').url] })),
+    purging.invalidate({ ...byTag('c'), soft: true }),
+    purging.invalidate(of({ scope: 'tags', tags: ['nothing'] }, { scope: 'urls', urls: [draft('nowhere').url] })),
+  ])
+  expect(outcomes.map(({ pagesRemoved }) => pagesRemoved)).toEqual([1, 1, 1, 0])
+  expect(['a', 'b', 'c', 'd'].map((name) => pages.find(draft(name).key)[0]?.staleAt)).toEqual([undefined, undefined, aMoment, aMoment + 60_000])
+})
+
+test('what a group fences is not stored, whichever purge of it selects the page', async () => {
+  const { purging, pages } = await openPurges()
+  const fence = pages.fence()
+  await Promise.all([purging.invalidate(byTag('x')), purging.invalidate(byTag('y')), purging.invalidate(of({ scope: 'urls', urls: [draft('c').url] }))])
+  expect(await pages.put(draft('a', { tags: ['x'] }), Buffer.from('old'), fence)).toBeNull()
+  expect(await pages.put(draft('b', { tags: ['y'] }), Buffer.from('old'), fence)).toBeNull()
+  expect(await pages.put(draft('c', { tags: [] }), Buffer.from('old'), fence)).toBeNull()
+  expect(await pages.put(draft('d', { tags: ['z'] }), Buffer.from('new'), fence)).not.toBeNull()
+})
+
+test('a tag of many pages holds up no neighbour, and is taken whole', async () => {
+  const { purging, pages, records } = await openPurges()
+  for (let n = 0; n < 600; n += 1) await store(pages, `p${n}`, { tags: ['large'] })
+  await store(pages, 'a', { tags: ['small'] })
+  const order: string[] = []
+  const [large, small] = await Promise.all(['large', 'small'].map((tag) => purging.invalidate(byTag(tag)).finally(() => order.push(tag))))
+  expect([large!.pagesRemoved, small!.pagesRemoved]).toEqual([600, 1])
+  expect(order).toEqual(['small', 'large'])
+  await purging.catchUp()
+  const { items } = await listRecent(records.db, range)
+  expect(items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved]).sort()).toEqual([['large', 600], ['small', 1]])
+  expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctUrls).toBe(601)
+}, 60_000)
+
+test('everything, asked for many times at once, is cleared once or twice and logged each time', async () => {
+  const { purging, pages, records } = await openPurges()
+  for (let n = 0; n < 5; n += 1) await store(pages, `p${n}`)
+  const { generation } = pages.fence()
+  const outcomes = await Promise.all(Array.from({ length: 12 }, () => purging.invalidate(of({ scope: 'all' }))))
+  expect(outcomes.map(({ pagesRemoved }) => pagesRemoved).sort()).toEqual([...Array.from({ length: 11 }, () => 0), 5])
+  expect(pages.fence().generation).not.toBe(generation)
+  expect((await listRecent(records.db, range)).total).toBe(12)
+  expect(await records.db.selectFrom('invalidations').select('intent').where('intent', 'is not', null).execute()).toEqual([])
+})
+
+test('a group whose record cannot be written goes on one by one: what fails is the one that cannot', async () => {
+  const directory = await tempDir()
+  const now = () => aMoment
+  const others = await openRecords({ directory: join(directory, 'data'), now })
+  const real = openQueue(others, now)
+  let calls = 0
+  const queue: Pick<typeof real, 'dispatch'> = {
+    async dispatch(messages, transaction) {
+      calls += 1
+      if (calls === 1 || calls === 3) throw new PagecacheError('STORE_FULL', 'no room')
+      return real.dispatch(messages, transaction)
+    },
+  }
+  const { purging, pages, records } = await openPurges({ directory, proxies: ['varnish-1'], queue })
+  for (const name of ['a', 'b', 'c']) await store(pages, name, { tags: [name] })
+  const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((tag) => purging.invalidate(byTag(tag))))
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect((await listRecent(records.db, range)).items.map(({ tag }) => tag)).toEqual(['c', 'a'])
+  await purging.catchUp()
+  expect((await listRecent(records.db, range)).items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved]).sort()).toEqual([['a', 1], ['b', 1], ['c', 1]])
+  await others.close()
+})
+
+test('while another process holds the lock of the records, all wait, none is promised, and pages go all the same', async () => {
+  const { purging, pages, records, directory } = await openPurges()
+  for (let n = 0; n < 10; n += 1) await store(pages, `p${n}`, { tags: [`t${n}`] })
+  const other = new Database(join(directory, 'data/records.sqlite'))
+  other.exec('BEGIN IMMEDIATE')
+  const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
+  other.exec('ROLLBACK')
+  other.close()
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'STORE_BUSY' } })
+  expect(await pages.count({ kind: 'all' })).toBe(0)
+  expect((await listRecent(records.db, range)).total).toBe(0)
+  await purging.invalidate(byTag('t1'))
+  expect((await listRecent(records.db, range)).total).toBe(1)
+}, 30_000)
