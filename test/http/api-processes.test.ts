@@ -25,7 +25,7 @@ it('every process takes the tokens of every other one, until their client is rev
   expect((await api.daemon.run('client:revoke', client.clientId, '--yes')).code).toBe(0)
   for (const token of tokens) expect(await statuses(token)).toEqual([401])
   expect(await statuses(api.write.token)).toEqual([200])
-  expect((await api.daemon.run('client:rotate-key', '--drop-old')).code).toBe(0)
+  expect((await api.daemon.run('client:rotate-key', '--drop-old', '--yes')).code).toBe(0)
   expect(await statuses(api.write.token)).toEqual([401])
   expect(await statuses(await fetchToken(api.daemon.url, api.write))).toEqual([200])
 })

@@ -146,7 +146,7 @@ it('a key that another process replaces goes on for the tokens that it has signe
   expect((await api.daemon.run('client:rotate-key')).code).toBe(0)
   const after = await fetchToken(api.daemon.url, api.write)
   for (const token of [before, after]) expect((await api.ask(`${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
-  expect((await api.daemon.run('client:rotate-key', '--drop-old')).code).toBe(0)
+  expect((await api.daemon.run('client:rotate-key', '--drop-old', '--yes')).code).toBe(0)
   for (const token of [before, after]) expectRefusal(await api.ask(`${prefix}/stats`, { headers: bearer(token) }), 401)
   api.write.token = await fetchToken(api.daemon.url, api.write)
   expect((await api.ask(`${prefix}/stats`, { headers: bearer(api.write.token) })).status).toBe(200)

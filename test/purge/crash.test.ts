@@ -55,7 +55,6 @@ describe('a purge whose process is killed', () => {
     const { directory, pages } = await openPurges({ now: Date.now })
     await store(pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
     await purgeIn(directory, 'intended')
-    expect(pages.find(draft('a').key)).toHaveLength(1)
     await expect.poll(() => pages.find(draft('a').key), { timeout: 20_000 }).toEqual([])
   })
 })
