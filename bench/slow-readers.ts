@@ -11,7 +11,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { openShop, residentMemory, type Shop } from '../test/http/shop.ts'
+import { openShop, residentMemory, type Shop } from '../test/http/api/shop.ts'
 import { median } from './lib/statistics.ts'
 
 const MiB = 1024 * 1024

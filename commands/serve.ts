@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { App } from '#src/app.ts'
-import type { Log } from '#src/http/log.ts'
-import type { Parent } from '#src/http/parent.ts'
+import type { Log } from '#src/daemon/log.ts'
+import type { Parent } from '#src/daemon/parent.ts'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { interruptible } from '#src/cli/interrupt.ts'
@@ -39,7 +39,7 @@ export default class Serve extends BaseCommand {
     ]
     const single = flags.origin === undefined ? null : readChannelUrls({ origin: flags.origin, url: flags.url ?? null })
     return this.withApp(async (app) => {
-      const { serve } = await import('#src/http/serve.ts')
+      const { serve } = await import('#src/daemon/serve.ts')
       // Not the app's signal: a reload puts another app in its place.
       const { url } = await interruptible((stop) => serve(app, {
         ...{ single, stop, works: !flags['no-workers'], terminal: process.stderr.isTTY === true },
@@ -64,7 +64,7 @@ export default class Serve extends BaseCommand {
 
   /** One of several processes has its configuration from the one that started it: all work with the same. */
   protected override async load(): Promise<LoadedConfig> {
-    const { meetParent } = await import('#src/http/parent.ts')
+    const { meetParent } = await import('#src/daemon/parent.ts')
     this.#parent = await meetParent()
     return this.#parent === null ? this.complete(await super.load()) : this.#parent.takeConfig()
   }

@@ -61,7 +61,7 @@ async function bundleStorefrontScript() {
   return modulesIn(output)
 }
 
-/** The operators' page (src/admin) into dist/admin: what src/http/admin.ts serves. */
+/** The operators' page (src/admin) into dist/admin: what src/http/admin/page.ts serves. */
 async function bundleAdmin() {
   const source = join(root, 'src/admin')
   const target = join(root, 'dist/admin')

@@ -5,9 +5,9 @@ import type { LoadedConfig } from './config/load.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
-import type { ProxySettings } from './proxy/build.ts'
+import type { ProxySettings } from './cache/build.ts'
 import type { SalesChannel } from './stages/sales-channels.ts'
-import type { Channels } from './proxy/channel.ts'
+import type { Channels } from './cache/channel.ts'
 import type { Purging } from './purge/purging.ts'
 
 /** What an opened part is closed with. */
@@ -111,8 +111,8 @@ export class App {
   /** The cache itself, in front of the configured channels or of those that `site` names. */
   proxy(site?: Pick<ProxySettings, 'channels' | 'aliases' | 'ownHosts'>) {
     return this.#part('proxy', async () => {
-      const { buildProxy } = await import('./proxy/build.ts')
-      const { ownHosts } = await import('./proxy/own-hosts.ts')
+      const { buildProxy } = await import('./cache/build.ts')
+      const { ownHosts } = await import('./cache/own-hosts.ts')
       const { cache, origin, salesChannels, server } = this.config
       return buildProxy({
         channels: site?.channels ?? salesChannels,
@@ -158,7 +158,7 @@ export class App {
   /** Who may use the API, where the shop issues the tokens (`auth.mode: shop`): it is asked under the name of one of these channels. */
   shopAuthority(channels: Channels, failures: Failures) {
     return this.#part('shopAuthority', async () => {
-      const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([import('./auth/shop-authority.ts'), import('./proxy/admin-api.ts'), import('./proxy/origin.ts')])
+      const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([import('./auth/shop-authority.ts'), import('./cache/admin-api.ts'), import('./cache/origin.ts')])
       const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
       const patience = Math.min(headersTimeout, 10_000)
       const origin = await OriginClient.open({ connect: connectTimeout, headers: patience, idle: idleTimeout, total: patience })

@@ -17,8 +17,8 @@ import { startWarmup, tellWorkers, type Started } from '#src/operations/warmup-s
 import { waitForWarmup, type WarmupReport } from '#src/operations/warmup-wait.ts'
 import type { Feeds } from '#src/tui/poller.ts'
 import { toSource } from '#src/tui/source.ts'
-import { warmupTab } from '#src/tui/warmup-tab/tab.ts'
-import type { Watched } from '#src/tui/warmup-tab/watched.ts'
+import { warmupTab } from '#src/tui/tabs/warmup/tab.ts'
+import type { Watched } from '#src/tui/tabs/warmup/watched.ts'
 import { hasScreen, watchOnScreen } from '#src/tui/watch.ts'
 
 export default class WarmupStart extends BaseCommand {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import { listElements } from '../proxy/fields.ts'
+import { listElements } from '../cache/fields.ts'
 
 interface Content {
   etag: string

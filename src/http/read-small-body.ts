@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { watchBody } from './slow-body.ts'
+import { watchBody } from './front/slow-body.ts'
 
 /** `slow`: it comes so slowly that it only holds a connection. `gone`: the client has gone in the midst of it. */
 export type Unread = 'too large' | 'slow' | 'gone'

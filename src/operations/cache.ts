@@ -170,7 +170,7 @@ export const inspectPage = defineOperation({
   http: { method: 'GET', path: '/pages/inspect' },
   async run({ app, signal }, { url }) {
     assertAbsoluteUrl(url, app.config.salesChannels.map((channel) => channel.url))
-    const { inspectUrl } = await import('../proxy/inspect.ts')
+    const { inspectUrl } = await import('../cache/inspect.ts')
     const { proxy } = await app.proxy()
     const inspection = await readPages(app, (pages) => inspectUrl(proxy, pages, url, app.now(), signal))
     return { ...succeeded, ...inspection, pages: inspection.pages.map((page) => toPageView(page, app.now())) }

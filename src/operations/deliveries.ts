@@ -14,7 +14,7 @@ export type Deliveries = z.output<z.ZodMiniObject<typeof deliveries>>
 export async function describeDeliveries(app: App): Promise<Deliveries> {
   const proxies = app.config.reverseProxies.map(({ name }) => ({ name, status: 'pending' as const }))
   if (proxies.length === 0) return { proxies }
-  const [{ hasWorkerFor }, { deliverType }] = await Promise.all([import('../queue/statistics.ts'), import('../purge/deliver.ts')])
+  const [{ hasWorkerFor }, { deliverType }] = await Promise.all([import('../queue/statistics.ts'), import('../purge/deliver/deliver.ts')])
   const { db } = await app.records()
   if (await hasWorkerFor(db, deliverType, Date.now())) return { proxies }
   const names = proxies.map(({ name }) => name).join(', ')

@@ -31,7 +31,7 @@ export async function findEntity(
     return { type, id, number: number ?? null }
   }
   if (number === undefined) throw new PagecacheError('INVALID_INPUT', type === 'product' ? 'entityId: expected an id, or entityNumber in its place' : 'entityId: expected an id')
-  const { findByNumber } = await import('../purge/purge-log.ts')
+  const { findByNumber } = await import('../purge/log/purge-log.ts')
   const { db } = await app.records()
   const found = await findByNumber(db, type, number)
   return found === null ? 'unknown' : { ...found, number }

@@ -1,5 +1,5 @@
 import { formatCount } from '../lib/format-count.ts'
-import type { RunDiscovery } from '../warmup/plan.ts'
+import type { RunDiscovery } from '../warmup/discover/plan.ts'
 
 /** Counts of what discovery left out. */
 export type LeftOut = Pick<RunDiscovery, 'foreign' | 'malformed' | 'excluded' | 'disallowed' | 'duplicates' | 'otherTypes' | 'unknownType'>

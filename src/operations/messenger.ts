@@ -2,9 +2,9 @@ import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { transports as transportNames, type FailedMessage, type Queue, type QueueStatistics } from '../queue/queue.ts'
 import { count, described, flag, integer, limit, offset, succeeded, success, text } from './fields.ts'
-import { toBytes } from './memory-limit.ts'
+import { toBytes } from '../workers/memory-limit.ts'
 import { defineOperation } from './operation.ts'
-import { describeEvent, work } from './workers.ts'
+import { describeEvent, work } from '../workers/workers.ts'
 
 const receivers = transportNames.join(', ')
 const transport = z.enum(transportNames, { error: `expected one of ${receivers}` })

@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/mask.ts'
-import { toCanonicalUrl, type Naming } from '../proxy/purge-urls.ts'
+import { toCanonicalUrl, type Naming } from '../cache/purge-urls.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 
 /**

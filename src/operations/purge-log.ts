@@ -64,8 +64,8 @@ export const purgeStatistics = defineOperation({
   }),
   http: { method: 'GET', path: '/reverse-proxy-stats' },
   async run({ app }) {
-    const { readPurgeStatistics } = await import('../purge/statistics.ts')
-    const { readProxyStates } = await import('../purge/proxy-state.ts')
+    const { readPurgeStatistics } = await import('../purge/log/statistics.ts')
+    const { readProxyStates } = await import('../purge/deliver/proxy-state.ts')
     const { db } = await app.records()
     const configured = app.config.reverseProxies.map((proxy) => proxy.name)
     return { ...(await readPurgeStatistics(db, Date.now())), proxies: await readProxyStates(db, configured, Date.now()) }
@@ -79,7 +79,7 @@ export const recentPurges = defineOperation({
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(purgeItem) }),
   http: { method: 'GET', path: '/reverse-proxy-stats/recent' },
   async run({ app }, range) {
-    const { listRecent } = await import('../purge/purge-log.ts')
+    const { listRecent } = await import('../purge/log/purge-log.ts')
     const { db } = await app.records()
     return { ...succeeded, ...(await listRecent(db, range)), ...range }
   },
@@ -92,7 +92,7 @@ export const purgedUrls = defineOperation({
   output: z.object({ success, total: count, items: z.array(z.object({ url: z.string(), purges: count, lastPurgedAt: z.iso.datetime() })) }),
   http: { method: 'GET', path: '/reverse-proxy-log/urls' },
   async run({ app }, range) {
-    const { listUrls } = await import('../purge/purge-log.ts')
+    const { listUrls } = await import('../purge/log/purge-log.ts')
     await (await app.purges()).catchUp()
     const { db } = await app.records()
     return { ...succeeded, ...(await listUrls(db, range)) }
@@ -114,7 +114,7 @@ export const urlFlow = defineOperation({
   output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
   async run({ app }, { url: given, ...range }) {
-    const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([import('../purge/purge-log.ts'), import('../proxy/purge-urls.ts')])
+    const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([import('../purge/log/purge-log.ts'), import('../cache/purge-urls.ts')])
     const { proxy } = await app.proxy()
     const url = toCanonicalUrl(given, proxy.classifying)?.url ?? given
     await (await app.purges()).catchUp()
@@ -143,7 +143,7 @@ export const entityTimeline = defineOperation({
   http: { method: 'GET', path: '/reverse-proxy-log/entity-timeline' },
   async run({ app }, { limit, offset, ...named }) {
     const range = { limit, offset }
-    const { findNumber, readTimeline } = await import('../purge/purge-log.ts')
+    const { findNumber, readTimeline } = await import('../purge/log/purge-log.ts')
     const entity = await findEntity(app, named)
     if (entity === null || entity === 'unknown') {
       return { ...succeeded, entityType: named.entityType, entityId: null, entityNumber: named.entityNumber ?? null, total: 0, ...range, items: [] }
@@ -178,7 +178,7 @@ export const recentInvalidations = defineOperation({
   }),
   http: { method: 'GET', path: '/invalidation-log/recent' },
   async run({ app }, range) {
-    const { listInvalidations } = await import('../purge/invalidation-log.ts')
+    const { listInvalidations } = await import('../purge/log/invalidation-log.ts')
     const { db } = await app.records()
     return { ...succeeded, ...(await listInvalidations(db, range)), ...range }
   },
@@ -193,7 +193,7 @@ export const clearPurgeLog = defineOperation({
   output: clearedLog,
   http: { method: 'POST', path: '/reverse-proxy-stats/clear' },
   async run({ app }) {
-    const { clearPurges } = await import('../purge/prune.ts')
+    const { clearPurges } = await import('../purge/log/prune.ts')
     // What a crash or a large purge has left to be recorded is part of the log as it is now.
     await (await app.purges()).catchUp()
     return { ...succeeded, deleted: await clearPurges(await app.records()) }
@@ -207,7 +207,7 @@ export const clearInvalidationLog = defineOperation({
   output: clearedLog,
   http: { method: 'POST', path: '/invalidation-log/clear' },
   async run({ app }) {
-    const { clearInvalidations } = await import('../purge/prune.ts')
+    const { clearInvalidations } = await import('../purge/log/prune.ts')
     await (await app.purges()).catchUp()
     return { ...succeeded, deleted: await clearInvalidations(await app.records()) }
   },

@@ -5,10 +5,10 @@ import { realTiming } from '../lib/timing.ts'
 import type { ScheduledTaskRow } from '../records/task-rows.ts'
 import type { Task } from '../schedule/task.ts'
 import { count, described, flag, succeeded, success, text } from './fields.ts'
-import { toBytes } from './memory-limit.ts'
+import { toBytes } from '../workers/memory-limit.ts'
 import { defineOperation } from './operation.ts'
-import { schedule, tasksOf } from './tasks.ts'
-import { consumeWith } from './workers.ts'
+import { schedule, tasksOf } from '../workers/tasks.ts'
+import { consumeWith } from '../workers/workers.ts'
 
 const task = z.object({
   name: z.string(),

@@ -4,8 +4,8 @@ import { plural } from '../lib/plural.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
 import { pageTypes } from '../pages/page.ts'
 import { defaultTypeRules, pathTypeResolver, type TypeRule } from '../pages/type.ts'
-import type { Channel } from '../proxy/channel.ts'
-import type { Plan } from '../warmup/plan.ts'
+import type { Channel } from '../cache/channel.ts'
+import type { Plan } from '../warmup/discover/plan.ts'
 import { count, described, flag, id, integer, success, succeeded, text } from './fields.ts'
 import { leftOutText } from './left-out.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
@@ -59,7 +59,7 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
   const plan = await makePlan(context, input)
   for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
   if (input.dryRun) return toDryRun(context, plan, input.force)
-  const { createRun } = await import('../warmup/runs.ts')
+  const { createRun } = await import('../warmup/run/runs.ts')
   const { salesChannelId, batchSize, force } = input
   const leftOut = leftOutText(plan.discovery)
   const message = leftOut === '' ? {} : { message: `Left out: ${leftOut}` }
@@ -78,7 +78,7 @@ async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: reado
 
 /** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
 export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
-  const { isWorkedAnywhere } = await import('./warmup-worker.ts')
+  const { isWorkedAnywhere } = await import('../workers/warmup.ts')
   if (await isWorkedAnywhere(app)) return
   report({ kind: 'message', message: 'No worker takes warmups now: it begins as soon as pagecache serve or pagecache messenger:consume async runs.' })
 }
@@ -99,10 +99,10 @@ export async function makePlan({ app, signal, report }: Pick<OperationContext, '
   if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
   const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
   const [{ planRun }, { purgedUrls }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
-    import('../warmup/plan.ts'),
-    import('../warmup/purged-urls.ts'),
-    import('../warmup/discover-fetch.ts'),
-    import('../warmup/limits.ts'),
+    import('../warmup/discover/plan.ts'),
+    import('../warmup/discover/purged-urls.ts'),
+    import('../warmup/discover/discover-fetch.ts'),
+    import('../warmup/run/limits.ts'),
   ])
   const records = await app.records()
   const pages = await openPages(app)
@@ -148,7 +148,7 @@ function whyNothing({ channel, foreign, others }: Plan['barren'][number]): strin
 /** What a run would fetch. Each URL is looked up as a run would do it, so that what is fresh is not announced. */
 async function toDryRun({ app, signal }: Pick<OperationContext, 'app' | 'signal'>, { discovery, lists, failure }: Plan, force: boolean): Promise<Started> {
   if (failure !== null) throw new PagecacheError('WARMUP_FAILED', failure)
-  const [{ isFresh }, { toPasses }, { proxy }] = await Promise.all([import('../warmup/fetch-page.ts'), import('../warmup/variant.ts'), app.proxy()])
+  const [{ isFresh }, { toPasses }, { proxy }] = await Promise.all([import('../warmup/run/fetch-page.ts'), import('../warmup/run/variant.ts'), app.proxy()])
   const passes = toPasses(app.config.warmup.variants)
   const urls: string[] = []
   let fresh = 0

@@ -71,7 +71,7 @@ class Help {
     const now = performance.now()
     if (now - this.#askedAt < askEvery) return
     this.#askedAt = now
-    const { isWorkedElsewhere } = await import('./warmup-worker.ts')
+    const { isWorkedElsewhere } = await import('../workers/warmup.ts')
     this.alone = !(await isWorkedElsewhere(this.#app))
     if (this.#fault) throw this.#fault.error
     if (!this.alone || this.#working !== null) return
@@ -81,7 +81,7 @@ class Help {
   }
 
   async #work(): Promise<void> {
-    const [{ consume }, { makeWarmupHandler }] = await Promise.all([import('../queue/consume.ts'), import('./warmup-worker.ts')])
+    const [{ consume }, { makeWarmupHandler }] = await Promise.all([import('../queue/consume.ts'), import('../workers/warmup.ts')])
     await consume({
       queue: await this.#app.queue(),
       kind: 'consumer',

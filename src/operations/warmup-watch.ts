@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
-import type { RunDiscovery } from '../warmup/plan.ts'
+import type { RunDiscovery } from '../warmup/discover/plan.ts'
 import { defineOperation } from './operation.ts'
 import { progressRecord } from './warmup.ts'
 
@@ -35,7 +35,7 @@ const worker = z.object({
   eventLoopDelay: z.object({ mean: milliseconds, max: milliseconds }),
 })
 
-/** What the workers of a run tell of it, over all of them (src/warmup/live.ts). Times are milliseconds since the epoch. */
+/** What the workers of a run tell of it, over all of them (src/warmup/run/live.ts). Times are milliseconds since the epoch. */
 export const liveRecord = z.object({
   at: moment,
   updatedAt: z.nullable(moment),
@@ -84,7 +84,7 @@ export const watchWarmup = defineOperation({
   output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord), discovery: z.nullable(discovery) }),
   http: { method: 'GET', path: '/warmup/watch' },
   async run({ app }, { progressId }) {
-    const [{ readProgress, readRun }, { readLive }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/live.ts')])
+    const [{ readProgress, readRun }, { readLive }] = await Promise.all([import('../warmup/run/runs.ts'), import('../warmup/run/live.ts')])
     const records = await app.records()
     const latest = progressId || (await readProgress(records))?.id
     const run = latest === undefined ? null : await readRun(records, latest)

@@ -5,7 +5,7 @@ import { statistics } from './cache.ts'
 import { count, described, id, limit, offset, optionalId, queryInteger, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
-import { originsOf } from './warmup-worker.ts'
+import { originsOf } from '../workers/warmup.ts'
 
 /** The progress record: spec 1, section 2, and contract section 4. */
 export const progressRecord = z.object({
@@ -39,7 +39,7 @@ export const readWarmupProgress = defineOperation({
   output: z.object({ success, progress: z.nullable(progressRecord), cacheStats: statistics }),
   http: { method: 'GET', path: '/warmup/progress' },
   async run({ app }, input) {
-    const { readProgress } = await import('../warmup/runs.ts')
+    const { readProgress } = await import('../warmup/run/runs.ts')
     const progress = await readProgress(await app.records(), input.progressId || undefined)
     return { ...succeeded, progress, cacheStats: toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression) }
   },
@@ -55,7 +55,7 @@ export const pauseWarmup = defineOperation({
   output: moved,
   http: { method: 'POST', path: '/warmup/pause' },
   async run({ app }, input) {
-    const { pauseRun } = await import('../warmup/moves.ts')
+    const { pauseRun } = await import('../warmup/run/moves.ts')
     return { ...succeeded, progress: await pauseRun(await app.records(), input.progressId) }
   },
 })
@@ -67,7 +67,7 @@ export const resumeWarmup = defineOperation({
   output: moved,
   http: { method: 'POST', path: '/warmup/resume' },
   async run({ app }, input) {
-    const { resumeRun } = await import('../warmup/moves.ts')
+    const { resumeRun } = await import('../warmup/run/moves.ts')
     return { ...succeeded, progress: await resumeRun(await app.records(), input.progressId, originsOf(app)) }
   },
 })
@@ -79,7 +79,7 @@ export const cancelWarmup = defineOperation({
   output: moved,
   http: { method: 'POST', path: '/warmup/cancel' },
   async run({ app }, input) {
-    const { cancelRun } = await import('../warmup/moves.ts')
+    const { cancelRun } = await import('../warmup/run/moves.ts')
     return { ...succeeded, progress: await cancelRun(await app.records(), input.progressId) }
   },
 })
@@ -91,7 +91,7 @@ export const listWarmups = defineOperation({
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(progressRecord) }),
   http: { method: 'GET', path: '/warmup/list' },
   async run({ app }, input) {
-    const { listRuns } = await import('../warmup/runs.ts')
+    const { listRuns } = await import('../warmup/run/runs.ts')
     const { total, items } = await listRuns(await app.records(), input)
     return { ...succeeded, total, ...input, items }
   },
@@ -138,7 +138,7 @@ export const listWarmupFailures = defineOperation({
   output: failures,
   http: { method: 'GET', path: '/warmup/failures' },
   async run({ app }, input) {
-    const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([import('../warmup/runs.ts'), import('../warmup/failures.ts')])
+    const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([import('../warmup/run/runs.ts'), import('../warmup/run/failures.ts')])
     const records = await app.records()
     const run = await readProgress(records, input.progressId || undefined)
     if (run === null) throw new PagecacheError('NOT_FOUND', !input.progressId ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`)

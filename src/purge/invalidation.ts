@@ -4,7 +4,7 @@ import type { EntityType } from './entities.ts'
 /** Where an invalidation came from (contract section 4). */
 export type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
 
-/** What is to be dropped. URLs are canonical (src/proxy/purge-urls.ts); a pattern is over path and query, on any channel. */
+/** What is to be dropped. URLs are canonical (src/cache/purge-urls.ts); a pattern is over path and query, on any channel. */
 export type Target =
   /** `value`: what was cleared with the pages; without it the pages alone. */
   | { scope: 'all'; value?: 'application-cache' }

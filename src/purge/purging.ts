@@ -3,11 +3,11 @@ import { hasEnded, isSame } from '../queue/process-identity.ts'
 import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { carryOut } from './invalidate.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
-import { invalidationIdOf } from './log-id.ts'
+import { invalidationIdOf } from './log/log-id.ts'
 import type { PurgeKey } from './purge-key.ts'
 import { PurgeLanes } from './purge-lanes.ts'
 import { toGroups } from './take-locally.ts'
-import { traceUrls } from './trace-urls.ts'
+import { traceUrls } from './log/trace-urls.ts'
 
 /** The purges of one environment, as the app opens them. */
 export interface Purging {

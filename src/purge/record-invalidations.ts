@@ -2,9 +2,9 @@ import { prepareRows } from '../records/prepared-rows.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { keysAtOnce, type Done, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { describeTargets } from './purge-key.ts'
-import { recordPurges, type KeyResult } from './record-purges.ts'
-import { addToHour, hourOf } from './rollups.ts'
-import { beginTraces } from './trace-urls.ts'
+import { recordPurges, type KeyResult } from './log/record-purges.ts'
+import { addToHour, hourOf } from './log/rollups.ts'
+import { beginTraces } from './log/trace-urls.ts'
 
 const intentColumns = ['created_at', 'source', 'actor', 'scope', 'value', 'soft', 'intent', 'owner'] as const
 

@@ -3,7 +3,7 @@ export interface DeliverTables {
   reverse_proxy_states: ReverseProxyStateRow
 }
 
-/** How a reverse proxy has answered lately, as all workers know it (src/purge/deliver-circuit.ts). */
+/** How a reverse proxy has answered lately, as all workers know it (src/purge/deliver/circuit.ts). */
 export interface ReverseProxyStateRow {
   name: string
   /** Attempts in a row that failed. */

@@ -16,7 +16,7 @@ export interface PurgeTables {
 
 /** One request to drop pages. */
 export interface InvalidationRow {
-  /** Counts up; the ids of the contract are made from it (src/purge/log-id.ts). */
+  /** Counts up; the ids of the contract are made from it (src/purge/log/log-id.ts). */
   id: Generated<number>
   created_at: number
   source: string

@@ -1,4 +1,4 @@
-/** What a worker tells of its part of a run, about four times a second (src/warmup/live.ts). */
+/** What a worker tells of its part of a run, about four times a second (src/warmup/run/live.ts). */
 export interface WarmupLiveRow {
   run_id: string
   /** One process that works on the run. */

@@ -1,4 +1,4 @@
-import type { Watched } from './warmup-tab/watched.ts'
+import type { Watched } from './tabs/warmup/watched.ts'
 
 /** How far a run has come, for a line of text. */
 export function toAdvance({ progress, live }: Watched & { progress: NonNullable<Watched['progress']> }) {

@@ -1,7 +1,7 @@
 import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
-import { isOver } from './warmup-tab/watched.ts'
-import type { Watched } from './warmup-tab/watched.ts'
+import { isOver } from './tabs/warmup/watched.ts'
+import type { Watched } from './tabs/warmup/watched.ts'
 
 /** What remains on the terminal of a warmup that was watched. */
 export function warmupSummary({ progress, live }: Watched): string[] {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toAdvance } from './advance.ts'
 import { answered, newFeed, pauseAfter, unanswered } from './feed.ts'
 import type { Source } from './source.ts'
-import { isOver, silence, type Watched } from './warmup-tab/watched.ts'
+import { isOver, silence, type Watched } from './tabs/warmup/watched.ts'
 
 export interface WatchLinesOptions {
   source: Source

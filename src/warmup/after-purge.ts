@@ -1,10 +1,10 @@
 import type { Handler, NewMessage, Work } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import type { Plan } from './plan.ts'
-import { purgedUrls } from './purged-urls.ts'
-import { createRun } from './runs.ts'
-import { UrlList } from './url-list.ts'
+import type { Plan } from './discover/plan.ts'
+import { purgedUrls } from './discover/purged-urls.ts'
+import { createRun } from './run/runs.ts'
+import { UrlList } from './discover/url-list.ts'
 
 export const afterPurgeType = 'warmup.afterPurge'
 

@@ -28,15 +28,15 @@ const refused = [
   ['src/pages/page.ts', '../records/open.ts'],
   ['src/records/open.ts', '../pages/page.ts'],
   ['src/records/open.ts', '../warmup/runs.ts'],
-  ['src/proxy/key.ts', '../warmup/warm.ts'],
-  ['src/proxy/key.ts', '../operations/cache.ts'],
-  ['src/proxy/key.ts', '../app.ts'],
-  ['src/warmup/warm.ts', '../http/daemon.ts'],
-  ['src/warmup/warm.ts', '../stages/stage.ts'],
+  ['src/cache/key.ts', '../warmup/warm.ts'],
+  ['src/cache/key.ts', '../operations/cache.ts'],
+  ['src/cache/key.ts', '../app.ts'],
+  ['src/warmup/run/warm.ts', '../http/daemon.ts'],
+  ['src/warmup/run/warm.ts', '../stages/stage.ts'],
   ['src/purge/invalidate.ts', '../proxy/key.ts'],
   ['src/operations/cache.ts', '../http/daemon.ts'],
   ['src/operations/doctor/finding.ts', '../../cli/output.ts'],
-  ['src/http/daemon.ts', '../cli/output.ts'],
+  ['src/daemon/daemon.ts', '../cli/output.ts'],
   ['src/cli/output.ts', '../http/daemon.ts'],
   ['src/cli/output.ts', '../../commands/serve.ts'],
   ['src/config/load.ts', '../pages/codec.ts'],
@@ -45,22 +45,22 @@ const refused = [
   ['src/app.ts', './operations/cache.ts'],
   ['commands/serve.ts', './demo.ts'],
   ['src/pages/page.ts', 'zod'],
-  ['src/proxy/key.ts', 'zod/mini'],
-  ['src/proxy/key.ts', 'undici'],
-  ['src/warmup/warm.ts', 'undici'],
-  ['src/warmup/warm.ts', 'kysely'],
+  ['src/cache/key.ts', 'zod/mini'],
+  ['src/cache/key.ts', 'undici'],
+  ['src/warmup/run/warm.ts', 'undici'],
+  ['src/warmup/run/warm.ts', 'kysely'],
   ['src/operations/cache.ts', 'better-sqlite3'],
   ['src/operations/cache.ts', '@oclif/core/command'],
-  ['src/proxy/key.ts', 'h3'],
-  ['src/http/daemon.ts', 'ink'],
+  ['src/cache/key.ts', 'h3'],
+  ['src/daemon/daemon.ts', 'ink'],
   ['commands/serve.ts', 'h3'],
 ] as const
 
 const allowed = [
-  ['src/warmup/warm.ts', '../proxy/key.ts'],
-  ['src/proxy/key.ts', '../pages/page.ts'],
-  ['src/proxy/origin.ts', 'undici'],
-  ['src/warmup/discover.ts', 'undici'],
+  ['src/warmup/run/warm.ts', '../proxy/key.ts'],
+  ['src/cache/key.ts', '../pages/page.ts'],
+  ['src/cache/origin.ts', 'undici'],
+  ['src/warmup/discover/discover.ts', 'undici'],
   ['src/records/open.ts', 'kysely'],
   ['src/pages/page-index.ts', 'better-sqlite3'],
   ['src/operations/cache.ts', '../app.ts'],
@@ -81,7 +81,7 @@ describe('imports point down, and every library has its home', () => {
 
   it('reads the environment in one place', async () => {
     const code = 'export const name = process.env.PAGECACHE_ENV\n'
-    expect(await brokenRules('src/proxy/key.ts', code)).toEqual(['node(no-process-env)'])
+    expect(await brokenRules('src/cache/key.ts', code)).toEqual(['node(no-process-env)'])
     expect(await brokenRules('src/config/environment.ts', code)).toEqual([])
   })
 })

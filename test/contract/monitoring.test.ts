@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { openMetrics } from '../../src/http/metrics.ts'
-import { Traffic } from '../../src/http/traffic.ts'
+import { openMetrics } from '../../src/http/api/metrics.ts'
+import { Traffic } from '../../src/http/front/traffic.ts'
 import type { App } from '../../src/app.ts'
 import { createStageCounts } from '../../src/stages/counts.ts'
 

@@ -10,7 +10,7 @@ import { freePort } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { page } from '../http/shop.ts'
+import { page } from '../http/api/shop.ts'
 
 const exec = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))

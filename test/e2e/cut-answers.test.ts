@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openShop, type Shop } from '../http/shop.ts'
-import { read } from '../http/wire.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { read } from '../http/front/wire.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
-import { openShop, page, until } from '../http/shop.ts'
+import { openShop, page, until } from '../http/api/shop.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 

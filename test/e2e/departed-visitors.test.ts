@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { openShop, until, type Shop } from '../http/shop.ts'
+import { openShop, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { speak } from '../http/wire.ts'
-import { page } from '../http/shop.ts'
+import { speak } from '../http/front/wire.ts'
+import { page } from '../http/api/shop.ts'
 
 let origin: Origin
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readBody } from '../helpers/origin.ts'
 import { isHit } from '../helpers/exchange.ts'
-import { read, speak } from '../http/wire.ts'
-import { openShop, page, until, type Shop } from '../http/shop.ts'
+import { read, speak } from '../http/front/wire.ts'
+import { openShop, page, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {

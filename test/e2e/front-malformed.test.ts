@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { speak } from '../http/wire.ts'
-import { openShop, type Shop } from '../http/shop.ts'
+import { speak } from '../http/front/wire.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {

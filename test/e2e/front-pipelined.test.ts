@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openShop, until, type Shop } from '../http/shop.ts'
-import { speak } from '../http/wire.ts'
+import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { speak } from '../http/front/wire.ts'
 
 describe('requests that are sent before the ones in front of them are answered', () => {
   let shop: Shop

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
-import { read, type Spoken } from '../http/wire.ts'
-import { openShop, residentMemory, until, type Shop } from '../http/shop.ts'
+import { read, type Spoken } from '../http/front/wire.ts'
+import { openShop, residentMemory, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 const dripping = new Set<NodeJS.Timeout>()

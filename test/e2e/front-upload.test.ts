@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { read, speak } from '../http/wire.ts'
-import { openShop, residentMemory, type Shop } from '../http/shop.ts'
+import { read, speak } from '../http/front/wire.ts'
+import { openShop, residentMemory, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {

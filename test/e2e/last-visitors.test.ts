@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { childrenOf, isGone } from '../helpers/processes.ts'
-import { openShop, until, type Shop } from '../http/shop.ts'
-import { read } from '../http/wire.ts'
+import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { read } from '../http/front/wire.ts'
 
 async function open(server: Record<string, unknown>): Promise<Shop> {
   const shop = await openShop({ config: { server }, args: ['--origin', 'http://127.0.0.1:1', '--no-workers'] })

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { childrenOf } from '../helpers/processes.ts'
-import { openShop, until, type Shop } from '../http/shop.ts'
-import { read } from '../http/wire.ts'
+import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { read } from '../http/front/wire.ts'
 
 async function open(processes = 2): Promise<Shop> {
   const shop = await openShop({ config: { server: { processes } }, args: ['--origin', 'http://127.0.0.1:1', '--no-workers'] })

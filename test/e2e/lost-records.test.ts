@@ -3,7 +3,7 @@ import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClient, fetchToken } from '../helpers/api-client.ts'
-import { openShop, page, until, type Shop } from '../http/shop.ts'
+import { openShop, page, until, type Shop } from '../http/api/shop.ts'
 
 async function open(processes = 1): Promise<Shop & { directory: string; file: string }> {
   const shop = await openShop({ config: { server: { processes } } })

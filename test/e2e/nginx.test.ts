@@ -9,7 +9,7 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { installed } from '../helpers/rivals.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { page } from '../http/shop.ts'
+import { page } from '../http/api/shop.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const guide = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))

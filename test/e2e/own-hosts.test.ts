@@ -3,7 +3,7 @@ import { expectRefusal, openApi, type Api } from '../helpers/api.ts'
 import { bearer, prefix } from '../helpers/api-client.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
-import { speak } from '../http/wire.ts'
+import { speak } from '../http/front/wire.ts'
 
 let origin: Origin
 let api: Api

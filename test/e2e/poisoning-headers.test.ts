@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import type { SeenRequest } from '../helpers/origin.ts'
-import { speak } from '../http/wire.ts'
-import { openShop, page, until, type Shop } from '../http/shop.ts'
+import { speak } from '../http/front/wire.ts'
+import { openShop, page, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPrometheus, type Prometheus } from '../helpers/prometheus.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { installed } from '../helpers/rivals.ts'
-import { openShop, until, type Shop } from '../http/shop.ts'
+import { openShop, until, type Shop } from '../http/api/shop.ts'
 
 const hasPrometheus = installed('prometheus')
 if (!hasPrometheus) console.warn('The test of several processes with a real Prometheus is left out: prometheus is not installed (Debian: prometheus).')

@@ -7,7 +7,7 @@ import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { alertRules, promtool, startPrometheus, type Prometheus } from '../helpers/prometheus.ts'
 import { startRelay, type Relay } from '../helpers/relay.ts'
 import { installed } from '../helpers/rivals.ts'
-import { page } from '../http/shop.ts'
+import { page } from '../http/api/shop.ts'
 
 const hasPrometheus = installed('prometheus') && installed('promtool')
 if (!hasPrometheus) console.warn('The tests with a real Prometheus are left out: prometheus and promtool are not installed (Debian: prometheus).')

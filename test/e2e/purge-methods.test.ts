@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { read, speak } from '../http/wire.ts'
-import { openShop, tagged, until, type Shop } from '../http/shop.ts'
+import { read, speak } from '../http/front/wire.ts'
+import { openShop, tagged, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openShop, tagged, type Shop } from '../http/shop.ts'
-import { speak } from '../http/wire.ts'
+import { openShop, tagged, type Shop } from '../http/api/shop.ts'
+import { speak } from '../http/front/wire.ts'
 
 describe('from an address that may not', () => {
   let strict: Shop

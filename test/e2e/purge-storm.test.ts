@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { listRecent } from '../../src/purge/purge-log.ts'
+import { listRecent } from '../../src/purge/log/purge-log.ts'
 import { openPurges } from '../purge/purges.ts'
 import { draft, store } from '../stores/pages.ts'
 

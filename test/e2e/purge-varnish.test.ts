@@ -7,8 +7,8 @@ import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { startRelay, type Relay } from '../helpers/relay.ts'
 import { installed } from '../helpers/rivals.ts'
 import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
-import { until } from '../http/shop.ts'
-import { speak } from '../http/wire.ts'
+import { until } from '../http/api/shop.ts'
+import { speak } from '../http/front/wire.ts'
 
 /** Short enough that a test of a dead proxy ends soon, long enough for a slow machine. */
 const purge = { timeout: '500ms', settleTime: '100ms' }

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { DaemonOptions } from '../helpers/daemon.ts'
-import { openShop, page, until, type Shop } from '../http/shop.ts'
-import { parseAnswers, type WireAnswer } from '../http/wire.ts'
+import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
 
 async function open(server: Record<string, unknown> = {}, more: Partial<DaemonOptions> = {}): Promise<Shop> {
   const shop = await openShop({ config: { server: { stopGrace: '60s', ...server } }, ...more })

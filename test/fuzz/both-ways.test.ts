@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import { random } from '../helpers/random.ts'
-import { openShop, until, type Shop } from '../http/shop.ts'
+import { openShop, until, type Shop } from '../http/api/shop.ts'
 import { pieces, sentence } from './requests.ts'
 import { agree, send, unanswered, type Outcome, type Way } from './ways.ts'
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Origin } from '../helpers/origin.ts'
-import { parseAnswers, type WireAnswer } from '../http/wire.ts'
+import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
 
 /** What became of one client's bytes. */
 export interface Outcome {

@@ -5,10 +5,10 @@ import type { ConsumeEvent } from '../../src/queue/consume-event.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
-import { warmupHandler, type WarmupWorkerOptions } from '../../src/warmup/handler.ts'
-import type { WarmupProgress } from '../../src/warmup/progress.ts'
-import { createRun, readProgress, type NewRun } from '../../src/warmup/runs.ts'
-import type { WarmResult } from '../../src/warmup/warm-result.ts'
+import { warmupHandler, type WarmupWorkerOptions } from '../../src/warmup/run/handler.ts'
+import type { WarmupProgress } from '../../src/warmup/run/progress.ts'
+import { createRun, readProgress, type NewRun } from '../../src/warmup/run/runs.ts'
+import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
 const noErrors = { foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }

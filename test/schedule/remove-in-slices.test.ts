@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { nextLimit, removeInSlices } from '../../src/schedule/remove-in-slices.ts'
 import { realTiming } from '../../src/lib/timing.ts'
-import { pruneRuns } from '../../src/warmup/prune-runs.ts'
+import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
 import { start, testQueue } from '../queue/open-queue.ts'
 
 test('a slice grows to what takes four milliseconds, and shrinks at once', () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { connect } from 'node:net'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import { read, speak, type WireAnswer } from '../http/wire.ts'
+import { read, speak, type WireAnswer } from '../http/front/wire.ts'
 import { startStorefront } from './storefront.ts'
 
 const uuid = '0190c0de-0000-7000-8000-00000000dead'

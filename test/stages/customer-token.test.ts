@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { installed } from '../helpers/rivals.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { speak } from '../http/wire.ts'
+import { speak } from '../http/front/wire.ts'
 import { startStorefront, type Storefront } from './storefront.ts'
 
 const docs = readFileSync(new URL('../../docs/stages.md', import.meta.url), 'utf8')

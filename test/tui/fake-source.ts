@@ -1,5 +1,5 @@
 import type { Source } from '../../src/tui/source.ts'
-import type { Live, Progress, Watched } from '../../src/tui/warmup-tab/watched.ts'
+import type { Live, Progress, Watched } from '../../src/tui/tabs/warmup/watched.ts'
 
 const began = Date.parse('2026-11-21T12:40:00.000Z')
 const total = 120_000

@@ -4,7 +4,7 @@ import { Monitor } from '../../src/tui/monitor.tsx'
 import { Session } from '../../src/tui/session.ts'
 import { cells } from '../../src/tui/text/width.ts'
 import { toText } from '../../src/tui/text/line.ts'
-import { warmupTab } from '../../src/tui/warmup-tab/tab.ts'
+import { warmupTab } from '../../src/tui/tabs/warmup/tab.ts'
 import { FakeSource, watched } from './fake-source.ts'
 
 const open: Session[] = []

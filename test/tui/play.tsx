@@ -4,7 +4,7 @@
  */
 import { tmpdir } from 'node:os'
 import { runTui } from '../../src/tui/run.tsx'
-import { warmupTab } from '../../src/tui/warmup-tab/tab.ts'
+import { warmupTab } from '../../src/tui/tabs/warmup/tab.ts'
 import { FakeSource, watched } from './fake-source.ts'
 
 const crash = process.argv.includes('--crash')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { seat, Seating } from '../../src/tui/warmup-tab/seats.ts'
-import type { Live } from '../../src/tui/warmup-tab/watched.ts'
+import { seat, Seating } from '../../src/tui/tabs/warmup/seats.ts'
+import type { Live } from '../../src/tui/tabs/warmup/watched.ts'
 import { watched } from './fake-source.ts'
 
 const slot = (url: string) => ({ worker: 'w', url, since: 1, attempt: 1 })

@@ -1,8 +1,8 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Channel } from '../../src/proxy/channel.ts'
-import { openSitemapFetch } from '../../src/warmup/discover-fetch.ts'
+import type { Channel } from '../../src/cache/channel.ts'
+import { openSitemapFetch } from '../../src/warmup/discover/discover-fetch.ts'
 
 test('a list of URLs that ends with a reset is not read as a whole one', async () => {
   const server = createServer(socket => {

@@ -37,7 +37,7 @@ async function checkTrust(app: App, { name, url }: ReverseProxy, signal: AbortSi
   if (channel === undefined) return []
   const shop = new URL(channel.url)
   try {
-    const { proxyName } = await import('../../proxy/forward.ts')
+    const { proxyName } = await import('../../cache/forward.ts')
     const { headers } = await ask(new URL(shop.pathname, toProbe(url)), { method: 'HEAD', host: shop.host, headers: authorization(url), signal })
     if (!`${headers['cache-status']}`.startsWith(`${proxyName};`)) return []
     const { address } = await lookup(new URL(url).hostname.replace(/^\[|\]$/g, ''))
@@ -66,7 +66,7 @@ function authorization(url: string): Record<string, string> {
 async function checkBacklogs(app: App): Promise<Finding[]> {
   if (app.config.reverseProxies.length === 0 || !(await recordsExist(app))) return []
   try {
-    const { readProxyStates } = await import('../../purge/proxy-state.ts')
+    const { readProxyStates } = await import('../../purge/deliver/proxy-state.ts')
     const now = Date.now()
     const states = await readProxyStates((await app.records()).db, app.config.reverseProxies.map((proxy) => proxy.name), now)
     return states

@@ -1,4 +1,4 @@
-import { tasksOf } from '../tasks.ts'
+import { tasksOf } from '../../workers/tasks.ts'
 import { failed, passed, warned, type Check } from './finding.ts'
 import { recordsExist } from './storage-checks.ts'
 

@@ -93,7 +93,7 @@ export const purges: Migration = {
       .addColumn('last_hour', 'integer', (column) => column.notNull().defaultTo(-1))
       .addColumn('window_count', 'integer', (column) => column.notNull().defaultTo(0))
       .execute()
-    // By the hour of their last purge, the most purged first: how the top tags of a day are found (src/purge/top-tags.ts).
+    // By the hour of their last purge, the most purged first: how the top tags of a day are found (src/purge/log/top-tags.ts).
     await db.schema.createIndex('purge_tags_top').on('purge_tags').columns(['last_hour', 'window_count']).execute()
     await db.schema
       .createTable('purge_tag_hours')

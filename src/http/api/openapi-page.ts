@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+
+/** The OpenAPI document as text; it is made once. */
+export async function openapiText(): Promise<string> {
+  return (text ??= JSON.stringify(await document()))
+}
+
+let text: string | null = null
+
+interface Described {
+  summary?: string
+  description?: string
+  parameters?: { name: string; in: string; required?: boolean; schema: unknown; example?: unknown }[]
+  requestBody?: { content: Record<string, { example?: unknown; schema?: { properties?: Record<string, unknown>; required?: string[] } }> }
+  responses: Record<string, { description: string; content?: Record<string, { example?: unknown }> }>
+}
+
+async function document(): Promise<{ info: { title: string; version: string; description: string }; paths: Record<string, Record<string, Described>> }> {
+  const [{ openapiDocument }, { operations }, { version }] = await Promise.all([import('../../operations/openapi/document.ts'), import('../../operations/index.ts'), import('../../lib/version.ts')])
+  return openapiDocument(operations, version) as never
+}
+
+const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}
+h2{font-size:1.1rem;margin-top:2.5rem;border-top:1px solid #8886;padding-top:1rem;overflow-wrap:anywhere}code,pre{font:14px/1.45 ui-monospace,monospace}
+pre{background:#8881;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}
+td:last-child{overflow-wrap:anywhere}`
+
+/** Nothing may be loaded or run; the one style is known by its hash. */
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+/** The document as a page to read: static HTML, no script, nothing from anywhere else. */
+export async function openapiPage(): Promise<Response> {
+  const { info, paths } = await document()
+  const sections = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => section(method, path, operation)))
+  const html = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(info.title)} ${escape(info.version)}: HTTP API</title><style>${style}</style></head>
+<body><h1>${escape(info.title)} ${escape(info.version)}: HTTP API</h1><p>${escape(info.description)}</p><p>For programs: <a href="openapi.json">openapi.json</a></p>
+${sections.join('\n')}
+</body></html>
+`
+  return new Response(html, {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    },
+  })
+}
+
+function section(method: string, path: string, { summary, parameters = [], requestBody, responses }: Described): string {
+  const { example: body, schema } = requestBody?.content['application/json'] ?? {}
+  const fields = Object.entries(schema?.properties ?? {}).map(([name, type]) => field(name, 'body', schema?.required?.includes(name), type))
+  const rows = [...parameters.map(({ name, in: place, required, schema: type }) => field(name, place, required, type)), ...fields]
+  const errors = Object.entries(responses).filter(([status]) => status !== '200').map(([status, { description }]) => `<tr><td>${escape(status)}</td><td>${escape(description)}</td></tr>`)
+  return [
+    `<h2><code>${escape(method.toUpperCase())} ${escape(path)}</code></h2><p>${escape(summary ?? '')}</p>`,
+    rows.length === 0 ? '' : `<h3>Fields</h3><table>${rows.join('')}</table>`,
+    example('Body', body),
+    example('Answer', responses['200']?.content?.['application/json']?.example),
+    errors.length === 0 ? '' : `<details><summary>Errors</summary><table>${errors.join('')}</table></details>`,
+  ].join('')
+}
+
+function field(name: string, place: string, required: boolean | undefined, schema: unknown): string {
+  return `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required ? ', required' : ''}</td><td><code>${escape(JSON.stringify(schema))}</code></td></tr>`
+}
+
+function example(title: string, value: unknown): string {
+  return value === undefined ? '' : `<h3>${title}</h3><pre>${escape(JSON.stringify(value, null, 2))}</pre>`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}

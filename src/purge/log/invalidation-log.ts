@@ -1,0 +1,35 @@
+import type { RecordsDatabase } from '../../records/schema.ts'
+import { invalidationIdOf } from './log-id.ts'
+import type { Range } from './purge-log.ts'
+import { skipHours } from './skip-hours.ts'
+
+/** An invalidation as the contract shows it (section 4). */
+export interface InvalidationItem {
+  id: string
+  at: string
+  source: string
+  actor: string | null
+  scope: string
+  value: string | null
+  pagesRemoved: number
+}
+
+/** The invalidations, newest first. */
+export async function listInvalidations(db: RecordsDatabase, range: Range): Promise<{ total: number; items: InvalidationItem[] }> {
+  const { total, before, offset } = await skipHours(db, 'invalidations', range.offset)
+  const rows = await db
+    .selectFrom('invalidations')
+    .select(['id', 'created_at', 'source', 'actor', 'scope', 'value', 'pages_removed'])
+    .where('created_at', '<', before)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(range.limit)
+    .offset(offset)
+    .execute()
+  return { total, items: rows.map(toItem) }
+}
+
+function toItem(row: { id: number; created_at: number; source: string; actor: string | null; scope: string; value: string | null; pages_removed: number }): InvalidationItem {
+  const { source, actor, scope, value } = row
+  return { id: invalidationIdOf(row), at: new Date(row.created_at).toISOString(), source, actor, scope, value, pagesRemoved: row.pages_removed }
+}

@@ -1,0 +1,90 @@
+import type { DeliveryStatus, PurgeKindColumn } from '../../records/purge-rows.ts'
+import type { RecordsDatabase } from '../../records/schema.ts'
+import { invalidationIdOf, purgeIdOf } from './log-id.ts'
+
+export type PurgeKind = 'url' | 'tag' | 'entity' | 'type' | 'all'
+
+/** A purge as the contract shows it (section 4). Times in milliseconds. */
+export interface PurgeItem {
+  id: string
+  createdAt: string
+  kind: PurgeKind
+  /** Of pages, where a type was purged. */
+  type: string | null
+  /** What was cleared with the pages, where everything was purged: `application-cache`, or nothing. */
+  value: string | null
+  url: string | null
+  tag: string | null
+  entityType: string | null
+  entityId: string | null
+  entityNumber: string | null
+  invalidationId: string
+  source: string
+  pagesRemoved: number
+  responseTime: number | null
+  proxies: PurgeItemProxy[]
+}
+
+export interface PurgeItemProxy {
+  name: string
+  status: DeliveryStatus
+  attempts: number
+  responseTime: number | null
+  error: string | null
+}
+
+/** The items of purges, in the order of their numbers. */
+export async function readItems(db: RecordsDatabase, ids: readonly number[]): Promise<PurgeItem[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('purges as p')
+    .leftJoin('purge_urls as u', 'u.id', 'p.url_id')
+    .leftJoin('purge_tags as t', 't.id', 'p.tag_id')
+    .leftJoin('purge_entities as e', 'e.id', 'p.entity_id')
+    .select(['p.id', 'p.invalidation_id', 'p.created_at', 'p.source', 'p.kind', 'p.value', 'p.pages_removed', 'p.response_time'])
+    .select(['u.url', 't.tag', 'e.type as entity_type', 'e.entity_id as entity', 'e.number'])
+    .where('p.id', 'in', ids)
+    .execute()
+  const deliveries = await readDeliveries(db, ids)
+  const items = new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        id: purgeIdOf(row),
+        createdAt: new Date(row.created_at).toISOString(),
+        kind: kindOf(row.kind),
+        type: row.kind === 'type' ? row.value : null,
+        value: row.kind === 'all' ? row.value : null,
+        // A pattern is over URLs.
+        url: row.kind === 'pattern' ? row.value : row.url,
+        ...{ tag: row.tag, entityType: row.entity_type, entityId: row.entity, entityNumber: row.number },
+        invalidationId: invalidationIdOf({ created_at: row.created_at, id: row.invalidation_id }),
+        source: row.source,
+        pagesRemoved: row.pages_removed,
+        responseTime: toMilliseconds(row.response_time),
+        proxies: deliveries.get(row.id) ?? [],
+      },
+    ]),
+  )
+  return ids.flatMap((id) => items.get(id) ?? [])
+}
+
+function kindOf(kind: PurgeKindColumn): PurgeKind {
+  return kind === 'pattern' ? 'url' : kind
+}
+
+/** Microseconds are all that a reader can use. */
+export function toMilliseconds(time: number | null): number | null {
+  return time === null ? null : Math.round(time * 1000) / 1000
+}
+
+async function readDeliveries(db: RecordsDatabase, ids: readonly number[]): Promise<Map<number, PurgeItemProxy[]>> {
+  const rows = await db.selectFrom('purge_deliveries').selectAll().where('purge_id', 'in', ids).orderBy('purge_id').orderBy('proxy').execute()
+  const deliveries = new Map<number, PurgeItemProxy[]>()
+  for (const { purge_id, proxy, status, attempts, response_time, error } of rows) {
+    const own = deliveries.get(purge_id) ?? []
+    own.push({ name: proxy, status, attempts, responseTime: toMilliseconds(response_time), error })
+    deliveries.set(purge_id, own)
+  }
+  return deliveries
+}

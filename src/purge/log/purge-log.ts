@@ -1,0 +1,98 @@
+import type { RecordsDatabase } from '../../records/schema.ts'
+import type { Entity } from '../entities.ts'
+import { readItems, type PurgeItem } from './purge-items.ts'
+import { skipHours } from './skip-hours.ts'
+
+export interface Range {
+  limit: number
+  offset: number
+}
+
+/** The purges, newest first. */
+export async function listRecent(db: RecordsDatabase, range: Range): Promise<{ total: number; items: PurgeItem[] }> {
+  const { total, before, offset } = await skipHours(db, 'purges', range.offset)
+  const rows = await db
+    .selectFrom('purges')
+    .select('id')
+    .where('created_at', '<', before)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(range.limit)
+    .offset(offset)
+    .execute()
+  return { total, items: await readItems(db, rows.map((row) => row.id)) }
+}
+
+export interface PurgedUrl {
+  url: string
+  purges: number
+  lastPurgedAt: string
+}
+
+/** URLs that were purged, by name or with what was named; the last purged first. */
+export async function listUrls(db: RecordsDatabase, { limit, offset }: Range): Promise<{ total: number; items: PurgedUrl[] }> {
+  const { total } = await db
+    .selectFrom('purge_key_hours')
+    .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('keys'), eb.lit(0)).as('total'))
+    .where('kind', '=', 'url')
+    .executeTakeFirstOrThrow()
+  const rows = await db
+    .selectFrom('purge_urls')
+    .select(['url', 'purges', 'last_purged_at'])
+    .where('last_purged_at', '>', 0)
+    .orderBy('last_purged_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const items = rows.map(({ url, purges, last_purged_at }) => ({ url, purges, lastPurgedAt: new Date(last_purged_at).toISOString() }))
+  return { total, items }
+}
+
+/**
+ * The purges that took the page of a URL, or named the URL: the newest `limit` of them, but for the newest `offset`, in the order
+ * in which they were made.
+ */
+export async function readUrlFlow(db: RecordsDatabase, url: string, { limit, offset }: Range): Promise<{ total: number; items: PurgeItem[] }> {
+  const row = await db.selectFrom('purge_urls').select(['id', 'purges']).where('url', '=', url).executeTakeFirst()
+  if (row === undefined) return { total: 0, items: [] }
+  const rows = await db.selectFrom('purge_pages').select('purge_id as id').where('url_id', '=', row.id).orderBy('purge_id', 'desc').limit(limit).offset(offset).execute()
+  return { total: row.purges, items: await readInOrder(db, rows) }
+}
+
+/** The purges of tags that name the entity: as `readUrlFlow` gives those of a URL. */
+export async function readTimeline(db: RecordsDatabase, entity: Entity, { limit, offset }: Range): Promise<{ total: number; items: PurgeItem[] }> {
+  const row = await db.selectFrom('purge_entities').select(['id', 'purges']).where('type', '=', entity.type).where('entity_id', '=', entity.id).executeTakeFirst()
+  if (row === undefined) return { total: 0, items: [] }
+  const rows = await db.selectFrom('purges').select('id').where('entity_id', '=', row.id).orderBy('id', 'desc').limit(limit).offset(offset).execute()
+  return { total: row.purges, items: await readInOrder(db, rows) }
+}
+
+/** Purges are numbered when they are recorded; one that a crash held up was made before others with lower numbers. */
+async function readInOrder(db: RecordsDatabase, rows: readonly { id: number }[]): Promise<PurgeItem[]> {
+  const items = await readItems(db, rows.map((row) => row.id).toReversed())
+  return items.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
+}
+
+/** The entity that purges with this number were of, and the number it goes by; null where there was none. */
+export async function findByNumber(db: RecordsDatabase, type: Entity['type'], number: string): Promise<Entity | null> {
+  const row = await db
+    .selectFrom('purge_entities')
+    .select('entity_id')
+    .where('type', '=', type)
+    .where('number', '=', number)
+    .orderBy('id', 'desc')
+    .executeTakeFirst()
+  return row === undefined ? null : { type, id: row.entity_id }
+}
+
+/** The number that an entity goes by; null where no purge of it carried one. */
+export async function findNumber(db: RecordsDatabase, entity: Entity): Promise<string | null> {
+  const row = await db
+    .selectFrom('purge_entities')
+    .select('number')
+    .where('type', '=', entity.type)
+    .where('entity_id', '=', entity.id)
+    .executeTakeFirst()
+  return row?.number ?? null
+}

@@ -1,0 +1,105 @@
+import type { NewMessage, Queue } from '../../queue/queue.ts'
+import { prepareRows } from '../../records/prepared-rows.ts'
+import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
+import type { RecordsTransaction } from '../../records/schema.ts'
+import type { Entity } from '../entities.ts'
+import { countEntities, countTags, findUrls, notePages } from './log-texts.ts'
+import type { PurgeKey } from '../purge-key.ts'
+import { addToHour, hourOf } from './rollups.ts'
+
+export interface Recording {
+  /** Milliseconds since the epoch. */
+  at: number
+  queue: Pick<Queue, 'dispatch'>
+  /** Names of the configured reverse proxies. */
+  proxies: readonly string[]
+  /** Dispatched with every group of purges; null: nothing is. */
+  followUp: NewMessage | null
+}
+
+/** A key of an invalidation with the number of pages that it took here. */
+export interface KeyResult {
+  invalidation: { id: number; source: string; soft: boolean }
+  key: PurgeKey
+  pagesRemoved: number
+  /** How long the local purge took, in milliseconds. */
+  localTime: number
+}
+
+/**
+ * Writes purges, of one invalidation or of several, into the log, in the caller's transaction: their rows, what each reverse proxy
+ * has still to be told, a message for each of them, and the sums. Returns the rows' numbers, in the order of the results.
+ */
+export async function recordPurges(transaction: RecordsTransaction, recording: Recording, results: readonly KeyResult[]): Promise<number[]> {
+  const { at, proxies } = recording
+  const tags = await countTags(transaction, results.flatMap(({ key }) => ('tag' in key ? [key.tag] : [])), at)
+  const entities = await countEntities(transaction, results.flatMap(({ key }) => entityIn(key) ?? []))
+  const urls = await findUrls(transaction, results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : [])))
+  const rows = results.map(({ invalidation, key, pagesRemoved, localTime }): NewPurge => {
+    const named = entityIn(key)
+    return {
+      invalidation_id: invalidation.id,
+      created_at: at,
+      source: invalidation.source,
+      kind: key.kind,
+      url_id: key.kind === 'url' ? urls.get(key.url)!.id : null,
+      tag_id: 'tag' in key ? tags.get(key.tag)! : null,
+      entity_id: named === null ? null : entities.get(`${named.entity.type} ${named.entity.id}`)!,
+      value: valueOf(key),
+      soft: Number(invalidation.soft),
+      pages_removed: pagesRemoved,
+      response_time: proxies.length === 0 ? localTime : null,
+    }
+  })
+  const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
+  // A URL that was purged by its name is in the log whether we held its page or not: a proxy may have.
+  const named = results.flatMap(({ key }, index) => (key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : []))
+  await notePages(transaction, named, at)
+  await tellProxies(transaction, recording, results, ids)
+  const times = rows.flatMap(({ response_time }) => response_time ?? [])
+  await addToHour(transaction, hourOf(at), { purges: ids.length, responses: times.length, responseTime: times.reduce((sum, time) => sum + time, 0) })
+  return ids
+}
+
+type NewPurge = Omit<PurgeRow, 'id'>
+
+const purgeColumns = ['invalidation_id', 'created_at', 'source', 'kind', 'url_id', 'tag_id', 'entity_id', 'value', 'soft', 'pages_removed', 'response_time'] as const
+
+const addPurges = prepareRows<NewPurge, { id: number }>(purgeColumns, (rows, db) => db.insertInto('purges').values(rows).returning('id'))
+
+type NewDelivery = Pick<PurgeDeliveryRow, 'purge_id' | 'proxy' | 'status' | 'created_at' | 'kind' | 'key'> & { soft: number }
+
+/** Deliveries name what they tell, so that they outlive a clearing of the log. */
+const addDeliveries = prepareRows<NewDelivery>(['purge_id', 'proxy', 'status', 'created_at', 'kind', 'key', 'soft'], (rows, db) => db.insertInto('purge_deliveries').values(rows))
+
+function entityIn(key: PurgeKey): { entity: Entity; number: string | null } | null {
+  if (key.kind === 'entity') return { entity: key.entity, number: key.number }
+  return key.kind === 'tag' && key.entity !== null ? { entity: key.entity, number: null } : null
+}
+
+function valueOf(key: PurgeKey): string | null {
+  if (key.kind === 'type') return key.type
+  if (key.kind === 'all') return key.value ?? null
+  return key.kind === 'pattern' ? key.pattern : null
+}
+
+/** What the key is to a reverse proxy: see `Pending` (src/purge/deliver/plan.ts). */
+function deliveredKey(key: PurgeKey): string | null {
+  if ('tag' in key) return key.tag
+  return key.kind === 'url' ? key.url : valueOf(key)
+}
+
+async function tellProxies(transaction: RecordsTransaction, recording: Recording, results: readonly KeyResult[], ids: readonly number[]): Promise<void> {
+  const { at, proxies, queue, followUp } = recording
+  for (const proxy of proxies) {
+    const rows = results.map(({ invalidation, key }, index): NewDelivery => ({ purge_id: ids[index]!, proxy, status: 'pending', created_at: at, kind: key.kind, key: deliveredKey(key), soft: Number(invalidation.soft) }))
+    await addDeliveries.execute(transaction, rows)
+  }
+  const messages = [...proxies.map(toMessage), ...(followUp === null ? [] : [followUp])]
+  if (messages.length > 0) await queue.dispatch(messages, transaction)
+}
+
+/** One for each reverse proxy: its handler delivers all that is pending there, so one that waits already is enough. */
+function toMessage(proxy: string): NewMessage {
+  return { transport: 'async', type: 'purge.deliver', payload: { proxy }, group: `proxy:${proxy}`, key: `proxy:${proxy}` }
+}

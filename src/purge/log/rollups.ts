@@ -1,0 +1,66 @@
+import type { RecordsTransaction } from '../../records/schema.ts'
+
+/** Milliseconds in an hour. */
+export const hourLength = 3_600_000
+
+/** The statistics are of the last 24 hours, to the millisecond: this many hours, of which the first and the last count in part. */
+export const windowLength = 24 * hourLength
+export const windowHours = 25
+
+export function hourOf(at: number): number {
+  return Math.floor(at / hourLength)
+}
+
+/** What is added to the sums of an hour; negative numbers take away. */
+export interface HourSums {
+  purges?: number
+  invalidations?: number
+  responses?: number
+  /** Milliseconds. */
+  responseTime?: number
+}
+
+export async function addToHour(transaction: RecordsTransaction, hour: number, sums: HourSums): Promise<void> {
+  const { purges = 0, invalidations = 0, responses = 0, responseTime = 0 } = sums
+  await transaction
+    .insertInto('purge_hours')
+    .values({ hour, purges, invalidations, responses, response_time: responseTime })
+    .onConflict((conflict) =>
+      conflict.column('hour').doUpdateSet((eb) => ({
+        purges: eb('purge_hours.purges', '+', purges),
+        invalidations: eb('purge_hours.invalidations', '+', invalidations),
+        responses: eb('purge_hours.responses', '+', responses),
+        response_time: eb('purge_hours.response_time', '+', responseTime),
+      })),
+    )
+    .execute()
+}
+
+/** How many keys of a kind were purged last in which hour; negative numbers take away. */
+export async function addToKeyHours(transaction: RecordsTransaction, kind: 'url' | 'tag', changes: ReadonlyMap<number, number>): Promise<void> {
+  for (const [hour, keys] of changes) {
+    if (keys === 0) continue
+    await transaction
+      .insertInto('purge_key_hours')
+      .values({ kind, hour, keys })
+      .onConflict((conflict) => conflict.columns(['kind', 'hour']).doUpdateSet((eb) => ({ keys: eb('purge_key_hours.keys', '+', keys) })))
+      .execute()
+  }
+}
+
+/** The moves of keys between the hours of their last purge. A key with no hour before it is new. */
+export class KeyMoves {
+  readonly changes = new Map<number, number>()
+
+  move(from: number | null, to: number | null): void {
+    if (from === to) return
+    if (from !== null) this.changes.set(from, (this.changes.get(from) ?? 0) - 1)
+    if (to !== null) this.changes.set(to, (this.changes.get(to) ?? 0) + 1)
+  }
+}
+
+/** Hours of which nothing is left. */
+export async function dropEmptyHours(transaction: RecordsTransaction): Promise<void> {
+  await transaction.deleteFrom('purge_hours').where('purges', '<=', 0).where('invalidations', '<=', 0).execute()
+  await transaction.deleteFrom('purge_key_hours').where('keys', '<=', 0).execute()
+}

@@ -1,0 +1,68 @@
+import type { Statistics } from '../../../operations/cache.ts'
+import type { MessengerStatistics } from '../../../operations/messenger.ts'
+import { block, gap, label, labelWidth } from '../../block.ts'
+import type { Block } from '../../panel.ts'
+import { purgePlan, purgesInShort } from '../purges/tab.ts'
+import type { PurgeStatistics } from '../purges/values.ts'
+import { queueInShort, queuePlan } from '../queue/tab.ts'
+import { stalest } from '../../stale.ts'
+import { taskPlan, tasksInShort } from '../tasks/tab.ts'
+import type { ScheduledTasks } from '../tasks/values.ts'
+import type { Tab } from '../../tab.ts'
+import { span } from '../../text/line.ts'
+import { cut } from '../../text/width.ts'
+import { shortProgress } from '../warmup/progress-block.ts'
+import { stateSpan } from '../warmup/state-block.ts'
+import type { Watched } from '../warmup/watched.ts'
+import { cacheBlocks, typesPanel } from './cache.ts'
+
+/** The cache itself, and one line of everything else. */
+export const overviewTab: Tab = {
+  id: 'overview',
+  title: 'Overview',
+  plans: {
+    cache: { operation: 'cache.stats', input: {}, every: 1000 },
+    warmup: { operation: 'warmup.watch', input: {}, every: 1000 },
+    purges: purgePlan,
+    queue: queuePlan,
+    tasks: taskPlan,
+  },
+  view({ feeds, now }) {
+    const cache = (feeds['cache']?.value ?? null) as Statistics | null
+    const warmup = (feeds['warmup']?.value ?? null) as Watched | null
+    const purges = (feeds['purges']?.value ?? null) as PurgeStatistics | null
+    const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
+    const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
+    return {
+      blocks: [
+        ...(cache ? cacheBlocks(cache) : [waiting('cache')]),
+        warmup ? warmupBlock(warmup) : waiting('warmup'),
+        purges ? lineBlock('purges', purgesInShort(purges)) : waiting('purges'),
+        queue ? lineBlock('queue', queueInShort(queue)) : waiting('queue'),
+        tasks ? lineBlock('tasks', tasksInShort(tasks)) : waiting('tasks'),
+        gap,
+      ],
+      panels: cache ? [typesPanel(cache)] : [],
+      stale: stalest(Object.keys(overviewTab.plans).map((name) => feeds[name]), now),
+      run: null,
+      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'asking …',
+    }
+  },
+}
+
+function lineBlock(name: string, text: string): Block {
+  return block(1, (width) => [[label(name), span(cut(text, width - labelWidth))]])
+}
+
+function waiting(name: string): Block {
+  return block(1, () => [[label(name), span('asking …', 'dim')]])
+}
+
+function warmupBlock({ progress, live }: Watched): Block {
+  return block(1, (width) => {
+    if (progress === null) return [[label('warmup'), span('none yet', 'dim')]]
+    const state = stateSpan(progress.status)
+    const rest = shortProgress(progress, live).slice(progress.status.length)
+    return [[label('warmup'), state, span(cut(rest, width - labelWidth - state.text.length))]]
+  })
+}

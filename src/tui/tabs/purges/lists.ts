@@ -1,0 +1,116 @@
+import { formatCount } from '../../../lib/format-count.ts'
+import { known, moment } from '../../facts.ts'
+import type { Panel, Row } from '../../panel.ts'
+import { share, shortMs, timeOfDay } from '../../text/amount.ts'
+import { bar } from '../../text/chart.ts'
+import { span, type Line, type Span } from '../../text/line.ts'
+import { cells, cutMiddle, padEnd, padStart } from '../../text/width.ts'
+import { whoOf, type Invalidation, type PurgeItem, type PurgeStatistics, type RecentInvalidations, type RecentPurges } from './values.ts'
+
+/** What was purged, in one text. */
+function keyOf({ kind, type, value, url, tag, entityType, entityId }: PurgeItem): string {
+  const named = url ?? tag ?? type ?? (entityType === null ? null : `${entityType} ${entityId}`)
+  return named ?? (kind === 'all' ? `everything${value ? ` (${value})` : ''}` : '')
+}
+
+/** Whether every reverse proxy was told. */
+function deliverySpan(proxies: PurgeItem['proxies']): Span {
+  const failed = proxies.filter(({ status }) => status === 'failed').length
+  const pending = proxies.filter(({ status }) => status === 'pending').length
+  if (failed > 0) return span(`${failed} not told`, 'bad')
+  if (pending > 0) return span(`${pending} pending`, 'warn')
+  return proxies.length === 0 ? span('') : span('told', 'good')
+}
+
+/** The live tail of purges, newest first. */
+export function purgesPanel({ items, total }: RecentPurges, invalidations: readonly Invalidation[], time: number): Panel {
+  const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
+  const rows = items.map((item): Row => {
+    const { id, createdAt, kind, source, pagesRemoved, proxies, invalidationId } = item
+    const invalidation = asked.get(invalidationId)
+    const cause = invalidation ? whoOf(invalidation) : source
+    const what = keyOf(item)
+    const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
+    const line = (width: number): Line => {
+      const roomy = width >= 90
+      const [who, pages, told] = roomy ? [22, 12, 12] : [13, 6, 10]
+      const key = Math.max(1, width - 8 - 1 - 7 - pages - 2 - who - told)
+      return [
+        span(timeOfDay(Date.parse(createdAt)), 'dim'),
+        span(' '),
+        span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
+        span(fill(cutMiddle(what, key), key), kind === 'all' ? 'bad' : 'plain'),
+        span(padStart(`${formatCount(pagesRemoved)}${roomy ? ' pages' : ''}`, pages), pagesRemoved === 0 ? 'dim' : 'plain'),
+        span('  '),
+        span(`${padEnd(cause, who - 1)} `, 'dim'),
+        deliverySpan(proxies),
+      ]
+    }
+    return { id, line, text: `${kind} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`, status: null, ms: null, bad, detail: purgeDetail(item, cause, time) }
+  })
+  return { id: 'purges', title: 'Purges', total, rows, empty: 'Nothing was purged yet.' }
+}
+
+function fill(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - cells(text)))
+}
+
+function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] {
+  const { createdAt, kind, type, value, url, tag, entityType, entityId, entityNumber, invalidationId, pagesRemoved, responseTime, proxies } = item
+  const facts = known([
+    ['At', moment(createdAt, time)],
+    ['Kind', kind],
+    ['Page type', type],
+    ['Cleared', value],
+    ['Tag', tag],
+    ['Entity', entityType === null ? null : `${entityType} ${entityId}${entityNumber === null ? '' : `, number ${entityNumber}`}`],
+    ['Because of', `${who}, invalidation ${invalidationId}`],
+    ['Pages', formatCount(pagesRemoved)],
+    ['Took', responseTime === null ? null : shortMs(responseTime)],
+    ...proxies.map(({ name, status, attempts, responseTime: took, error }) => [name, [status, `${attempts} attempts`, ...(took === null ? [] : [shortMs(took)]), ...(error === null ? [] : [error])].join(', ')] as const),
+  ])
+  return { title: 'Purge', url, facts }
+}
+
+/** What is purged most often in 24 hours: too much of it is seen here. */
+export function tagsPanel({ topTags, overview }: PurgeStatistics): Panel {
+  const most = Math.max(1, ...topTags.map(({ count }) => count))
+  const rows = topTags.map(({ tag, count }): Row => {
+    const line = (width: number): Line => {
+      const chart = width >= 50 ? 12 : 0
+      return [
+        span(padStart(formatCount(count), 8), 'strong'),
+        span(padStart(share(count, overview.totalPurges), 7), 'dim'),
+        span('  '),
+        ...(chart === 0 ? [] : [span(padEnd(bar((count * 100) / most, chart).done, chart + 2), 'accent')]),
+        span(cutMiddle(tag, Math.max(1, width - 19 - chart))),
+      ]
+    }
+    const facts = [['Purges in 24 h', formatCount(count)], ['Of all', share(count, overview.totalPurges)], ['Pages that bear it', `pagecache cache:list --tag ${tag}`]] as const
+    return { id: tag, line, text: tag, status: null, ms: null, bad: false, detail: { title: `Tag ${tag}`, url: null, facts } }
+  })
+  return { id: 'tags', title: 'Top tags, 24 h', total: null, rows, empty: 'No tag was purged in 24 hours.' }
+}
+
+/** The invalidations behind the purges, newest first. */
+export function invalidationsPanel({ items, total }: RecentInvalidations, time: number): Panel {
+  const rows = items.map((item): Row => {
+    const { id, at, scope, value, pagesRemoved } = item
+    const line = (width: number): Line => {
+      const roomy = width >= 70
+      const wide = roomy ? 20 : 13
+      return [
+        span(timeOfDay(Date.parse(at)), 'dim'),
+        span(' '),
+        span(`${padEnd(whoOf(item), wide - 1)} `),
+        span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
+        span(padStart(formatCount(pagesRemoved), 7)),
+        span(roomy ? ' pages  ' : '  ', 'dim'),
+        span(cutMiddle(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
+      ]
+    }
+    const facts = known([['At', moment(at, time)], ['Who', whoOf(item)], ['Scope', scope], ['What', value], ['Pages', formatCount(pagesRemoved)], ['Id', id]])
+    return { id, line, text: `${whoOf(item)} ${scope} ${value ?? ''}`, status: null, ms: null, bad: scope === 'all', detail: { title: 'Invalidation', url: null, facts } }
+  })
+  return { id: 'invalidations', title: 'Causes', total, rows, empty: 'Nothing was invalidated yet.' }
+}

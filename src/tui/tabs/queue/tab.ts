@@ -1,0 +1,38 @@
+import { formatCount } from '../../../lib/format-count.ts'
+import type { MessengerStatistics } from '../../../operations/messenger.ts'
+import { block, gap } from '../../block.ts'
+import { stalest } from '../../stale.ts'
+import type { Tab } from '../../tab.ts'
+import { span } from '../../text/line.ts'
+import { failedPanel, workersPanel } from './lists.ts'
+import { transportBlocks } from './transports.ts'
+import type { FailedMessages } from './values.ts'
+
+export const queuePlan = { operation: 'messenger.stats', input: {}, every: 1000 }
+
+/** The queue: what waits, who works on what, what failed for good. */
+export const queueTab: Tab = {
+  id: 'queue',
+  title: 'Queue',
+  plans: { queue: queuePlan, failed: { operation: 'messenger.failed', input: { limit: 100 }, every: 2000 } },
+  view({ feeds, now, time }) {
+    const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
+    const failed = (feeds['failed']?.value ?? null) as FailedMessages | null
+    const stale = stalest([feeds['queue'], feeds['failed']], now)
+    if (queue === null) return { blocks: [block(0, () => [[span('Asking for the queue …', 'dim')]])], panels: [], stale, run: null, short: 'asking …' }
+    return {
+      blocks: [...transportBlocks(queue), gap],
+      panels: [workersPanel(queue, time), ...(failed ? [failedPanel(failed, time)] : [])],
+      lead: true,
+      stale,
+      run: null,
+      short: queueInShort(queue),
+    }
+  },
+}
+
+/** `12 wait, 4 in hand, 0 failed, 2 workers`. */
+export function queueInShort({ transports, workers, failed }: MessengerStatistics): string {
+  const sum = (field: 'waiting' | 'held') => formatCount(transports.filter(({ name }) => name !== 'failed').reduce((total, transport) => total + transport[field], 0))
+  return `${sum('waiting')} wait, ${sum('held')} in hand, ${formatCount(failed)} failed, ${workers.length} ${workers.length === 1 ? 'worker' : 'workers'}`
+}

@@ -1,0 +1,96 @@
+import { block, gap, label, labelWidth } from '../../block.ts'
+import { known, moment } from '../../facts.ts'
+import type { Panel, Row } from '../../panel.ts'
+import { stalest } from '../../stale.ts'
+import type { Tab } from '../../tab.ts'
+import { ago, shortSpan } from '../../text/amount.ts'
+import { join, span, type Line, type Tone } from '../../text/line.ts'
+import { cutMiddle, padEnd, padStart } from '../../text/width.ts'
+import type { ScheduledTask, ScheduledTasks } from './values.ts'
+
+export const taskPlan = { operation: 'scheduled-task.list', input: {}, every: 2000 }
+
+const states: Record<ScheduledTask['status'], { sign: string; tone: Tone }> = {
+  scheduled: { sign: '·', tone: 'dim' },
+  queued: { sign: '›', tone: 'accent' },
+  running: { sign: '●', tone: 'good' },
+  failed: { sign: '×', tone: 'bad' },
+  skipped: { sign: '‖', tone: 'warn' },
+  inactive: { sign: '-', tone: 'warn' },
+}
+
+/** The scheduled tasks: when each ran and runs next, what it did, and why it failed. */
+export const tasksTab: Tab = {
+  id: 'tasks',
+  title: 'Tasks',
+  plans: { tasks: taskPlan },
+  view({ feeds, now, time }) {
+    const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
+    const stale = stalest([feeds['tasks']], now)
+    if (tasks === null) return { blocks: [block(0, () => [[span('Asking for the tasks …', 'dim')]])], panels: [], stale, run: null, short: 'asking …' }
+    return {
+      blocks: [block(0, (width) => [[label('tasks'), ...join(Object.entries(countByState(tasks)).map(([status, count]): Line => [span(`${count} `), span(status, states[status as ScheduledTask['status']].tone)]), width - labelWidth)]]), gap],
+      panels: [tasksPanel(tasks, time)],
+      stale,
+      run: null,
+      short: tasksInShort(tasks),
+    }
+  },
+}
+
+function countByState({ items }: ScheduledTasks): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(items, ({ status }) => status)].map(([status, tasks]) => [status, tasks.length]))
+}
+
+/** `4 scheduled`, `3 scheduled, 1 failed`. */
+export function tasksInShort(tasks: ScheduledTasks): string {
+  return Object.entries(countByState(tasks)).map(([status, count]) => `${count} ${status}`).join(', ')
+}
+
+/** The longest name that there is, and a column that tells when a task ran last. */
+const nameCells = 40
+const lastCells = 23
+
+/** A task that should have run so long ago is late (milliseconds). */
+const lateAfter = 600_000
+
+function tasksPanel({ items }: ScheduledTasks, time: number): Panel {
+  const rows = items.map((task): Row => {
+    const { name, status, nextExecution, lastExecution, runInterval, result, error } = task
+    const { sign, tone } = states[status]
+    const next = nextExecution === null ? null : Date.parse(nextExecution)
+    const late = next !== null && status === 'scheduled' && time - next >= lateAfter
+    const line = (width: number): Line => {
+      const names = Math.min(nameCells, Math.max(24, width - 27))
+      const rest = width - names - 27
+      const parts: Line = [
+        span(padEnd(cutMiddle(name, names), names)),
+        span(` ${sign} `, tone),
+        span(padEnd(status, 10), tone),
+        span(padStart(inWords(next, time), 14), late ? 'warn' : 'plain'),
+      ]
+      if (rest < lastCells) return parts
+      const last = span(padEnd(`  last ${lastExecution === null ? 'never' : ago(Date.parse(lastExecution), time)}`, lastCells), 'dim')
+      return [...parts, last, span(padEnd(`  ${error ?? result ?? ''}`, Math.max(2, rest - lastCells)), error === null ? 'dim' : 'bad')]
+    }
+    const facts = known([
+      ['Status', status],
+      ['Next', nextExecution === null ? 'not scheduled' : `${nextExecution.slice(0, 16).replace('T', ' ')} UTC, ${inWords(next, time)}`],
+      ['Last', lastExecution === null ? 'never' : moment(lastExecution, time)],
+      ['Every', shortSpan(runInterval)],
+      ['Did', result],
+      ['Error', error],
+      ['To run it', `pagecache scheduled-task:run-single ${name}`],
+    ])
+    return { id: name, line, text: `${name} ${status} ${error ?? ''}`, status: null, ms: null, bad: status === 'failed' || late, detail: { title: name, url: null, facts } }
+  })
+  return { id: 'tasks', title: 'Scheduled tasks', total: null, rows, empty: 'There is no task.' }
+}
+
+/** `in 3 h`, `now`, `5 min late`. */
+function inWords(next: number | null, time: number): string {
+  if (next === null) return '-'
+  const seconds = (next - time) / 1000
+  if (seconds > 1) return `in ${shortSpan(seconds)}`
+  return seconds > -60 ? 'now' : `${shortSpan(-seconds)} late`
+}

@@ -1,0 +1,73 @@
+import type { WarmupFailures } from '../../../operations/warmup.ts'
+import { block, gap } from '../../block.ts'
+import type { TabView } from '../../panel.ts'
+import { staleness } from '../../stale.ts'
+import type { Tab } from '../../tab.ts'
+import { shortSpan } from '../../text/amount.ts'
+import { span } from '../../text/line.ts'
+import type { Asked } from '../../view.ts'
+import { latencyLine, originLines, rateLine, reasonLine, resultLine } from './figures-block.ts'
+import { failuresOf, failuresPanel, slotsPanel, slowestPanel, type Failure } from './lists.ts'
+import { processLines } from './process-block.ts'
+import { progressLine, shortProgress } from './progress-block.ts'
+import { remark, stateLine } from './state-block.ts'
+import { Seating, type Seats } from './seats.ts'
+import { silence, type Live, type Progress, type Watched } from './watched.ts'
+
+/** Snapshots a second: four. */
+const every = 250
+/** More than anybody reads on a screen; all of them tells warmup:failures. */
+const listedFailures = 500
+
+/** One run live: the latest one without an id. */
+export function warmupTab(id: string | null): Tab {
+  const named = id === null ? {} : { progressId: id }
+  const seating = new Seating()
+  return {
+    id: 'warmup',
+    title: 'Warmup',
+    plans: {
+      warmup: { operation: 'warmup.watch', input: named, every },
+      failures: { operation: 'warmup.failures', input: { ...named, limit: listedFailures }, every: 2000 },
+    },
+    view({ feeds, asked, now }) {
+      const feed = feeds['warmup']
+      const watched = (feed?.value ?? null) as Watched | null
+      const stale = staleness(feed, now)
+      if (watched === null) return nothing('Asking for the warmup …', stale)
+      const { progress, live } = watched
+      if (progress === null || live === null) return nothing(id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`, stale)
+      const failures = (feeds['failures']?.value ?? null) as WarmupFailures | null
+      return toView({ ...watched, progress, live }, { seats: seating.of(live), failures: failuresOf({ progress, live }, failures) }, asked, stale)
+    },
+  }
+}
+
+function nothing(text: string, stale: string | null): TabView {
+  return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
+}
+
+function toView(watched: Watched & { progress: Progress; live: Live }, lists: { seats: Seats; failures: readonly Failure[] }, asked: Asked | null, stale: string | null): TabView {
+  const { progress, live } = watched
+  const silent = silence(watched)
+  const told = remark(watched)
+  return {
+    blocks: [
+      block(0, (width) => [stateLine(watched, asked, width)]),
+      block(0, (width) => [progressLine(progress, live, width)]),
+      ...(told ? [block(1, () => [told])] : []),
+      gap,
+      block(1, (width) => [rateLine(live, width)]),
+      block(2, (width) => [latencyLine(live, width)]),
+      block(1, (width) => [resultLine(live, progress, width)]),
+      block(2, (width) => [reasonLine(live, width)]),
+      block(3, (width) => originLines(live, width)),
+      block(4, (width) => processLines(live, width)),
+      gap,
+    ],
+    panels: [slotsPanel(live, lists.seats), slowestPanel(live), failuresPanel(lists.failures, progress.failed_urls, live.at)],
+    stale: stale ?? (silent === null ? null : `STALE ${shortSpan(silent / 1000)}: no worker`),
+    run: { id: progress.id, status: progress.status },
+    short: shortProgress(progress, live),
+  }
+}

@@ -1,0 +1,38 @@
+import type { Records } from '../../records/open.ts'
+import type { RecordsDatabase } from '../../records/schema.ts'
+import { batchKeys } from './messages.ts'
+import { dispatchOpenBatches, type OriginOfChannel } from './moves.ts'
+import { completeRun } from './save-progress.ts'
+
+/**
+ * Gives running runs that have no message left (they ended on the transport `failed`, or were removed from there) what
+ * they need to go on. A worker does this when it starts, so that no run stays "running" for ever. How many there were.
+ */
+export async function reviveRuns(records: Records, originOf: OriginOfChannel): Promise<number> {
+  const running = await records.db.selectFrom('warmup_runs').select('id').where('status', '=', 'running').execute()
+  let revived = 0
+  for (const { id } of running) {
+    if (await hasMessage(records.db, id)) continue
+    await records.db.transaction().execute(async (transaction) => {
+      const run = await transaction.selectFrom('warmup_runs').select('status').where('id', '=', id).executeTakeFirst()
+      if (run?.status !== 'running' || (await hasMessage(transaction, id))) return
+      const now = records.now()
+      await dispatchOpenBatches(transaction, id, originOf, now)
+      await completeRun(transaction, id, now)
+      revived++
+    })
+  }
+  return revived
+}
+
+async function hasMessage(db: RecordsDatabase, runId: string): Promise<boolean> {
+  const message = await db
+    .selectFrom('queue_messages')
+    .select('id')
+    .where('key', '>=', batchKeys(runId))
+    .where('key', '<', `${batchKeys(runId)}\uffff`)
+    .where('failed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return message !== undefined
+}

@@ -1,0 +1,162 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { dispatch } from '../../queue/dispatch.ts'
+import type { NewMessage } from '../../queue/queue.ts'
+import { uuidv7 } from '../../lib/uuid.ts'
+import type { Records } from '../../records/open.ts'
+import type { RecordsDatabase, RecordsTransaction, WarmupBatchRow, WarmupRunRow } from '../../records/schema.ts'
+import { batchMessage } from './messages.ts'
+import type { RunDiscovery } from '../discover/plan.ts'
+import { toProgress, type WarmupProgress } from './progress.ts'
+
+export interface NewRun {
+  salesChannelId: string | null
+  batchSize: number
+  force: boolean
+  /** Discovery broke: the run is failed from the start, and this says why. */
+  failure: string | null
+  /** What else is to be said of it. */
+  message?: string
+  discovery: RunDiscovery
+  /** The URLs of each channel, in the order in which they are warmed. */
+  lists: readonly { channelId: string; origin: string; urls: Iterable<string> }[]
+}
+
+/** URLs and batches written in one transaction, and rows in one statement: other work goes on between transactions. */
+const urlsAtOnce = 2000
+const batchesAtOnce = 200
+const rowsAtOnce = 20
+
+/**
+ * Writes a run. Its batches go first, in slices that hold nobody up: without their run they count for nothing. Then
+ * the run and the message of each batch are written in one transaction: it is there as a whole or not at all. A
+ * run without URLs is completed with it.
+ *
+ * @param also more to be written in the transaction of the run
+ */
+export async function createRun(
+  records: Records,
+  run: NewRun,
+  also: (transaction: RecordsTransaction, id: string) => Promise<void> = async () => {},
+): Promise<WarmupProgress> {
+  const id = uuidv7(records.now())
+  const batches = run.failure === null ? await writeBatches(records, id, run) : []
+  const now = records.now()
+  const row = newRow(id, run, now)
+  await records.db.transaction().execute(async (transaction) => {
+    await transaction.insertInto('warmup_runs').values(row).execute()
+    await dispatch(transaction, now, messagesOf(id, batches))
+    await also(transaction, id)
+  })
+  return toProgress(row)
+}
+
+function newRow(id: string, run: NewRun, now: number): WarmupRunRow {
+  const total = run.discovery.total
+  const status = run.failure !== null ? 'failed' : total === 0 ? 'completed' : 'running'
+  return {
+    id,
+    status,
+    sales_channel_id: run.salesChannelId,
+    batch_size: run.batchSize,
+    force: run.force ? 1 : 0,
+    total_urls: total,
+    checked_urls: 0,
+    processed_urls: 0,
+    skipped_urls: 0,
+    failed_urls: 0,
+    urls_per_second: 0,
+    message: run.failure ?? run.message ?? null,
+    discovery: JSON.stringify(run.discovery),
+    created_at: now,
+    updated_at: now,
+    finished_at: status === 'running' ? null : now,
+    paused_at: null,
+    paused_for: 0,
+  }
+}
+
+/** One at a time: a million URLs have tens of thousands of them. */
+function* messagesOf(runId: string, origins: readonly string[]): Generator<NewMessage> {
+  for (const [number, origin] of origins.entries()) yield batchMessage(runId, number, origin)
+}
+
+/** The origin of each batch, by its number. */
+async function writeBatches(records: Records, runId: string, { lists, batchSize }: NewRun): Promise<string[]> {
+  const origins: string[] = []
+  let rows: WarmupBatchRow[] = []
+  let urlsWaiting = 0
+  const write = async () => {
+    const slice = rows
+    rows = []
+    urlsWaiting = 0
+    await records.db.transaction().execute(async (transaction) => {
+      for (let from = 0; from < slice.length; from += rowsAtOnce) {
+        await transaction.insertInto('warmup_batches').values(slice.slice(from, from + rowsAtOnce)).execute()
+      }
+    })
+    await nextTurn()
+  }
+  for (const { channelId, origin, urls } of inTurn(lists, batchSize)) {
+    rows.push(newBatch(runId, origins.length, channelId, urls))
+    origins.push(origin)
+    urlsWaiting += urls.length
+    if (urlsWaiting >= urlsAtOnce || rows.length >= batchesAtOnce) await write()
+  }
+  await write()
+  return origins
+}
+
+function newBatch(runId: string, number: number, channelId: string, urls: readonly string[]): WarmupBatchRow {
+  return { run_id: runId, number, sales_channel_id: channelId, urls: JSON.stringify(urls), size: urls.length, taken: '', done: '', openings: 0, finished_at: null }
+}
+
+/** A batch of one channel, then one of the next: no channel waits for all of another. */
+function* inTurn(lists: NewRun['lists'], size: number): Generator<{ channelId: string; origin: string; urls: string[] }> {
+  let open = lists.map(({ urls, ...list }) => ({ ...list, urls: urls[Symbol.iterator]() }))
+  while (open.length > 0) {
+    for (const { urls, ...list } of open) {
+      const batch: string[] = []
+      for (let next = urls.next(); !next.done; next = urls.next()) {
+        batch.push(next.value)
+        if (batch.length === size) break
+      }
+      if (batch.length > 0) yield { ...list, urls: batch }
+      else open = open.filter((other) => other.urls !== urls)
+    }
+  }
+}
+
+/** The record of a run, or of the latest one without an id; null where there is none. */
+export async function readProgress(records: Records, id?: string): Promise<WarmupProgress | null> {
+  return progressOf(records.db, id)
+}
+
+export async function progressOf(db: RecordsDatabase, id?: string): Promise<WarmupProgress | null> {
+  const runs = db.selectFrom('warmup_runs').selectAll()
+  const run = await (id === undefined ? runs.orderBy('id', 'desc').limit(1) : runs.where('id', '=', id)).executeTakeFirst()
+  return run ? toProgress(run) : null
+}
+
+/** Runs, the latest first. */
+export async function listRuns(records: Records, page: { limit: number; offset: number }): Promise<{ total: number; items: WarmupProgress[] }> {
+  const rows = await records.db.selectFrom('warmup_runs').selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
+  const { total } = await records.db
+    .selectFrom('warmup_runs')
+    .select((expression) => expression.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { total: Number(total), items: rows.map(toProgress) }
+}
+
+/** A run with what it has to be worked with. */
+export interface RunToWork {
+  id: string
+  progress: WarmupProgress
+  force: boolean
+  discovery: RunDiscovery
+}
+
+/** Null where there is none with the id. */
+export async function readRun(records: Records, id: string): Promise<RunToWork | null> {
+  const run = await records.db.selectFrom('warmup_runs').selectAll().where('id', '=', id).executeTakeFirst()
+  return run ? { id, progress: toProgress(run), force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery } : null
+}

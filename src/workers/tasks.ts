@@ -1,0 +1,62 @@
+import type { App } from '../app.ts'
+import { plural } from '../lib/plural.ts'
+import { realTiming } from '../lib/timing.ts'
+import type { Handler } from '../queue/queue.ts'
+import type { RemoveSlice } from '../schedule/remove-in-slices.ts'
+import { nightly, type Task } from '../schedule/task.ts'
+
+const day = 86_400_000
+
+/** Every scheduled task there is, with what it does; parts of the app are opened by the task that needs them. */
+export function tasksOf(app: App): readonly Task[] {
+  const { retention, reverseProxies } = app.config
+  return [
+    nightly({
+      name: 'vendor_cache.cleanup_reverse_proxy_log',
+      run: ({ stop }) => remove(app, stop, retention.reverseProxyLogDays, async () => (await import('../purge/log/prune.ts')).makePrunePurges(reverseProxies.map(({ name }) => name))),
+    }),
+    nightly({
+      name: 'vendor_cache.cleanup_invalidation_log',
+      run: ({ stop }) => remove(app, stop, retention.invalidationLogDays, async () => (await import('../purge/log/prune.ts')).pruneInvalidations),
+    }),
+    nightly({ name: 'vendor_cache.cleanup_pages', run: ({ stop }) => cleanUpPages(app, stop) }),
+    nightly({
+      name: 'vendor_stage.prune_events',
+      // Each stage has a retention of its own, counted back from now.
+      run: ({ stop }) => pruneStages(app, stop),
+    }),
+  ]
+}
+
+async function remove(app: App, stop: AbortSignal, days: number, load: () => Promise<RemoveSlice>): Promise<{ done: boolean; result: string }> {
+  const [records, removeSlice, { removeInSlices }] = await Promise.all([app.records(), load(), import('../schedule/remove-in-slices.ts')])
+  const { removed, done } = await removeInSlices(removeSlice, { records, before: app.now() - days * day, timing: realTiming, stop })
+  return { done, result: `${plural(removed, 'row')} removed` }
+}
+
+async function pruneStages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {
+  const pruned = await remove(app, stop, 0, async () => (await import('../stages/prune.ts')).pruneEvents)
+  // What is past its retention is in the write-ahead log too.
+  await (await app.records()).truncateLog()
+  return pruned
+}
+
+async function cleanUpPages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {
+  const pages = await app.pages()
+  const { expired, orphans } = await pages.sweep()
+  const { pruneRuns } = await import('../warmup/run/prune-runs.ts')
+  const { done, result } = await remove(app, stop, app.config.retention.warmupDays, async () => pruneRuns)
+  return { done, result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; of ended warmups ${result}` }
+}
+
+/** What handles the messages of the tasks. */
+export async function makeTaskHandlers(app: App): Promise<Handler[]> {
+  const [records, { taskHandler }] = await Promise.all([app.records(), import('../schedule/task-handler.ts')])
+  return tasksOf(app).map((task) => taskHandler(records, task, Date.now))
+}
+
+/** Queues tasks when they are due, until it is told to stop. */
+export async function schedule(app: App, stop: AbortSignal): Promise<void> {
+  const [records, { runScheduler }] = await Promise.all([app.records(), import('../schedule/scheduler.ts')])
+  await runScheduler({ records, tasks: tasksOf(app), now: Date.now, timing: realTiming, stop })
+}

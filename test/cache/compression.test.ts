@@ -1,0 +1,169 @@
+import zlib from 'node:zlib'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { encode } from '../../src/pages/codec.ts'
+import type { Encoding } from '../../src/pages/page.ts'
+import type { ProxySettings } from '../../src/cache/build.ts'
+import { openSite, shopUrl, type Seen } from './site.ts'
+
+const html = `<!doctype html><title>Shoe</title>${'<p>A shoe like any other.</p>'.repeat(100)}`
+const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html; charset=utf-8', ETag: '"a"' }
+
+async function open(changes: Partial<ProxySettings> = {}, reply: Parameters<Awaited<ReturnType<typeof openSite>>['answers']>[0] = { fields, body: html }) {
+  const site = await openSite(changes)
+  onTestFinished(() => site.close())
+  site.answers(reply)
+  return { site, get: (coding?: string, more: Record<string, string> = {}) => site.visit('/a', { fields: { ...(coding === undefined ? {} : { 'Accept-Encoding': coding }), ...more } }) }
+}
+
+function plain(answer: Seen): string {
+  const coding = answer.field('content-encoding')
+  if (coding === null) return answer.text
+  const decode = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync, zstd: zlib.zstdDecompressSync }[coding]
+  return decode === undefined ? `in ${coding}` : decode(answer.body).toString()
+}
+
+describe('a page in what the visitor takes', () => {
+  test.each<[string | undefined, string | null]>([
+    [undefined, null],
+    ['', null],
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['zstd', 'zstd'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['zstd, gzip;q=0.5', 'zstd'],
+    ['br;q=0.1, gzip;q=0.9', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+    ['*', 'br'],
+    ['*;q=0', null],
+    ['identity, gzip;q=0.5', null],
+    ['deflate', null],
+    ['identity;q=0', null],
+  ])('%s: %s', async (accepted, coding) => {
+    const { site, get } = await open()
+    for (const answer of [await get(accepted), await get(accepted), await get(accepted)]) {
+      expect(answer.field('content-encoding')).toBe(coding)
+      expect(answer.field('content-length')).toBe(String(answer.body.length))
+      expect(answer.field('etag')).toBe(coding === null ? '"a"' : 'W/"a"')
+      expect(answer.field('vary')).toBe('Accept-Encoding')
+      expect(plain(answer)).toBe(html)
+    }
+    expect(site.origin.requests).toHaveLength(1)
+    expect(site.origin.requests[0]!.fields.get('accept-encoding')).toBe('identity')
+  })
+
+  test('all of them from one request, the second time without waiting', async () => {
+    const { site, get } = await open()
+    for (const coding of ['gzip', 'br', 'zstd', 'identity']) expect(plain(await get(coding))).toBe(html)
+    for (const coding of ['gzip', 'br', 'zstd', 'identity']) {
+      const answer = await get(coding)
+      expect(answer.hot).toBe(true)
+      expect(answer.field('content-encoding')).toBe(coding === 'identity' ? null : coding)
+      expect(plain(answer)).toBe(html)
+    }
+    expect(site.origin.requests).toHaveLength(1)
+    const [page] = site.store.findByUrl(`${shopUrl}/a`)
+    expect(page).toMatchObject({ encoding: 'br', originalSize: html.length })
+    expect(page!.size).toBeLessThan(html.length / 4)
+  })
+
+  test('is transcoded once, however many want it at the same time', async () => {
+    const { get } = await open()
+    await get('br')
+    const gzip = vi.spyOn(zlib, 'gzip')
+    const unbrotli = vi.spyOn(zlib, 'brotliDecompress')
+    onTestFinished(() => void [gzip, unbrotli].map(spy => spy.mockRestore()))
+    const answers = await Promise.all(Array.from({ length: 50 }, () => get('gzip')))
+    await get('gzip')
+    expect(answers.map(plain)).toEqual(Array(50).fill(html))
+    expect(gzip).toHaveBeenCalledTimes(1)
+    expect(unbrotli.mock.calls.length).toBeLessThanOrEqual(1)
+  })
+
+  test('HEAD says what GET would', async () => {
+    const { site, get } = await open()
+    const whole = await get('gzip')
+    const head = await site.visit('/a', { method: 'HEAD', fields: { 'Accept-Encoding': 'gzip' } })
+    for (const name of ['content-encoding', 'content-length', 'etag', 'vary', 'content-type']) expect(head.field(name), name).toBe(whole.field(name))
+    expect(head.body).toHaveLength(0)
+  })
+
+  test('a coded copy is revalidated by its weak tag', async () => {
+    const { get } = await open()
+    await get('br')
+    const answer = await get('br', { 'If-None-Match': 'W/"a"' })
+    expect(answer).toMatchObject({ status: 304 })
+    expect(answer.field('etag')).toBe('W/"a"')
+    expect(answer.field('vary')).toBe('Accept-Encoding')
+    expect(answer.field('content-encoding')).toBeNull()
+  })
+
+  test('Vary keeps what the shop put there, and has Accept-Encoding once', async () => {
+    const { site, get } = await open({}, request => ({ fields: { ...fields, Vary: request.target === '/a' ? 'Foo' : 'foo, accept-encoding' }, body: html }))
+    expect((await get('br')).field('vary')).toBe('Foo, Accept-Encoding')
+    expect((await site.visit('/b', { fields: { 'Accept-Encoding': 'br' } })).field('vary')).toBe('foo, accept-encoding')
+  })
+})
+
+describe('what is left as it is', () => {
+  test.each([
+    ['no-transform', { ...fields, 'Cache-Control': 'public, s-maxage=60, no-transform' }, html],
+    ['a picture', { ...fields, 'Content-Type': 'image/jpeg' }, html],
+    ['a body without a type', { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"' }, html],
+    ['a short page', fields, '<p>Short.</p>'],
+    ['an empty page', fields, ''],
+  ])('%s', async (_, given, body) => {
+    const { site, get } = await open({}, { fields: given, body })
+    for (const answer of [await get('br, gzip'), await get('br, gzip')]) {
+      expect(answer.text).toBe(body)
+      for (const [name, value] of Object.entries({ 'content-encoding': null, vary: null, etag: '"a"' })) expect(answer.field(name), name).toBe(value)
+    }
+    expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({ encoding: 'identity', size: body.length })
+  })
+
+  test('everything, where compression is off', async () => {
+    const { get } = await open({ compression: false })
+    const answer = await get('br, gzip')
+    expect(answer.field('content-encoding')).toBeNull()
+    expect(answer.text).toBe(html)
+  })
+
+  test.each(['deflate', 'compress', 'gzip, br', 'x-odd'])('a body in %s, which is passed on untouched', async coding => {
+    const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body: 'coded somehow' })
+    for (const answer of [await get('br'), await get('br'), await get()]) {
+      expect(answer.text).toBe('coded somehow')
+      expect(answer.field('content-encoding')).toBe(coding)
+      expect(answer.field('etag')).toBe('"a"')
+    }
+    expect(site.origin.requests).toHaveLength(1)
+  })
+})
+
+describe('a shop that compresses though it was asked not to', () => {
+  test.each<Encoding>(['gzip', 'br', 'zstd'])('in %s: stored as it came, decoded for whoever cannot read it', async coding => {
+    const body = await encode(Buffer.from(html), coding)
+    const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body })
+    for (const answer of [await get(coding), await get(coding)]) {
+      expect(answer.body.equals(body)).toBe(true)
+      expect(answer.field('content-encoding')).toBe(coding)
+    }
+    expect(plain(await get())).toBe(html)
+    expect(plain(await get('gzip'))).toBe(html)
+    expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({ encoding: coding, originalSize: html.length, size: body.length })
+    expect(site.origin.requests).toHaveLength(1)
+  })
+
+  test('and breaks it: nothing is stored', async () => {
+    const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': 'gzip' }, body: 'no gzip at all' })
+    expect((await get('gzip')).status).toBe(502)
+    expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
+  })
+
+  test.each<Encoding>(['gzip', 'br', 'zstd'])('and sends a bomb in %s: it is not unpacked, not stored, and passed on as it came', async coding => {
+    const bomb = await encode(Buffer.alloc(8 << 20), coding)
+    const { site, get } = await open({ maxPageSize: 1 << 20 }, { fields: { ...fields, 'Content-Encoding': coding }, body: bomb })
+    const answer = await get(coding)
+    expect([answer.status, answer.body.equals(bomb), answer.field('content-encoding')]).toEqual([200, true, coding])
+    expect(answer.field('cache-status')).toContain('detail="larger than cache.maxPageSize"')
+    expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
+  })
+})

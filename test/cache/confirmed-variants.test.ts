@@ -1,0 +1,272 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { LedgerFile } from '../../src/pages/ledger-file.ts'
+import type { ProxySettings } from '../../src/cache/build.ts'
+import { cookieChanges } from '../../src/cache/set-cookie.ts'
+import { askFor } from '../../src/cache/ask.ts'
+import type { OriginRequest, Reply } from './scripted-origin.ts'
+import { noon, openSite, shopUrl, type Site } from './site.ts'
+
+const shared = { 'Cache-Control': 'public, s-maxage=60' }
+
+interface ShopOptions {
+  /** Never says anything of the hash but at the login. */
+  silent?: boolean
+  /** Marks each answer with the hash, as Shopware does from 6.7.6. */
+  marks?: boolean
+}
+
+/** A shop that knows the customer group by the session alone, and gives the hash as Shopware does. */
+function shop({ silent = false, marks = false }: ShopOptions = {}): (request: OriginRequest) => Reply {
+  return ({ method, target, fields }) => {
+    const cookies = new Map((fields.get('cookie') ?? '').split('; ').map(pair => pair.split('=') as [string, string]))
+    if (method === 'POST') {
+      const group = target.slice('/login/'.length)
+      const session = `session-of-${group}-${fields.get('x-customer')}`
+      return { fields: { 'Cache-Control': 'private', 'Set-Cookie': [`session=${session}; HttpOnly`, `sw-cache-hash=GROUP${group}; Path=/`] }, body: 'in' }
+    }
+    const group = /^session-of-(\w)/.exec(cookies.get('session') ?? '')?.[1]
+    const hash = group === undefined ? '' : `GROUP${group}`
+    const differs = (cookies.get('sw-cache-hash') ?? '') !== hash
+    const change = hash === '' ? 'sw-cache-hash=deleted; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; Path=/' : `sw-cache-hash=${hash}; Path=/`
+    return { fields: { ...shared, ...(differs && !silent ? { 'Set-Cookie': change } : {}), ...(marks && hash !== '' ? { 'sw-cache-hash': hash } : {}) }, body: hash === '' ? 'page for all' : `page of ${hash}` }
+  }
+}
+
+async function open(options?: ShopOptions, changes: Partial<ProxySettings> = {}) {
+  const site = await openSite(changes)
+  onTestFinished(() => site.close())
+  site.answers(shop(options))
+  return { site, ...visitors(site) }
+}
+
+function visitors(site: Site) {
+  const get = async (cookie: string | null, target = '/p', long = true) => site.visit(target, { fields: cookie === null ? {} : { Cookie: cookie }, long })
+  const login = async (group: string, customer: string) => {
+    await site.visit(`/login/${group}`, { method: 'POST', fields: { 'X-Customer': customer } })
+    return `session=session-of-${group}-${customer}; sw-cache-hash=GROUP${group}`
+  }
+  return { get, login }
+}
+
+const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(answer.field('cache-status') ?? '')
+
+describe.each<[string, ShopOptions]>([['Shopware', {}], ['Shopware that marks its answers', { marks: true }], ['a shop that never corrects a hash', { silent: true }]])('%s', (_, options) => {
+  test('visitors of a group share their page, across sessions', async () => {
+    const { get, login } = await open(options)
+    const [first, second] = [await login('A', '1'), await login('A', '2')]
+    expect((await get(first)).text).toBe('page of GROUPA')
+    const again = await get(second)
+    expect(again.text).toBe('page of GROUPA')
+    expect(isHit(again)).toBe(true)
+    expect((await get(first, '/p', false)).hot).toBe(true)
+  })
+
+  test.each([
+    ['no session', 'sw-cache-hash=GROUPA'],
+    ['an invented session', 'session=invented; sw-cache-hash=GROUPA'],
+    ['another group\'s session', 'session=session-of-B-1; sw-cache-hash=GROUPA'],
+    ['cookies that are no session', '_ga=1; theme=dark; sw-cache-hash=GROUPA'],
+  ])('a hash with %s fills nothing that the group gets', async (_name, forged) => {
+    const { get, login } = await open(options)
+    const member = await login('A', '1')
+    await login('B', '1')
+    await get(forged)
+    expect((await get(member)).text).toBe('page of GROUPA')
+    await get(forged, '/later')
+    expect((await get(await login('A', '2'), '/later')).text).toBe('page of GROUPA')
+    expect((await get(null)).text).toBe('page for all')
+  })
+
+  test('hundreds of forged hashes cost confirmed visitors nothing', async () => {
+    const { site, get, login } = await open(options)
+    const member = await login('A', '1')
+    await get(member)
+    await get(null)
+    for (let number = 0; number < 200; number++) await get(`sw-cache-hash=forged${number}`)
+    expect(isHit(await get(member))).toBe(true)
+    expect(isHit(await get(null))).toBe(true)
+    expect(site.store.findByUrl(`${shopUrl}/p`).length).toBeLessThanOrEqual(65)
+  })
+
+  test('scripts of analytics change nothing', async () => {
+    const { get, login } = await open(options)
+    const [first, second] = [await login('A', '1'), await login('A', '2')]
+    await get(`_ga=GA1.1; ${first}; _ga_ABC=GS1.1; cookie-preference=1`)
+    expect(isHit(await get(`${second}; _gid=2`))).toBe(true)
+  })
+})
+
+describe('an answer that changes a cookie of the key', () => {
+  test.each([
+    ['sets it', null, 'sw-cache-hash=GROUPA; Path=/'],
+    ['changes it', 'sw-cache-hash=OLD', 'sw-cache-hash=GROUPA; Path=/'],
+    ['deletes it by Max-Age', 'sw-cache-hash=OLD', 'sw-cache-hash=OLD; Max-Age=0'],
+    ['deletes it by Expires', 'sw-cache-hash=OLD', 'sw-cache-hash=OLD; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
+    ['empties it', 'sw-cache-hash=OLD', 'sw-cache-hash=; Path=/'],
+    ['sets another one of the key', 'sw-cache-hash=OLD', 'sw-currency=USD'],
+  ])('%s: it is stored for nobody, and the visitor gets the cookie', async (_, cookie, change) => {
+    const { site, get } = await open()
+    site.answers({ fields: { ...shared, 'Set-Cookie': change }, body: 'page' })
+    const first = await get(cookie)
+    expect(first.field('set-cookie')).toBe(change)
+    expect(first.field('cache-status')).toMatch(/changes the cookie sw-c/)
+    expect(isHit(await get(cookie))).toBe(false)
+    expect(site.store.findByUrl(`${shopUrl}/p`)).toEqual([])
+  })
+
+  test('a 304 that does so renews nothing', async () => {
+    const { site, get } = await open()
+    site.answers({ fields: { ...shared, ETag: '"a"' }, body: 'page for all' })
+    await get(null)
+    site.wait(70)
+    site.answers({ status: 304, fields: { ...shared, ETag: '"a"', 'Set-Cookie': 'sw-cache-hash=GROUPA' } })
+    expect((await get('session=a')).field('set-cookie')).toBe('sw-cache-hash=GROUPA')
+    site.answers({ fields: shared, body: 'new page for all' })
+    expect((await get(null)).text).toBe('new page for all')
+  })
+
+  test('is not shared with those who wait for it', async () => {
+    const { site, get } = await open()
+    let count = 0
+    let release = () => {}
+    const first = new Promise<void>(resolve => (release = resolve))
+    site.answers(async ({ fields }) => {
+      if (count++ === 0) await first
+      return fields.has('cookie') ? { fields: { ...shared, 'Set-Cookie': 'sw-cache-hash=GROUPA' }, body: 'page of GROUPA' } : { fields: shared, body: 'page for all' }
+    })
+    const member = get('session=a')
+    await expect.poll(() => site.origin.requests.length).toBe(1)
+    const others = [get(null), get(null)]
+    release()
+    expect((await member).text).toBe('page of GROUPA')
+    for (const other of others) expect((await other).text).toBe('page for all')
+  })
+
+  test('of a page that is revalidated in the background replaces nothing', async () => {
+    const { site, get } = await open()
+    const fields = { 'Cache-Control': 'public, max-age=10, stale-while-revalidate=600' }
+    site.answers({ fields, body: 'page for all' })
+    await get(null)
+    site.wait(20)
+    site.answers({ fields: { ...fields, 'Set-Cookie': 'sw-cache-hash=GROUPA' }, body: 'page of GROUPA' })
+    await get('session=a')
+    await expect.poll(() => site.origin.requests.length).toBe(2)
+    site.answers({ fields, body: 'page for all' })
+    expect((await get(null)).text).toBe('page for all')
+  })
+
+  test('other cookies are stripped from a page that the shop calls public, as ever', async () => {
+    const { site, get } = await open()
+    site.answers({ fields: { ...shared, 'Set-Cookie': 'session=a' }, body: 'page' })
+    await get(null)
+    expect(isHit(await get(null))).toBe(true)
+  })
+
+  test('an answer that is marked with another hash is not stored', async () => {
+    const { site, get } = await open()
+    site.answers({ fields: { ...shared, 'sw-cache-hash': 'GROUPA' }, body: 'page of GROUPA' })
+    expect((await get(null)).field('cache-status')).toMatch(/another sw-cache-hash/)
+    expect((await get('sw-cache-hash=OLD')).field('cache-status')).toMatch(/another sw-cache-hash/)
+    await get('session=a; sw-cache-hash=GROUPA')
+    expect(isHit(await get('session=b; sw-cache-hash=GROUPA'))).toBe(true)
+  })
+})
+
+describe('a confirmation', () => {
+  test('ends when the shop takes the hash away', async () => {
+    const { site, get, login } = await open({ silent: true })
+    const member = await login('A', '1')
+    site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'sw-cache-hash=; Max-Age=0' } })
+    await get(member, '/account/logout')
+    site.answers({ fields: shared, body: 'page for all' })
+    await get(member)
+    site.answers(shop({ silent: true }))
+    expect((await get(await login('A', '2'))).text).toBe('page of GROUPA')
+  })
+
+  test('does not survive an exchanged session, but one more cookie', async () => {
+    const { site, get, login } = await open({ silent: true })
+    const [first, second] = [await login('A', '1'), await login('A', '2')]
+    site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'session=anonymous' } })
+    await get(first, '/account/logout')
+    site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'wishlist=1' } })
+    await get(second, '/account')
+    site.answers(shop({ silent: true }))
+    await get('session=anonymous; sw-cache-hash=GROUPA')
+    expect((await get(`${second}; wishlist=1`)).text).toBe('page of GROUPA')
+    expect(isHit(await get(await login('A', '3')))).toBe(true)
+  })
+
+  test('is good for a forged currency no more than for a hash', async () => {
+    const { site, get } = await open()
+    site.answers(({ fields }) => ({ fields: shared, body: /session=usd/.test(fields.get('cookie') ?? '') ? 'in USD' : 'in EUR' }))
+    await get('sw-currency=USD')
+    site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'sw-currency=USD' } })
+    await site.visit('/checkout/configure', { method: 'POST', fields: { Cookie: 'session=usd' } })
+    site.answers({ fields: shared, body: 'in USD' })
+    expect((await get('session=usd; sw-currency=USD')).text).toBe('in USD')
+  })
+
+  test('is not needed for cookies that visitors may choose', async () => {
+    const { site, get } = await open(undefined, { variants: { cookies: ['theme'], headers: [], freeCookies: ['theme'] } })
+    site.answers(({ fields }) => ({ fields: shared, body: fields.get('cookie') ?? '' }))
+    await get('theme=dark')
+    expect(isHit(await get('session=a; theme=dark'))).toBe(true)
+  })
+
+  test('is not needed by the warmup, whose variants the operator chose', async () => {
+    const { site, get } = await open()
+    site.answers({ fields: shared, body: 'in USD' })
+    const asked = askFor(`${shopUrl}/p`, { cookie: 'sw-currency=USD' }, new AbortController().signal, site.proxy.classifying)
+    if (asked?.kind !== 'question') throw new Error('The URL is no question for the cache')
+    await site.proxy.warm(asked.question, new AbortController().signal)
+    expect(isHit(await get('session=a; sw-currency=USD'))).toBe(true)
+  })
+
+  test('outlives a restart, and holds in every process', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'pagecache-confirmed-'))
+    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const confirmedFile = join(directory, 'confirmed.sqlite')
+    const one = await open({ silent: true }, { confirmedFile })
+    const members = [await one.login('A', '1'), await one.login('A', '2')] as const
+    const other = await open({ silent: true }, { confirmedFile })
+    await other.get(members[0])
+    expect(isHit(await other.get(members[1]))).toBe(true)
+    // The file may vanish: each visitor is cached for themselves then.
+    await rm(directory, { recursive: true })
+    const afresh = await open({ silent: true }, { confirmedFile })
+    await afresh.get(members[0])
+    const second = await afresh.get(members[1])
+    expect([second.text, isHit(second)]).toEqual(['page of GROUPA', false])
+    expect(isHit(await afresh.get(members[1]))).toBe(true)
+  })
+})
+
+test('a ledger whose file is no database, or vanishes, keeps what it learns', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'pagecache-ledger-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const ledger = new LedgerFile(directory, () => noon)
+  ledger.add('a')
+  expect([ledger.has('a'), ledger.has('b')]).toEqual([true, false])
+  ledger.delete('a')
+  expect(ledger.has('a')).toBe(false)
+  ledger.close()
+})
+
+test.each<[string, string | null]>([
+  ['a=b; Path=/', 'b'],
+  ['a = b ;HttpOnly', 'b'],
+  ['a="b"', '"b"'],
+  ['a=b=c', 'b=c'],
+  ['a=b; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'b'],
+  ['a=b; max-age=-1', null],
+  ['a=b; Max-Age=soon', 'b'],
+  ['a=b; expires=Thu, 01-Jan-1970 00:00:01 GMT', null],
+  ['a=b; Expires=Fri, 15 Jan 2027 12:00:00 GMT', 'b'],
+  ['a=b; Expires=never', 'b'],
+])('Set-Cookie: %s', (line, value) => {
+  expect(cookieChanges([['Set-Cookie', line]], noon).get('a')).toBe(value)
+})

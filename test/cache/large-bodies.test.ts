@@ -1,0 +1,176 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { PageStore } from '../../src/pages/page-store.ts'
+import type { ProxySettings } from '../../src/cache/build.ts'
+import { inFlight } from '../../src/cache/in-flight.ts'
+import type { StreamedBody } from '../../src/cache/visit.ts'
+import { openSite, shopUrl } from './site.ts'
+
+/** No two places of it are the same. */
+const body = Buffer.from(Array.from({ length: 400_000 }, (_, number) => `${number};`).join(''))
+const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', 'Content-Type': 'image/png' }
+
+/** Whatever a test does, nothing of the budgets is kept. */
+afterEach(() => {
+  const { bodies, transcoders } = inFlight
+  if (bodies.used + bodies.waiting + transcoders.used + transcoders.waiting > 0) throw new Error('a budget was not given back')
+})
+
+/** A site that has stored `/a`; `reads` are the bodies that were opened or read since. */
+async function open(changes: Partial<ProxySettings> = {}, reply: Record<string, string> = fields) {
+  const site = await openSite({ maxPageSize: 16 << 20, ...changes })
+  onTestFinished(() => site.close())
+  site.answers({ fields: reply, body })
+  await site.visit('/a', { fields: { 'Accept-Encoding': 'br' } })
+  await isStored(site.store)
+  site.answers({ status: 500, body: 'must not be asked' })
+  const reads: string[] = []
+  for (const name of ['openBody', 'readBody'] as const) {
+    const original = site.store[name].bind(site.store) as (page: never) => Promise<never>
+    site.store[name] = (page: never) => {
+      reads.push(name)
+      return original(page)
+    }
+  }
+  return { site, reads }
+}
+
+describe.each([['a large page', {}], ['a page, where memory takes none', { memory: 0 }]])('%s', (_, changes) => {
+  test('is read in pieces, and whole', async () => {
+    const { site, reads } = await open(changes)
+    for (let visit = 0; visit < 2; visit++) {
+      const answer = await site.visit('/a')
+      expect(answer.body.equals(body)).toBe(true)
+      expect(answer.field('content-length')).toBe(String(body.length))
+      expect(answer.field('cache-status')).toMatch(/^pagecache; hit/)
+    }
+    expect(reads).toEqual(['openBody', 'openBody'])
+  })
+
+  test.each([
+    ['304 by its tag', { fields: { 'If-None-Match': '"a"' } }, 304],
+    ['HEAD', { method: 'HEAD' }, 200],
+    ['416', { fields: { Range: 'bytes=99999999-' } }, 416],
+  ])('a %s needs the index alone', async (__, options, status) => {
+    const { site, reads } = await open(changes)
+    const answer = await site.visit('/a', options)
+    expect([answer.status, answer.body.length, reads]).toEqual([status, 0, []])
+    if (status === 200) expect(answer.field('content-length')).toBe(String(body.length))
+  })
+
+  test.each([[0, 0], [1, 65_535], [65_535, 65_536], [65_536, 131_071], [70_000, 200_001], [body.length - 1, body.length - 1], [0, body.length - 1]])('bytes %i to %i of it need their pieces', async (start, end) => {
+    const { site, reads } = await open(changes)
+    const answer = await site.visit('/a', { fields: { Range: `bytes=${start}-${end}` } })
+    expect([answer.status, answer.field('content-range'), answer.field('content-length')]).toEqual([206, `bytes ${start}-${end}/${body.length}`, String(end - start + 1)])
+    expect(answer.body.equals(body.subarray(start, end + 1))).toBe(true)
+    expect(reads).toEqual(['openBody'])
+  })
+
+  test('its last bytes', async () => {
+    const { site } = await open(changes)
+    expect((await site.visit('/a', { fields: { Range: 'bytes=-5' } })).text).toBe(body.subarray(-5).toString())
+  })
+
+  test('a part of it that the shop sent', async () => {
+    const { site } = await open(changes)
+    const part = body.subarray(1000, 1_500_000)
+    site.answers({ status: 206, fields: { ...fields, 'Content-Range': `bytes 1000-1499999/${body.length}` }, body: part })
+    await site.visit('/b', { fields: { Range: 'bytes=1000-1499999' } })
+    await isStored(site.store, '/b')
+    site.answers({ status: 500 })
+    const answer = await site.visit('/b', { fields: { Range: 'bytes=70000-140000' } })
+    expect([answer.status, answer.body.equals(body.subarray(70_000, 140_001))]).toEqual([206, true])
+  })
+
+  test('a purge while it is sent: the reader gets the rest, and nobody else a byte', async () => {
+    const { site } = await open(changes)
+    const pieces = streamed(await ask(site)).pieces(() => {})[Symbol.asyncIterator]()
+    const read = [Buffer.from((await pieces.next()).value as Buffer)]
+    await site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) read.push(Buffer.from(next.value))
+    expect(Buffer.concat(read).equals(body)).toBe(true)
+    site.answers({ fields, body: 'new' })
+    expect((await site.visit('/a')).text).toBe('new')
+  })
+
+  test('damaged at its beginning it is a miss, damaged within it is cut, and both drop the page', async () => {
+    const { site } = await open(changes)
+    for (const at of [10, 1_000_000]) {
+      await damage(site.directory, at)
+      site.answers({ fields, body })
+      if (at === 10) expect((await site.visit('/a')).body.equals(body)).toBe(true)
+      else await expect(site.visit('/a')).rejects.toThrow()
+      expect(site.store.damaged()).toBe(at === 10 ? 1 : 2)
+      if (at === 10) await isStored(site.store)
+      expect((await site.visit('/a')).body.equals(body)).toBe(true)
+    }
+    expect(site.origin.requests).toHaveLength(3)
+  })
+
+  test('confirmed by the shop it stays where it is', async () => {
+    const { site, reads } = await open(changes)
+    site.wait(70)
+    site.answers({ status: 304, fields })
+    expect((await site.visit('/a', { fields: { 'If-None-Match': '"a"' } })).status).toBe(304)
+    expect(reads).toEqual([])
+    expect((await site.visit('/a')).body.equals(body)).toBe(true)
+  })
+
+  test('a body that is never read gives back what it holds', async () => {
+    const { site } = await open(changes)
+    const answer = streamed(await ask(site))
+    expect(inFlight.bodies.used).toBeGreaterThan(0)
+    answer.discard()
+  })
+})
+
+describe('a large page that is stored as brotli', () => {
+  const html = { ...fields, 'Content-Type': 'text/html' }
+
+  test.each([['br', brotliDecompressSync], ['gzip', gunzipSync], ['identity', (coded: Buffer) => coded]])('is sent in %s', async (coding, decode) => {
+    const { site, reads } = await open({}, html)
+    const answer = await site.visit('/a', { fields: { 'Accept-Encoding': coding } })
+    expect(decode(answer.body).equals(body)).toBe(true)
+    expect(answer.field('content-encoding') ?? 'identity').toBe(coding)
+    expect(answer.field('content-length')).toBe(coding === 'gzip' ? null : String(answer.body.length))
+    expect(reads.length).toBeLessThan(2)
+  })
+
+  test('to sixty visitors at once who want another coding: each gets all of it', async () => {
+    const { site } = await open({}, html)
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, number) => site.visit('/a', { fields: { 'Accept-Encoding': number % 2 === 0 ? 'identity' : 'gzip' } })))
+    expect(answers.filter((answer, number) => (number % 2 === 0 ? answer.body : gunzipSync(answer.body)).equals(body))).toHaveLength(60)
+  })
+
+  test('is not decoded for a range: the whole is sent', async () => {
+    const { site } = await open({}, html)
+    const answer = await site.visit('/a', { fields: { Range: 'bytes=0-9', 'Accept-Encoding': 'br' } })
+    expect([answer.status, brotliDecompressSync(answer.body).equals(body)]).toEqual([200, true])
+  })
+})
+
+/** On a busy machine a visitor is answered before the store has the page. */
+async function isStored(store: PageStore, path = '/a'): Promise<void> {
+  await expect.poll(() => store.findByUrl(`${shopUrl}${path}`).length, { timeout: 20_000 }).toBe(1)
+}
+
+async function ask(site: Awaited<ReturnType<typeof open>>['site']) {
+  return site.proxy.answer({ method: 'GET', scheme: 'http', host: 'shop.example', target: '/a', headers: [], remoteAddress: null, forwardedFor: null, body: null, signal: new AbortController().signal, onInterim: () => {} })
+}
+
+function streamed({ body: sent }: Awaited<ReturnType<typeof ask>>): StreamedBody {
+  return sent as StreamedBody
+}
+
+/** Alters a byte of each stored body. */
+async function damage(directory: string, at: number): Promise<void> {
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/[/\\]bodies[/\\]/.test(entry.parentPath + '/')) continue
+    const path = join(entry.parentPath, entry.name)
+    const bytes = await readFile(path)
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+    await writeFile(path, bytes)
+  }
+}

@@ -1,0 +1,83 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OriginClient } from '../../src/cache/origin.ts'
+import { freeTaken } from '../../src/cache/pieces.ts'
+
+/** No two places of it are the same. */
+const body = Buffer.from(Array.from({ length: 300_000 }, (_, index) => `${index};`).join(''))
+
+const shop = createServer((request, response) => {
+  if (request.url === '/length') return void response.end(body)
+  // Small chunks, so that one read brings several, and one goes over the border of two.
+  for (let at = 0; at < body.length; at += 5000) response.write(body.subarray(at, at + 5000))
+  response.end()
+})
+let client: OriginClient
+beforeAll(async () => {
+  await new Promise<void>(resolve => shop.listen(0, '127.0.0.1', resolve))
+  client = await OriginClient.open({ connect: 5000, headers: 5000, idle: 5000, total: 5000 })
+})
+afterAll(async () => {
+  await client.close()
+  shop.close()
+})
+
+async function ask(target: string) {
+  const origin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
+  return await client.send({ origin, target, method: 'GET', headers: [], body: null, signal: new AbortController().signal, onInterim: () => {} })
+}
+
+const readers: Record<string, (done: () => void) => void> = {
+  'takes it at once': done => done(),
+  'takes it a turn later': done => void setImmediate(done),
+}
+
+test.each(['/length', '/chunked'].flatMap(target => Object.keys(readers).map(name => [target, name] as const)))('%s to a reader who %s is whole, and its memory is given back', async (target, name) => {
+  const seen: Buffer[] = []
+  const memory = new Set<ArrayBufferLike>()
+  const reader = new Writable({
+    highWaterMark: 1,
+    write(piece: Buffer, _, done) {
+      memory.add(piece.buffer)
+      // Read when it is taken, as a socket would: memory that was given back too early shows as missing bytes.
+      readers[name]!(() => (seen.push(Buffer.from(piece)), done()))
+    },
+  })
+  const { body: answer } = await ask(target)
+  freeTaken(answer, reader)
+  await pipeline(answer, reader)
+  expect(Buffer.concat(seen).equals(body)).toBe(true)
+  const kept = [...memory].filter(each => !(each as ArrayBuffer).detached)
+  expect(memory.size).toBeGreaterThan(10)
+  // The last ones, and what the parser had to join.
+  expect(kept.length).toBeLessThan(memory.size / 4)
+})
+
+test('many at the same time get what they asked for, though all are read through the same memory', async () => {
+  const bodies = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => {
+      const { body: answer } = await ask(index % 2 === 0 ? '/length' : '/chunked')
+      const parts: Buffer[] = []
+      for await (const piece of answer) parts.push(piece as Buffer)
+      return Buffer.concat(parts)
+    }),
+  )
+  expect(bodies.filter(each => !each.equals(body))).toEqual([])
+})
+
+test('a reader who takes nothing has no more than two pieces waiting', async () => {
+  const { body: answer } = await ask('/length')
+  let held = 0
+  answer.on('data', (piece: Buffer) => {
+    held += piece.length
+    answer.pause()
+  })
+  await new Promise(resolve => answer.once('pause', resolve))
+  // Others come and go meanwhile.
+  for (let count = 0; count < 5; count++) for await (const piece of (await ask('/length')).body) void piece
+  expect(held + answer.readableLength).toBeLessThanOrEqual(64 * 1024)
+  answer.destroy()
+})

@@ -1,0 +1,157 @@
+import { buffer } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseHitRequest } from '../../src/http/front/hit-request.ts'
+import type { HeaderPair } from '../../src/pages/page.ts'
+import type { PageStore } from '../../src/pages/page-store.ts'
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
+import { buildProxy, type ProxySettings } from '../../src/cache/build.ts'
+import { fieldLines } from '../../src/cache/fields.ts'
+import type { Proxy } from '../../src/cache/proxy.ts'
+import type { Answer, Visit } from '../../src/cache/visit.ts'
+import { startScriptedOrigin, type Fields, type OriginRequest, type Reply, type ScriptedOrigin } from './scripted-origin.ts'
+
+/** The moment at which the clock of a site stands when it is opened: Thursday, 15 January 2026, noon. */
+export const noon = Date.UTC(2026, 0, 15, 12)
+
+export interface VisitOptions {
+  method?: string
+  host?: string
+  fields?: Fields
+  body?: string
+  signal?: AbortSignal
+  /** Leaves the hot path out. */
+  long?: boolean
+}
+
+export interface Seen {
+  status: number
+  headers: HeaderPair[]
+  /** A field with all its lines; null where there is none. */
+  field(name: string): string | null
+  body: Buffer
+  text: string
+  interim: { status: number; headers: readonly HeaderPair[] }[]
+  /** Whether the hot path answered. */
+  hot: boolean
+}
+
+/** A shop at http://shop.example behind a real proxy with a real store; its clock stands still until it is told. */
+export interface Site {
+  proxy: Proxy
+  store: PageStore
+  origin: ScriptedOrigin
+  faults: string[]
+  /** The application cache directory. */
+  directory: string
+  now(): number
+  /** Seconds. */
+  wait(seconds: number): void
+  setTime(time: number): void
+  /** What the origin answers from now on. */
+  answers(reply: Reply | ((request: OriginRequest) => Reply | Promise<Reply>)): void
+  /** A visit as the daemon handles it: the hot path first, then the long way. */
+  visit(target: string, options?: VisitOptions): Promise<Seen>
+  /** Ends the proxy and hands its counted hits to the store. */
+  stopProxy(): Promise<void>
+  close(): Promise<void>
+}
+
+export const host = 'shop.example'
+export const shopUrl = `http://${host}`
+
+export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Site> {
+  let time = noon
+  let script: (request: OriginRequest) => Reply | Promise<Reply> = () => ({ status: 404 })
+  const now = () => time
+  const wait = (seconds: number) => void (time += seconds * 1000)
+  const directory = await mkdtemp(join(tmpdir(), 'pagecache-test-'))
+  const faults: string[] = []
+  const store = await openFilesystemStore({ directory, maxSize: null, now, onWarning: message => faults.push(message) })
+  const origin = await startScriptedOrigin({ now, advance: wait, answer: request => script(request) })
+  const { proxy, close } = await buildProxy({
+    channels: [{ id: 'c1', name: 'Shop', url: shopUrl, origin: origin.url }],
+    aliases: new Map(),
+    store,
+    now,
+    memory: 16 << 20,
+    compression: true,
+    maxPageSize: 1 << 20,
+    defaultTtl: 0,
+    types: [],
+    variants: { cookies: ['sw-cache-hash', 'sw-currency'], headers: [] },
+    bypass: { cookies: [], paths: ['/checkout', '/account'] },
+    ignoreQuery: [],
+    timeouts: { connect: 2000, headers: 5000, idle: 5000, total: 10_000 },
+    onFault: (message, error) => faults.push(`${message}: ${String(error)}`),
+    ...changes,
+  })
+  return {
+    proxy,
+    store,
+    origin,
+    faults,
+    directory,
+    now,
+    wait,
+    setTime: moment => void (time = moment),
+    answers: reply => void (script = typeof reply === 'function' ? reply : () => reply),
+    visit: (target, options = {}) => visit(proxy, target, options),
+    stopProxy: close,
+    close: async () => {
+      await close()
+      await store.close()
+      await origin.close()
+      await rm(directory, { recursive: true, force: true, maxRetries: 10 })
+    },
+  }
+}
+
+async function visit(proxy: Proxy, target: string, options: VisitOptions): Promise<Seen> {
+  const { method = 'GET', signal = new AbortController().signal } = options
+  const headers: HeaderPair[] = [['Host', options.host ?? host]]
+  for (const [name, value] of Object.entries(options.fields ?? {})) for (const line of [value].flat()) headers.push([name, line])
+  if (options.body !== undefined) headers.push(['Content-Length', String(Buffer.byteLength(options.body))])
+  const request = `${method} ${target} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  const plain = options.body === undefined && options.long !== true ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200) : null
+  const view = plain === null ? null : proxy.hot.find(plain)
+  if (view !== null) {
+    proxy.hot.count(view, 0.01)
+    return seen(view.status, view.headers, view.body, [], true)
+  }
+  const interim: Seen['interim'] = []
+  const asked: Visit = {
+    method,
+    scheme: 'http',
+    host: options.host ?? host,
+    target,
+    headers,
+    remoteAddress: '192.0.2.7',
+    forwardedFor: null,
+    body: options.body === undefined ? null : Readable.from([Buffer.from(options.body)]),
+    signal,
+    onInterim: (status, fields) => interim.push({ status, headers: fields }),
+  }
+  const answer = await proxy.answer(asked)
+  const body = await bytesOf(answer.body)
+  return seen(answer.status, answer.headers, body, interim, false)
+}
+
+function seen(status: number, headers: HeaderPair[], body: Buffer, interim: Seen['interim'], hot: boolean): Seen {
+  const field = (name: string) => {
+    const lines = fieldLines(headers, name.toLowerCase())
+    return lines.length === 0 ? null : lines.join(', ')
+  }
+  return { status, headers, field, body, text: body.toString(), interim, hot }
+}
+
+async function bytesOf(body: Answer['body']): Promise<Buffer> {
+  if (body === null) return Buffer.alloc(0)
+  if (Buffer.isBuffer(body)) return body
+  if (!('pieces' in body)) return buffer(body)
+  const pieces: Buffer[] = []
+  for await (const piece of body.pieces(() => {})) pieces.push(Buffer.from(piece))
+  return Buffer.concat(pieces)
+}

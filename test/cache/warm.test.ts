@@ -1,0 +1,95 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { askFor } from '../../src/cache/ask.ts'
+import type { ProxySettings } from '../../src/cache/build.ts'
+import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
+import type { Reply } from './scripted-origin.ts'
+import { openSite, shopUrl } from './site.ts'
+
+const fields = { 'Cache-Control': 'public, s-maxage=60' }
+
+async function open(changes: Partial<ProxySettings> = {}) {
+  const site = await openSite(changes)
+  onTestFinished(() => site.close())
+  const fetchPage = toFetchPage(site.proxy, site.now, 5000)
+  const signal = new AbortController().signal
+  return { site, warm: (target: string, headers: Record<string, string> = {}, force = false) => fetchPage(shopUrl + target, { headers, force, signal }) }
+}
+
+describe('a warmed page and a visited page come out of the same code, with the same key', () => {
+  test.each<[string, string, Record<string, string>, string, Record<string, string>]>([
+    ['a plain URL', '/a', {}, '/a', { 'User-Agent': 'Mozilla/5.0', 'Accept-Encoding': 'br', Cookie: 'session=1' }],
+    ['parameters in another order', '/a?b=1&a=2', {}, '/a?a=2&b=1', {}],
+    ['marketing parameters', '/a', {}, '/a?gclid=1', {}],
+    ['escapes', '/%C3%A4/~x', {}, '/%c3%a4/%7Ex', {}],
+    ['a variant', '/a', { cookie: 'sw-currency=EUR; sw-cache-hash=x' }, '/a', { Cookie: 'sw-cache-hash=x; a=1; sw-currency=EUR' }],
+  ])('%s', async (_, warmed, headers, visited, visitor) => {
+    const { site, warm } = await open()
+    site.answers({ fields, body: 'page' })
+    expect(await warm(warmed, headers)).toMatchObject({ kind: 'stored', status: 200 })
+    expect((await site.visit(visited, { fields: visitor })).field('cache-status')).toMatch(/; hit/)
+    expect(site.origin.requests).toHaveLength(1)
+  })
+
+  test('and the other way round: a visited page needs no warming', async () => {
+    const { site, warm } = await open()
+    site.answers({ fields, body: 'page' })
+    await site.visit('/a?b=1&a=2')
+    expect(await warm('/a?a=2&b=1')).toEqual({ kind: 'fresh' })
+    expect(await warm('/a?a=2&b=1', {}, true)).toMatchObject({ kind: 'stored' })
+    expect(site.origin.requests).toHaveLength(2)
+  })
+
+  test('the origin sees the same target and the public host', async () => {
+    const { site, warm } = await open()
+    site.answers({ fields, body: 'page' })
+    await warm('/a?b=1&utm_source=x&a=2')
+    expect(site.origin.requests[0]).toMatchObject({ method: 'GET', target: '/a?a=2&b=1' })
+    expect(site.origin.requests[0]!.fields.get('host')).toBe('shop.example')
+  })
+
+  test('a visitor and the warmup share one fetch', async () => {
+    const { site, warm } = await open()
+    let answer: ((reply: Reply) => void) | null = null
+    site.answers(() => new Promise<Reply>(resolve => (answer = resolve)))
+    const visit = site.visit('/a')
+    await vi.waitFor(() => expect(answer).not.toBeNull())
+    const warming = warm('/a')
+    // The warmup has looked at the cache and waits, or it would have asked by now.
+    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
+    answer!({ fields, body: 'page' })
+    expect((await visit).text).toBe('page')
+    expect((await warming).kind).toMatch(/fresh|stored/)
+    expect(site.origin.requests).toHaveLength(1)
+  })
+})
+
+describe('what becomes of a page that is warmed', () => {
+  test.each<[string, Reply, object]>([
+    ['private', { fields: { 'Cache-Control': 'private' } }, { kind: 'not-stored', status: 200, reason: 'Cache-Control: private' }],
+    ['gone', { status: 404 }, { kind: 'failed', status: 404 }],
+    ['an error', { status: 503, fields: { 'Retry-After': '7' } }, { kind: 'failed', status: 503, retryAfter: 7000 }],
+    ['broken off', { breaks: 'before' }, { kind: 'failed', status: null }],
+  ])('%s', async (_, reply, result) => {
+    const { site, warm } = await open()
+    site.answers(reply)
+    expect(await warm('/a')).toMatchObject(result)
+  })
+
+  test('stale and confirmed: stored', async () => {
+    const { site, warm } = await open()
+    site.answers({ fields: { ...fields, ETag: '"a"' }, body: 'page' })
+    await warm('/a')
+    site.wait(70)
+    site.answers({ status: 304, fields: { ...fields, ETag: '"a"' } })
+    expect(await warm('/a')).toMatchObject({ kind: 'stored' })
+    expect((await site.visit('/a')).text).toBe('page')
+    expect(site.origin.requests).toHaveLength(2)
+  })
+
+  test('a path that is never cached, and a URL of nobody, cost no request', async () => {
+    const { site, warm } = await open()
+    expect((await warm('/checkout/cart')).kind).toBe('not-stored')
+    expect(askFor('http://evil.example/', {}, new AbortController().signal, site.proxy.classifying)).toBeNull()
+    expect(site.origin.requests).toEqual([])
+  })
+})

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openApi, type Api } from '../../helpers/api.ts'
+
+const text = await readFile(new URL('../../../docs/http-api.md', import.meta.url), 'utf8')
+
+/** Each example with the answer that stands below it. */
+const examples = [...text.matchAll(/```sh\n(.*?)```\n(?:```json\n(.*?)```)?/gs)].map(([, script = '', answer]) => ({ script, answer }))
+
+let api: Api
+
+beforeAll(async () => {
+  api = await openApi()
+})
+
+afterAll(() => api?.stop())
+
+/** The keys of a value, all the way down; what holds them apart from those values that differ from run to run. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shapeOf(item)]))
+}
+
+it('every example of docs/http-api.md does what stands below it', async () => {
+  expect(examples.length).toBeGreaterThan(8)
+  const marker = '\n--- the next one ---\n'
+  const script = ['set -eu', ...examples.map((example) => `${example.script}\nprintf '%s' '${marker}'`)].join('\n')
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], {
+    env: { PATH: process.env['PATH'] ?? '', SERVER: api.daemon.url, CLIENT_ID: api.write.clientId, CLIENT_SECRET: api.write.clientSecret },
+  })
+  const outputs = stdout.split(marker)
+  for (const [index, { script: command, answer }] of examples.entries()) {
+    const output = outputs[index] ?? ''
+    if (answer !== undefined) expect(shapeOf(JSON.parse(output)), command).toEqual(shapeOf(JSON.parse(answer)))
+    else if (output !== '') expect(JSON.parse(output), command).toMatchObject({ success: true })
+  }
+})

@@ -1,0 +1,100 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openApi, type Api } from '../../helpers/api.ts'
+import { bearer, prefix } from '../../helpers/api-client.ts'
+import { runProgram, type DaemonOptions } from '../../helpers/daemon.ts'
+import { startOrigin } from '../../helpers/origin.ts'
+import { until } from './shop.ts'
+
+interface Line {
+  level: string
+  requestId?: string
+  error?: string
+  request?: { id: string; path: string }
+}
+
+async function open(options: DaemonOptions): Promise<Api> {
+  const origin = await startOrigin({ otherwise: () => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' }, body: 'page' }) })
+  const api = await openApi({ args: ['--origin', origin.url], ...options })
+  onTestFinished(async () => {
+    await api.stop()
+    await origin.stop()
+  })
+  return api
+}
+
+function linesOf(api: Api): Line[] {
+  return api.daemon.logs().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line)
+}
+
+/** From now on the daemon can check no token: a fault that it keeps to itself. */
+async function breakKey(api: Api): Promise<void> {
+  const file = join(api.daemon.projectDir, 'var', 'data', 'prod', 'keys', '000001.json')
+  await writeFile(file, (await readFile(file, 'utf8')).replace('"kid"', '"broken"'))
+  // The directory of the keys has to change, so that they are read again.
+  await writeFile(join(file, '..', 'touched'), '')
+}
+
+const token = (api: Api) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', 'x-request-id': 'mine' },
+  body: JSON.stringify({ grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: api.write.clientSecret }),
+})
+
+describe('the id of a request', { timeout: 60_000 }, () => {
+  it('goes with every answer of the API, is another one each time and never what the client says', async () => {
+    const api = await open({ config: { log: { access: true } } })
+    const own = { ...bearer(api.write.token), 'x-request-id': 'mine' }
+    const answers = [
+      await api.ask(`${prefix}/stats`, { headers: own }),
+      await api.ask(`${prefix}/stats`),
+      await api.ask(`${prefix}/nothing`, { headers: own }),
+      await api.ask(`${prefix}/stats`, { method: 'DELETE', headers: own }),
+      await api.ask(`${prefix}/clear`, { method: 'POST', headers: { ...own, 'content-type': 'application/json' }, body: '{' }),
+      await api.ask(`${prefix}/clear`, { method: 'POST', headers: { ...own, 'content-length': String(2 ** 21) }, body: ' '.repeat(2 ** 21) }),
+      await api.ask('/api/oauth/token', token(api)),
+      await api.ask('/api/oauth/token', { ...token(api), body: '{}' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 405, 400, 413, 200, 400])
+    const ids = answers.map(({ headers }) => headers.get('x-request-id'))
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(new Set(ids).size).toBe(ids.length)
+    await until(() => ids.every((id) => linesOf(api).some(({ request }) => request?.id === id)))
+  })
+
+  it('of equal questions that share an answer is each its own', async () => {
+    const api = await open({})
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.ask(`${prefix}/stats`, { headers: bearer(api.read.token) })))
+    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20)
+  })
+
+  it('leads from an answer without a reason to the reason in the log, for a remote command too', async () => {
+    const api = await open({})
+    await breakKey(api)
+    const answers = [await api.ask(`${prefix}/stats`, { headers: { ...bearer(api.write.token), 'x-request-id': 'mine' } }), await api.ask('/api/oauth/token', token(api))]
+    const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
+    const { code, stdout, stderr } = await runProgram(['cache:stats', '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
+    expect([code, stdout]).toEqual([1, ''])
+    const told = /In the log of the daemon this is the request ([0-9a-f-]{36})\./.exec(stderr)?.[1]
+    expect(answers.map(({ status }) => status)).toEqual([500, 500])
+    const ids = [...answers.map(({ headers }) => headers.get('x-request-id')), told]
+    await until(() => ids.every((id) => linesOf(api).some(({ level, requestId }) => level === 'error' && requestId === id)))
+    for (const id of ids) expect(linesOf(api).find(({ requestId }) => requestId === id)?.error).toContain('no key that can be read')
+    expect(api.daemon.logs()).not.toContain('mine')
+  })
+
+  it('stands in a log for reading too', async () => {
+    const api = await open({ config: { log: { format: 'text' } } })
+    await breakKey(api)
+    const id = (await api.ask(`${prefix}/stats`, { headers: bearer(api.write.token) })).headers.get('x-request-id')!
+    await until(() => api.daemon.logs().includes(`[${id}]`))
+  })
+
+  it('is not told to visitors', async () => {
+    const api = await open({})
+    for (const [path, method] of [['/a', 'GET'], ['/a', 'GET'], ['/checkout', 'GET'], ['/a', 'POST'], ['/a', 'PURGE'], ['/admin', 'GET'], ['/vendor-stage/active', 'GET']] as const) {
+      expect((await api.ask(path, { method })).headers.get('x-request-id')).toBeNull()
+    }
+  })
+})

@@ -1,0 +1,179 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mayBeBan, readBan } from '../../../src/http/purge/ban-request.ts'
+import { examine } from '../../../src/http/front/guard.ts'
+import { splitTags, toPurgeOrder, type PurgeRequest } from '../../../src/http/purge/order.ts'
+import { toPairs } from '../../../src/cache/fields.ts'
+import { Channels, toChannel } from '../../../src/cache/channel.ts'
+import { canonicaliser } from '../../../src/cache/target.ts'
+import { speak } from '../front/wire.ts'
+
+const bytes = (text: string) => Buffer.from(text, 'latin1')
+
+describe('a BAN read from bytes', () => {
+  test('is one request by the book', () => {
+    const text = 'BAN /detail/.* HTTP/1.1\r\nHost: varnish\r\nUser-Agent: GuzzleHttp/7\r\n\r\n'
+    expect(readBan(bytes(`${text}GET / HTTP/1.1\r\n`))).toEqual({
+      kind: 'whole',
+      head: { method: 'BAN', target: '/detail/.*', version: '1.1', headers: [['Host', 'varnish'], ['User-Agent', 'GuzzleHttp/7']] },
+      length: text.length,
+      close: false,
+    })
+  })
+
+  test.each([
+    ['nothing', '', false],
+    ['B', 'B', false],
+    ['BAN', 'BAN', false],
+    ['PURGEK', 'PURGEK', false],
+    ['BAN and a blank', 'BAN ', true],
+    ['a request line', 'BAN / HTTP/1.1\r\n', true],
+    ['all but the last byte', 'BAN / HTTP/1.1\r\nHost: a\r\n\r', true],
+  ])('waits for the rest of %s', (_, text, named) => {
+    expect(readBan(bytes(text))).toEqual({ kind: 'partial', named })
+  })
+
+  test.each([
+    ['another method', 'BIND / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a longer method', 'BANS / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['PURGE', 'PURGE / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['lower case', 'ban / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['HTTP/1.0', 'BAN / HTTP/1.0\r\nHost: a\r\n\r\n'],
+    ['two blanks', 'BAN  / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a blank in the target', 'BAN /a b HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a target without a slash', 'BAN a HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['no field', 'BAN / HTTP/1.1\r\n\r\n'],
+    ['a folded field', 'BAN / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n'],
+    ['a blank before the colon', 'BAN / HTTP/1.1\r\nHost : a\r\n\r\n'],
+    ['a line feed alone', 'BAN / HTTP/1.1\nHost: a\n\r\n\r\n'],
+    ['NUL', 'BAN / HTTP/1.1\r\nHost: a\0\r\n\r\n'],
+    ['a body', 'BAN / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc'],
+    ['two lengths', 'BAN / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 3\r\n\r\nabc'],
+    ['chunks', 'BAN / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['an upgrade', 'BAN / HTTP/1.1\r\nHost: a\r\nUpgrade: x\r\n\r\n'],
+    ['a head that is too large', `BAN / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(70_000)}\r\n\r\n`],
+    ['one that never ends', `BAN / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(70_000)}`],
+  ])('leaves %s to the parser', (_, text) => {
+    expect(readBan(bytes(text)).kind).toBe('other')
+  })
+
+  test('hears that the connection is to be closed', () => {
+    const close = (value: string) => readBan(bytes(`BAN / HTTP/1.1\r\nHost: a\r\nConnection: ${value}\r\n\r\n`))
+    expect([close('close'), close('Keep-Alive, Close'), close('keep-alive'), close('closed')].map(reading => reading.kind === 'whole' && reading.close)).toEqual([true, true, false, false])
+  })
+
+  test('costs other requests one look', () => {
+    for (const text of ['GET / HTTP/1.1', 'POST /', 'PUT /', 'PATCH /', 'PURGE /']) expect(mayBeBan(bytes(text))).toBe(false)
+    for (const text of ['B', 'BAN /', 'P', 'PURGE', 'PURGEKEYS /']) expect(mayBeBan(bytes(text))).toBe(true)
+  })
+})
+
+/** Node's parser is asked about the same message under a method that it knows. */
+describe('beside Node', () => {
+  const seen: IncomingMessage[] = []
+  let server: ReturnType<typeof createServer>
+  beforeAll(async () => {
+    server = createServer({ requireHostHeader: false, maxHeaderSize: 1 << 20 }, (request, response) => {
+      seen.push(request)
+      response.setHeader('X-Number', String(seen.length - 1))
+      response.end()
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(() => server.close())
+
+  function random(seed: number): () => number {
+    let state = seed
+    return () => {
+      state = (state + 0x6d2b79f5) | 0
+      let t = Math.imul(state ^ (state >>> 15), 1 | state)
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+    }
+  }
+  const lines = ['Host: shop.example', 'host:\tshop.example ', 'Accept: */*', 'xkey: a b,c', 'Content-Length: 0', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'Connection: close', 'Connection: keep-alive', 'X: \x80', 'X: \x01', 'X : a', ' folded', 'no colon', ': none', 'X-Empty:', 'Expect: 100-continue', 'Upgrade: x', 'X: a\rb', 'X: a\nb']
+  const noise = ['\r', '\n', '\0', ' ', '\t', ':', '\r\n', '\r\n\r\n', '\x7f', '/', 'B']
+
+  function request(next: () => number): string {
+    const pick = <T>(from: readonly T[]) => from[Math.floor(next() * from.length)]!
+    const fields = next() < 0.8 ? ['Host: shop.example'] : []
+    for (let count = Math.floor(next() * 4); count > 0; count--) fields.push(pick(lines))
+    let text = `BAN ${pick(['/', '/x.*', '/a|b', '/x#y', '*', '/\xe4', '/"'])} HTTP/1.${next() < 0.95 ? 1 : 0}\r\n${fields.map(field => `${field}\r\n`).join('')}\r\n`
+    if (next() < 0.2) text += pick(['\r\n', 'GET / HTTP/1.1\r\n\r\n', 'hello'])
+    for (let count = Math.floor(next() * 1.6); count > 0; count--) {
+      const at = 4 + Math.floor(next() * (text.length - 4))
+      text = text.slice(0, at) + pick(noise) + text.slice(at + Math.floor(next() * 2))
+    }
+    return text
+  }
+
+  test('what we take for a BAN, Node and the guard read as the same one request', async () => {
+    const next = random(20_261_121)
+    const whole = Array.from({ length: 6000 }, () => request(next)).flatMap(text => {
+      const reading = readBan(bytes(text))
+      return reading.kind === 'whole' ? [{ text, reading }] : []
+    })
+    expect(whole.length).toBeGreaterThan(500)
+    expect(whole.length).toBeLessThan(5500)
+    for (let at = 0; at < whole.length; at += 50) await Promise.all(whole.slice(at, at + 50).map(each => compare(each.text, each.reading)))
+  }, 120_000)
+
+  async function compare(text: string, { head, length, close }: Extract<ReturnType<typeof readBan>, { kind: 'whole' }>): Promise<void> {
+    // The message that we saw, under a name that Node knows, and one behind it: nothing is left over, nothing is swallowed.
+    const known = `GET ${text.slice(4, length)}`
+    const marker = 'POST /end HTTP/1.1\r\nHost: end\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
+    const { answers } = await speak((server.address() as AddressInfo).port, known + (close ? '' : marker))
+    expect({ text, statuses: answers.map(answer => answer.status) }).toEqual({ text, statuses: close ? [200] : [200, 200] })
+    const node = seen[Number(answers[0]!.headers['x-number'])]!
+    expect({ text, target: node.url, headers: toPairs(node.rawHeaders) }).toEqual({ text, target: head.target, headers: head.headers })
+    if (!close) expect(seen[Number(answers[1]!.headers['x-number'])]!.url).toBe('/end')
+    expect(examine({ ...head, method: 'GET' }, false)).toEqual(examine(head, false))
+  }
+})
+
+describe('what a purge request asks for', () => {
+  const channels = new Channels(
+    [
+      { id: '1', name: 'a', url: 'https://shop.example', origin: 'http://127.0.0.1:1' },
+      { id: '2', name: 'b', url: 'http://shop.example/de', origin: 'http://127.0.0.1:1' },
+      { id: '3', name: 'c', url: 'http://other.example', origin: 'http://127.0.0.1:1' },
+    ].map(toChannel),
+  )
+  const site = { channels, canonical: canonicaliser(['utm_*']) }
+  const ask = (request: Partial<PurgeRequest>, softly = false) => toPurgeOrder({ method: 'PURGE', target: '/', host: 'varnish', headers: [], ...request }, site, softly)
+
+  test('tags, and not the path that is named', () => {
+    expect(ask({ headers: [['xkey', 'a b,c'], ['XKey', ' , d  a ']] })).toEqual({ kind: 'tags', tags: ['a', 'b', 'c', 'd'], soft: false })
+    expect(ask({ headers: [['xkey', '']] })).toEqual({ kind: 'tags', tags: [], soft: false })
+  })
+  test('softly', () => {
+    expect(ask({ headers: [['xkey-softpurge', 'a b']] })).toEqual({ kind: 'tags', tags: ['a', 'b'], soft: true })
+    expect(ask({ headers: [['xkey', 'a'], ['xkey-softpurge', '1']] })).toEqual({ kind: 'tags', tags: ['a'], soft: true })
+    expect(ask({ headers: [['xkey', 'a']] }, true)).toEqual({ kind: 'tags', tags: ['a'], soft: true })
+  })
+  test('a path on the channel of its Host, whatever the scheme', () => {
+    expect(ask({ target: '/p?b=1&utm_source=x&a=2', host: 'shop.example' })).toEqual({ kind: 'urls', urls: ['https://shop.example/p?a=2&b=1'] })
+    expect(ask({ target: '/de/p', host: 'shop.example' })).toEqual({ kind: 'urls', urls: ['http://shop.example/de/p', 'https://shop.example/de/p'] })
+  })
+  test('a path on every channel where Host is none', () => {
+    expect(ask({ target: '/p' })).toEqual({ kind: 'urls', urls: ['https://shop.example/p', 'http://other.example/p'] })
+    expect(ask({ target: '/de/p' })).toEqual({ kind: 'urls', urls: ['https://shop.example/de/p', 'http://shop.example/de/p', 'http://other.example/de/p'] })
+  })
+  test('a regular expression, or everything', () => {
+    expect(ask({ method: 'BAN', target: '/detail/.*' })).toEqual({ kind: 'pattern', pattern: '/detail/.*' })
+    expect(ask({ method: 'BAN' })).toEqual({ kind: 'all' })
+  })
+  test('what FOSHttpCache sends', () => {
+    const any = [['X-Host', '.*'], ['X-Url', '.*'], ['X-Content-Type', '.*']] as const
+    const ban = (name: string, value: string) => ask({ method: 'BAN', headers: [...any.filter(([own]) => own !== name), [name, value] as const].map(([own, text]) => [own, text]) })
+    expect(ban('X-Cache-Tags', '(^|,)(product\\-1|a\\.b)(,|$)')).toEqual({ kind: 'tags', tags: ['product-1', 'a.b'], soft: false })
+    expect(ban('X-Url', '^/blog/')).toEqual({ kind: 'pattern', pattern: '^/blog/' })
+    expect(ban('X-Cache-Tags', 'tag.*')).toEqual({ kind: 'all' })
+    expect(ask({ method: 'PURGEKEYS', headers: [['xkey-softpurge', 'a b']] })).toEqual({ kind: 'tags', tags: ['a', 'b'], soft: true })
+  })
+  test('a hundred thousand tags, each once', () => {
+    const tags = Array.from({ length: 100_000 }, (_, number) => `t${number}`)
+    expect(splitTags([tags.join(' '), tags.join(',')])).toEqual(tags)
+  })
+})

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
+import { buildProxy } from '../../../src/cache/build.ts'
+import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
+import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
+import { startOrigin, type Origin } from '../../helpers/origin.ts'
+import { tempDir } from '../../helpers/temp-dir.ts'
+
+const shop = 'http://shop.example'
+const page = (cacheControl = 'public, s-maxage=600') => ({ headers: { 'content-type': 'text/html', 'cache-control': cacheControl }, body: '<h1>A page</h1>' })
+let origin: Origin
+let fetchPage: FetchPage
+let close: () => Promise<void>
+
+beforeEach(async () => {
+  origin = await startOrigin()
+  const store = await openFilesystemStore({ directory: await tempDir(), maxSize: null, now: Date.now, onWarning: () => {} })
+  const { proxy, close: closeProxy } = await buildProxy({
+    channels: [{ id: 'a', name: 'A', url: shop, origin: origin.url }],
+    aliases: new Map(),
+    store,
+    now: Date.now,
+    memory: 1 << 20,
+    compression: true,
+    maxPageSize: 1 << 20,
+    defaultTtl: 0,
+    types: [],
+    variants: { cookies: ['sw-currency'], headers: [] },
+    bypass: { cookies: ['logged-in'], paths: ['/checkout'] },
+    ignoreQuery: [],
+    timeouts: { connect: 2000, headers: 5000, idle: 5000, total: 10_000 },
+    onFault: (_, error) => {
+      throw error
+    },
+  })
+  fetchPage = toFetchPage(proxy, Date.now, 1000)
+  close = async () => {
+    await closeProxy()
+    await store.close()
+  }
+})
+
+afterEach(async () => {
+  await close()
+  await origin.stop()
+})
+
+const fetch = (path: string, options: { headers?: Record<string, string>; force?: boolean } = {}) =>
+  fetchPage(shop + path, { headers: {}, force: false, signal: new AbortController().signal, ...options })
+
+test('a page is stored by its first fetch, found fresh by the next, and fetched again by force', async () => {
+  origin.on('/a', page())
+  expect(await fetch('/a')).toMatchObject({ kind: 'stored', status: 200 })
+  expect(await fetch('/a?utm_source=x')).toEqual({ kind: 'fresh' })
+  expect(origin.hits('/a')).toBe(1)
+  expect(await fetch('/a', { force: true })).toMatchObject({ kind: 'stored' })
+  expect(origin.hits('/a')).toBe(2)
+})
+
+test('it is asked for with the public Host and without cookies', async () => {
+  origin.on('/a', page())
+  await fetch('/a')
+  expect(origin.last('/a').headers).toMatchObject({ host: 'shop.example', 'user-agent': 'pagecache-warmup' })
+  expect(origin.last('/a').headers['cookie']).toBeUndefined()
+})
+
+test('a variant is a page of its own', async () => {
+  origin.on('/a', page())
+  await fetch('/a')
+  expect(await fetch('/a', { headers: { cookie: 'sw-currency=USD' } })).toMatchObject({ kind: 'stored' })
+  expect(await fetch('/a', { headers: { cookie: 'sw-currency=USD' } })).toEqual({ kind: 'fresh' })
+  expect(origin.hits('/a')).toBe(2)
+})
+
+describe('what cannot be warmed says why', () => {
+  test('private, no-store, Set-Cookie', async () => {
+    origin.on('/private', page('private'))
+    origin.on('/no-store', page('no-store'))
+    origin.on('/cookie', { headers: { 'content-type': 'text/html', 'cache-control': 'max-age=60', 'set-cookie': 'a=b' }, body: 'x' })
+    for (const path of ['/private', '/no-store', '/cookie']) {
+      const result = await fetch(path)
+      expect(result).toMatchObject({ kind: 'not-stored', status: 200 })
+      expect(result.kind === 'not-stored' && result.reason).not.toBe('')
+    }
+  })
+
+  test('a path or a cookie that the cache passes by: the shop is not asked', async () => {
+    expect(await fetch('/checkout/cart')).toMatchObject({ kind: 'not-stored', status: null })
+    expect(await fetch('/a', { headers: { cookie: 'logged-in=1' } })).toMatchObject({ kind: 'not-stored', status: null })
+    expect(await fetchPage('http://evil.example/', { headers: {}, force: false, signal: new AbortController().signal })).toMatchObject({ kind: 'not-stored', status: null })
+    expect(origin.requests).toEqual([])
+  })
+
+  test('errors, with the pause that the shop asks for', async () => {
+    origin.on('/busy', { status: 429, headers: { 'retry-after': '7' } })
+    expect(await fetch('/gone')).toMatchObject({ kind: 'failed', status: 404, retryAfter: null })
+    expect(await fetch('/busy')).toMatchObject({ kind: 'failed', status: 429, retryAfter: 7000 })
+  })
+
+  test('an error page that is stored is no warm page, the second time neither', async () => {
+    origin.on('/gone', { ...page(), status: 410 })
+    const first = await fetch('/gone')
+    const second = await fetch('/gone')
+    for (const result of [first, second]) expect(['failed', 'stored']).toContain(result.kind)
+    expect(second).toMatchObject({ status: 410 })
+  })
+
+  test('an answer that does not come, or breaks off', async () => {
+    origin.on('/never', () => {})
+    origin.on('/half', (_, response) => void response.writeHead(200, { 'content-length': '100', 'cache-control': 'max-age=60' }).write('half', () => response.destroy()))
+    expect(await fetch('/never')).toMatchObject({ kind: 'failed', status: null, error: 'no whole answer within 1 s' })
+    expect(await fetch('/half')).toMatchObject({ kind: 'failed', status: null })
+    await origin.stop()
+    expect(await fetch('/off')).toMatchObject({ kind: 'failed', status: null })
+    origin = await startOrigin()
+  })
+})

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { cancelRun, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
+import { scratch, type Scratch } from '../../helpers/scratch.ts'
+import { gate, originOf, patient, stored, urls, WarmupBench } from '../../helpers/warmup-bench.ts'
+
+let directory: Scratch
+let bench: WarmupBench
+
+beforeEach(async () => {
+  directory = await scratch('runs')
+  bench = await WarmupBench.open(directory.path)
+})
+
+afterEach(async () => {
+  await bench.close()
+  await directory.discard()
+})
+
+describe('pause and resume', () => {
+  test('what is under way is finished, nothing more is begun, and it goes on where it was', async () => {
+    const { id } = await bench.newRun([{ urls: urls(60) }])
+    const seen: string[] = []
+    const held = gate()
+    const under = gate()
+    bench.startWorker(async (url) => {
+      if (seen.push(url) === 20) under.open()
+      if (seen.length >= 20) await held.passed
+      return stored
+    })
+    await under.passed
+    expect(await pauseRun(bench.records, id)).toMatchObject({ status: 'paused' })
+    held.open()
+    await expect.poll(() => bench.messages(), patient).toBe(0)
+    const paused = await bench.progress(id)
+    expect(paused).toMatchObject({ status: 'paused', processed_urls: seen.length, checked_urls: seen.length })
+    expect(seen.length).toBeLessThan(60)
+    expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'running' })
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 60, skipped_urls: 0 })
+    expect(seen.toSorted()).toEqual(urls(60).toSorted())
+  })
+
+  test('at once after each other, again and again, loses and repeats nothing', async () => {
+    const { id } = await bench.newRun([{ urls: urls(200) }])
+    const seen: string[] = []
+    bench.startWorker(async (url) => (seen.push(url), await new Promise((resolve) => setTimeout(resolve, 5)), stored))
+    for (let time = 0; time < 10 && (await bench.progress(id)).status === 'running'; time++) {
+      await bench.until(id, ({ checked_urls, status }) => status !== 'running' || checked_urls > time * 8)
+      if ((await bench.progress(id)).status !== 'running') break
+      await pauseRun(bench.records, id)
+      await resumeRun(bench.records, id, originOf)
+    }
+    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 200, checked_urls: 200 })
+    expect(seen.toSorted()).toEqual(urls(200).toSorted())
+    await expect.poll(() => bench.messages(), patient).toBe(0)
+  })
+
+  test('the last pages may be finished after the pause: resuming completes it', async () => {
+    const { id } = await bench.newRun([{ urls: urls(4) }])
+    const held = gate()
+    let begun = 0
+    bench.startWorker(async () => (begun++, await held.passed, stored))
+    await expect.poll(() => begun, patient).toBe(4)
+    await pauseRun(bench.records, id)
+    held.open()
+    await bench.until(id, ({ processed_urls }) => processed_urls === 4)
+    expect(await bench.progress(id)).toMatchObject({ status: 'paused', percentage: 99.99, remaining_urls: 0 })
+    expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'completed', percentage: 100 })
+  })
+
+  test('without a worker the messages wait no more, and are back after it', async () => {
+    const { id } = await bench.newRun([{ urls: urls(50) }])
+    expect(await bench.messages()).toBe(5)
+    await pauseRun(bench.records, id)
+    expect(await bench.messages()).toBe(0)
+    await resumeRun(bench.records, id, originOf)
+    expect(await bench.messages()).toBe(5)
+  })
+})
+
+describe('cancel', () => {
+  test('gives up what is being fetched, and nothing is fetched after it', async () => {
+    const { id } = await bench.newRun([{ urls: urls(100) }])
+    let begun = 0
+    bench.startWorker((_, { signal }) => new Promise((resolve) => {
+      begun++
+      signal.addEventListener('abort', () => resolve({ kind: 'failed', status: null, error: 'aborted', retryAfter: null, ms: 1 }))
+    }))
+    await expect.poll(() => begun, patient).toBe(4)
+    expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
+    await expect.poll(() => bench.messages(), patient).toBe(0)
+    expect(begun).toBe(4)
+    expect(await bench.progress(id)).toMatchObject({ status: 'cancelled', processed_urls: 0, failed_urls: 0, remaining_urls: 100 })
+  })
+
+  test('of a paused run; and moves that its state does not allow are refused', async () => {
+    const { id } = await bench.newRun([{ urls: urls(10) }])
+    await expect(resumeRun(bench.records, id, originOf)).rejects.toMatchObject({ code: 'WRONG_STATE' })
+    await pauseRun(bench.records, undefined)
+    await expect(pauseRun(bench.records, id)).rejects.toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('is paused') })
+    expect(await cancelRun(bench.records, undefined)).toMatchObject({ id, status: 'cancelled' })
+    for (const move of [pauseRun(bench.records, id), resumeRun(bench.records, id, originOf), cancelRun(bench.records, id)]) await expect(move).rejects.toMatchObject({ code: 'WRONG_STATE' })
+    await expect(cancelRun(bench.records, 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
