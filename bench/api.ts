@@ -19,7 +19,11 @@ const connections = 32
 const path = `${prefix}/stats`
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' }, json: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    json: { type: 'boolean', default: false },
+  },
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
@@ -33,7 +37,9 @@ try {
   const port = await freePort()
   const bareUrl = `http://127.0.0.1:${port}${path}`
   const program = fileURLToPath(new URL('lib/bare-h3.ts', import.meta.url))
-  const bare = await startChild([...onServerCore, process.execPath, program, String(port), answer.body.toString()], { ready: () => answers(bareUrl) })
+  const bare = await startChild([...onServerCore, process.execPath, program, String(port), answer.body.toString()], {
+    ready: () => answers(bareUrl),
+  })
   try {
     await measure(daemon.url + path, bareUrl, headers)
   } finally {
@@ -53,7 +59,16 @@ async function measure(ours: string, bare: string, headers: Record<string, strin
   }
   // Round by round: what else happens on the machine then weighs on both sides of a ratio.
   const ratio = median(rates.map((round) => round.ours / round.bare))
-  const result = { rounds, seconds, ours: Math.round(median(rates.map((round) => round.ours))), bare: Math.round(median(rates.map((round) => round.bare))), ratio }
+  const result = {
+    rounds,
+    seconds,
+    ours: Math.round(median(rates.map((round) => round.ours))),
+    bare: Math.round(median(rates.map((round) => round.bare))),
+    ratio,
+  }
   if (values.json) console.log(JSON.stringify(result))
-  else console.log(`GET /stats with a token: ${result.ours}/s; a bare h3 handler: ${result.bare}/s; ${ratio.toFixed(2)} of it, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
+  else
+    console.log(
+      `GET /stats with a token: ${result.ours}/s; a bare h3 handler: ${result.bare}/s; ${ratio.toFixed(2)} of it, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`,
+    )
 }

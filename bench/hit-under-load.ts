@@ -139,5 +139,7 @@ function report(quiet: readonly Latencies[], busy: readonly Latencies[], work: W
     console.log(`| ${name} | ${[p50, p99, max].map((value) => value.toFixed(2)).join(' | ')} |`)
   }
   console.log(`\n99th percentile, busy ÷ quiet: ${result.multiple.toFixed(2)}`)
-  console.log(`Beside the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`)
+  console.log(
+    `Beside the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`,
+  )
 }

@@ -32,7 +32,9 @@ const goals: Record<Coding, Record<string, number>> = {
   gzip: { varnish: 1, node: 0.85 },
   identity: { varnish: 3, node: 0.85 },
 }
-const modes: Mode[] = (['gzip', 'identity'] as const).flatMap((coding) => [false, true].map((cookie) => ({ coding, cookie })))
+const modes: Mode[] = (['gzip', 'identity'] as const).flatMap((coding) =>
+  [false, true].map((cookie) => ({ coding, cookie })),
+)
 
 const { values } = parseArgs({
   options: {
@@ -50,7 +52,10 @@ const connections = Number(values.connections)
 
 leaveServerCore()
 const origin = await startSampleShop()
-const { contenders, missing } = await startContenders(origin, contenderNames.filter((name) => only.includes(name)))
+const { contenders, missing } = await startContenders(
+  origin,
+  contenderNames.filter((name) => only.includes(name)),
+)
 try {
   for (const name of missing) console.error(`${name} is not installed: no comparison with it`)
   const rows: Row[] = []
@@ -79,14 +84,20 @@ async function measure(mode: Mode, contenders: readonly Contender[], origin: Ori
       const rate = Math.round(result.requestsPerSecond)
       // A server's core that idles means that the load, and not the server, was the limit.
       const share = `core ${Math.round(busy() * 100)} % busy`
-      console.error(`${title(mode)}, round ${round}: ${contender.name} ${rate}/s, ${Math.round(result.bytesPerRequest)} bytes each, ${share}`)
+      console.error(
+        `${title(mode)}, round ${round}: ${contender.name} ${rate}/s, ${Math.round(result.bytesPerRequest)} bytes each, ${share}`,
+      )
     }
   }
-  if (origin.hits() !== asked) throw new Error(`${title(mode)}: the origin was asked ${origin.hits() - asked} times while hits were measured`)
+  if (origin.hits() !== asked)
+    throw new Error(`${title(mode)}: the origin was asked ${origin.hits() - asked} times while hits were measured`)
   const rate = Object.fromEntries(Object.entries(rates).map(([name, values]) => [name, median(values)]))
   const { ours, ...rivals } = rates
   // Round by round: what else happens on the machine then weighs on both sides of a ratio.
-  const ratio = Object.entries(ours === undefined ? {} : rivals).map(([name, theirs]) => [name, median(theirs.map((value, round) => (ours?.[round] ?? 0) / value))])
+  const ratio = Object.entries(ours === undefined ? {} : rivals).map(([name, theirs]) => [
+    name,
+    median(theirs.map((value, round) => (ours?.[round] ?? 0) / value)),
+  ])
   return { ...mode, rate, ratio: Object.fromEntries(ratio) }
 }
 
@@ -108,7 +119,8 @@ function print(rows: readonly Row[]): void {
   for (const row of rows) {
     for (const [name, goal] of Object.entries(goals[row.coding])) {
       const ratio = row.ratio[name]
-      if (ratio !== undefined) console.log(`${title(row)}: ${ratio.toFixed(2)} of ${name}, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
+      if (ratio !== undefined)
+        console.log(`${title(row)}: ${ratio.toFixed(2)} of ${name}, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
     }
   }
 }

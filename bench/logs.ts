@@ -67,7 +67,9 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
     'flow of a URL': await timed(() => readUrlFlow(db, 'http://shop.example/7', page)),
     'timeline of an entity': await timed(() => readTimeline(db, product, page)),
     'recent invalidations': await timed(() => listInvalidations(db, page)),
-    'deleting a slice of old purges': await timed(() => makePrunePurges(['varnish-1'])({ db, ...records }, { before: now - 15 * day, limit: 1_000 })),
+    'deleting a slice of old purges': await timed(() =>
+      makePrunePurges(['varnish-1'])({ db, ...records }, { before: now - 15 * day, limit: 1_000 }),
+    ),
   }
 }
 
@@ -82,7 +84,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 function print(): void {
-  const columns = (cells: readonly string[]) => cells.map((cell, n) => (n === 0 ? cell.padEnd(38) : cell.padStart(12))).join('')
+  const columns = (cells: readonly string[]) =>
+    cells.map((cell, n) => (n === 0 ? cell.padEnd(38) : cell.padStart(12))).join('')
   console.log(columns(['median, ms', values.small, values.big, 'growth']))
   for (const [name, one] of Object.entries(small)) {
     const many = big[name]!

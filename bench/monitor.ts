@@ -11,7 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const program = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const [projectDir, secondsGiven = '10'] = process.argv.slice(2)
-if (projectDir === undefined) throw new Error('Name the project directory of a running demo: npx node bench/monitor.ts PROJECT_DIR')
+if (projectDir === undefined)
+  throw new Error('Name the project directory of a running demo: npx node bench/monitor.ts PROJECT_DIR')
 const seconds = Number(secondsGiven)
 /** Clock ticks a second: what /proc counts in on every Linux that Node runs on. */
 const ticks = 100
@@ -28,14 +29,30 @@ function usage(pid: string): { time: number; rss: number } {
 }
 
 console.log('screen      share of one core   memory')
-for (const [columns, rows] of [[80, 24], [120, 40], [200, 60]] as const) {
+for (const [columns, rows] of [
+  [80, 24],
+  [120, 40],
+  [200, 60],
+] as const) {
   execFileSync(process.execPath, [program, 'warmup:start', '--force', '--project-dir', projectDir], { stdio: 'ignore' })
-  tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), '-s', 'bench', `exec ${process.execPath} ${program} warmup:watch --project-dir ${projectDir}`)
+  tmux(
+    'new-session',
+    '-d',
+    '-x',
+    String(columns),
+    '-y',
+    String(rows),
+    '-s',
+    'bench',
+    `exec ${process.execPath} ${program} warmup:watch --project-dir ${projectDir}`,
+  )
   const pid = tmux('list-panes', '-t', 'bench', '-F', '#{pane_pid}').trim()
   await sleep(2500)
   const before = usage(pid)
   await sleep(seconds * 1000)
   const after = usage(pid)
   tmux('kill-session', '-t', 'bench')
-  console.log(`${`${columns}×${rows}`.padEnd(11)} ${(((after.time - before.time) * 100) / seconds).toFixed(1).padStart(12)} % ${after.rss.toFixed(0).padStart(12)} MB`)
+  console.log(
+    `${`${columns}×${rows}`.padEnd(11)} ${(((after.time - before.time) * 100) / seconds).toFixed(1).padStart(12)} % ${after.rss.toFixed(0).padStart(12)} MB`,
+  )
 }

@@ -39,7 +39,11 @@ const channel = toChannel({ id: 'c', name: 'Shop', url: 'http://shop.example', o
 const canonical = canonicaliser(marketingParameters)
 const bypass = pathBypass(['/checkout', '/account'])
 const rules = { channels: new Channels([channel]), canonicalise: canonical, isBypassed: bypass, locLength: 1e9 }
-const typeOf = typeResolver([{ type: 'cms', path: '/*/*/*/*/*.html' }, { type: 'cms', header: 'x-page: *a*a*a*b' }, ...defaultTypeRules])
+const typeOf = typeResolver([
+  { type: 'cms', path: '/*/*/*/*/*.html' },
+  { type: 'cms', header: 'x-page: *a*a*a*b' },
+  ...defaultTypeRules,
+])
 const robots = parseRobots(`User-agent: *\n${'Disallow: /*/*/*/*.gif$\n'.repeat(100)}Disallow: /*${'/'.repeat(2000)}x`)
 const asked = { site: 'http://shop.example', keyedFields: [], unkeyedCookies: null, states: [], odd: false }
 
@@ -63,9 +67,18 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ['canonical target, plain', (size) => canonical(`${of('/a.', size)}\n`)],
   ['lenient path', (size) => lenientPath(`/${of('%25;//..\\', size)}`)],
   ['bypass.paths', (size) => bypass(of('/checkou', size))],
-  ['cookies, many', (size) => unkeyedCookies(parseCookies(Array.from({ length: size / 8 }, (_, n) => `c${n}=1`).join(';')), ['a'])],
+  [
+    'cookies, many',
+    (size) => unkeyedCookies(parseCookies(Array.from({ length: size / 8 }, (_, n) => `c${n}=1`).join(';')), ['a']),
+  ],
   ['cookies, spaces', (size) => parseCookies(`a=b${of(' ', size)}c`)],
-  ['bypass.cookies', (size) => cookieBypass(parseCookies(Array.from({ length: size / 8 }, (_, n) => `c${n}=1`).join(';')), { cookies: ['wp_*', 'x'] })],
+  [
+    'bypass.cookies',
+    (size) =>
+      cookieBypass(parseCookies(Array.from({ length: size / 8 }, (_, n) => `c${n}=1`).join(';')), {
+        cookies: ['wp_*', 'x'],
+      }),
+  ],
   ['Cache-Control of a request', (size) => requestDirectives([['cache-control', of('a="\\",', size)]])],
   ['Cache-Control of an answer', (size) => directivesOf([['cache-control', of('no-cache="a, b", ,', size)]])],
   ['CDN-Cache-Control', (size) => directivesOf([['cdn-cache-control', `a="${of('\\"', size)}`]])],
@@ -74,14 +87,54 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ['If-None-Match', (size) => matchesEntityTag(of('W/"a", "', size), '"x"')],
   ['Range', (size) => parseRange(`bytes=${of('1 ', size)}`, 5)],
   ['Accept', (size) => isCommonplace('accept', of('text/html;q=0.1, ', size, 'x'))],
-  ['Accept-Language of an error', (size) => storeObstacle({ ...asked, headers: [['accept-language', of('de-a;q=1,', size, '!')]] }, 404, [['cache-control', 'public']], 0)],
-  ['Content-Type', (size) => storeObstacle({ ...asked, headers: [] }, 200, [['content-type', `text/${of('+', size)}`], ['cache-control', 'public']], 0)],
-  ['reflection in 100 kB', (size) => reflectedField({ keyedFields: [], unkeyedCookies: null, channel }, [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]], [], Buffer.alloc(100_000, 'piece- '))],
+  [
+    'Accept-Language of an error',
+    (size) =>
+      storeObstacle(
+        { ...asked, headers: [['accept-language', of('de-a;q=1,', size, '!')]] },
+        404,
+        [['cache-control', 'public']],
+        0,
+      ),
+  ],
+  [
+    'Content-Type',
+    (size) =>
+      storeObstacle(
+        { ...asked, headers: [] },
+        200,
+        [
+          ['content-type', `text/${of('+', size)}`],
+          ['cache-control', 'public'],
+        ],
+        0,
+      ),
+  ],
+  [
+    'reflection in 100 kB',
+    (size) =>
+      reflectedField(
+        { keyedFields: [], unkeyedCookies: null, channel },
+        [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]],
+        [],
+        Buffer.alloc(100_000, 'piece- '),
+      ),
+  ],
   ['tags of an answer', (size) => tagsOf([['xkey', of(' ,', size)]])],
   ['tags of a PURGE', (size) => splitTags([of('\t ,', size)])],
   ['entity of a tag', (size) => entityOf(`product-${of('1', size, '!')}`)],
-  ['absolute-form target', (size) => examine({ method: 'GET', target: `http://${of('a', size)}\u2028`, version: '1.1', headers: [['host', 'shop.example']] }, false)],
-  ['plain GET off the socket', (size) => parseHitRequest(Buffer.from(`GET /${'a'.repeat(100)} HTTP/1.1\r\n${of('a: b\r\n', size)}x`), false, 200)],
+  [
+    'absolute-form target',
+    (size) =>
+      examine(
+        { method: 'GET', target: `http://${of('a', size)}\u2028`, version: '1.1', headers: [['host', 'shop.example']] },
+        false,
+      ),
+  ],
+  [
+    'plain GET off the socket',
+    (size) => parseHitRequest(Buffer.from(`GET /${'a'.repeat(100)} HTTP/1.1\r\n${of('a: b\r\n', size)}x`), false, 200),
+  ],
   ['BAN off the socket', (size) => readBan(Buffer.from(`BAN / HTTP/1.1\r\n${of('a: b\r\n', size)}x`))],
   ['page of a sitemap', (size) => judgePageUrl(`http://shop.example/${of('add-to-', size)}`, channel, rules)],
   ['credentials masked, scheme', (size) => maskUrls(of('a', size))],
@@ -101,6 +154,12 @@ function fastest(run: () => unknown): number {
   return Math.round(best * 1000)
 }
 
-const results = cases.map(([name, run]) => ({ name, us8k: fastest(() => run(8192)), us32k: fastest(() => run(32_768)) }))
+const results = cases.map(([name, run]) => ({
+  name,
+  us8k: fastest(() => run(8192)),
+  us32k: fastest(() => run(32_768)),
+}))
 if (values.json) console.log(JSON.stringify(results))
-else for (const { name, us8k, us32k } of results) console.log(`${name.padEnd(34)}${String(us8k).padStart(9)} µs${String(us32k).padStart(10)} µs`)
+else
+  for (const { name, us8k, us32k } of results)
+    console.log(`${name.padEnd(34)}${String(us8k).padStart(9)} µs${String(us32k).padStart(10)} µs`)

@@ -20,7 +20,9 @@ import { openRecords, type Records } from '../src/records/open.ts'
 import { removeInSlices } from '../src/schedule/remove-in-slices.ts'
 import { median, percentile } from './lib/statistics.ts'
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' }, json: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '1000000' }, json: { type: 'boolean', default: false } },
+})
 const rows = Number(values.rows)
 const directory = await mkdtemp(join(tmpdir(), 'pagecache-bench-'))
 const records = await openRecords({ directory, now: Date.now })
@@ -44,13 +46,44 @@ try {
 
 async function fill({ db }: Records): Promise<void> {
   const old = Date.now() - 40 * 86_400_000
-  const none = { url_id: null, tag_id: null, entity_id: null, value: null, soft: 0, pages_removed: 0, response_time: null }
-  for (let id = 1; id <= rows; ) {
+  const none = {
+    url_id: null,
+    tag_id: null,
+    entity_id: null,
+    value: null,
+    soft: 0,
+    pages_removed: 0,
+    response_time: null,
+  }
+  for (let id = 1; id <= rows;) {
     await db.transaction().execute(async (transaction) => {
-      for (const end = Math.min(id + 20_000, rows + 1); id < end; ) {
+      for (const end = Math.min(id + 20_000, rows + 1); id < end;) {
         const ids = Array.from({ length: Math.min(500, end - id) }, (_, index) => id + index)
-        await transaction.insertInto('purges').values(ids.map((one) => ({ ...none, id: one, invalidation_id: one, created_at: old + one, source: 'cli', kind: 'all' as const }))).execute()
-        await transaction.insertInto('purge_deliveries').values(ids.map((one) => ({ purge_id: one, proxy: 'varnish-1', status: 'delivered' as const, response_time: 1, error: null }))).execute()
+        await transaction
+          .insertInto('purges')
+          .values(
+            ids.map((one) => ({
+              ...none,
+              id: one,
+              invalidation_id: one,
+              created_at: old + one,
+              source: 'cli',
+              kind: 'all' as const,
+            })),
+          )
+          .execute()
+        await transaction
+          .insertInto('purge_deliveries')
+          .values(
+            ids.map((one) => ({
+              purge_id: one,
+              proxy: 'varnish-1',
+              status: 'delivered' as const,
+              response_time: 1,
+              error: null,
+            })),
+          )
+          .execute()
         id += ids.length
       }
     })
@@ -69,12 +102,29 @@ async function prune(own: Records): Promise<{ seconds: number; slices: number[];
   }
   loop.enable()
   const started = performance.now()
-  await removeInSlices(timed, { records: own, before: Date.now() - 30 * 86_400_000, timing: realTiming, stop: new AbortController().signal })
+  await removeInSlices(timed, {
+    records: own,
+    before: Date.now() - 30 * 86_400_000,
+    timing: realTiming,
+    stop: new AbortController().signal,
+  })
   loop.disable()
   return { seconds: (performance.now() - started) / 1000, slices, blocked: loop.max / 1e6 }
 }
 
-function print({ seconds, slices, blocked, before, during }: { seconds: number; slices: number[]; blocked: number; before: number[]; during: number[] }): void {
+function print({
+  seconds,
+  slices,
+  blocked,
+  before,
+  during,
+}: {
+  seconds: number
+  slices: number[]
+  blocked: number
+  before: number[]
+  during: number[]
+}): void {
   const value = {
     rowsPerSecond: Math.round((rows * 2) / seconds),
     slice: { median: median(slices), p99: percentile(slices, 99), max: Math.max(...slices) },
@@ -84,8 +134,16 @@ function print({ seconds, slices, blocked, before, during }: { seconds: number; 
   }
   if (values.json) return console.log(JSON.stringify(value))
   console.log(`| ${rows.toLocaleString('en')} purges with a delivery each | median | 99th | most |\n|---|---|---|---|`)
-  console.log(`| a slice, ms | ${value.slice.median.toFixed(1)} | ${value.slice.p99.toFixed(1)} | ${value.slice.max.toFixed(1)} |`)
-  console.log(`| another process's write before, ms | ${value.waitBefore.median.toFixed(1)} | ${value.waitBefore.p99.toFixed(1)} | |`)
-  console.log(`| another process's write meanwhile, ms | ${value.waitDuring.median.toFixed(1)} | ${value.waitDuring.p99.toFixed(1)} | |`)
-  console.log(`\n${value.rowsPerSecond.toLocaleString('en')} rows a second; the event loop was blocked for ${blocked.toFixed(0)} ms at most.`)
+  console.log(
+    `| a slice, ms | ${value.slice.median.toFixed(1)} | ${value.slice.p99.toFixed(1)} | ${value.slice.max.toFixed(1)} |`,
+  )
+  console.log(
+    `| another process's write before, ms | ${value.waitBefore.median.toFixed(1)} | ${value.waitBefore.p99.toFixed(1)} | |`,
+  )
+  console.log(
+    `| another process's write meanwhile, ms | ${value.waitDuring.median.toFixed(1)} | ${value.waitDuring.p99.toFixed(1)} | |`,
+  )
+  console.log(
+    `\n${value.rowsPerSecond.toLocaleString('en')} rows a second; the event loop was blocked for ${blocked.toFixed(0)} ms at most.`,
+  )
 }

@@ -53,7 +53,11 @@ for (let round = 0; round < rounds; round += 1) {
   const origin = await startShop()
   await measureOurs(origin)
   for (const connections of crowds) await measureVarnish(origin, connections)
-  for (const group of crowds) note(`a bare loop, groups of ${group}`, (await runOnServerCore<{ perSecond: number }>('bare-purges.ts', String(tags), String(group))).perSecond)
+  for (const group of crowds)
+    note(
+      `a bare loop, groups of ${group}`,
+      (await runOnServerCore<{ perSecond: number }>('bare-purges.ts', String(tags), String(group))).perSecond,
+    )
   await origin.stop()
 }
 const inProcess = await measureInProcess()
@@ -68,7 +72,11 @@ function note(name: string, rate: number): void {
 async function startShop(): Promise<Origin> {
   return startOrigin({
     otherwise: ({ path }) => ({
-      headers: { 'cache-control': 'public, s-maxage=3600', 'content-type': 'text/html', xkey: `tag-${Math.floor(Number(path.slice(1)) / pagesOfTag)}` },
+      headers: {
+        'cache-control': 'public, s-maxage=3600',
+        'content-type': 'text/html',
+        xkey: `tag-${Math.floor(Number(path.slice(1)) / pagesOfTag)}`,
+      },
       body: 'a page of the bench '.repeat(50),
     }),
   })
@@ -79,11 +87,21 @@ async function measureOurs(origin: Origin): Promise<void> {
   fillPages(join(path, 'var/cache/prod'), tags * crowds.length + tags)
   const id = '0190c0de-0000-7000-8000-000000000001'
   const sink = await startOrigin({ otherwise: () => ({ body: 'taken' }) })
-  const config = (url: string) => ({ salesChannels: [{ id, name: 'Bench', url, origin: origin.url }], reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: sink.url }] })
+  const config = (url: string) => ({
+    salesChannels: [{ id, name: 'Bench', url, origin: origin.url }],
+    reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: sink.url }],
+  })
   const daemon = await startDaemon({ prefix: onServerCore, projectDir: path, config })
   try {
     for (const [place, connections] of crowds.entries()) {
-      const { perSecond } = await storm({ port: daemon.port, first: place * tags, count: tags, connections, pages: pagesOfTag, seconds: 3600 })
+      const { perSecond } = await storm({
+        port: daemon.port,
+        first: place * tags,
+        count: tags,
+        connections,
+        pages: pagesOfTag,
+        seconds: 3600,
+      })
       note(`over HTTP, ${connections} connections`, perSecond)
     }
     await measureVisits(daemon)
@@ -99,10 +117,24 @@ async function measureVisits(daemon: Daemon): Promise<void> {
   const paths = Array.from({ length: 100 }, (_, n) => `/${endless * 100 + n}`)
   for (const path of [...paths, ...paths]) await visit(daemon.url + path)
   const seconds = Number(values.seconds)
-  const visits: Visits = { port: daemon.port, paths, headers: browserHeaders({ gzip: true, cookie: false }), perSecond: 300, seconds, connections: 8 }
+  const visits: Visits = {
+    port: daemon.port,
+    paths,
+    headers: browserHeaders({ gzip: true, cookie: false }),
+    perSecond: 300,
+    seconds,
+    connections: 8,
+  }
   await run<Latencies>('latency-client.ts', { ...visits, seconds: 1 })
   latencies.quiet.push((await run<Latencies>('latency-client.ts', visits)).p99)
-  const raging = storm({ port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null, seconds: seconds + 2 })
+  const raging = storm({
+    port: daemon.port,
+    first: tags * crowds.length,
+    count: endless,
+    connections: 16,
+    pages: null,
+    seconds: seconds + 2,
+  })
   const { p99 } = await run<Latencies>('latency-client.ts', visits)
   latencies.beside.push(p99)
   beside.push(await raging)
@@ -112,11 +144,20 @@ async function measureVarnish(origin: Origin, connections: number): Promise<void
   if (!installed('varnishd')) return
   const proxy = await startVarnishProxy(origin.host, (vcl) => vcl, onServerCore)
   try {
-    for (let n = 0; n < tags * pagesOfTag; n += 50) await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
+    for (let n = 0; n < tags * pagesOfTag; n += 50)
+      await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
     // What its documented configuration stores before the first purge is not served.
     await storm({ port: proxy.port, first: endless, count: 1, connections: 1, pages: 0, seconds: 60 })
-    for (let n = 0; n < tags * pagesOfTag; n += 50) await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
-    const { perSecond } = await storm({ port: proxy.port, first: 0, count: tags, connections, pages: pagesOfTag, seconds: 3600 })
+    for (let n = 0; n < tags * pagesOfTag; n += 50)
+      await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
+    const { perSecond } = await storm({
+      port: proxy.port,
+      first: 0,
+      count: tags,
+      connections,
+      pages: pagesOfTag,
+      seconds: 3600,
+    })
     note(`Varnish and xkey, ${connections} connections`, perSecond)
   } finally {
     await proxy.stop()
@@ -129,19 +170,28 @@ function storm(asked: Storm): Promise<StormResult> {
 
 /** Runs a program of its own, so that neither the shop nor another client delays its clock. */
 async function run<Result>(program: string, argument: object): Promise<Result> {
-  const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(`lib/${program}`, import.meta.url)), JSON.stringify(argument)])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    fileURLToPath(new URL(`lib/${program}`, import.meta.url)),
+    JSON.stringify(argument),
+  ])
   return JSON.parse(stdout) as Result
 }
 
 async function runOnServerCore<Result>(program: string, ...given: string[]): Promise<Result> {
   const [file, ...prefix] = [...onServerCore, process.execPath] as [string, ...string[]]
-  const { stdout } = await promisify(execFile)(file, [...prefix, fileURLToPath(new URL(`lib/${program}`, import.meta.url)), ...given])
+  const { stdout } = await promisify(execFile)(file, [
+    ...prefix,
+    fileURLToPath(new URL(`lib/${program}`, import.meta.url)),
+    ...given,
+  ])
   return JSON.parse(stdout) as Result
 }
 
 async function measureInProcess(): Promise<InProcess> {
   const { path, discard } = await scratch('purge-bench')
-  const child = fork(new URL('lib/purge-worker.ts', import.meta.url), [path, String(tags * 2), values.large], { execArgv: ['--expose-gc'] })
+  const child = fork(new URL('lib/purge-worker.ts', import.meta.url), [path, String(tags * 2), values.large], {
+    execArgv: ['--expose-gc'],
+  })
   const ended = once(child, 'exit')
   const failed = ended.then(([code]) => {
     throw new Error(`The purges ended with ${String(code)}`)
@@ -162,17 +212,29 @@ function visit(url: string): Promise<void> {
 }
 
 function print(): void {
-  const line = (name: string, ...cells: readonly string[]) => console.log(name.padEnd(52) + cells.map((cell) => cell.padStart(10)).join(''))
-  const spread = (measured: readonly number[], digits = 0) => [median(measured), Math.min(...measured), Math.max(...measured)].map((value) => value.toFixed(digits))
+  const line = (name: string, ...cells: readonly string[]) =>
+    console.log(name.padEnd(52) + cells.map((cell) => cell.padStart(10)).join(''))
+  const spread = (measured: readonly number[], digits = 0) =>
+    [median(measured), Math.min(...measured), Math.max(...measured)].map((value) => value.toFixed(digits))
   line('', 'median', 'lowest', 'highest')
   line('purges a second, ten pages each')
-  for (const [name, measured] of Object.entries(rates).sort(([one], [other]) => (one < other ? -1 : 1))) line(`  ${name}`, ...spread(measured))
-  line('  of Varnish, 64 connections', ...spread(ratios('over HTTP, 64 connections', 'Varnish and xkey, 64 connections'), 2))
+  for (const [name, measured] of Object.entries(rates).sort(([one], [other]) => (one < other ? -1 : 1)))
+    line(`  ${name}`, ...spread(measured))
+  line(
+    '  of Varnish, 64 connections',
+    ...spread(ratios('over HTTP, 64 connections', 'Varnish and xkey, 64 connections'), 2),
+  )
   line('  of the bare loop, 64', ...spread(ratios('over HTTP, 64 connections', 'a bare loop, groups of 64'), 2))
   line("visits' 99th percentile, ms")
   line('  quiet', ...spread(latencies.quiet, 2))
   line('  beside a storm on 16 connections', ...spread(latencies.beside, 2))
-  line('  beside ÷ quiet', ...spread(latencies.beside.map((value, round) => value / latencies.quiet[round]!), 2))
+  line(
+    '  beside ÷ quiet',
+    ...spread(
+      latencies.beside.map((value, round) => value / latencies.quiet[round]!),
+      2,
+    ),
+  )
   line('  purges a second of that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
   line('in one process, purges a second')
   line('  one after the other', inProcess.oneByOne.toFixed(0))
@@ -186,5 +248,7 @@ function print(): void {
 }
 
 function ratios(name: string, other: string): number[] {
-  return (rates[name] ?? []).flatMap((rate, round) => (rates[other]?.[round] === undefined ? [] : [rate / rates[other][round]]))
+  return (rates[name] ?? []).flatMap((rate, round) =>
+    rates[other]?.[round] === undefined ? [] : [rate / rates[other][round]],
+  )
 }

@@ -87,11 +87,17 @@ async function bare({ queue, directory }: Bench): Promise<number> {
 }
 
 function* messages(total: number, more: (index: number) => Partial<NewMessage>): Generator<NewMessage> {
-  for (let index = 0; index < total; index++) yield { transport: 'async', type: 'bench', payload: index, ...more(index) }
+  for (let index = 0; index < total; index++)
+    yield { transport: 'async', type: 'bench', payload: index, ...more(index) }
 }
 
 /** Messages a second, from the dispatch of all of them to the last handler. */
-async function rate(bench: Bench, consumers: number, more: (index: number) => Partial<NewMessage>, beat?: () => Promise<boolean>): Promise<number> {
+async function rate(
+  bench: Bench,
+  consumers: number,
+  more: (index: number) => Partial<NewMessage>,
+  beat?: () => Promise<boolean>,
+): Promise<number> {
   const workers = await startWorkers(bench, consumers)
   const beating = setInterval(() => void beat?.(), 5000)
   const started = performance.now()
@@ -140,8 +146,11 @@ async function stopWorkers(workers: readonly ChildProcess[]): Promise<void> {
 
 function print(): void {
   console.log('| | messages a second |\n|---|---|')
-  for (const [name, perSecond] of Object.entries(rates)) console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
-  console.log(`\ntwo consumers ÷ bare commits: ${(rates['two consumers'] / rates['bare commits, two a message']).toFixed(2)}`)
+  for (const [name, perSecond] of Object.entries(rates))
+    console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
+  console.log(
+    `\ntwo consumers ÷ bare commits: ${(rates['two consumers'] / rates['bare commits, two a message']).toFixed(2)}`,
+  )
   console.log('\n| from dispatch to start, idle queue | ms |\n|---|---|')
   console.log(`| median | ${latency.median.toFixed(1)} |\n| 99th percentile | ${latency.p99.toFixed(1)} |`)
 }

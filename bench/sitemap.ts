@@ -46,18 +46,22 @@ async function serve(): Promise<void> {
   const server = createServer((request, response) => {
     const [, total = '', name = ''] = (request.url ?? '').split('/')
     const path = `${total}/${name}`
-    const file = made.get(path) ?? (name === 'index.xml' ? index(total) : part(Number(total), Number.parseInt(name, 10)))
+    const file =
+      made.get(path) ?? (name === 'index.xml' ? index(total) : part(Number(total), Number.parseInt(name, 10)))
     if (!/^\d+$/.test(total)) return void response.writeHead(404).end()
     made.set(path, file)
     response.end(file)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  for (const total of [urls, urls / 100]) for (let number = 0; number < files; number++) made.set(`${total}/${number}.xml.gz`, part(total, number))
+  for (const total of [urls, urls / 100])
+    for (let number = 0; number < files; number++) made.set(`${total}/${number}.xml.gz`, part(total, number))
   console.log((server.address() as AddressInfo).port)
 }
 
 function index(total: string): Buffer {
-  return Buffer.from(`<sitemapindex>${Array.from({ length: files }, (_, number) => `<sitemap><loc>${publicUrl}/${total}/${number}.xml.gz</loc></sitemap>`).join('')}</sitemapindex>`)
+  return Buffer.from(
+    `<sitemapindex>${Array.from({ length: files }, (_, number) => `<sitemap><loc>${publicUrl}/${total}/${number}.xml.gz</loc></sitemap>`).join('')}</sitemapindex>`,
+  )
 }
 
 /** As Shopware's: a few words, a number, a date, a priority; about 75 characters a URL. */
@@ -65,16 +69,27 @@ function part(total: number, number: number): Buffer {
   const words = ['shoes', 'trousers', 'garden', 'kitchen', 'outdoor', 'children', 'lighting', 'office']
   const entries = Array.from({ length: total / files }, (_, index_) => {
     const id = number * (total / files) + index_
-    const path = `${words[id % 8]}/${words[(id >> 3) % 8]}/article-${(id * 2_654_435_761 % 2 ** 32).toString(16).padStart(8, '0')}-sw${id}`
+    const path = `${words[id % 8]}/${words[(id >> 3) % 8]}/article-${((id * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0')}-sw${id}`
     return `<url><loc>${publicUrl}/${path}</loc><lastmod>2026-11-21</lastmod><changefreq>daily</changefreq><priority>${id % 10 === 0 ? 0.8 : 0.5}</priority></url>`
   })
-  return gzipSync(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries.join('')}</urlset>`, { level: 1 })
+  return gzipSync(
+    `<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries.join('')}</urlset>`,
+    { level: 1 },
+  )
 }
 
 async function measure(): Promise<void> {
   const directory = await scratch('sitemap')
-  const server = await startChild([process.execPath, fileURLToPath(import.meta.url), '--serve', '--urls', String(urls), '--files', String(files)], { ready: (logs) => logs.includes('\n'), within: 120_000 })
-  const channel = toChannel({ id: 'channel', name: 'Shop', url: publicUrl, origin: `http://127.0.0.1:${server.logs().trim()}` })
+  const server = await startChild(
+    [process.execPath, fileURLToPath(import.meta.url), '--serve', '--urls', String(urls), '--files', String(files)],
+    { ready: (logs) => logs.includes('\n'), within: 120_000 },
+  )
+  const channel = toChannel({
+    id: 'channel',
+    name: 'Shop',
+    url: publicUrl,
+    origin: `http://127.0.0.1:${server.logs().trim()}`,
+  })
   const records = await openRecords({ directory: directory.path, now: Date.now })
   try {
     await withSteadyHeap(() => start(records, channel, urls / 100))
@@ -117,9 +132,15 @@ async function start(records: Records, channel: Channel, total: number): Promise
       }),
     )
     const plan = finding.value
-    if (plan.discovery.total !== total) throw new Error(`found ${plan.discovery.total} of ${total}: ${JSON.stringify(plan.discovery.errors)}`)
+    if (plan.discovery.total !== total)
+      throw new Error(`found ${plan.discovery.total} of ${total}: ${JSON.stringify(plan.discovery.errors)}`)
     const writing = await timed(() => createRun(records, { salesChannelId: null, batchSize, force: false, ...plan }))
-    return { urls: total, seconds: { finding: finding.seconds, writing: writing.seconds }, gaps: { finding: finding.gap, writing: writing.gap }, growth: (peak - before) / 2 ** 20 }
+    return {
+      urls: total,
+      seconds: { finding: finding.seconds, writing: writing.seconds },
+      gaps: { finding: finding.gap, writing: writing.gap },
+      growth: (peak - before) / 2 ** 20,
+    }
   } finally {
     clearInterval(sampling)
     await fetch.close()

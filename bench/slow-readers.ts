@@ -35,56 +35,76 @@ const text = { ...stored, 'content-type': 'text/plain' }
 const kinds: Record<string, Kind> = {
   'one stored answer, 200 readers': {
     goal: 64,
-    prepare: shop => haveOne(shop, stored['cache-control']),
-    attack: shop => readers(200, () => stall(shop, ['/large'])),
+    prepare: (shop) => haveOne(shop, stored['cache-control']),
+    attack: (shop) => readers(200, () => stall(shop, ['/large'])),
   },
   'passed through, 200 readers': {
     goal: 64,
-    prepare: shop => haveOne(shop, 'private'),
-    attack: shop => readers(200, () => stall(shop, ['/large'])),
+    prepare: (shop) => haveOne(shop, 'private'),
+    attack: (shop) => readers(200, () => stall(shop, ['/large'])),
   },
   'stored pages, pipelined': {
     goal: 128,
-    prepare: shop => havePages(shop, stored, number => Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`)),
-    attack: shop => readers(20, number => stall(shop, Array.from({ length: 30 }, (_, index) => paths[(number * 30 + index) % pages]!))),
+    prepare: (shop) => havePages(shop, stored, (number) => Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`)),
+    attack: (shop) =>
+      readers(20, (number) =>
+        stall(
+          shop,
+          Array.from({ length: 30 }, (_, index) => paths[(number * 30 + index) % pages]!),
+        ),
+      ),
   },
   'stored pages, 1 kB/s': {
     goal: 128,
-    prepare: shop => havePages(shop, stored, number => Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`)),
-    attack: shop => readers(200, number => trickle(shop, paths[number % pages]!)),
+    prepare: (shop) => havePages(shop, stored, (number) => Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`)),
+    attack: (shop) => readers(200, (number) => trickle(shop, paths[number % pages]!)),
   },
   'small stored pages, pipelined': {
     goal: 128,
-    prepare: shop => havePages(shop, stored, number => Buffer.alloc(900 * 1024, `${number} 0123456789abcdef`), 400),
-    attack: shop => readers(100, number => stall(shop, Array.from({ length: 30 }, (_, index) => `/page-${(number * 4 + index) % 400}`))),
+    prepare: (shop) => havePages(shop, stored, (number) => Buffer.alloc(900 * 1024, `${number} 0123456789abcdef`), 400),
+    attack: (shop) =>
+      readers(100, (number) =>
+        stall(
+          shop,
+          Array.from({ length: 30 }, (_, index) => `/page-${(number * 4 + index) % 400}`),
+        ),
+      ),
   },
   'stored br, identity wanted': {
     goal: 256,
-    prepare: shop => havePages(shop, text, number => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
-    attack: shop => readers(60, number => stall(shop, [paths[number]!])),
+    prepare: (shop) => havePages(shop, text, (number) => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
+    attack: (shop) => readers(60, (number) => stall(shop, [paths[number]!])),
   },
   'stored br, gzip wanted': {
     goal: 256,
-    prepare: shop => havePages(shop, text, number => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
-    attack: shop => readers(60, number => stall(shop, [paths[number]!], 'Accept-Encoding: gzip\r\n')),
+    prepare: (shop) => havePages(shop, text, (number) => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
+    attack: (shop) => readers(60, (number) => stall(shop, [paths[number]!], 'Accept-Encoding: gzip\r\n')),
   },
   'gzip that unpacks to 60 MB': {
     goal: 256,
-    prepare: shop => {
+    prepare: (shop) => {
       const bomb = gzipSync(Buffer.alloc(60 * MiB, 'a'))
       for (const path of paths) shop.origin.on(path, { headers: { ...text, 'content-encoding': 'gzip' }, body: bomb })
       return Promise.resolve()
     },
-    attack: shop => readers(60, number => stall(shop, [paths[number]!])),
+    attack: (shop) => readers(60, (number) => stall(shop, [paths[number]!])),
   },
 }
 
 async function haveOne(shop: Shop, cacheControl: string): Promise<void> {
-  shop.origin.on('/large', { headers: { ...stored, 'cache-control': cacheControl }, body: Buffer.alloc(12 * MiB, '0123456789abcdef') })
+  shop.origin.on('/large', {
+    headers: { ...stored, 'cache-control': cacheControl },
+    body: Buffer.alloc(12 * MiB, '0123456789abcdef'),
+  })
   await shop.ask('/large')
 }
 
-async function havePages(shop: Shop, headers: Record<string, string>, bodyOf: (number: number) => Buffer, count = pages): Promise<void> {
+async function havePages(
+  shop: Shop,
+  headers: Record<string, string>,
+  bodyOf: (number: number) => Buffer,
+  count = pages,
+): Promise<void> {
   for (let number = 0; number < count; number++) {
     shop.origin.on(`/page-${number}`, { headers, body: bodyOf(number) })
     await shop.ask(`/page-${number}`, { headers: { 'accept-encoding': 'br' } })
@@ -99,13 +119,18 @@ function readers(count: number, open: (number: number) => Promise<Socket>): Prom
 async function ask(socket: Socket, shop: Shop, wanted: readonly string[], fields: string): Promise<Socket> {
   socket.on('error', () => {})
   await once(socket, 'connect')
-  socket.write(wanted.map(path => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\n`).join(''))
+  socket.write(wanted.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\n`).join(''))
   return socket
 }
 
 /** Asks and reads the first kilobyte. */
 function stall(shop: Shop, wanted: readonly string[], fields = ''): Promise<Socket> {
-  return ask(connect({ port: shop.port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } }), shop, wanted, fields)
+  return ask(
+    connect({ port: shop.port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } }),
+    shop,
+    wanted,
+    fields,
+  )
 }
 
 /** Asks and reads a kilobyte a second. */
@@ -129,17 +154,18 @@ async function grow(kind: Kind): Promise<{ peak: number; left: number }> {
   const sockets: Socket[] = []
   try {
     await kind.prepare(shop)
-    for (let count = 0; count < 10; count++) await Promise.all(Array.from({ length: 50 }, (_, index) => shop.ask(`/checkout/${index}`)))
+    for (let count = 0; count < 10; count++)
+      await Promise.all(Array.from({ length: 50 }, (_, index) => shop.ask(`/checkout/${index}`)))
     const before = await residentMemory(shop.daemon.pid)
     const growth = async () => ((await residentMemory(shop.daemon.pid)) - before) / MiB
     sockets.push(...(await kind.attack(shop)))
     let peak = 0
-    for (const end = performance.now() + watched; performance.now() < end; ) {
+    for (const end = performance.now() + watched; performance.now() < end;) {
       peak = Math.max(peak, await growth())
-      await new Promise(resolve => setTimeout(resolve, 20))
+      await new Promise((resolve) => setTimeout(resolve, 20))
     }
     for (const socket of sockets) socket.destroy()
-    await new Promise(resolve => setTimeout(resolve, afterwards))
+    await new Promise((resolve) => setTimeout(resolve, afterwards))
     return { peak, left: await growth() }
   } finally {
     for (const socket of sockets) socket.destroy()
@@ -160,9 +186,12 @@ for (const name of values.kind ?? Object.keys(kinds)) {
   const kind = kinds[name]!
   const rounds: { peak: number; left: number }[] = []
   for (let round = 0; round < Number(values.rounds); round++) rounds.push(await grow(kind))
-  const rounded = (of: 'peak' | 'left') => rounds.map(each => Number(each[of].toFixed(1)))
+  const rounded = (of: 'peak' | 'left') => rounds.map((each) => Number(each[of].toFixed(1)))
   result[name] = { goal: kind.goal, peaks: rounded('peak'), left: rounded('left') }
   const { goal, peaks, left } = result[name]
-  if (!values.json) console.log(`${name.padEnd(32)} median +${median(peaks)} MiB (${peaks.join(', ')}), goal under ${goal}; afterwards +${median(left)}`)
+  if (!values.json)
+    console.log(
+      `${name.padEnd(32)} median +${median(peaks)} MiB (${peaks.join(', ')}), goal under ${goal}; afterwards +${median(left)}`,
+    )
 }
 if (values.json) console.log(JSON.stringify({ growthMiB: result }))

@@ -17,7 +17,11 @@ const projectDir = mkdtempSync(join(tmpdir(), 'pagecache-bench-'))
 const candidates = [
   { name: 'node -e 0', args: ['-e', '0'], target: 1 },
   { name: 'pagecache --version', args: [bin, '--version'], target: 1.5 },
-  { name: 'pagecache cache:stats --json', args: [bin, 'cache:stats', '--json', '--project-dir', projectDir], target: 3.5 },
+  {
+    name: 'pagecache cache:stats --json',
+    args: [bin, 'cache:stats', '--json', '--project-dir', projectDir],
+    target: 3.5,
+  },
 ]
 
 /** Milliseconds from the start of the process to its end. */
@@ -45,7 +49,9 @@ try {
   const bare = medians[0] ?? Number.NaN
   for (const [index, { name, target }] of candidates.entries()) {
     const time = medians[index] ?? Number.NaN
-    console.log(`${name.padEnd(30)} ${time.toFixed(0).padStart(5)} ms   ${(time / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`)
+    console.log(
+      `${name.padEnd(30)} ${time.toFixed(0).padStart(5)} ms   ${(time / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`,
+    )
   }
 } finally {
   rmSync(projectDir, { recursive: true, force: true })

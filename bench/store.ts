@@ -72,7 +72,8 @@ function growthOf(from: Measured, to: Measured): Record<string, number> {
 
 function print(): void {
   const growth = growthOf(small, big)
-  const columns = (cells: readonly string[]) => cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(12))).join('')
+  const columns = (cells: readonly string[]) =>
+    cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(12))).join('')
   console.log(columns(['', `${small.pages}`, `${big.pages}`, 'growth']))
   for (const [name, title] of lines) {
     console.log(columns([title, small[name].toFixed(1), big[name].toFixed(1), growth[name]!.toFixed(1)]))

@@ -76,7 +76,13 @@ async function startBare(): Promise<{ url: string; port: number; pid: number; st
   const port = await freePort()
   const program = fileURLToPath(new URL('lib/bare-track.ts', import.meta.url))
   const url = `http://127.0.0.1:${port}`
-  const { pid, stop } = await startChild([...onServerCore, process.execPath, program, String(port)], { ready: () => fetch(url).then(() => true, () => false) })
+  const { pid, stop } = await startChild([...onServerCore, process.execPath, program, String(port)], {
+    ready: () =>
+      fetch(url).then(
+        () => true,
+        () => false,
+      ),
+  })
   return { url, port, pid, stop }
 }
 
@@ -86,7 +92,13 @@ async function compareHttp(stage: string, connections: number) {
   const posts = eventsOfVisitors(stage)
   const ask = async ({ url, pid }: { url: string; pid: number }) => {
     const before = cpuTime(pid)
-    const result = await load({ url: `${url}/vendor-stage/track`, headers: { 'Content-Type': 'application/json' }, connections, seconds, posts })
+    const result = await load({
+      url: `${url}/vendor-stage/track`,
+      headers: { 'Content-Type': 'application/json' },
+      connections,
+      seconds,
+      posts,
+    })
     return { ...result, cpu: (cpuTime(pid) - before) / (result.requestsPerSecond * seconds) }
   }
   const turns = []
@@ -121,7 +133,14 @@ async function compareRows() {
   const program = fileURLToPath(new URL('lib/event-rows.ts', import.meta.url))
   const [taskset, ...pinned] = onServerCore
   const write = async (who: string) => {
-    const { stdout } = await promisify(execFile)(taskset, [...pinned, process.execPath, program, who, '256', String(seconds)])
+    const { stdout } = await promisify(execFile)(taskset, [
+      ...pinned,
+      process.execPath,
+      program,
+      who,
+      '256',
+      String(seconds),
+    ])
     return (JSON.parse(stdout) as { rowsPerSecond: number }).rowsPerSecond
   }
   const turns = []
@@ -129,13 +148,24 @@ async function compareRows() {
     turns.push({ ours: await write('ours'), insert: await write('insert') })
     console.error(`rows ${round}: ${JSON.stringify(turns.at(-1))}`)
   }
-  return { ours: median(turns.map(({ ours }) => ours)), insert: median(turns.map(({ insert }) => insert)), ratio: median(turns.map(({ ours, insert }) => ours / insert)) }
+  return {
+    ours: median(turns.map(({ ours }) => ours)),
+    insert: median(turns.map(({ insert }) => insert)),
+    ratio: median(turns.map(({ ours, insert }) => ours / insert)),
+  }
 }
 
 /** Hits, quiet and beside 2,000 events a second: those that we take, and those that h3 takes on the same core. */
 async function compareHits(stage: string) {
   const bare = await startBare()
-  const visits: Visits = { port: daemon.port, paths: ['/shoes'], headers: browserHeaders({ gzip: true, cookie: true }), perSecond: 300, seconds: 3 * seconds, connections: 8 }
+  const visits: Visits = {
+    port: daemon.port,
+    paths: ['/shoes'],
+    headers: browserHeaders({ gzip: true, cookie: true }),
+    perSecond: 300,
+    seconds: 3 * seconds,
+    connections: 8,
+  }
   const events = (port: number): Events => ({ port, stage, perSecond: 2000, seconds: 3 * seconds + 1, connections: 64 })
   await fetch(`${daemon.url}/shoes`).then((answer) => answer.arrayBuffer())
   const visit = () => run<Latencies>('latency-client', visits, 0)
@@ -167,13 +197,20 @@ async function askMeanwhile(stage: string, send: () => Promise<EventLatencies>):
   const sent = send()
   let over = false
   void sent.finally(() => (over = true)).catch(() => {})
-  while (!over) await runProgram(['stage:stats', stage, '--json'], { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
+  while (!over)
+    await runProgram(['stage:stats', stage, '--json'], { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
   return (await sent).p99
 }
 
 /** Runs a load's program. The visitors of pages come first on the load's core: what they wait for is to be the server. */
 async function run<T>(program: string, argument: object, nice: number): Promise<T> {
-  const argv = ['-n', String(nice), process.execPath, fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)), JSON.stringify(argument)]
+  const argv = [
+    '-n',
+    String(nice),
+    process.execPath,
+    fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)),
+    JSON.stringify(argument),
+  ]
   const { stdout } = await promisify(execFile)('nice', argv)
   return JSON.parse(stdout) as T
 }
@@ -208,7 +245,8 @@ function fill(file: string, stage: string, events: number): void {
   database.pragma('synchronous = OFF')
   const span = 3 * 365 * 86_400_000
   const first = Date.now() - span
-  const types = "case number % 10 when 0 then 'cta_click' when 1 then 'close' when 2 then 'permanent_dismiss' else 'impression' end"
+  const types =
+    "case number % 10 when 0 then 'cta_click' when 1 then 'close' when 2 then 'permanent_dismiss' else 'impression' end"
   const portion = 250_000
   database.exec("insert into sales_channel values ('bench', 'Bench', 'http://bench.example')")
   const insert = database.prepare(
@@ -237,15 +275,26 @@ function report({ http, rows, hits, statistics }: Result): void {
   const number = (value: number) => Math.round(value).toLocaleString('en')
   console.log(`| | ours | rival | ratio | asked for |\n|---|---|---|---|---|`)
   for (const { connections, ours, h3, ratio, cpu } of http ?? []) {
-    console.log(`| events a second over ${connections} connections, durable; h3 that only parses | ${number(ours)} | ${number(h3)} | ${ratio.toFixed(2)} | at least 0.5 |`)
+    console.log(
+      `| events a second over ${connections} connections, durable; h3 that only parses | ${number(ours)} | ${number(h3)} | ${ratio.toFixed(2)} | at least 0.5 |`,
+    )
     console.log(`| h3's processor time for one, as a share of ours | | | ${cpu.toFixed(2)} | |`)
   }
-  if (rows !== null) console.log(`| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`)
+  if (rows !== null)
+    console.log(
+      `| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`,
+    )
   if (hits !== null) {
-    console.log(`| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`)
+    console.log(
+      `| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`,
+    )
     console.log(`| the same beside events that h3 takes on that core | | ${hits.floor.toFixed(2)} ms | | |`)
     console.log(`\nEvents, 99th percentile: ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)
   }
-  for (const { connections, p99 } of http ?? []) console.log(`\nEvents, 99th percentile: ${p99.toFixed(1)} ms at full speed over ${connections} connections.`)
-  if (statistics !== null) console.log(`\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`)
+  for (const { connections, p99 } of http ?? [])
+    console.log(`\nEvents, 99th percentile: ${p99.toFixed(1)} ms at full speed over ${connections} connections.`)
+  if (statistics !== null)
+    console.log(
+      `\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`,
+    )
 }

@@ -36,7 +36,10 @@ interface Shop {
 
 const project = await scratch('warm')
 const program = fileURLToPath(new URL('../dist/demo/shop-main.js', import.meta.url))
-const process_ = await startChild([process.execPath, program, '--url', publicUrl, ...(values.fast ? ['--no-latency'] : [])], { ready: (logs) => logs.includes('\n') })
+const process_ = await startChild(
+  [process.execPath, program, '--url', publicUrl, ...(values.fast ? ['--no-latency'] : [])],
+  { ready: (logs) => logs.includes('\n') },
+)
 try {
   const shop = JSON.parse(process_.logs().split('\n')[0] ?? '') as Shop
   writeFileSync(join(project.path, 'pagecache.yaml'), configuration(shop))
@@ -53,7 +56,12 @@ try {
 }
 
 function configuration({ url, channels }: Shop): string {
-  const salesChannels = channels.map((channel) => ({ ...channel, pages: undefined, origin: url, sitemaps: ['/sitemap.xml'] }))
+  const salesChannels = channels.map((channel) => ({
+    ...channel,
+    pages: undefined,
+    origin: url,
+    sitemaps: ['/sitemap.xml'],
+  }))
   return JSON.stringify({ salesChannels, warmup: { concurrency } })
 }
 
@@ -65,12 +73,20 @@ async function plannedPaths(): Promise<string[]> {
 /** Pages per second of a warmup into an empty cache. */
 async function warm(): Promise<number> {
   rmSync(join(project.path, 'var'), { recursive: true, force: true })
-  const { progress } = (await command('--wait')) as { progress: { processed_urls: number; created_at: string; finished_at: string } }
+  const { progress } = (await command('--wait')) as {
+    progress: { processed_urls: number; created_at: string; finished_at: string }
+  }
   return (progress.processed_urls * 1000) / (Date.parse(progress.finished_at) - Date.parse(progress.created_at))
 }
 
 async function bare({ url }: Shop, paths: string[]): Promise<number> {
-  const { requestsPerSecond } = await load({ url, headers: { Host: new URL(publicUrl).host }, connections: concurrency, seconds: 10, paths })
+  const { requestsPerSecond } = await load({
+    url,
+    headers: { Host: new URL(publicUrl).host },
+    connections: concurrency,
+    seconds: 10,
+    paths,
+  })
   return requestsPerSecond
 }
 
@@ -81,7 +97,13 @@ async function command(flag: string): Promise<unknown> {
 }
 
 function report(rounds: readonly { warm: number; wrk: number }[], pages: number): void {
-  const result = { pages, concurrency, warm: median(rounds.map((round) => round.warm)), wrk: median(rounds.map((round) => round.wrk)), ratio: median(rounds.map((round) => round.warm / round.wrk)) }
+  const result = {
+    pages,
+    concurrency,
+    warm: median(rounds.map((round) => round.warm)),
+    wrk: median(rounds.map((round) => round.wrk)),
+    ratio: median(rounds.map((round) => round.warm / round.wrk)),
+  }
   if (values.json) return console.log(JSON.stringify(result))
   console.log(`| ${pages} pages, ${concurrency} at once | pages per second |\n|---|---|`)
   console.log(`| warmup:start --wait | ${result.warm.toFixed(1)} |\n| wrk | ${result.wrk.toFixed(1)} |`)

@@ -37,7 +37,11 @@ async function start() {
  */
 async function compiledCode() {
   if (process.env.NODE_COMPILE_CACHE) return process.env.NODE_COMPILE_CACHE
-  const [{ statSync }, { homedir }, { join }] = [await import('node:fs'), await import('node:os'), await import('node:path')]
+  const [{ statSync }, { homedir }, { join }] = [
+    await import('node:fs'),
+    await import('node:os'),
+    await import('node:path'),
+  ]
   try {
     const home = homedir()
     // HOME may name somebody else's, under sudo for example.

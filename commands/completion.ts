@@ -5,11 +5,15 @@ import { completionScript, shells } from '#src/cli/completion.ts'
 
 export default class Completion extends BaseCommand {
   static override summary = 'Print the completion script of a shell.'
-  static override description = 'Completes commands, flags and the values that flags can have, and starts no process for it.'
+  static override description =
+    'Completes commands, flags and the values that flags can have, and starts no process for it.'
   static override exitCodes = exitCodes.local
   static override examples = [
     { description: 'For bash, in ~/.bashrc', command: 'eval "$(<%= config.bin %> <%= command.id %> bash)"' },
-    { description: 'For zsh, in ~/.zshrc after compinit', command: 'eval "$(<%= config.bin %> <%= command.id %> zsh)"' },
+    {
+      description: 'For zsh, in ~/.zshrc after compinit',
+      command: 'eval "$(<%= config.bin %> <%= command.id %> zsh)"',
+    },
     { description: 'For fish, in config.fish', command: '<%= config.bin %> <%= command.id %> fish | source' },
   ]
   static override args = {

@@ -11,11 +11,19 @@ export default class Demo extends BaseCommand {
   static override exitCodes = exitCodes.local
   static override examples = [
     { description: 'The whole round', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Leave shop and cache running to play with', command: '<%= config.bin %> <%= command.id %> --keep --port 8080' },
+    {
+      description: 'Leave shop and cache running to play with',
+      command: '<%= config.bin %> <%= command.id %> --keep --port 8080',
+    },
   ]
   static override flags = {
     keep: Flags.boolean({ summary: 'Leave shop and cache running until Ctrl-C.' }),
-    port: Flags.integer({ summary: 'Port of the cache; any free one without it.', min: 1, max: 65_535, helpValue: '<port>' }),
+    port: Flags.integer({
+      summary: 'Port of the cache; any free one without it.',
+      min: 1,
+      max: 65_535,
+      helpValue: '<port>',
+    }),
   }
 
   async run() {

@@ -26,7 +26,11 @@ export default class Init extends BaseCommand {
     return this.perform(initProject, { url, origin, force }, (value, output) => {
       output.line(`${value.file} written.`)
       if (value.portNote !== null) output.line(value.portNote)
-      output.line(value.salesChannel ? 'Next: pagecache doctor, then pagecache serve.' : 'Next: name your shop in it, then pagecache doctor.')
+      output.line(
+        value.salesChannel
+          ? 'Next: pagecache doctor, then pagecache serve.'
+          : 'Next: name your shop in it, then pagecache doctor.',
+      )
     })
   }
 }

@@ -22,7 +22,10 @@ export default class Monitor extends BaseCommand {
 stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json the state of all parts once.`
   static override examples = [
     { description: 'The screen', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'How many messages failed for good', command: '<%= config.bin %> <%= command.id %> --json | jq .queue.failed' },
+    {
+      description: 'How many messages failed for good',
+      command: '<%= config.bin %> <%= command.id %> --json | jq .queue.failed',
+    },
   ]
   static override flags = { 'no-tui': noTuiFlag }
 
@@ -32,7 +35,9 @@ stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json 
       const source = toSource(await this.sourceName(app), operations, performer)
       if (this.jsonEnabled()) return readAll(source)
       if (!hasScreen(!flags['no-tui'])) return this.#inLines(source, signal)
-      const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, signal }))
+      const { feeds, fault } = await this.holding(() =>
+        watchOnScreen({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, signal }),
+      )
       const state = await readLast(source, feeds, patience)
       const output = new Output()
       for (const line of monitorSummary(state)) output.line(line)
@@ -54,7 +59,9 @@ stderr each 10 s, or each 5 % of a warmup, until it is interrupted. With --json 
         printed = { state, at: now }
       }
       await sleep(lookEvery, undefined, { signal }).catch(() => {})
-      const looked = signal.aborted ? null : await readAll(source).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+      const looked = signal.aborted
+        ? null
+        : await readAll(source).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
       if (signal.aborted || looked === null) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
       if (typeof looked !== 'string') state = looked
       else if (looked !== trouble) this.tell(printable(`No answer, asking again: ${looked}`))

@@ -11,7 +11,13 @@ import { licencesOf } from './licences.js'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Entries beside the commands: what bin/, oclif or a worker thread loads by its path. */
-const extraEntries = ['src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/demo/shop-main.ts', 'src/stages/tracker-main.ts', 'src/purge/purger-main.ts']
+const extraEntries = [
+  'src/cli/main.ts',
+  'src/cli/command-not-found.ts',
+  'src/demo/shop-main.ts',
+  'src/stages/tracker-main.ts',
+  'src/purge/purger-main.ts',
+]
 
 /** Native, or loading files of its own at run time: left in node_modules. */
 const external = ['better-sqlite3', 'undici']
@@ -27,7 +33,12 @@ async function bundle() {
     input: entries(),
     platform: 'node',
     plugins: [lighterOclif()],
-    resolve: { alias: { 'wsl-utils': join(root, 'src/cli/no-wsl.ts'), 'react-devtools-core': join(root, 'src/tui/no-devtools.ts') } },
+    resolve: {
+      alias: {
+        'wsl-utils': join(root, 'src/cli/no-wsl.ts'),
+        'react-devtools-core': join(root, 'src/tui/no-devtools.ts'),
+      },
+    },
     // React in its development form takes twice the time (facts: Ink 8).
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
@@ -55,7 +66,12 @@ function modulesIn(output) {
 
 /** What visitors' browsers load: one file, as small as it gets. */
 async function bundleStorefrontScript() {
-  const build = await rolldown({ cwd: root, input: 'src/stages/client/main.ts', platform: 'browser', transform: { target: 'es2022' } })
+  const build = await rolldown({
+    cwd: root,
+    input: 'src/stages/client/main.ts',
+    platform: 'browser',
+    transform: { target: 'es2022' },
+  })
   const { output } = await build.write({ file: join(root, 'dist/stages/client.js'), format: 'iife', minify: true })
   await build.close()
   return modulesIn(output)
@@ -65,8 +81,19 @@ async function bundleStorefrontScript() {
 async function bundleAdmin() {
   const source = join(root, 'src/admin')
   const target = join(root, 'dist/admin')
-  const build = await rolldown({ cwd: root, input: { admin: join(source, 'main.tsx') }, platform: 'browser', tsconfig: join(source, 'tsconfig.json') })
-  const { output } = await build.write({ dir: target, format: 'esm', entryFileNames: '[name].js', codeSplitting: false, minify: true })
+  const build = await rolldown({
+    cwd: root,
+    input: { admin: join(source, 'main.tsx') },
+    platform: 'browser',
+    tsconfig: join(source, 'tsconfig.json'),
+  })
+  const { output } = await build.write({
+    dir: target,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    codeSplitting: false,
+    minify: true,
+  })
   await build.close()
   copyFileSync(join(source, 'index.html'), join(target, 'index.html'))
   const styles = [join(root, 'node_modules/uplot/dist/uPlot.min.css'), join(source, 'admin.css')]
@@ -106,7 +133,13 @@ function entries() {
 /** What `oclif manifest` does, in this process: a third of a second instead of two. */
 async function writeManifest() {
   const { Plugin } = await import('@oclif/core/config')
-  const plugin = new Plugin({ root, type: 'core', ignoreManifest: true, errorOnManifestCreate: true, respectNoCacheDefault: true })
+  const plugin = new Plugin({
+    root,
+    type: 'core',
+    ignoreManifest: true,
+    errorOnManifestCreate: true,
+    respectNoCacheDefault: true,
+  })
   await plugin.load()
   const commands = Object.entries(plugin.manifest.commands).sort(([a], [b]) => (a < b ? -1 : 1))
   const manifest = { ...plugin.manifest, commands: Object.fromEntries(commands) }

@@ -93,18 +93,41 @@ export class App {
   purges(): Promise<Purging> {
     return this.#part('purges', async () => {
       const { afterPurge } = this.config.warmup
-      const followUp = afterPurge === null ? null : (await import('./warmup/after-purge.ts')).afterPurgeMessage(afterPurge)
+      const followUp =
+        afterPurge === null ? null : (await import('./warmup/after-purge.ts')).afterPurgeMessage(afterPurge)
       const proxies = this.config.reverseProxies.map((proxy) => proxy.name)
       const { cacheDir, dataDir } = this.loaded.places
       const pages = await this.pages()
       if (this.#onPurgerError !== null) {
         const { openPurger } = await import('./purge/purger.ts')
         const { maxSize, maxVariants } = this.config.cache
-        return openPurger({ dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, pages, onError: this.#onPurgerError })
+        return openPurger({
+          dataDir,
+          cacheDir,
+          maxSize,
+          maxVariants,
+          proxies,
+          followUp,
+          pages,
+          onError: this.#onPurgerError,
+        })
       }
-      const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([import('./purge/purging.ts'), import('./queue/process-identity.ts'), import('./pages/filesystem-store.ts')])
+      const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([
+        import('./purge/purging.ts'),
+        import('./queue/process-identity.ts'),
+        import('./pages/filesystem-store.ts'),
+      ])
       const [records, queue] = [await this.records(), await this.queue()]
-      return openPurging({ records, pages, queue, now: Date.now, owner: thisProcess(), proxies, followUp, clearDirectory: (trace) => clearApplicationCache(cacheDir, trace) })
+      return openPurging({
+        records,
+        pages,
+        queue,
+        now: Date.now,
+        owner: thisProcess(),
+        proxies,
+        followUp,
+        clearDirectory: (trace) => clearApplicationCache(cacheDir, trace),
+      })
     })
   }
 
@@ -123,8 +146,13 @@ export class App {
         now: this.now,
         ...cache,
         types: cache.types as TypeRule[],
-        timeouts: { connect: origin.connectTimeout, headers: origin.headersTimeout, idle: origin.idleTimeout, total: origin.totalTimeout },
-        onFault: message => this.#onWarning(message),
+        timeouts: {
+          connect: origin.connectTimeout,
+          headers: origin.headersTimeout,
+          idle: origin.idleTimeout,
+          total: origin.totalTimeout,
+        },
+        onFault: (message) => this.#onWarning(message),
       })
     })
   }
@@ -133,7 +161,10 @@ export class App {
   tracker(channels: readonly SalesChannel[] = this.config.salesChannels) {
     return this.#part('tracker', async () => {
       const { openTracker } = await import('./stages/tracker.ts')
-      return openTracker({ directory: this.loaded.places.dataDir, channels: channels.map(({ id, name, url }) => ({ id, name, url })) })
+      return openTracker({
+        directory: this.loaded.places.dataDir,
+        channels: channels.map(({ id, name, url }) => ({ id, name, url })),
+      })
     })
   }
 
@@ -143,14 +174,22 @@ export class App {
       const { KeyRing } = await import('./auth/key-ring.ts')
       // The directory of the state is made by the records, with its mode.
       await this.records()
-      return new KeyRing({ dataDir: this.loaded.places.dataDir, now: this.now, lifetime: this.config.auth.tokenLifetime })
+      return new KeyRing({
+        dataDir: this.loaded.places.dataDir,
+        now: this.now,
+        lifetime: this.config.auth.tokenLifetime,
+      })
     })
   }
 
   /** Who may use the API, where this daemon issues the tokens (`auth.mode: builtin`). Whoever asks first says with which failures it counts. */
   authority(failures: Failures) {
     return this.#part('authority', async () => {
-      const [{ Authority }, records, keys] = await Promise.all([import('./auth/authority.ts'), this.records(), this.keys()])
+      const [{ Authority }, records, keys] = await Promise.all([
+        import('./auth/authority.ts'),
+        this.records(),
+        this.keys(),
+      ])
       return new Authority(records, keys, this.config.auth.tokenLifetime, failures)
     })
   }
@@ -158,15 +197,30 @@ export class App {
   /** Who may use the API, where the shop issues the tokens (`auth.mode: shop`): it is asked under the name of one of these channels. */
   shopAuthority(channels: Channels, failures: Failures) {
     return this.#part('shopAuthority', async () => {
-      const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([import('./auth/shop-authority.ts'), import('./cache/admin-api.ts'), import('./cache/origin.ts')])
+      const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([
+        import('./auth/shop-authority.ts'),
+        import('./cache/admin-api.ts'),
+        import('./cache/origin.ts'),
+      ])
       const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
       const patience = Math.min(headersTimeout, 10_000)
-      const origin = await OriginClient.open({ connect: connectTimeout, headers: patience, idle: idleTimeout, total: patience })
+      const origin = await OriginClient.open({
+        connect: connectTimeout,
+        headers: patience,
+        idle: idleTimeout,
+        total: patience,
+      })
       this.onClose(() => origin.close())
-      return new ShopAuthority((token, host) => {
-        const channel = channels.all.find((candidate) => candidate.host === host) ?? channels.all[0]
-        return channel === undefined ? Promise.resolve(false) : acceptsToken(origin, channel, token, AbortSignal.timeout(patience))
-      }, this.now, failures)
+      return new ShopAuthority(
+        (token, host) => {
+          const channel = channels.all.find((candidate) => candidate.host === host) ?? channels.all[0]
+          return channel === undefined
+            ? Promise.resolve(false)
+            : acceptsToken(origin, channel, token, AbortSignal.timeout(patience))
+        },
+        this.now,
+        failures,
+      )
     })
   }
 
@@ -175,7 +229,10 @@ export class App {
     const { customerToken } = this.config.stages
     if (customerToken.cookie === null && customerToken.header === null) return null
     return this.#part('customerTokens', async () => {
-      const [{ CustomerTokens }, { toCustomerKey, withCustomerKey }] = await Promise.all([import('./auth/customer-tokens.ts'), import('./auth/customer-key.ts')])
+      const [{ CustomerTokens }, { toCustomerKey, withCustomerKey }] = await Promise.all([
+        import('./auth/customer-tokens.ts'),
+        import('./auth/customer-key.ts'),
+      ])
       // A process among several was handed it with its configuration.
       const loaded = this.loaded.customerKey === undefined ? await withCustomerKey(this.loaded) : this.loaded
       return new CustomerTokens(toCustomerKey(loaded), customerToken, this.now)

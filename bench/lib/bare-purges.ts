@@ -32,24 +32,43 @@ function purgeAll(): number {
   const at = Date.now()
   const hour = Math.floor(at / 3_600_000)
   const first = index.prepare<[], number>('select min(id) from page').pluck().get()!
-  const intent = records.prepare<[number, string, string]>(`insert into invalidations (created_at, source, actor, scope, value, soft, intent, owner) values (?, 'purge-method', '127.0.0.1', 'tags', ?, 0, ?, '{"host":"bench","pid":1}')`)
-  const hours = records.prepare(`insert into purge_hours (hour, purges, invalidations) values (?, ?, ?) on conflict (hour) do update set purges = purges + excluded.purges, invalidations = invalidations + excluded.invalidations`)
+  const intent = records.prepare<[number, string, string]>(
+    `insert into invalidations (created_at, source, actor, scope, value, soft, intent, owner) values (?, 'purge-method', '127.0.0.1', 'tags', ?, 0, ?, '{"host":"bench","pid":1}')`,
+  )
+  const hours = records.prepare(
+    `insert into purge_hours (hour, purges, invalidations) values (?, ?, ?) on conflict (hour) do update set purges = purges + excluded.purges, invalidations = invalidations + excluded.invalidations`,
+  )
   const removal = index.prepare(`insert into removal (at, kind, value) values (?, 'tags', ?)`)
   const dead = index.prepare('insert into dead (page_id, trace, value) values (?, ?, 0)')
   const trace = index.prepare('insert into trace (id, at) values (?, ?)')
   const stat = index.prepare(`update stat set count = count - ?, size = size - ? where type = 'products'`)
-  const tag = records.prepare('insert into purge_tags (tag, purges, last_hour, window_count) values (?, 1, ?, 1) on conflict (tag) do update set purges = purges + 1, window_count = window_count + 1')
-  const tagHour = records.prepare('insert into purge_tag_hours (tag_id, hour, purges) values (?, ?, 1) on conflict (tag_id, hour) do update set purges = purges + 1')
-  const purge = records.prepare(`insert into purges (invalidation_id, created_at, source, kind, tag_id, soft, pages_removed) values (?, ?, 'purge-method', 'tag', ?, 0, ?)`)
-  const delivery = records.prepare(`insert into purge_deliveries (purge_id, proxy, status) values (?, 'varnish-1', 'pending')`)
-  const url = records.prepare('insert into purge_urls (url, purges, last_purged_at) values (?, 1, ?) on conflict (url) do update set purges = purges + 1, last_purged_at = excluded.last_purged_at')
+  const tag = records.prepare(
+    'insert into purge_tags (tag, purges, last_hour, window_count) values (?, 1, ?, 1) on conflict (tag) do update set purges = purges + 1, window_count = window_count + 1',
+  )
+  const tagHour = records.prepare(
+    'insert into purge_tag_hours (tag_id, hour, purges) values (?, ?, 1) on conflict (tag_id, hour) do update set purges = purges + 1',
+  )
+  const purge = records.prepare(
+    `insert into purges (invalidation_id, created_at, source, kind, tag_id, soft, pages_removed) values (?, ?, 'purge-method', 'tag', ?, 0, ?)`,
+  )
+  const delivery = records.prepare(
+    `insert into purge_deliveries (purge_id, proxy, status) values (?, 'varnish-1', 'pending')`,
+  )
+  const url = records.prepare(
+    'insert into purge_urls (url, purges, last_purged_at) values (?, 1, ?) on conflict (url) do update set purges = purges + 1, last_purged_at = excluded.last_purged_at',
+  )
   const page = records.prepare('insert into purge_pages (url_id, purge_id) values (?, ?)')
-  const keyHours = records.prepare('insert into purge_key_hours (kind, hour, keys) values (?, ?, ?) on conflict (kind, hour) do update set keys = keys + excluded.keys')
+  const keyHours = records.prepare(
+    'insert into purge_key_hours (kind, hour, keys) values (?, ?, ?) on conflict (kind, hour) do update set keys = keys + excluded.keys',
+  )
   const done = records.prepare('update invalidations set pages_removed = ?, intent = null, owner = null where id = ?')
 
   const intend = records.transaction((numbers: number[]) => {
     hours.run(hour, 0, numbers.length)
-    return numbers.map((n) => intent.run(at, `tag-${n}`, JSON.stringify([{ kind: 'tag', tag: `tag-${n}`, entity: null }])).lastInsertRowid)
+    return numbers.map(
+      (n) =>
+        intent.run(at, `tag-${n}`, JSON.stringify([{ kind: 'tag', tag: `tag-${n}`, entity: null }])).lastInsertRowid,
+    )
   })
   const remove = index.transaction((numbers: number[], ids: (number | bigint)[]) => {
     removal.run(at, JSON.stringify(numbers.map((n) => `tag-${n}`)))
@@ -65,7 +84,8 @@ function purgeAll(): number {
       tagHour.run(tagId, hour)
       const { lastInsertRowid: purgeId } = purge.run(ids[place], at, tagId, pagesOfTag)
       delivery.run(purgeId)
-      for (let each = 0; each < pagesOfTag; each += 1) page.run(url.run(urlOf(n * pagesOfTag + each), at).lastInsertRowid, purgeId)
+      for (let each = 0; each < pagesOfTag; each += 1)
+        page.run(url.run(urlOf(n * pagesOfTag + each), at).lastInsertRowid, purgeId)
       done.run(pagesOfTag, ids[place])
     }
     hours.run(hour, numbers.length, 0)

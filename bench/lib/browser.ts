@@ -9,6 +9,8 @@ export function browserHeaders(options: { gzip: boolean; cookie: boolean }): Rec
     'Sec-Fetch-Dest': 'document',
     'Sec-Fetch-Mode': 'navigate',
     'Sec-Fetch-Site': 'none',
-    ...(options.cookie ? { Cookie: '_ga=GA1.2.1203045921.1731000000; _gid=GA1.2.881.1731000000; _fbp=fb.1.1731.77' } : {}),
+    ...(options.cookie
+      ? { Cookie: '_ga=GA1.2.1203045921.1731000000; _gid=GA1.2.881.1731000000; _fbp=fb.1.1731.77' }
+      : {}),
   }
 }

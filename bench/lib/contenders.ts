@@ -24,7 +24,10 @@ export type ContenderName = keyof typeof starts
 export const contenderNames = Object.keys(starts) as ContenderName[]
 
 /** Starts those of the named contenders that are installed, on the server's core; the others are in `missing`. */
-export async function startContenders(origin: Origin, names: readonly ContenderName[]): Promise<{ contenders: Contender[]; missing: string[] }> {
+export async function startContenders(
+  origin: Origin,
+  names: readonly ContenderName[],
+): Promise<{ contenders: Contender[]; missing: string[] }> {
   const contenders: Contender[] = []
   const present = names.filter((name) => !(name in programs) || installed(programs[name] ?? ''))
   try {
@@ -51,7 +54,11 @@ async function bare(): Promise<Contender> {
   const start = async (coding: Coding) => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}${pagePath}`
-    const ready = () => fetch(url).then(async (answer) => (await answer.arrayBuffer(), true), () => false)
+    const ready = () =>
+      fetch(url).then(
+        async (answer) => (await answer.arrayBuffer(), true),
+        () => false,
+      )
     const child = await startChild([...onServerCore, process.execPath, program, String(port), coding], { ready })
     return { url, child }
   }

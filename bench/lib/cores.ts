@@ -8,7 +8,8 @@ export const onLoadCore = ['taskset', '-c', '1'] as const
 
 /** Moves this process, its threads and so all that it starts to the load's core; throws on a machine with one core. */
 export function leaveServerCore(): void {
-  if (availableParallelism() < 2) throw new Error('one core is for the server and one for the load: this machine has one in all')
+  if (availableParallelism() < 2)
+    throw new Error('one core is for the server and one for the load: this machine has one in all')
   const moved = spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { encoding: 'utf8' })
   if (moved.status !== 0) throw new Error(`taskset: ${moved.stderr || String(moved.error)}`)
 }

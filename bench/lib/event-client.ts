@@ -35,7 +35,8 @@ const start = performance.now() + 50
 let scheduled = 0
 
 const clock = setInterval(() => {
-  for (; scheduled < total && performance.now() >= start + (scheduled * 1000) / perSecond; scheduled += 1) due.push(performance.now())
+  for (; scheduled < total && performance.now() >= start + (scheduled * 1000) / perSecond; scheduled += 1)
+    due.push(performance.now())
   if (scheduled >= total) clearInterval(clock)
   sendDue()
 }, 1)
@@ -62,7 +63,12 @@ function send(socket: Socket, at: number): void {
 
 function finish(): void {
   for (const socket of idle) socket.destroy()
-  const result: EventLatencies = { events: total, p50: percentile(latencies, 50), p99: percentile(latencies, 99), max: Math.max(...latencies) }
+  const result: EventLatencies = {
+    events: total,
+    p50: percentile(latencies, 50),
+    p99: percentile(latencies, 99),
+    max: Math.max(...latencies),
+  }
   console.log(JSON.stringify(result))
 }
 

@@ -16,7 +16,14 @@ const { path: directory, discard } = await scratch('event-rows')
 const channels = [{ id: 'channel', name: 'Bench', url: 'http://shop.example' }]
 const records = await openRecords({ directory, now: Date.now })
 const stage = await createStage(records, channels, {
-  name: 'Bench', statsEnabled: true, retentionDays: 90, maxPerSession: null, frequency: 'always', salesChannelId: null, active: true, pageTypes: [],
+  name: 'Bench',
+  statsEnabled: true,
+  retentionDays: 90,
+  maxPerSession: null,
+  frequency: 'always',
+  salesChannelId: null,
+  active: true,
+  pageTypes: [],
   content: { headline: '', html: null, text: null, callToAction: null, dismissLabel: null, closeLabel: 'Close' },
 })
 await records.close()
@@ -27,7 +34,15 @@ console.log(JSON.stringify({ rowsPerSecond: rows }))
 async function track(): Promise<number> {
   const tracker = openTracker({ directory, channels })
   const event = () => ({
-    popupId: stage.id, type: 'impression' as const, salesChannelId: 'channel', customerId: null, pageType: 'product', requestUrl: '/shoes/boots/42', at: Date.now(), session: null, counted: true,
+    popupId: stage.id,
+    type: 'impression' as const,
+    salesChannelId: 'channel',
+    customerId: null,
+    pageType: 'product',
+    requestUrl: '/shoes/boots/42',
+    at: Date.now(),
+    session: null,
+    counted: true,
   })
   await tracker.track(event())
   const start = performance.now()
@@ -59,7 +74,8 @@ function insert(): number {
   let written = 0
   for (; performance.now() < end; written += group) {
     const values: unknown[] = []
-    for (let row = 0; row < group; row += 1) values.push(uuidv7(Date.now()), stage.id, 'impression', 'channel', null, 'product', '/shoes/boots/42', Date.now())
+    for (let row = 0; row < group; row += 1)
+      values.push(uuidv7(Date.now()), stage.id, 'impression', 'channel', null, 'product', '/shoes/boots/42', Date.now())
     statement.run(values)
   }
   const took = performance.now() - start

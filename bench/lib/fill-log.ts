@@ -29,9 +29,14 @@ export function fillLog(file: string, purges: number, now: number): void {
     INSERT INTO purge_urls (id, url) SELECT n, 'http://shop.example/' || n FROM n WHERE n BETWEEN 1 AND ${urls};
   `)
   // Built at the end, from sorted rows: row by row it would take ten times as long.
-  const indexes = database.prepare<[], { name: string; sql: string }>(`SELECT name, sql FROM sqlite_master WHERE name IN ('purge_pages_of_purge', 'purges_of_entity')`).all()
+  const indexes = database
+    .prepare<[], { name: string; sql: string }>(
+      `SELECT name, sql FROM sqlite_master WHERE name IN ('purge_pages_of_purge', 'purges_of_entity')`,
+    )
+    .all()
   for (const { name } of indexes) database.exec(`DROP INDEX ${name}`)
-  for (let first = 0; first < purges; first += slice) fillSlice(database, first, Math.min(slice, purges - first), start, step)
+  for (let first = 0; first < purges; first += slice)
+    fillSlice(database, first, Math.min(slice, purges - first), start, step)
   database.exec(`
     INSERT INTO purge_pages (url_id, purge_id)
       SELECT id * 104729 % ${urls} + 1, id FROM purges UNION SELECT id * 7 % ${urls} + 1, id FROM purges ORDER BY 1, 2`)

@@ -14,7 +14,12 @@ export function fillPages(directory: string, tags: number, large = 0): void {
     index.write(() => {
       for (let n = first; n < Math.min(small + large, first + 5_000); n += 1) {
         const page = draft(n, n < small ? [`tag-${Math.floor(n / pagesOfTag)}`, 'small'] : [`page-${n}`, 'large'])
-        index.writes.insert(page, { file: `00/${n.toString(16).padStart(32, '0')}.0`, size: 5_000, digest }, 64, page.cachedAt)
+        index.writes.insert(
+          page,
+          { file: `00/${n.toString(16).padStart(32, '0')}.0`, size: 5_000, digest },
+          64,
+          page.cachedAt,
+        )
       }
     })
   }
@@ -26,9 +31,20 @@ function draft(n: number, tags: readonly string[]): PageDraft {
   const now = Date.now()
   return {
     ...{ key: `c1 ${url}`, url, channelId: 'c1', type: pageTypes[n % 5]!, status: 200, tags },
-    headers: [['content-type', 'text/html; charset=UTF-8'], ['etag', `"${n}"`], ['cache-control', 'public, s-maxage=7200']],
+    headers: [
+      ['content-type', 'text/html; charset=UTF-8'],
+      ['etag', `"${n}"`],
+      ['cache-control', 'public, s-maxage=7200'],
+    ],
     ...{ vary: {}, states: ['logged-in', 'cart-filled'], cachedAt: now, initialAge: 0, lifetime: 7_200 },
-    ...{ staleWhileRevalidate: 0, staleIfError: 0, staleAllowed: true, noCache: false, range: null, encoding: 'identity' },
+    ...{
+      staleWhileRevalidate: 0,
+      staleIfError: 0,
+      staleAllowed: true,
+      noCache: false,
+      range: null,
+      encoding: 'identity',
+    },
     ...{ staleAt: now + 7_200_000, deleteAt: now + 86_400_000, originalSize: 5_000, generationMs: 80 },
   }
 }

@@ -55,7 +55,8 @@ function visit(socket: Socket, { path, at }: { path: string; at: number }): void
     if (head < 0) return
     const text = received.toString('latin1', 0, head)
     const length = Number(/^content-length: *(\d+)/im.exec(text)?.[1])
-    if (!text.startsWith('HTTP/1.1 200 ') || !/^cache-status:.*;\s*hit\b/im.test(text) || Number.isNaN(length)) fail(`no hit of ${path}:\n${text}`)
+    if (!text.startsWith('HTTP/1.1 200 ') || !/^cache-status:.*;\s*hit\b/im.test(text) || Number.isNaN(length))
+      fail(`no hit of ${path}:\n${text}`)
     if (received.length < head + 4 + length) return
     latencies.push(performance.now() - at)
     socket.off('data', take)

@@ -1,7 +1,10 @@
 import { gzipSync } from 'node:zlib'
 
 const pageBytes = 20_000
-const words = 'cart price size colour shoe coat linen wool blue green sale new shop basket delivery return gift summer winter store'.split(' ')
+const words =
+  'cart price size colour shoe coat linen wool blue green sale new shop basket delivery return gift summer winter store'.split(
+    ' ',
+  )
 
 /** The page that every server of a comparison serves: 20 kB of storefront HTML that gzip makes about 5 kB of, the same at each call. */
 export function samplePage(): { identity: Buffer; gzip: Buffer } {

@@ -5,7 +5,28 @@ import { openRecords } from '../../src/records/open.ts'
 const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
 for (let written = 0; ; written++) {
   const started = performance.now()
-  await records.db.insertInto('queue_messages').values({ id: String(written), transport: 'failed', type: 'bench', payload: '', group: null, key: null, available_at: 0, delay: 0, attempts: 0, crashes: 0, lease: null, worker: null, taken_at: null, created_at: 0, last_error: null, failed_at: 0, origin: 'async' }).execute()
+  await records.db
+    .insertInto('queue_messages')
+    .values({
+      id: String(written),
+      transport: 'failed',
+      type: 'bench',
+      payload: '',
+      group: null,
+      key: null,
+      available_at: 0,
+      delay: 0,
+      attempts: 0,
+      crashes: 0,
+      lease: null,
+      worker: null,
+      taken_at: null,
+      created_at: 0,
+      last_error: null,
+      failed_at: 0,
+      origin: 'async',
+    })
+    .execute()
   process.send!(performance.now() - started)
   await sleep(20)
 }

@@ -31,7 +31,12 @@ let next = storm.first
 const started = performance.now()
 await Promise.all(Array.from({ length: storm.connections }, purgeOnOneConnection))
 const seconds = (performance.now() - started) / 1000
-const result: StormResult = { purges: latencies.length, perSecond: latencies.length / seconds, p50: percentile(latencies, 50), p99: percentile(latencies, 99) }
+const result: StormResult = {
+  purges: latencies.length,
+  perSecond: latencies.length / seconds,
+  p50: percentile(latencies, 50),
+  p99: percentile(latencies, 99),
+}
 console.log(JSON.stringify(result))
 
 async function purgeOnOneConnection(): Promise<void> {
@@ -57,7 +62,11 @@ async function purgeOnOneConnection(): Promise<void> {
       socket.write(`PURGE / HTTP/1.1\r\nHost: 127.0.0.1:${storm.port}\r\nxkey: tag-${next++}\r\n\r\n`)
     })
     latencies.push(performance.now() - sent)
-    if (!answer.startsWith('HTTP/1.1 200 ') || (storm.pages !== null && !answer.includes(`Invalidated ${storm.pages} objects`))) throw new Error(answer)
+    if (
+      !answer.startsWith('HTTP/1.1 200 ') ||
+      (storm.pages !== null && !answer.includes(`Invalidated ${storm.pages} objects`))
+    )
+      throw new Error(answer)
   }
   socket.destroy()
 }

@@ -20,7 +20,16 @@ const cache = join(directory, 'cache')
 fillPages(cache, Number(tagCount), Number(largeCount))
 const pages = await openFilesystemStore({ directory: cache, maxSize: null, now, onWarning: console.warn })
 const records = await openRecords({ directory: join(directory, 'data'), now })
-const purging = await openPurging({ records, pages, queue: openQueue(records, now), now, proxies: [], owner: thisProcess(), followUp: null, clearDirectory: () => Promise.resolve(0) })
+const purging = await openPurging({
+  records,
+  pages,
+  queue: openQueue(records, now),
+  now,
+  proxies: [],
+  owner: thisProcess(),
+  followUp: null,
+  clearDirectory: () => Promise.resolve(0),
+})
 
 process.send!(await measure())
 await purging.close()
@@ -29,7 +38,14 @@ await records.close()
 process.disconnect()
 
 async function purge(tag: string): Promise<number> {
-  return (await purging.invalidate({ targets: [{ scope: 'tags', tags: [tag] }], soft: false, source: 'purge-method', actor: null })).pagesRemoved
+  return (
+    await purging.invalidate({
+      targets: [{ scope: 'tags', tags: [tag] }],
+      soft: false,
+      source: 'purge-method',
+      actor: null,
+    })
+  ).pagesRemoved
 }
 
 async function measure(): Promise<InProcess> {
@@ -67,7 +83,10 @@ async function purgeLarge(): Promise<InProcess['large']> {
   const removed = await purge('large')
   const seconds = (performance.now() - started) / 1_000
   for (;;) {
-    const { open } = await records.db.selectFrom('invalidations').select((eb) => eb.fn.count<number>('trace').as('open')).executeTakeFirstOrThrow()
+    const { open } = await records.db
+      .selectFrom('invalidations')
+      .select((eb) => eb.fn.count<number>('trace').as('open'))
+      .executeTakeFirstOrThrow()
     if (open === 0) break
     await pause(20)
   }

@@ -7,17 +7,22 @@ import { clearApplicationCache } from '#src/operations/cache.ts'
 
 export default class CacheClear extends BaseCommand {
   static override summary = 'Clear the application cache of the environment, and with it every cached page.'
-  static override description = 'Empties var/cache/<env>/ in the project directory. State in var/data/ stays: logs, queue, API clients.'
+  static override description =
+    'Empties var/cache/<env>/ in the project directory. State in var/data/ stays: logs, queue, API clients.'
   static override examples = [
     { description: 'Clear the application cache', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'See how many files of the staging environment would go', command: '<%= config.bin %> <%= command.id %> --env staging --dry-run' },
+    {
+      description: 'See how many files of the staging environment would go',
+      command: '<%= config.bin %> <%= command.id %> --env staging --dry-run',
+    },
   ]
   static override flags = { ...symfonyFlags, ...warmerFlags, yes: needlessYes, 'dry-run': dryRunFlag }
 
   async run() {
     const { flags } = await this.parse(CacheClear)
     return this.perform(clearApplicationCache, { dryRun: flags['dry-run'] }, (value, output) => {
-      if (value.dryRun) output.line(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
+      if (value.dryRun)
+        output.line(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
       else output.line(`${plural(value.filesDeleted, 'file')} removed.`)
       presentDeliveries(value.proxies, output, { dry: value.dryRun === true })
     })

@@ -7,8 +7,14 @@ import { inspectPage } from '#src/operations/cache.ts'
 export default class CacheInspect extends BaseCommand {
   static override summary = 'Explain why a URL is or is not served from the cache.'
   static override examples = [
-    { description: 'A page as its visitors type it', command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/' },
-    { description: 'How long it stays fresh, in seconds', command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/ --json | jq ".pages[].freshnessLeft"' },
+    {
+      description: 'A page as its visitors type it',
+      command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/',
+    },
+    {
+      description: 'How long it stays fresh, in seconds',
+      command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/ --json | jq ".pages[].freshnessLeft"',
+    },
   ]
   static override args = {
     url: Args.string({ description: 'The URL, with scheme and host.', required: true }),

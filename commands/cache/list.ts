@@ -10,8 +10,14 @@ export default class CacheList extends BaseCommand {
   static override summary = 'List cached pages, by type, tag or URL prefix.'
   static override examples = [
     { description: 'The first fifty pages', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'The listings below a path', command: '<%= config.bin %> <%= command.id %> --type listings --prefix http://shop.example/shoes/' },
-    { description: 'The URLs of every page that bears a tag', command: '<%= config.bin %> <%= command.id %> --tag product-0190c0de --limit 1000 --json | jq -r ".items[].url"' },
+    {
+      description: 'The listings below a path',
+      command: '<%= config.bin %> <%= command.id %> --type listings --prefix http://shop.example/shoes/',
+    },
+    {
+      description: 'The URLs of every page that bears a tag',
+      command: '<%= config.bin %> <%= command.id %> --tag product-0190c0de --limit 1000 --json | jq -r ".items[].url"',
+    },
   ]
   static override flags = {
     type: pageTypeFlag(),

@@ -6,7 +6,10 @@ export default class CacheStats extends BaseCommand {
   static override summary = 'Show how many pages are cached, their sizes and times.'
   static override examples = [
     { description: 'The statistics as tables', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'The number of cached product pages', command: '<%= config.bin %> <%= command.id %> --json | jq .byType.products' },
+    {
+      description: 'The number of cached product pages',
+      command: '<%= config.bin %> <%= command.id %> --json | jq .byType.products',
+    },
   ]
 
   async run() {

@@ -9,13 +9,20 @@ export default class ClientCreate extends BaseCommand {
 Made with --server, it belongs to the client that made it, and is revoked with it.`
   static override examples = [
     { description: 'A client for deployments', command: '<%= config.bin %> <%= command.id %> deployment' },
-    { description: 'A client for a dashboard', command: '<%= config.bin %> <%= command.id %> dashboard --scope read --json' },
+    {
+      description: 'A client for a dashboard',
+      command: '<%= config.bin %> <%= command.id %> dashboard --scope read --json',
+    },
   ]
   static override args = {
     name: Args.string({ description: 'What it is for, as lists show it.', required: true }),
   }
   static override flags = {
-    scope: Flags.option({ options: ['read', 'write'] as const, summary: 'What it may do: look, or change things too.', default: 'write' as const })(),
+    scope: Flags.option({
+      options: ['read', 'write'] as const,
+      summary: 'What it may do: look, or change things too.',
+      default: 'write' as const,
+    })(),
   }
 
   async run() {

@@ -6,10 +6,17 @@ import { revokeApiClient } from '#src/operations/clients.ts'
 
 export default class ClientRevoke extends BaseCommand {
   static override summary = 'End a client of the HTTP API; its tokens are void at once.'
-  static override description = 'The clients that it made over the HTTP API end with it, those that they made too, and so on.'
+  static override description =
+    'The clients that it made over the HTTP API end with it, those that they made too, and so on.'
   static override examples = [
-    { description: 'A client whose secret got out', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002' },
-    { description: 'In a script', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002 --yes' },
+    {
+      description: 'A client whose secret got out',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002',
+    },
+    {
+      description: 'In a script',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002 --yes',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override args = {
@@ -22,7 +29,8 @@ export default class ClientRevoke extends BaseCommand {
     await this.confirm(`Revoke the client ${args.id} and all that it made for good?`, flags.yes)
     return this.perform(revokeApiClient, { clientId: args.id }, ({ client, made }, output) => {
       output.line(`${client.name} (${client.clientId}) is revoked.`)
-      for (const { name, clientId, createdBy } of made) output.line(`${name} (${clientId}), made by ${createdBy}, is revoked with it.`)
+      for (const { name, clientId, createdBy } of made)
+        output.line(`${name} (${clientId}), made by ${createdBy}, is revoked with it.`)
     })
   }
 }

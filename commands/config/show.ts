@@ -3,10 +3,14 @@ import { showConfig } from '#src/operations/config.ts'
 
 export default class ConfigShow extends BaseCommand {
   static override summary = 'Show the effective configuration, and where each value comes from.'
-  static override description = 'A source is a flag, an environment variable, a line of the configuration file, or default. Secrets are masked.'
+  static override description =
+    'A source is a flag, an environment variable, a line of the configuration file, or default. Secrets are masked.'
   static override examples = [
     { description: 'Every value and its source', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'What differs from the defaults', command: '<%= config.bin %> <%= command.id %> --json | jq \'.values[] | select(.source != "default")\'' },
+    {
+      description: 'What differs from the defaults',
+      command: '<%= config.bin %> <%= command.id %> --json | jq \'.values[] | select(.source != "default")\'',
+    },
   ]
 
   async run() {

@@ -14,6 +14,8 @@ export default class InvalidationLogClear extends BaseCommand {
   async run() {
     const { flags } = await this.parse(InvalidationLogClear)
     await this.confirm('Delete the whole invalidation log?', flags.yes)
-    return this.perform(clearInvalidationLog, {}, ({ deleted }, output) => output.line(`${plural(deleted, 'invalidation')} deleted.`))
+    return this.perform(clearInvalidationLog, {}, ({ deleted }, output) =>
+      output.line(`${plural(deleted, 'invalidation')} deleted.`),
+    )
   }
 }

@@ -7,16 +7,24 @@ export default class InvalidationLogRecent extends BaseCommand {
   static override summary = 'List the invalidations, newest first: who asked for what, and how many pages went.'
   static override examples = [
     { description: 'The last fifty', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Who clears everything?', command: `<%= config.bin %> <%= command.id %> --limit 1000 --json | jq '.items[] | select(.scope == "all")'` },
+    {
+      description: 'Who clears everything?',
+      command: `<%= config.bin %> <%= command.id %> --limit 1000 --json | jq '.items[] | select(.scope == "all")'`,
+    },
   ]
   static override flags = { limit: limitFlag, offset: offsetFlag }
 
   async run() {
     const { flags } = await this.parse(InvalidationLogRecent)
-    return this.perform(recentInvalidations, { limit: flags.limit, offset: flags.offset }, async ({ items, total }, output) => {
-      const rows = items.map((item) => [item.at, item.source, item.actor, item.scope, item.value, item.pagesRemoved])
-      await output.table(['at', 'source', 'actor', 'scope', 'value', 'pages'], rows)
-      if (output.terminal && items.length < total) output.line(`${items.length} of ${plural(total, 'invalidation')}. More with --limit and --offset.`)
-    })
+    return this.perform(
+      recentInvalidations,
+      { limit: flags.limit, offset: flags.offset },
+      async ({ items, total }, output) => {
+        const rows = items.map((item) => [item.at, item.source, item.actor, item.scope, item.value, item.pagesRemoved])
+        await output.table(['at', 'source', 'actor', 'scope', 'value', 'pages'], rows)
+        if (output.terminal && items.length < total)
+          output.line(`${items.length} of ${plural(total, 'invalidation')}. More with --limit and --offset.`)
+      },
+    )
   }
 }

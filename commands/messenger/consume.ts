@@ -14,8 +14,14 @@ export default class MessengerConsume extends BaseCommand {
 messenger:stop-workers, or until a limit is reached. Without a transport it takes all: async first, then scheduler. The
 daemon does the same inside itself unless it was started with --no-workers.`
   static override examples = [
-    { description: 'A consumer for a service manager to keep alive', command: '<%= config.bin %> <%= command.id %> async --time-limit 3600 --memory-limit 256M' },
-    { description: 'Ten messages, those of the scheduler first', command: '<%= config.bin %> <%= command.id %> scheduler async --limit 10' },
+    {
+      description: 'A consumer for a service manager to keep alive',
+      command: '<%= config.bin %> <%= command.id %> async --time-limit 3600 --memory-limit 256M',
+    },
+    {
+      description: 'Ten messages, those of the scheduler first',
+      command: '<%= config.bin %> <%= command.id %> scheduler async --limit 10',
+    },
   ]
   static override strict = false
   static override args = {
@@ -26,9 +32,20 @@ daemon does the same inside itself unless it was started with --no-workers.`
     yes: needlessYes,
     limit: Flags.string({ char: 'l', summary: 'End after so many messages.', helpValue: '<n>' }),
     'failure-limit': Flags.string({ char: 'f', summary: 'End after so many failures.', helpValue: '<n>' }),
-    'time-limit': Flags.string({ char: 't', summary: 'Take no more messages after so many seconds.', helpValue: '<seconds>' }),
-    'memory-limit': Flags.string({ char: 'm', summary: 'End when the process takes more memory than this.', helpValue: '<size>' }),
-    sleep: Flags.string({ summary: 'Seconds between two looks at an empty queue; without it new messages are noticed at once.', helpValue: '<seconds>' }),
+    'time-limit': Flags.string({
+      char: 't',
+      summary: 'Take no more messages after so many seconds.',
+      helpValue: '<seconds>',
+    }),
+    'memory-limit': Flags.string({
+      char: 'm',
+      summary: 'End when the process takes more memory than this.',
+      helpValue: '<size>',
+    }),
+    sleep: Flags.string({
+      summary: 'Seconds between two looks at an empty queue; without it new messages are noticed at once.',
+      helpValue: '<seconds>',
+    }),
     verbose: Flags.boolean({ char: 'v', summary: 'Tell each message that was handled.' }),
   }
 
@@ -48,7 +65,9 @@ daemon does the same inside itself unless it was started with --no-workers.`
     // Elsewhere it is refused.
     if ((await this.remote()) === null) this.#introduce(input.receivers, flags)
     return this.perform(consumeMessages, input, ({ messages, failures, end }, output) => {
-      output.line(`${plural(messages, 'message')}${failures > 0 ? `, ${plural(failures, 'failure')}` : ''}; ${reasons[end]}.`)
+      output.line(
+        `${plural(messages, 'message')}${failures > 0 ? `, ${plural(failures, 'failure')}` : ''}; ${reasons[end]}.`,
+      )
     })
   }
 
@@ -68,7 +87,9 @@ daemon does the same inside itself unless it was started with --no-workers.`
       'received a stop signal via the messenger:stop-workers command',
     ]
     const last = conditions.pop()
-    this.tell(`// The worker will automatically exit once it has ${conditions.length === 0 ? '' : `${conditions.join(', ')} or `}${last}.`)
+    this.tell(
+      `// The worker will automatically exit once it has ${conditions.length === 0 ? '' : `${conditions.join(', ')} or `}${last}.`,
+    )
     this.tell('// Quit the worker with CONTROL-C.')
   }
 }

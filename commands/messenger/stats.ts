@@ -8,7 +8,10 @@ export default class MessengerStats extends BaseCommand {
   static override summary = 'Show how many messages wait, and who works on them.'
   static override examples = [
     { description: 'All transports and all workers', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'How many messages wait on one transport, for a script', command: '<%= config.bin %> <%= command.id %> --json | jq \'.transports[] | select(.name == "async") | .count\'' },
+    {
+      description: 'How many messages wait on one transport, for a script',
+      command: '<%= config.bin %> <%= command.id %> --json | jq \'.transports[] | select(.name == "async") | .count\'',
+    },
   ]
   static override strict = false
   static override args = {
@@ -20,13 +23,22 @@ export default class MessengerStats extends BaseCommand {
     const { argv } = await this.parse(MessengerStats)
     const names = argv as string[]
     return this.perform(messengerStatistics, {}, async ({ transports, workers }, output) => {
-      for (const name of names) if (!transports.some((one) => one.name === name)) this.tell(`[WARNING] The "${name}" transport does not exist.`)
+      for (const name of names)
+        if (!transports.some((one) => one.name === name)) this.tell(`[WARNING] The "${name}" transport does not exist.`)
       const shown = names.length === 0 ? transports : transports.filter(({ name }) => names.includes(name))
-      const rows = shown.map(({ name, count, waiting, delayed, held, oldestAge }) => [name, count, waiting, delayed, held, oldestAge === null ? null : formatDuration(oldestAge)])
+      const rows = shown.map(({ name, count, waiting, delayed, held, oldestAge }) => [
+        name,
+        count,
+        waiting,
+        delayed,
+        held,
+        oldestAge === null ? null : formatDuration(oldestAge),
+      ])
       await output.table(['Transport', 'Count', 'Waiting', 'Delayed', 'In hand', 'Oldest'], rows)
       if (names.length > 0) return
       output.line()
-      if (workers.length === 0) return output.line('No worker runs. Start one with messenger:consume, or serve without --no-workers.')
+      if (workers.length === 0)
+        return output.line('No worker runs. Start one with messenger:consume, or serve without --no-workers.')
       await output.table(
         ['Worker', 'Process', 'Transports', 'Since', 'Works on'],
         workers.map((worker) => [
@@ -34,7 +46,11 @@ export default class MessengerStats extends BaseCommand {
           `${worker.host} ${worker.pid}`,
           worker.transports.join(', '),
           worker.startedAt,
-          worker.current.length === 0 ? (worker.stopping ? 'leaving' : null) : worker.current.map(({ type, group }) => (group === null ? type : `${type} ${group}`)).join(', '),
+          worker.current.length === 0
+            ? worker.stopping
+              ? 'leaving'
+              : null
+            : worker.current.map(({ type, group }) => (group === null ? type : `${type} ${group}`)).join(', '),
         ]),
       )
     })

@@ -8,13 +8,24 @@ import { presentPurged } from '#src/cli/present-purges.ts'
 import { purge } from '#src/operations/purge.ts'
 
 export default class PurgeEntity extends BaseCommand {
-  static override summary = 'Purge the pages of a product, a category or another entity, here and at every reverse proxy.'
-  static override description = "Purges the tags that Shopware gives to the entity's pages. Given with its id, a product's number is remembered: from then on the number alone will do."
+  static override summary =
+    'Purge the pages of a product, a category or another entity, here and at every reverse proxy.'
+  static override description =
+    "Purges the tags that Shopware gives to the entity's pages. Given with its id, a product's number is remembered: from then on the number alone will do."
   static override exitCodes = exitCodes.ofOne
   static override examples = [
-    { description: 'A category', command: '<%= config.bin %> <%= command.id %> category 0190c0de000070008000000000000001' },
-    { description: 'A product, with the number that it goes by', command: '<%= config.bin %> <%= command.id %> product 0190c0de-0000-7000-8000-000000000002 --number SW10001' },
-    { description: 'The same product, by its number', command: '<%= config.bin %> <%= command.id %> product --number SW10001' },
+    {
+      description: 'A category',
+      command: '<%= config.bin %> <%= command.id %> category 0190c0de000070008000000000000001',
+    },
+    {
+      description: 'A product, with the number that it goes by',
+      command: '<%= config.bin %> <%= command.id %> product 0190c0de-0000-7000-8000-000000000002 --number SW10001',
+    },
+    {
+      description: 'The same product, by its number',
+      command: '<%= config.bin %> <%= command.id %> product --number SW10001',
+    },
   ]
   static override args = { type: entityTypeArg, id: Args.string({ description: 'Id, with or without dashes.' }) }
   static override flags = {

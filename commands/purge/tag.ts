@@ -8,15 +8,26 @@ export default class PurgeTag extends BaseCommand {
   static override summary = 'Purge every page that bears a tag, here and at every reverse proxy.'
   static override examples = [
     { description: 'All pages with a navigation', command: '<%= config.bin %> <%= command.id %> navigation' },
-    { description: 'See which pages show a product', command: '<%= config.bin %> <%= command.id %> --dry-run product-0190c0de000070008000000000000001' },
+    {
+      description: 'See which pages show a product',
+      command: '<%= config.bin %> <%= command.id %> --dry-run product-0190c0de000070008000000000000001',
+    },
   ]
   static override strict = false
-  static override args = { tags: Args.string({ description: 'Cache tags, as the shop puts them on its pages.', required: true, multiple: true }) }
+  static override args = {
+    tags: Args.string({
+      description: 'Cache tags, as the shop puts them on its pages.',
+      required: true,
+      multiple: true,
+    }),
+  }
   static override flags = { soft: softFlag, 'dry-run': dryRunFlag }
 
   async run() {
     const { argv, flags } = await this.parse(PurgeTag)
     const { soft, 'dry-run': dryRun } = flags
-    return this.perform(purge, { tags: argv as string[], soft, dryRun }, (value, output) => presentPurged(value, output, soft))
+    return this.perform(purge, { tags: argv as string[], soft, dryRun }, (value, output) =>
+      presentPurged(value, output, soft),
+    )
   }
 }

@@ -5,7 +5,8 @@ import { clearPurgeLog } from '#src/operations/purge-log.ts'
 
 export default class ReverseProxyClear extends BaseCommand {
   static override summary = 'Delete the purge log.'
-  static override description = 'Purges that a reverse proxy has not acknowledged yet are still delivered to it; reverse-proxy:stats counts them.'
+  static override description =
+    'Purges that a reverse proxy has not acknowledged yet are still delivered to it; reverse-proxy:stats counts them.'
   static override examples = [
     { description: 'Asks before', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Without a question', command: '<%= config.bin %> <%= command.id %> --yes' },

@@ -10,7 +10,10 @@ export default class ReverseProxyEntityTimeline extends BaseCommand {
   static override summary = 'Show the newest purges of an entity, oldest first.'
   static override description = 'Purges of any tag that names the entity, whether an entity or the tag was purged.'
   static override examples = [
-    { description: 'A category', command: '<%= config.bin %> <%= command.id %> category 0190c0de000070008000000000000001' },
+    {
+      description: 'A category',
+      command: '<%= config.bin %> <%= command.id %> category 0190c0de000070008000000000000001',
+    },
     { description: 'A product by its number', command: '<%= config.bin %> <%= command.id %> product --number SW10001' },
   ]
   static override args = { type: entityTypeArg, id: Args.string({ description: 'Id, with or without dashes.' }) }

@@ -14,9 +14,14 @@ export default class ReverseProxyRecent extends BaseCommand {
 
   async run() {
     const { flags } = await this.parse(ReverseProxyRecent)
-    return this.perform(recentPurges, { limit: flags.limit, offset: flags.offset }, async ({ items, total }, output) => {
-      await presentPurges(items, output)
-      if (output.terminal && items.length < total) output.line(`${items.length} of ${plural(total, 'purge')}. More with --limit and --offset.`)
-    })
+    return this.perform(
+      recentPurges,
+      { limit: flags.limit, offset: flags.offset },
+      async ({ items, total }, output) => {
+        await presentPurges(items, output)
+        if (output.terminal && items.length < total)
+          output.line(`${items.length} of ${plural(total, 'purge')}. More with --limit and --offset.`)
+      },
+    )
   }
 }

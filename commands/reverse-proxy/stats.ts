@@ -5,7 +5,10 @@ export default class ReverseProxyStats extends BaseCommand {
   static override summary = 'Show the purges of the last 24 hours, and which reverse proxy is behind.'
   static override examples = [
     { description: 'Numbers, hours and the most purged tags', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'How many purges a proxy has still to be told', command: '<%= config.bin %> <%= command.id %> --json | jq ".proxies"' },
+    {
+      description: 'How many purges a proxy has still to be told',
+      command: '<%= config.bin %> <%= command.id %> --json | jq ".proxies"',
+    },
   ]
 
   async run() {
@@ -18,11 +21,29 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Response time, ms', overview.avgResponseTime],
       ])
       output.line()
-      await output.table(['hour', 'purges'], hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]))
-      if (topTags.length > 0) await output.table(['tag', 'purges'], topTags.map(({ tag, count }) => [tag, count]))
+      await output.table(
+        ['hour', 'purges'],
+        hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]),
+      )
+      if (topTags.length > 0)
+        await output.table(
+          ['tag', 'purges'],
+          topTags.map(({ tag, count }) => [tag, count]),
+        )
       if (proxies.length > 0) {
-        const rows = proxies.map(({ name, state, pending, oldestPending, failed, lastError, lastErrorAt }) => [name, state, pending, oldestPending, failed, lastErrorAt, lastError])
-        await output.table(['proxy', 'state', 'pending', 'oldest pending', 'failed', 'last error at', 'last error'], rows)
+        const rows = proxies.map(({ name, state, pending, oldestPending, failed, lastError, lastErrorAt }) => [
+          name,
+          state,
+          pending,
+          oldestPending,
+          failed,
+          lastErrorAt,
+          lastError,
+        ])
+        await output.table(
+          ['proxy', 'state', 'pending', 'oldest pending', 'failed', 'last error at', 'last error'],
+          rows,
+        )
       }
     })
   }

@@ -8,8 +8,14 @@ export default class ReverseProxyUrlFlow extends BaseCommand {
   static override summary = 'Show the newest purges that took the page of a URL, oldest first.'
   static override description = 'By whatever way it went: by its URL, a tag, an entity, its type, or with everything.'
   static override examples = [
-    { description: 'Why did a page vanish?', command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/' },
-    { description: 'The fifty purges before the newest fifty', command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/ --offset 50' },
+    {
+      description: 'Why did a page vanish?',
+      command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/',
+    },
+    {
+      description: 'The fifty purges before the newest fifty',
+      command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/ --offset 50',
+    },
   ]
   static override args = { url: Args.string({ description: 'URL as visitors type it.', required: true }) }
   static override flags = { limit: limitFlag, offset: newestOffsetFlag }

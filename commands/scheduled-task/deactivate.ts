@@ -10,8 +10,14 @@ export default class ScheduledTaskDeactivate extends BaseCommand {
   static override description = 'What runs now is not ended. scheduled-task:schedule makes it active again.'
   static override exitCodes = exitCodes.ofOne
   static override examples = [
-    { description: 'Keep the invalidation log for ever', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_invalidation_log' },
-    { description: 'While it is queued or running too', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --force' },
+    {
+      description: 'Keep the invalidation log for ever',
+      command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_invalidation_log',
+    },
+    {
+      description: 'While it is queued or running too',
+      command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --force',
+    },
   ]
   static override args = {
     name: Args.string({ description: 'The task.', required: true }),

@@ -6,7 +6,11 @@ export default class ScheduledTaskList extends BaseCommand {
   static override summary = 'List the scheduled tasks, when each runs, and how it stands.'
   static override examples = [
     { description: 'All tasks', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Why tasks failed', command: '<%= config.bin %> <%= command.id %> --json | jq -r \'.items[] | select(.error) | "\\(.name): \\(.error)"\'' },
+    {
+      description: 'Why tasks failed',
+      command:
+        '<%= config.bin %> <%= command.id %> --json | jq -r \'.items[] | select(.error) | "\\(.name): \\(.error)"\'',
+    },
   ]
   static override flags = { ...symfonyFlags, yes: needlessYes }
 
@@ -15,7 +19,13 @@ export default class ScheduledTaskList extends BaseCommand {
     return this.perform(listScheduledTasks, {}, async ({ items }, output) => {
       await output.table(
         ['Name', 'Next execution', 'Last execution', 'Run interval', 'Status'],
-        items.map(({ name, nextExecution, lastExecution, runInterval, status }) => [name, nextExecution, lastExecution, runInterval, status]),
+        items.map(({ name, nextExecution, lastExecution, runInterval, status }) => [
+          name,
+          nextExecution,
+          lastExecution,
+          runInterval,
+          status,
+        ]),
       )
       for (const { name, error } of items) if (error !== null) this.tell(`${name}: ${error}`)
     })

@@ -6,11 +6,18 @@ import { runSingleTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskRunSingle extends BaseCommand {
   static override summary = 'Run one task now and wait for its end.'
-  static override description = 'It runs in this process, or in a worker that was faster; never in two. Exit code 1 if it failed.'
+  static override description =
+    'It runs in this process, or in a worker that was faster; never in two. Exit code 1 if it failed.'
   static override exitCodes = exitCodes.ofOne
   static override examples = [
-    { description: 'Remove the pages that are past any use', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages' },
-    { description: 'What it did', command: '<%= config.bin %> <%= command.id %> vendor_stage.prune_events --json | jq -r .task.result' },
+    {
+      description: 'Remove the pages that are past any use',
+      command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages',
+    },
+    {
+      description: 'What it did',
+      command: '<%= config.bin %> <%= command.id %> vendor_stage.prune_events --json | jq -r .task.result',
+    },
   ]
   static override args = {
     name: Args.string({ description: 'The task.', required: true }),

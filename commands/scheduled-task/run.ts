@@ -18,7 +18,11 @@ On a daemon (--server) it queues once, with --no-wait; a daemon does so by itsel
     yes: needlessYes,
     'no-wait': Flags.boolean({ summary: 'Queue what is due now, and end.' }),
     'time-limit': Flags.string({ char: 't', summary: 'End after so many seconds.', helpValue: '<seconds>' }),
-    'memory-limit': Flags.string({ char: 'm', summary: 'End when the process takes more memory than this.', helpValue: '<size>' }),
+    'memory-limit': Flags.string({
+      char: 'm',
+      summary: 'End when the process takes more memory than this.',
+      helpValue: '<size>',
+    }),
   }
 
   async run() {
@@ -27,7 +31,10 @@ On a daemon (--server) it queues once, with --no-wait; a daemon does so by itsel
       timeLimit: toPositive('time-limit', flags['time-limit']),
       memoryLimit: flags['memory-limit'],
     }
-    if (flags['no-wait']) return this.perform(queueDueTasks, {}, (_, output) => output.line('[OK] Scheduled tasks have been queued.'))
-    return this.perform(runScheduledTasks, input, ({ end }, output) => output.line(`[OK] No more tasks are queued by this process (${end}).`))
+    if (flags['no-wait'])
+      return this.perform(queueDueTasks, {}, (_, output) => output.line('[OK] Scheduled tasks have been queued.'))
+    return this.perform(runScheduledTasks, input, ({ end }, output) =>
+      output.line(`[OK] No more tasks are queued by this process (${end}).`),
+    )
   }
 }

@@ -10,7 +10,10 @@ export default class ScheduledTaskSchedule extends BaseCommand {
   static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'For its next night', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages' },
-    { description: 'At once, in whatever worker is there', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --immediately' },
+    {
+      description: 'At once, in whatever worker is there',
+      command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --immediately',
+    },
   ]
   static override args = {
     name: Args.string({ description: 'The task.', required: true }),
@@ -24,8 +27,14 @@ export default class ScheduledTaskSchedule extends BaseCommand {
 
   async run() {
     const { args, flags } = await this.parse(ScheduledTaskSchedule)
-    return this.perform(scheduleTaskOnce, { name: args.name, immediately: flags.immediately, force: flags.force }, ({ task }, output) => {
-      output.line(`[OK] Scheduled task "${task.name}" was ${task.status === 'queued' ? 'queued' : `scheduled for ${task.nextExecution}`}.`)
-    })
+    return this.perform(
+      scheduleTaskOnce,
+      { name: args.name, immediately: flags.immediately, force: flags.force },
+      ({ task }, output) => {
+        output.line(
+          `[OK] Scheduled task "${task.name}" was ${task.status === 'queued' ? 'queued' : `scheduled for ${task.nextExecution}`}.`,
+        )
+      },
+    )
   }
 }

@@ -10,9 +10,14 @@ export default class StageCreate extends BaseCommand {
   static override examples = [
     {
       description: 'A stage with a button, shown once in a session',
-      command: '<%= config.bin %> <%= command.id %> Sale --headline "Summer sale" --text "Everything must go." --cta-label "To the sale" --cta-url /sale --frequency once_per_session',
+      command:
+        '<%= config.bin %> <%= command.id %> Sale --headline "Summer sale" --text "Everything must go." --cta-label "To the sale" --cta-url /sale --frequency once_per_session',
     },
-    { description: 'Its id, for a script', command: '<%= config.bin %> <%= command.id %> Newsletter --html-file newsletter.html --no-active --json | jq -r .stage.id' },
+    {
+      description: 'Its id, for a script',
+      command:
+        '<%= config.bin %> <%= command.id %> Newsletter --html-file newsletter.html --no-active --json | jq -r .stage.id',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override fieldNames = stageFieldNames
@@ -21,6 +26,8 @@ export default class StageCreate extends BaseCommand {
 
   async run() {
     const { args, flags } = await this.parse(StageCreate)
-    return this.perform(createStage, { name: args.name, ...(await stageInput(flags)) }, ({ stage }, output) => presentStage(stage, output))
+    return this.perform(createStage, { name: args.name, ...(await stageInput(flags)) }, ({ stage }, output) =>
+      presentStage(stage, output),
+    )
   }
 }

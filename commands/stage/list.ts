@@ -7,7 +7,10 @@ export default class StageList extends BaseCommand {
   static override summary = 'List the popup stages, the oldest first.'
   static override examples = [
     { description: 'The first fifty', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'The ids of those that are shown', command: `<%= config.bin %> <%= command.id %> --json | jq -r '.items[] | select(.active) | .id'` },
+    {
+      description: 'The ids of those that are shown',
+      command: `<%= config.bin %> <%= command.id %> --json | jq -r '.items[] | select(.active) | .id'`,
+    },
   ]
   static override flags = { limit: limitFlag, offset: offsetFlag }
 
@@ -24,8 +27,12 @@ export default class StageList extends BaseCommand {
         stage.maxPerSession,
         stage.salesChannelId ?? 'all',
       ])
-      await output.table(['id', 'name', 'active', 'statistics', 'days', 'frequency', 'per session', 'sales channel'], rows)
-      if (output.terminal && items.length < total) output.line(`${items.length} of ${plural(total, 'stage')}. More with --limit and --offset.`)
+      await output.table(
+        ['id', 'name', 'active', 'statistics', 'days', 'frequency', 'per session', 'sales channel'],
+        rows,
+      )
+      if (output.terminal && items.length < total)
+        output.line(`${items.length} of ${plural(total, 'stage')}. More with --limit and --offset.`)
     })
   }
 }

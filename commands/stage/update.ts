@@ -11,18 +11,30 @@ import { updateStage } from '#src/operations/stages.ts'
 export default class StageUpdate extends BaseCommand {
   static override summary = 'Change a popup stage; what is not named stays.'
   static override examples = [
-    { description: 'Show it no more', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --no-active' },
-    { description: 'Keep its events for a year', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --retention-days 365' },
+    {
+      description: 'Show it no more',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --no-active',
+    },
+    {
+      description: 'Keep its events for a year',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --retention-days 365',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override fieldNames = stageFieldNames
   static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
-  static override flags = { name: Flags.string({ summary: 'What operators call it.', helpValue: '<name>' }), ...stageFlags }
+  static override flags = {
+    name: Flags.string({ summary: 'What operators call it.', helpValue: '<name>' }),
+    ...stageFlags,
+  }
 
   async run() {
     const { args, flags } = await this.parse(StageUpdate)
     const change = { ...givenFields({ name: flags.name }), ...(await stageInput(flags)) }
-    if (Object.keys(change).length === 0) throw new PagecacheError('USAGE', 'Nothing to change was named.', { hint: 'Name at least one field, for example --no-active.' })
+    if (Object.keys(change).length === 0)
+      throw new PagecacheError('USAGE', 'Nothing to change was named.', {
+        hint: 'Name at least one field, for example --no-active.',
+      })
     return this.perform(updateStage, { id: args.id, ...change }, ({ stage }, output) => presentStage(stage, output))
   }
 }

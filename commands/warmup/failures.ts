@@ -12,11 +12,18 @@ const portion = 1000
 
 export default class WarmupFailures extends BaseCommand {
   static override summary = 'List the pages that a warmup could not bring into the cache, with the reasons.'
-  static override description = 'A page that was fetched and may not be stored (Set-Cookie, private, no-store, too large, bypass) is a failure too: visitors would miss it.'
+  static override description =
+    'A page that was fetched and may not be stored (Set-Cookie, private, no-store, too large, bypass) is a failure too: visitors would miss it.'
   static override examples = [
     { description: 'Of the latest warmup', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Every page that was not found, as a table for a spreadsheet', command: '<%= config.bin %> <%= command.id %> --status 404 --csv > missing.csv' },
-    { description: 'The URLs that set a cookie', command: '<%= config.bin %> <%= command.id %> --error set-cookie --limit 1000 --json | jq -r ".items[].url"' },
+    {
+      description: 'Every page that was not found, as a table for a spreadsheet',
+      command: '<%= config.bin %> <%= command.id %> --status 404 --csv > missing.csv',
+    },
+    {
+      description: 'The URLs that set a cookie',
+      command: '<%= config.bin %> <%= command.id %> --error set-cookie --limit 1000 --json | jq -r ".items[].url"',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override args = warmupArgs
@@ -39,19 +46,37 @@ export default class WarmupFailures extends BaseCommand {
         output.line('Why pages failed:')
         for (const reason of reasons) output.line(`  ${formatCount(reason.count)} × ${reason.error}`)
       }
-      await output.table(['status', 'attempts', 'at', 'url', 'reason'], items.map((item) => [item.status, item.attempts, item.at, item.url, item.error]))
-      if (output.terminal && items.length < total) output.line(`${items.length} of ${plural(total, 'failure')}. More with --limit and --offset, all with --csv.`)
+      await output.table(
+        ['status', 'attempts', 'at', 'url', 'reason'],
+        items.map((item) => [item.status, item.attempts, item.at, item.url, item.error]),
+      )
+      if (output.terminal && items.length < total)
+        output.line(`${items.length} of ${plural(total, 'failure')}. More with --limit and --offset, all with --csv.`)
     })
   }
 
-  async #printAll(filter: { progressId: string | undefined; status: number | undefined; error: string | undefined; url: string | undefined }) {
+  async #printAll(filter: {
+    progressId: string | undefined
+    status: number | undefined
+    error: string | undefined
+    url: string | undefined
+  }) {
     const { toCsv } = await import('#src/cli/csv.ts')
     await this.performing(async (performer) => {
       for (let offset = 0, total = 1; offset < total; offset += portion) {
         const value = await performer.perform(listWarmupFailures, { ...filter, limit: portion, offset })
         total = value.total
-        const rows = value.items.map((item) => [item.url, item.variant, item.status, item.error, item.attempts, item.at])
-        process.stdout.write(toCsv(offset === 0 ? [['url', 'variant', 'status', 'error', 'attempts', 'at'], ...rows] : rows))
+        const rows = value.items.map((item) => [
+          item.url,
+          item.variant,
+          item.status,
+          item.error,
+          item.attempts,
+          item.at,
+        ])
+        process.stdout.write(
+          toCsv(offset === 0 ? [['url', 'variant', 'status', 'error', 'attempts', 'at'], ...rows] : rows),
+        )
       }
     })
   }

@@ -8,7 +8,10 @@ export default class WarmupProgress extends BaseCommand {
   static override summary = 'Show how far a warmup is.'
   static override examples = [
     { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Only the percentage', command: '<%= config.bin %> <%= command.id %> --json | jq .progress.percentage' },
+    {
+      description: 'Only the percentage',
+      command: '<%= config.bin %> <%= command.id %> --json | jq .progress.percentage',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override args = warmupArgs

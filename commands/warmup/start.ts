@@ -27,10 +27,19 @@ export default class WarmupStart extends BaseCommand {
 fetch each as a visitor would. Pages that are fresh in the cache are left alone. With --wait the command ends with the warmup, works it itself
 where no worker runs, and exits with 1 if a page could not be warmed.`
   static override examples = [
-    { description: 'All sales channels; for a deployment script', command: '<%= config.bin %> <%= command.id %> --wait' },
+    {
+      description: 'All sales channels; for a deployment script',
+      command: '<%= config.bin %> <%= command.id %> --wait',
+    },
     { description: 'With a screen to steer it from', command: '<%= config.bin %> <%= command.id %> --watch' },
-    { description: 'What would be fetched, without fetching it', command: '<%= config.bin %> <%= command.id %> --dry-run' },
-    { description: 'How many pages failed', command: '<%= config.bin %> <%= command.id %> --wait --allow-failures --json | jq .progress.failed_urls' },
+    {
+      description: 'What would be fetched, without fetching it',
+      command: '<%= config.bin %> <%= command.id %> --dry-run',
+    },
+    {
+      description: 'How many pages failed',
+      command: '<%= config.bin %> <%= command.id %> --wait --allow-failures --json | jq .progress.failed_urls',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override flags = {
@@ -50,17 +59,26 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
     const { flags } = await this.parse(WarmupStart)
     const { value, report, interrupted } = await this.performing(async (performer, app, signal) => {
       try {
-        const input = { salesChannelId: flags['sales-channel'] ?? null, batchSize: flags['batch-size'], force: flags.force, dryRun: flags['dry-run'] }
+        const input = {
+          salesChannelId: flags['sales-channel'] ?? null,
+          batchSize: flags['batch-size'],
+          force: flags.force,
+          dryRun: flags['dry-run'],
+        }
         const value = await performer.perform(startWarmup, input)
         if (value.progressId === null) return { value, report: null, interrupted: false }
         if (!flags.wait && !flags.watch) {
           const { progress } = await performer.perform(readWarmupProgress, { progressId: value.progressId })
-          if (progress?.status === 'failed') throw new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
-          if (app !== null && progress?.status === 'running') await tellWorkers({ app, report: (event) => this.report(event) })
+          if (progress?.status === 'failed')
+            throw new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
+          if (app !== null && progress?.status === 'running')
+            await tellWorkers({ app, report: (event) => this.report(event) })
           return { value, report: null, interrupted: false }
         }
         const screen = hasScreen(flags.watch && !flags['no-tui'] && !this.jsonEnabled())
-        const report = await (screen ? this.#watch(performer, app, signal, value.progressId) : this.#wait(performer, app, signal, value.progressId))
+        const report = await (screen
+          ? this.#watch(performer, app, signal, value.progressId)
+          : this.#wait(performer, app, signal, value.progressId))
         return { value, report, interrupted: signal.aborted }
       } finally {
         this.#display.end()
@@ -77,8 +95,19 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
   }
 
   async #wait(performer: Performer, app: App | null, signal: AbortSignal, id: string): Promise<WarmupReport> {
-    signal.addEventListener('abort', () => this.tell('\nFinishing what is under way; once more stops at once.'), { once: true })
-    return waitForWarmup({ performer, app, signal, onProgress: (progress) => this.#display.update(toAdvance(progress)), onMessage: (message) => this.report({ kind: 'message', message }) }, id)
+    signal.addEventListener('abort', () => this.tell('\nFinishing what is under way; once more stops at once.'), {
+      once: true,
+    })
+    return waitForWarmup(
+      {
+        performer,
+        app,
+        signal,
+        onProgress: (progress) => this.#display.update(toAdvance(progress)),
+        onMessage: (message) => this.report({ kind: 'message', message }),
+      },
+      id,
+    )
   }
 
   /** The same with a screen: who leaves it no longer waits. */
@@ -86,12 +115,23 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
     this.#display.end()
     const [left, broken] = [new AbortController(), new AbortController()]
     const onMessage = (message: string) => this.report({ kind: 'message', message })
-    const waiting = waitForWarmup({ performer, app, signal: AbortSignal.any([signal, left.signal]), onProgress: () => {}, onMessage }, id)
+    const waiting = waitForWarmup(
+      { performer, app, signal: AbortSignal.any([signal, left.signal]), onProgress: () => {}, onMessage },
+      id,
+    )
     // A fault of the waiting is thrown below, when the terminal is as it was.
     waiting.catch(() => broken.abort())
     const source = toSource(await this.sourceName(app), operations, performer)
     const leaving = app === null ? () => goesOn : leavingWords
-    const { fault } = await this.holding(() => watchOnScreen({ source, tabs: [warmupTab(id)], leaving, untilEnd: true, signal: AbortSignal.any([signal, broken.signal]) }))
+    const { fault } = await this.holding(() =>
+      watchOnScreen({
+        source,
+        tabs: [warmupTab(id)],
+        leaving,
+        untilEnd: true,
+        signal: AbortSignal.any([signal, broken.signal]),
+      }),
+    )
     left.abort()
     const report = await waiting
     if (fault !== null) throw fault
@@ -120,7 +160,10 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
     }
     const { progress } = event
     if (progress['phase'] !== 'discovery') return
-    this.#display.update({ kind: 'text', text: discoveryText({ files: Number(progress['files']), urls: Number(progress['urls']) }) })
+    this.#display.update({
+      kind: 'text',
+      text: discoveryText({ files: Number(progress['files']), urls: Number(progress['urls']) }),
+    })
   }
 
   /** Throws what the run's end means; with `--json` the value is printed and only the exit code says it. */
@@ -129,7 +172,8 @@ where no worker runs, and exits with 1 if a page could not be warmed.`
     if (fault === null) return
     if (!this.jsonEnabled()) throw fault
     process.exitCode = fault.exit
-    for (const line of [fault.message, ...failures.map(({ url, error }) => `${url} ${error}`)]) this.tell(printable(line))
+    for (const line of [fault.message, ...failures.map(({ url, error }) => `${url} ${error}`)])
+      this.tell(printable(line))
   }
 }
 
@@ -142,14 +186,25 @@ function leavingWords(feeds: Feeds): string {
   return others ? goesOn : 'leave and pause it (no other worker)'
 }
 
-function toFault(progress: WarmupReport['progress'], interrupted: boolean, failuresAllowed: boolean): PagecacheError | null {
+function toFault(
+  progress: WarmupReport['progress'],
+  interrupted: boolean,
+  failuresAllowed: boolean,
+): PagecacheError | null {
   if (interrupted) return new PagecacheError('INTERRUPTED', afterInterrupt[progress.status] ?? 'Interrupted.')
   if (progress.status === 'failed') return new PagecacheError('WARMUP_FAILED', progress.message ?? 'The warmup failed.')
-  if (progress.status === 'cancelled') return new PagecacheError('WARMUP_FAILED', `The warmup was cancelled; ${plural(progress.remaining_urls, 'URL')} of it not done.`)
+  if (progress.status === 'cancelled')
+    return new PagecacheError(
+      'WARMUP_FAILED',
+      `The warmup was cancelled; ${plural(progress.remaining_urls, 'URL')} of it not done.`,
+    )
   // Somebody left the screen before the end.
   if (progress.status === 'running' || progress.status === 'paused') return null
   if (failuresAllowed || progress.failed_urls === 0) return null
-  return new PagecacheError('WARMUP_FAILED', `${progress.failed_urls} of ${plural(progress.total_urls, 'URL')} could not be warmed.`)
+  return new PagecacheError(
+    'WARMUP_FAILED',
+    `${progress.failed_urls} of ${plural(progress.total_urls, 'URL')} could not be warmed.`,
+  )
 }
 
 const afterInterrupt: Readonly<Record<string, string>> = {

@@ -19,7 +19,10 @@ export default class WarmupWatch extends BaseCommand {
 the warmup goes on. Off a terminal, in CI, with --no-tui and with --json a line on stderr each 5 % or 10 s until the warmup has ended.`
   static override examples = [
     { description: 'The latest warmup', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Wait for the end of the latest warmup in a script', command: '<%= config.bin %> <%= command.id %> --json | jq .progress.status' },
+    {
+      description: 'Wait for the end of the latest warmup in a script',
+      command: '<%= config.bin %> <%= command.id %> --json | jq .progress.status',
+    },
   ]
   static override exitCodes = exitCodes.ofOne
   static override args = { id: Args.string({ description: 'The warmup; the latest one without it.' }) }
@@ -42,7 +45,15 @@ the warmup goes on. Off a terminal, in CI, with --no-tui and with --json a line 
   async #onScreen(source: Source, id: string | null, signal: AbortSignal): Promise<Watched> {
     // An id that there is not is said before the screen is taken.
     const first = await this.#first(source, id)
-    const { feeds, fault } = await this.holding(() => watchOnScreen({ source, tabs: [warmupTab(id)], leaving: () => 'leave, the warmup goes on', untilEnd: false, signal }))
+    const { feeds, fault } = await this.holding(() =>
+      watchOnScreen({
+        source,
+        tabs: [warmupTab(id)],
+        leaving: () => 'leave, the warmup goes on',
+        untilEnd: false,
+        signal,
+      }),
+    )
     const watched = (feeds['warmup']?.value ?? first) as Watched
     if (fault === null) return watched
     for (const line of warmupSummary(watched)) new Output().line(line)
@@ -51,7 +62,8 @@ the warmup goes on. Off a terminal, in CI, with --no-tui and with --json a line 
 
   async #inLines(source: Source, id: string | null, signal: AbortSignal): Promise<Watched> {
     const { progress } = await this.#first(source, id)
-    if (progress === null) throw new PagecacheError('NOT_FOUND', 'There was no warmup yet.', { hint: 'One starts: pagecache warmup:start' })
+    if (progress === null)
+      throw new PagecacheError('NOT_FOUND', 'There was no warmup yet.', { hint: 'One starts: pagecache warmup:start' })
     const display = new ProgressDisplay()
     const tell = (message: string) => {
       display.end()

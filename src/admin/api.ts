@@ -38,7 +38,8 @@ export async function logIn(clientId: string, clientSecret: string): Promise<Api
       token = await askToken(clientId, clientSecret)
     } catch (error) {
       // A client that was revoked gets no other, and is not to use up the failed logins of everybody at this address.
-      if (error instanceof ApiError && error.status === 401) ended = new ApiError(401, 'This client may not log in any more: log out.')
+      if (error instanceof ApiError && error.status === 401)
+        ended = new ApiError(401, 'This client may not log in any more: log out.')
       throw ended ?? error
     }
   }
@@ -51,7 +52,8 @@ export async function logIn(clientId: string, clientSecret: string): Promise<Api
     if (token === used) await (renewing ??= renew().finally(() => (renewing = null)))
     return request(method, path, token, options)
   }
-  const call = async <T>(method: string, path: string, options: Options) => readAnswer<T>(await answered(method, `/api/_action/${path}`, options))
+  const call = async <T>(method: string, path: string, options: Options) =>
+    readAnswer<T>(await answered(method, `/api/_action/${path}`, options))
   return {
     clientId,
     get: (path, query = {}, signal) => call('GET', `${path}${toSearch(query)}`, { signal }),
@@ -73,9 +75,18 @@ function request(method: string, path: string, token: string, { body, signal }: 
 
 async function askToken(clientId: string, clientSecret: string): Promise<string> {
   const body = JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret })
-  const response = await reach('/api/oauth/token', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const response = await reach('/api/oauth/token', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
   // A shop that issues the tokens says it in a form of its own.
-  return (await readAnswer<{ access_token: string }>(response, response.status === 401 ? 'The client is not known, or its secret is another one.' : undefined)).access_token
+  return (
+    await readAnswer<{ access_token: string }>(
+      response,
+      response.status === 401 ? 'The client is not known, or its secret is another one.' : undefined,
+    )
+  ).access_token
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {
@@ -101,5 +112,7 @@ function toSearch(query: Query): string {
 
 /** Fields that hold something: an empty field of a form says nothing. */
 function given(query: Query): [string, string | number][] {
-  return Object.entries(query).filter((field): field is [string, string | number] => field[1] !== undefined && field[1] !== '')
+  return Object.entries(query).filter(
+    (field): field is [string, string | number] => field[1] !== undefined && field[1] !== '',
+  )
 }

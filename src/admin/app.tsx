@@ -26,16 +26,23 @@ export function App() {
   const { title, View } = views[name] ?? views['overview']!
   return (
     <Session.Provider value={api}>
-      <a class="skip" href="#content" onClick={(event) => skip(event)}>Skip to the content</a>
+      <a class="skip" href="#content" onClick={(event) => skip(event)}>
+        Skip to the content
+      </a>
       <header class="top">
         <strong>pagecache</strong>
         <nav aria-label="Views">
           {Object.entries(views).map(([key, view]) => (
-            <a key={key} href={`#${key}`} aria-current={view.title === title ? 'page' : undefined}>{view.title}</a>
+            <a key={key} href={`#${key}`} aria-current={view.title === title ? 'page' : undefined}>
+              {view.title}
+            </a>
           ))}
         </nav>
         <span class="who">
-          <span title={`Client ${api.clientId}`}>{location.host}</span> <button type="button" onClick={() => setApi(null)}>Log out</button>
+          <span title={`Client ${api.clientId}`}>{location.host}</span>{' '}
+          <button type="button" onClick={() => setApi(null)}>
+            Log out
+          </button>
         </span>
       </header>
       <main id="content" tabIndex={-1}>
@@ -62,7 +69,11 @@ function Heading({ title }: { title: string }) {
     document.title = `${title} – pagecache`
     heading.current?.focus()
   }, [title])
-  return <h1 ref={heading} tabIndex={-1}>{title}</h1>
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {title}
+    </h1>
+  )
 }
 
 function useHash(): string {

@@ -18,7 +18,17 @@ const colours = ['--line-1', '--line-2', '--line-3', '--line-4']
  *
  * @param at seconds since the epoch, ascending
  */
-export function TimeChart({ caption, at, lines, bars = false }: { caption: string; at: readonly number[]; lines: readonly Line[]; bars?: boolean }) {
+export function TimeChart({
+  caption,
+  at,
+  lines,
+  bars = false,
+}: {
+  caption: string
+  at: readonly number[]
+  lines: readonly Line[]
+  bars?: boolean
+}) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const shape = lines.map((line) => line.name).join('\n')
@@ -48,14 +58,22 @@ export function TimeChart({ caption, at, lines, bars = false }: { caption: strin
           <thead>
             <tr>
               <th scope="col">Time</th>
-              {lines.map((line) => <th key={line.name} scope="col">{line.name}</th>)}
+              {lines.map((line) => (
+                <th key={line.name} scope="col">
+                  {line.name}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
             {at.map((moment, index) => (
               <tr key={moment}>
                 <th scope="row">{new Date(moment * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC</th>
-                {lines.map((line) => <td key={line.name} class="number">{line.values[index] ?? 0}</td>)}
+                {lines.map((line) => (
+                  <td key={line.name} class="number">
+                    {line.values[index] ?? 0}
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>
@@ -79,8 +97,14 @@ function optionsOf(place: HTMLElement, at: readonly number[], lines: readonly Li
     height,
     legend: { show: lines.length > 1 },
     cursor: { y: false },
-    scales: { x: { range: (_, first, last) => (bars ? withRoom(first, last, at) : [first, last]) }, y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.1)] } },
-    axes: [{ ...axis, values: (_, moments) => moments.map(labelOf(moments)) }, { ...axis, size: 48 }],
+    scales: {
+      x: { range: (_, first, last) => (bars ? withRoom(first, last, at) : [first, last]) },
+      y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.1)] },
+    },
+    axes: [
+      { ...axis, values: (_, moments) => moments.map(labelOf(moments)) },
+      { ...axis, size: 48 },
+    ],
     series: [
       {},
       ...lines.map((line, index): uPlot.Series => ({
@@ -88,7 +112,9 @@ function optionsOf(place: HTMLElement, at: readonly number[], lines: readonly Li
         stroke: colour(colours[index % colours.length]!),
         width: 2,
         points: { show: false },
-        ...(bars ? { fill: colour(colours[index % colours.length]!), paths: uPlot.paths.bars!({ size: [0.7, 40] }) } : {}),
+        ...(bars
+          ? { fill: colour(colours[index % colours.length]!), paths: uPlot.paths.bars!({ size: [0.7, 40] }) }
+          : {}),
       })),
     ],
   }
@@ -101,7 +127,7 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 /** As fine as it takes to tell the labels apart. */
 function labelOf(moments: readonly number[]): (moment: number) => string {
   const apart = (moments[1] ?? 0) - (moments[0] ?? 0)
-  return moment => (apart >= 86_400 ? day : apart >= 60 ? timeOfDay : second).format(moment * 1000)
+  return (moment) => (apart >= 86_400 ? day : apart >= 60 ? timeOfDay : second).format(moment * 1000)
 }
 
 function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedData {
@@ -109,7 +135,13 @@ function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedDat
 }
 
 /** Shares of a whole, named and with their counts: needs no legend and no eyes for colours. */
-export function ShareBars({ caption, shares }: { caption: string; shares: readonly { name: string; count: number }[] }) {
+export function ShareBars({
+  caption,
+  shares,
+}: {
+  caption: string
+  shares: readonly { name: string; count: number }[]
+}) {
   const most = Math.max(1, ...shares.map((share) => share.count))
   return (
     <table class="shares">
@@ -118,7 +150,9 @@ export function ShareBars({ caption, shares }: { caption: string; shares: readon
         {shares.map(({ name, count }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td><meter min={0} max={most} value={count} aria-hidden="true" /></td>
+            <td>
+              <meter min={0} max={most} value={count} aria-hidden="true" />
+            </td>
             <td class="number">{count.toLocaleString('en')}</td>
           </tr>
         ))}

@@ -28,9 +28,16 @@ export function Login({ onApi }: { onApi(api: Api): void }) {
           <span>Client secret</span>
           <input name="secret" type="password" required autocomplete="current-password" />
         </label>
-        <button type="submit" class="main" disabled={busy}>{busy ? 'Logging in …' : 'Log in'}</button>
-        <p role="alert" class="failed">{error}</p>
-        <p class="soft">A client is made on the server: <code>pagecache client:create NAME</code>. It is kept in this page alone and forgotten when you leave.</p>
+        <button type="submit" class="main" disabled={busy}>
+          {busy ? 'Logging in …' : 'Log in'}
+        </button>
+        <p role="alert" class="failed">
+          {error}
+        </p>
+        <p class="soft">
+          A client is made on the server: <code>pagecache client:create NAME</code>. It is kept in this page alone and
+          forgotten when you leave.
+        </p>
       </form>
     </main>
   )

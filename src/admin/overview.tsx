@@ -6,7 +6,13 @@ import { ShareBars, TimeChart } from './chart.tsx'
 import { useAnswer, useResource } from './use-resource.ts'
 
 /** The types of pages, and what they are called in `byTypeDetailed`. */
-const singular = { products: 'product', categories: 'category', cms: 'cms', listings: 'listing', buybox: 'buybox' } as const
+const singular = {
+  products: 'product',
+  categories: 'category',
+  cms: 'cms',
+  listings: 'listing',
+  buybox: 'buybox',
+} as const
 const pageTypes = Object.keys(singular) as (keyof typeof singular)[]
 
 export function OverviewView() {
@@ -19,7 +25,11 @@ export function OverviewView() {
         <Known of={requests}>
           {({ hit, stale, miss, pass }) => (
             <dl class="figures">
-              <Figure name="Hit ratio" value={formatShare(hit + stale, hit + stale + miss)} note="since the daemon began" />
+              <Figure
+                name="Hit ratio"
+                value={formatShare(hit + stale, hit + stale + miss)}
+                note="since the daemon began"
+              />
               <Figure name="From the cache" value={formatCount(hit + stale)} />
               <Figure name="Asked of the shop" value={formatCount(miss)} />
               <Figure name="Passed by" value={formatCount(pass)} note="basket, account, uploads …" />
@@ -40,8 +50,18 @@ export function OverviewView() {
                 <Figure name="Tags" value={formatCount(overview.distinctTags)} />
                 <Figure name="Time of a purge" value={formatMs(overview.avgResponseTime)} />
               </dl>
-              <TimeChart caption="Purges by hour" bars at={hourly.map(({ hour }) => Date.parse(hour) / 1000)} lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]} />
-              <Table caption="Tags purged most often" head={['Tag', 'Purges']} rows={topTags.slice(0, 5).map(({ tag, count }) => [<code>{tag}</code>, count])} empty="No tag was purged." />
+              <TimeChart
+                caption="Purges by hour"
+                bars
+                at={hourly.map(({ hour }) => Date.parse(hour) / 1000)}
+                lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]}
+              />
+              <Table
+                caption="Tags purged most often"
+                head={['Tag', 'Purges']}
+                rows={topTags.slice(0, 5).map(({ tag, count }) => [<code>{tag}</code>, count])}
+                empty="No tag was purged."
+              />
             </>
           )}
         </Known>
@@ -54,7 +74,10 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
   const api = useApi()
   const { aggregated, byType, byTypeDetailed } = value
   const cleared = async (type?: string) => {
-    const { filesDeleted } = await api.post<{ filesDeleted: number }>(type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear', type ? { type } : undefined)
+    const { filesDeleted } = await api.post<{ filesDeleted: number }>(
+      type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear',
+      type ? { type } : undefined,
+    )
     onCleared()
     return `${formatCounted(filesDeleted, 'file')} removed.`
   }
@@ -63,7 +86,11 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
       <dl class="figures">
         <Figure name="Pages" value={formatCount(value.totalFiles)} />
         <Figure name="On disk" value={value.totalSizeFormatted} />
-        <Figure name="Saved by compression" value={formatShare(aggregated.totalSpaceSaved, aggregated.totalOriginalSize)} note={formatBytes(aggregated.totalSpaceSaved)} />
+        <Figure
+          name="Saved by compression"
+          value={formatShare(aggregated.totalSpaceSaved, aggregated.totalOriginalSize)}
+          note={formatBytes(aggregated.totalSpaceSaved)}
+        />
         <Figure name="Made by the shop" value={formatAverage(aggregated.avgGenerationTime)} />
         <Figure name="Served from the cache" value={formatAverage(aggregated.avgCacheHitTime)} />
       </dl>
@@ -75,12 +102,23 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
           head={['Type', 'Pages', 'Saved', 'Made in', 'Served in', 'Clear']}
           rows={pageTypes.map((type) => {
             const detail = byTypeDetailed[singular[type]]
-            return [type, byType[type], formatBytes(detail.spaceSaved), formatAverage(detail.avgGenerationTime), formatAverage(detail.avgCacheHitTime), <Act label={`Clear ${type}`} act={() => cleared(type)} />]
+            return [
+              type,
+              byType[type],
+              formatBytes(detail.spaceSaved),
+              formatAverage(detail.avgGenerationTime),
+              formatAverage(detail.avgCacheHitTime),
+              <Act label={`Clear ${type}`} act={() => cleared(type)} />,
+            ]
           })}
           empty=""
         />
       </details>
-      <Confirm label="Clear all pages" question={`The whole cache (${formatCounted(value.totalFiles, 'page')}) is removed; visitors wait for the shop until pages are made again.`} act={() => cleared()} />
+      <Confirm
+        label="Clear all pages"
+        question={`The whole cache (${formatCounted(value.totalFiles, 'page')}) is removed; visitors wait for the shop until pages are made again.`}
+        act={() => cleared()}
+      />
     </>
   )
 }
@@ -92,6 +130,7 @@ function formatAverage(seconds: number): string {
 
 /** Requests by what became of them, out of the text of `/metrics`. */
 function readRequests(text: string): Record<'hit' | 'stale' | 'miss' | 'pass', number> {
-  const count = (result: string) => Number(new RegExp(`^pagecache_requests_total\\{result="${result}"[^}]*\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0)
+  const count = (result: string) =>
+    Number(new RegExp(`^pagecache_requests_total\\{result="${result}"[^}]*\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0)
   return { hit: count('hit'), stale: count('stale'), miss: count('miss'), pass: count('pass') }
 }

@@ -10,7 +10,11 @@ export function PagesView() {
   const [type, setType] = useState('')
   const [tag, setTag] = useState('')
   const [prefix, setPrefix] = useState('')
-  const pages = useResource<PageList>('vendor-cache/pages', { type, tag: useRested(tag.trim()), prefix: useRested(prefix.trim()), limit: 50 }, 5000)
+  const pages = useResource<PageList>(
+    'vendor-cache/pages',
+    { type, tag: useRested(tag.trim()), prefix: useRested(prefix.trim()), limit: 50 },
+    5000,
+  )
   return (
     <>
       <Inspect />
@@ -23,8 +27,22 @@ export function PagesView() {
         <Known of={pages}>
           {({ items, total }) => (
             <>
-              <p class="soft">{formatCount(total)} pages{total > items.length ? `, the first ${items.length}` : ''}</p>
-              <Table caption="Cached pages" head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored']} rows={items.map((page) => [<code>{page.url}</code>, page.type, page.state, page.hits, formatBytes(page.size), formatTime(page.storedAt)])} empty="No page." />
+              <p class="soft">
+                {formatCount(total)} pages{total > items.length ? `, the first ${items.length}` : ''}
+              </p>
+              <Table
+                caption="Cached pages"
+                head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored']}
+                rows={items.map((page) => [
+                  <code>{page.url}</code>,
+                  page.type,
+                  page.state,
+                  page.hits,
+                  formatBytes(page.size),
+                  formatTime(page.storedAt),
+                ])}
+                empty="No page."
+              />
             </>
           )}
         </Known>
@@ -44,12 +62,25 @@ function Inspect() {
         <Known of={inspection}>
           {({ cached, reason, explanation, pages }) => (
             <>
-              <p><span class={`badge ${cached ? 'completed' : 'paused'}`}>{cached ? 'cached' : 'not cached'}</span> {reason}</p>
-              <ul>{explanation.map((line) => <li key={line}>{line}</li>)}</ul>
+              <p>
+                <span class={`badge ${cached ? 'completed' : 'paused'}`}>{cached ? 'cached' : 'not cached'}</span>{' '}
+                {reason}
+              </p>
+              <ul>
+                {explanation.map((line) => (
+                  <li key={line}>{line}</li>
+                ))}
+              </ul>
               <Table
                 caption="What is stored for it"
                 head={['Variant', 'State', 'Fresh for', 'Hits', 'Tags']}
-                rows={pages.map((page) => [<code>{page.key}</code>, page.state, `${Math.round(page.freshnessLeft)} s`, page.hits, <code>{page.tags.join(' ')}</code>])}
+                rows={pages.map((page) => [
+                  <code>{page.key}</code>,
+                  page.state,
+                  `${Math.round(page.freshnessLeft)} s`,
+                  page.hits,
+                  <code>{page.tags.join(' ')}</code>,
+                ])}
                 empty="Nothing."
               />
             </>

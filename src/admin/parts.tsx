@@ -4,7 +4,15 @@ import { ApiError } from './api.ts'
 import type { Resource } from './use-resource.ts'
 
 /** A heading with what belongs to it. */
-export function Panel({ title, children, aside }: { title: string; children: ComponentChildren; aside?: ComponentChildren }) {
+export function Panel({
+  title,
+  children,
+  aside,
+}: {
+  title: string
+  children: ComponentChildren
+  aside?: ComponentChildren
+}) {
   return (
     <section class="panel">
       <div class="panel-head">
@@ -32,18 +40,40 @@ export function Figure({ name, value, note }: { name: string; value: string; not
 export type Cell = ComponentChildren
 
 /** A table whose caption is read out; `empty` stands in its place where there are no rows. */
-export function Table({ caption, head, rows, empty }: { caption: string; head: readonly string[]; rows: readonly (readonly Cell[])[]; empty: string }) {
+export function Table({
+  caption,
+  head,
+  rows,
+  empty,
+}: {
+  caption: string
+  head: readonly string[]
+  rows: readonly (readonly Cell[])[]
+  empty: string
+}) {
   if (rows.length === 0) return <p class="empty">{empty}</p>
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
-          <tr>{head.map((name, column) => <th key={column} scope="col" class={typeof rows[0]![column] === 'number' ? 'number' : undefined}>{name}</th>)}</tr>
+          <tr>
+            {head.map((name, column) => (
+              <th key={column} scope="col" class={typeof rows[0]![column] === 'number' ? 'number' : undefined}>
+                {name}
+              </th>
+            ))}
+          </tr>
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            <tr key={index}>{row.map((cell, column) => <td key={column} class={typeof cell === 'number' ? 'number' : undefined}>{cell}</td>)}</tr>
+            <tr key={index}>
+              {row.map((cell, column) => (
+                <td key={column} class={typeof cell === 'number' ? 'number' : undefined}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
           ))}
         </tbody>
       </table>
@@ -70,23 +100,50 @@ function Trouble({ error, stale }: { error: Error; stale: boolean }) {
 }
 
 /** A button whose work is under way until the daemon has answered; what it answered is told beside it. It keeps the focus: a disabled one would lose it. */
-export function Act({ label, busy, act, kind, disabled }: { label: string; busy?: string; act: () => Promise<string>; kind?: 'danger' | 'plain'; disabled?: boolean }) {
-  const [state, setState] = useState<{ kind: 'idle' | 'busy' | 'done' | 'failed'; text: string }>({ kind: 'idle', text: '' })
+export function Act({
+  label,
+  busy,
+  act,
+  kind,
+  disabled,
+}: {
+  label: string
+  busy?: string
+  act: () => Promise<string>
+  kind?: 'danger' | 'plain'
+  disabled?: boolean
+}) {
+  const [state, setState] = useState<{ kind: 'idle' | 'busy' | 'done' | 'failed'; text: string }>({
+    kind: 'idle',
+    text: '',
+  })
   const run = async () => {
     if (state.kind === 'busy') return
     setState({ kind: 'busy', text: '' })
     try {
       setState({ kind: 'done', text: await act() })
     } catch (error) {
-      setState({ kind: 'failed', text: error instanceof ApiError && error.status === 403 ? 'This client may only read.' : (error as Error).message })
+      setState({
+        kind: 'failed',
+        text:
+          error instanceof ApiError && error.status === 403 ? 'This client may only read.' : (error as Error).message,
+      })
     }
   }
   return (
     <span class="act">
-      <button type="button" class={kind ?? 'plain'} disabled={disabled === true} aria-disabled={state.kind === 'busy'} onClick={run}>
+      <button
+        type="button"
+        class={kind ?? 'plain'}
+        disabled={disabled === true}
+        aria-disabled={state.kind === 'busy'}
+        onClick={run}
+      >
         {state.kind === 'busy' ? (busy ?? label) : label}
       </button>
-      <span role="status" class={state.kind === 'failed' ? 'said failed' : 'said'}>{state.text}</span>
+      <span role="status" class={state.kind === 'failed' ? 'said failed' : 'said'}>
+        {state.text}
+      </span>
     </span>
   )
 }
@@ -106,13 +163,21 @@ export function Confirm({ label, question, act }: { label: string; question: str
   }
   return (
     <span class="act">
-      <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>{label}</button>
-      <span role="status" class="said">{said}</span>
+      <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>
+        {label}
+      </button>
+      <span role="status" class="said">
+        {said}
+      </span>
       <dialog ref={dialog} aria-label={label}>
         <p>{question}</p>
         <div class="row">
-          <button type="button" onClick={() => dialog.current?.close()}>Keep as it is</button>
-          <button type="button" class="danger" onClick={confirm}>{label}</button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Keep as it is
+          </button>
+          <button type="button" class="danger" onClick={confirm}>
+            {label}
+          </button>
         </div>
       </dialog>
     </span>
@@ -120,16 +185,40 @@ export function Confirm({ label, question, act }: { label: string; question: str
 }
 
 /** A labelled field. */
-export function Field({ label, value, set, type = 'text', list, width }: { label: string; value: string; set(value: string): void; type?: 'text' | 'number' | 'date'; list?: readonly string[]; width?: 'wide' }) {
+export function Field({
+  label,
+  value,
+  set,
+  type = 'text',
+  list,
+  width,
+}: {
+  label: string
+  value: string
+  set(value: string): void
+  type?: 'text' | 'number' | 'date'
+  list?: readonly string[]
+  width?: 'wide'
+}) {
   return (
     <label class={width}>
       <span>{label}</span>
       {list ? (
         <select value={value} onChange={(event) => set(event.currentTarget.value)}>
-          {list.map((option) => <option key={option} value={option}>{option}</option>)}
+          {list.map((option) => (
+            <option key={option} value={option}>
+              {option}
+            </option>
+          ))}
         </select>
       ) : (
-        <input {...({ type } as { type: 'text' })} value={value} onInput={(event) => set(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+        <input
+          {...({ type } as { type: 'text' })}
+          value={value}
+          onInput={(event) => set(event.currentTarget.value)}
+          autocomplete="off"
+          spellcheck={false}
+        />
       )}
     </label>
   )

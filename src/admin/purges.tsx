@@ -5,7 +5,17 @@ import { Act, Field, Known, Panel, Table, useRested, type Cell } from './parts.t
 import { useApi } from './session.ts'
 import { useResource } from './use-resource.ts'
 
-const entityTypes = ['product', 'category', 'cms_page', 'landing_page', 'product_stream', 'product_manufacturer', 'sales_channel', 'snippet_set', 'theme'] as const
+const entityTypes = [
+  'product',
+  'category',
+  'cms_page',
+  'landing_page',
+  'product_stream',
+  'product_manufacturer',
+  'sales_channel',
+  'snippet_set',
+  'theme',
+] as const
 const portion = 25
 
 export function PurgesView() {
@@ -25,8 +35,12 @@ export function PurgesView() {
             <>
               <Purges caption="Purges, newest first" items={items} />
               <div class="row">
-                <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - portion))}>Newer</button>
-                <button type="button" disabled={offset + portion >= total} onClick={() => setOffset(offset + portion)}>Older</button>
+                <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - portion))}>
+                  Newer
+                </button>
+                <button type="button" disabled={offset + portion >= total} onClick={() => setOffset(offset + portion)}>
+                  Older
+                </button>
                 <span class="soft">{formatCount(total)} in all</span>
               </div>
             </>
@@ -41,7 +55,14 @@ export function PurgesView() {
             <Table
               caption="Requests to drop pages, newest first"
               head={['At', 'From', 'Who', 'What', 'Value', 'Pages']}
-              rows={items.map((item) => [formatTime(item.at), item.source, item.actor ?? '–', item.scope, <code>{item.value ?? ''}</code>, item.pagesRemoved ?? '–'])}
+              rows={items.map((item) => [
+                formatTime(item.at),
+                item.source,
+                item.actor ?? '–',
+                item.scope,
+                <code>{item.value ?? ''}</code>,
+                item.pagesRemoved ?? '–',
+              ])}
               empty="Nothing was invalidated yet."
             />
           )}
@@ -76,11 +97,19 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
 function UrlFlow() {
   const [url, setUrl] = useState('')
   const asked = useRested(url.trim())
-  const flow = useResource<{ items: PurgeItem[]; total: number }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow', { url: asked, limit: 1000 }, 5000)
+  const flow = useResource<{ items: PurgeItem[]; total: number }>(
+    asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow',
+    { url: asked, limit: 1000 },
+    5000,
+  )
   return (
     <Panel title="Why did this page vanish?">
       <Field label="URL of the page" value={url} set={setUrl} width="wide" />
-      {asked === '' ? null : <Known of={flow}>{({ items, total }) => <Purges caption={captionOf(asked, items.length, total)} items={items} />}</Known>}
+      {asked === '' ? null : (
+        <Known of={flow}>
+          {({ items, total }) => <Purges caption={captionOf(asked, items.length, total)} items={items} />}
+        </Known>
+      )}
     </Panel>
   )
 }
@@ -91,14 +120,24 @@ function EntityTimeline() {
   const asked = useRested(id.trim())
   const looksLikeId = /^[0-9a-f-]{32,36}$/i.test(asked)
   const named = entityType === 'product' && !looksLikeId ? { entityNumber: asked } : { entityId: asked }
-  const timeline = useResource<{ items: PurgeItem[]; total: number }>(asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline', { entityType, ...named, limit: 1000 }, 5000)
+  const timeline = useResource<{ items: PurgeItem[]; total: number }>(
+    asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline',
+    { entityType, ...named, limit: 1000 },
+    5000,
+  )
   return (
     <Panel title="What did this record purge?">
       <div class="row">
         <Field label="Record" value={entityType} set={setEntityType} list={entityTypes} />
         <Field label={entityType === 'product' ? 'Id or product number' : 'Id'} value={id} set={setId} width="wide" />
       </div>
-      {asked === '' ? null : <Known of={timeline}>{({ items, total }) => <Purges caption={captionOf(`${entityType} ${asked}`, items.length, total)} items={items} />}</Known>}
+      {asked === '' ? null : (
+        <Known of={timeline}>
+          {({ items, total }) => (
+            <Purges caption={captionOf(`${entityType} ${asked}`, items.length, total)} items={items} />
+          )}
+        </Known>
+      )}
     </Panel>
   )
 }
@@ -108,7 +147,14 @@ function captionOf(what: string, shown: number, total: number): string {
 }
 
 function Purges({ caption, items }: { caption: string; items: readonly PurgeItem[] }) {
-  return <Table caption={caption} head={['At', 'What', 'Caused by', 'Pages', 'Proxies']} rows={items.map(toRow)} empty="No purge." />
+  return (
+    <Table
+      caption={caption}
+      head={['At', 'What', 'Caused by', 'Pages', 'Proxies']}
+      rows={items.map(toRow)}
+      empty="No purge."
+    />
+  )
 }
 
 function toRow(item: PurgeItem): Cell[] {
@@ -121,10 +167,13 @@ function toRow(item: PurgeItem): Cell[] {
     </>,
     item.source,
     item.pagesRemoved ?? '–',
-    item.proxies.length === 0 ? '–' : item.proxies.map((proxy) => (
-      <span key={proxy.name} class={`badge ${proxy.status}`} title={proxy.error ?? undefined}>
-        {proxy.name}: {proxy.status}{proxy.responseTime === null ? '' : ` in ${formatMs(proxy.responseTime)}`}
-      </span>
-    )),
+    item.proxies.length === 0
+      ? '–'
+      : item.proxies.map((proxy) => (
+          <span key={proxy.name} class={`badge ${proxy.status}`} title={proxy.error ?? undefined}>
+            {proxy.name}: {proxy.status}
+            {proxy.responseTime === null ? '' : ` in ${formatMs(proxy.responseTime)}`}
+          </span>
+        )),
   ]
 }

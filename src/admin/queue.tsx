@@ -20,13 +20,27 @@ export function QueueView() {
             <>
               <dl class="figures">
                 {transports.map(({ name, count, held, oldestAge }) => (
-                  <Figure key={name} name={name} value={formatCount(count)} note={oldestAge === null ? `${held} in hand` : `${held} in hand, the oldest waits ${oldestAge.toFixed(1)} s`} />
+                  <Figure
+                    key={name}
+                    name={name}
+                    value={formatCount(count)}
+                    note={
+                      oldestAge === null
+                        ? `${held} in hand`
+                        : `${held} in hand, the oldest waits ${oldestAge.toFixed(1)} s`
+                    }
+                  />
                 ))}
               </dl>
               <Table
                 caption="Workers"
                 head={['Worker', 'Transports', 'Since', 'In hand']}
-                rows={workers.map((worker) => [`${worker.kind} ${worker.pid} on ${worker.host}`, worker.transports.join(', '), formatTime(worker.startedAt), worker.current.map(({ type, group }) => (group ? `${type} (${group})` : type)).join(', ') || '–'])}
+                rows={workers.map((worker) => [
+                  `${worker.kind} ${worker.pid} on ${worker.host}`,
+                  worker.transports.join(', '),
+                  formatTime(worker.startedAt),
+                  worker.current.map(({ type, group }) => (group ? `${type} (${group})` : type)).join(', ') || '–',
+                ])}
                 empty="Nobody works on the queue: start serve, or messenger:consume."
               />
             </>
@@ -53,13 +67,23 @@ function Failed({ items, total, onMoved }: { items: FailedMessages['items']; tot
       <Table
         caption="Messages that failed for good"
         head={['Failed at', 'What', 'Why', 'Tries', '']}
-        rows={items.map((message) => [formatTime(message.failedAt), message.type, message.error, message.attempts, <Act label="Retry" act={move('retry', [message.id])} />])}
+        rows={items.map((message) => [
+          formatTime(message.failedAt),
+          message.type,
+          message.error,
+          message.attempts,
+          <Act label="Retry" act={move('retry', [message.id])} />,
+        ])}
         empty="None."
       />
       {total > 0 ? (
         <div class="row">
           <Act label={`Retry all ${formatCount(total)}`} act={move('retry', null)} />
-          <Confirm label={`Remove all ${formatCount(total)}`} question="What these messages were to do is not done then." act={move('remove', null)} />
+          <Confirm
+            label={`Remove all ${formatCount(total)}`}
+            question="What these messages were to do is not done then."
+            act={move('remove', null)}
+          />
         </div>
       ) : null}
     </>

@@ -26,18 +26,39 @@ interface Draft {
 }
 
 /** Makes a stage, or changes one. */
-export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; onSaved(stage: Stage): void; onClosed(): void }) {
+export function StageForm({
+  stage,
+  onSaved,
+  onClosed,
+}: {
+  stage: Stage | null
+  onSaved(stage: Stage): void
+  onClosed(): void
+}) {
   const api = useApi()
   const [draft, setDraft] = useState(() => toDraft(stage))
-  const text = (key: keyof { [K in keyof Draft as Draft[K] extends string ? K : never]: true }) => ({ value: draft[key], set: (value: string) => setDraft({ ...draft, [key]: value }) })
+  const text = (key: keyof { [K in keyof Draft as Draft[K] extends string ? K : never]: true }) => ({
+    value: draft[key],
+    set: (value: string) => setDraft({ ...draft, [key]: value }),
+  })
   const save = async () => {
     const body = toBody(draft)
-    const { stage: saved } = stage === null ? await api.post<{ stage: Stage }>('vendor-stage/stages', body) : await api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, body)
+    const { stage: saved } =
+      stage === null
+        ? await api.post<{ stage: Stage }>('vendor-stage/stages', body)
+        : await api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, body)
     onSaved(saved)
     return 'Saved.'
   }
   return (
-    <Panel title={stage === null ? 'New stage' : `Edit ${stage.name}`} aside={<button type="button" onClick={onClosed}>Close without saving</button>}>
+    <Panel
+      title={stage === null ? 'New stage' : `Edit ${stage.name}`}
+      aside={
+        <button type="button" onClick={onClosed}>
+          Close without saving
+        </button>
+      }
+    >
       <div class="row">
         <Field label="Name" {...text('name')} width="wide" />
         <Field label="Frequency" {...text('frequency')} list={frequencies} />
@@ -46,7 +67,11 @@ export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; o
       </div>
       <div class="row">
         <Tick label="Active" value={draft.active} set={(active) => setDraft({ ...draft, active })} />
-        <Tick label="Track statistics" value={draft.statsEnabled} set={(statsEnabled) => setDraft({ ...draft, statsEnabled })} />
+        <Tick
+          label="Track statistics"
+          value={draft.statsEnabled}
+          set={(statsEnabled) => setDraft({ ...draft, statsEnabled })}
+        />
         <Field label="Sales channel id (empty: all)" {...text('salesChannelId')} width="wide" />
         <Field label="Page types, with commas between (empty: all)" {...text('pageTypes')} width="wide" />
       </div>
@@ -59,9 +84,13 @@ export function StageForm({ stage, onSaved, onClosed }: { stage: Stage | null; o
       <div class="row">
         <Field label="Call to action" {...text('action')} list={actions} />
         {draft.action === 'none' ? null : <Field label="Its text" {...text('label')} />}
-        {draft.action === 'url' || draft.action === 'scroll' ? <Field label={draft.action === 'url' ? 'URL' : 'CSS selector'} {...text('target')} width="wide" /> : null}
+        {draft.action === 'url' || draft.action === 'scroll' ? (
+          <Field label={draft.action === 'url' ? 'URL' : 'CSS selector'} {...text('target')} width="wide" />
+        ) : null}
       </div>
-      <div class="row"><Act label="Save" busy="Saving …" act={save} /></div>
+      <div class="row">
+        <Act label="Save" busy="Saving …" act={save} />
+      </div>
     </Panel>
   )
 }
@@ -110,7 +139,12 @@ function toBody(draft: Draft): object {
   const callToAction =
     draft.action === 'none'
       ? null
-      : { label: draft.label, action: draft.action, url: draft.action === 'url' ? draft.target : null, selector: draft.action === 'scroll' ? draft.target : null }
+      : {
+          label: draft.label,
+          action: draft.action,
+          url: draft.action === 'url' ? draft.target : null,
+          selector: draft.action === 'scroll' ? draft.target : null,
+        }
   return {
     name: draft.name,
     active: draft.active,
@@ -120,8 +154,17 @@ function toBody(draft: Draft): object {
     // An empty field must not mean for ever.
     retentionDays: draft.retentionDays === '' ? null : Number(draft.retentionDays),
     salesChannelId: draft.salesChannelId.trim() === '' ? null : draft.salesChannelId.trim(),
-    pageTypes: draft.pageTypes.split(',').map((type) => type.trim()).filter((type) => type !== ''),
-    content: { headline: draft.headline, text: orNull(draft.text), html: orNull(draft.html), callToAction, dismissLabel: orNull(draft.dismissLabel) },
+    pageTypes: draft.pageTypes
+      .split(',')
+      .map((type) => type.trim())
+      .filter((type) => type !== ''),
+    content: {
+      headline: draft.headline,
+      text: orNull(draft.text),
+      html: orNull(draft.html),
+      callToAction,
+      dismissLabel: orNull(draft.dismissLabel),
+    },
   }
 }
 

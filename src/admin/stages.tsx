@@ -20,7 +20,14 @@ export function StagesView() {
   }
   return (
     <>
-      <Panel title="Stages" aside={<button type="button" onClick={() => setEdited('new')}>New stage</button>}>
+      <Panel
+        title="Stages"
+        aside={
+          <button type="button" onClick={() => setEdited('new')}>
+            New stage
+          </button>
+        }
+      >
         <Known of={stages}>
           {({ items }) => (
             <Table
@@ -28,19 +35,48 @@ export function StagesView() {
               head={['Name', 'State', 'Frequency', 'Events kept', '', '']}
               rows={items.map((stage) => [
                 stage.name,
-                <span class={`badge ${stage.active ? 'ok' : 'paused'}`}>{stage.active ? 'active' : 'off'}{stage.statsEnabled ? '' : ', not counted'}</span>,
-                stage.maxPerSession === null ? stage.frequency : `${stage.frequency}, at most ${stage.maxPerSession} a session`,
-                stage.retentionDays === 0 ? 'for ever' : stage.retentionDays === 1 ? 'a day' : `${stage.retentionDays} days`,
-                <button type="button" onClick={() => setChosen(stage.id)} aria-label={`Statistics of ${stage.name}`}>Statistics</button>,
-                <button type="button" onClick={() => setEdited(stage)} aria-label={`Edit ${stage.name}`}>Edit</button>,
+                <span class={`badge ${stage.active ? 'ok' : 'paused'}`}>
+                  {stage.active ? 'active' : 'off'}
+                  {stage.statsEnabled ? '' : ', not counted'}
+                </span>,
+                stage.maxPerSession === null
+                  ? stage.frequency
+                  : `${stage.frequency}, at most ${stage.maxPerSession} a session`,
+                stage.retentionDays === 0
+                  ? 'for ever'
+                  : stage.retentionDays === 1
+                    ? 'a day'
+                    : `${stage.retentionDays} days`,
+                <button type="button" onClick={() => setChosen(stage.id)} aria-label={`Statistics of ${stage.name}`}>
+                  Statistics
+                </button>,
+                <button type="button" onClick={() => setEdited(stage)} aria-label={`Edit ${stage.name}`}>
+                  Edit
+                </button>,
               ])}
               empty="There is no stage yet."
             />
           )}
         </Known>
       </Panel>
-      {edited ? <StageForm key={edited === 'new' ? 'new' : edited.id} stage={edited === 'new' ? null : edited} onSaved={saved} onClosed={() => setEdited(null)} /> : null}
-      {chosen ? <Statistics id={chosen} name={stages.value?.items.find((stage) => stage.id === chosen)?.name ?? chosen} onDeleted={() => { setChosen(null); stages.refresh() }} /> : null}
+      {edited ? (
+        <StageForm
+          key={edited === 'new' ? 'new' : edited.id}
+          stage={edited === 'new' ? null : edited}
+          onSaved={saved}
+          onClosed={() => setEdited(null)}
+        />
+      ) : null}
+      {chosen ? (
+        <Statistics
+          id={chosen}
+          name={stages.value?.items.find((stage) => stage.id === chosen)?.name ?? chosen}
+          onDeleted={() => {
+            setChosen(null)
+            stages.refresh()
+          }}
+        />
+      ) : null}
       <Erase />
     </>
   )
@@ -50,7 +86,12 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
   const api = useApi()
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
-  const statistics = useResource<StageStatistics>('vendor-stage/stats', { popupId: id, dateFrom: from, dateTo: to }, 5000, 'ask')
+  const statistics = useResource<StageStatistics>(
+    'vendor-stage/stats',
+    { popupId: id, dateFrom: from, dateTo: to },
+    5000,
+    'ask',
+  )
   const remove = async (fate: 'keep' | 'remove') => {
     await api.send('DELETE', `vendor-stage/stages/${id}?events=${fate}`)
     onDeleted()
@@ -61,8 +102,16 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
       <div class="row">
         <Field label="From (UTC)" type="date" value={from} set={setFrom} />
         <Field label="To, included" type="date" value={to} set={setTo} />
-        <Confirm label="Delete stage, keep events" question={`The stage ${name} is removed for ever. Its events stay for their retention, and can be counted under ${id}.`} act={() => remove('keep')} />
-        <Confirm label="Delete stage and events" question={`The stage ${name} and every event that was counted for it are removed for ever.`} act={() => remove('remove')} />
+        <Confirm
+          label="Delete stage, keep events"
+          question={`The stage ${name} is removed for ever. Its events stay for their retention, and can be counted under ${id}.`}
+          act={() => remove('keep')}
+        />
+        <Confirm
+          label="Delete stage and events"
+          question={`The stage ${name} and every event that was counted for it are removed for ever.`}
+          act={() => remove('remove')}
+        />
       </div>
       <Known of={statistics}>
         {({ totals, rates, series, bucket }) => (
@@ -71,9 +120,17 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
               <Figure name="Impressions" value={formatCount(totals.impression)} />
               <Figure name="Clicks" value={formatCount(totals.cta_click)} note={formatShare(rates.ctr, 1)} />
               <Figure name="Closed" value={formatCount(totals.close)} note={formatShare(rates.closeRate, 1)} />
-              <Figure name="Never again" value={formatCount(totals.permanent_dismiss)} note={formatShare(rates.dismissRate, 1)} />
+              <Figure
+                name="Never again"
+                value={formatCount(totals.permanent_dismiss)}
+                note={formatShare(rates.dismissRate, 1)}
+              />
             </dl>
-            <TimeChart caption={`Events by ${bucket}`} at={series.map(({ date }) => Date.parse(date) / 1000)} lines={events.map((event) => ({ name: event, values: series.map((bucketOf) => bucketOf[event]) }))} />
+            <TimeChart
+              caption={`Events by ${bucket}`}
+              at={series.map(({ date }) => Date.parse(date) / 1000)}
+              lines={events.map((event) => ({ name: event, values: series.map((bucketOf) => bucketOf[event]) }))}
+            />
           </>
         )}
       </Known>
@@ -85,14 +142,24 @@ function Erase() {
   const api = useApi()
   const [customerId, setCustomerId] = useState('')
   const erase = async () => {
-    const { events: count, mode } = await api.post<{ events: number; mode: string }>('vendor-stage/customer/delete', { customerId: customerId.trim() })
+    const { events: count, mode } = await api.post<{ events: number; mode: string }>('vendor-stage/customer/delete', {
+      customerId: customerId.trim(),
+    })
     return `${formatCount(count)} events ${mode === 'remove' ? 'removed' : 'anonymized'}.`
   }
   return (
     <Panel title="Erase a customer">
       <div class="row">
         <Field label="Customer id" value={customerId} set={setCustomerId} width="wide" />
-        {customerId.trim() === '' ? <Act label="Erase" disabled act={erase} /> : <Confirm label="Erase" question={`Customer ${customerId.trim()} is erased from the events of all stages. This cannot be undone.`} act={erase} />}
+        {customerId.trim() === '' ? (
+          <Act label="Erase" disabled act={erase} />
+        ) : (
+          <Confirm
+            label="Erase"
+            question={`Customer ${customerId.trim()} is erased from the events of all stages. This cannot be undone.`}
+            act={erase}
+          />
+        )}
       </div>
     </Panel>
   )

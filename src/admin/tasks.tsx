@@ -19,7 +19,14 @@ export function Tasks() {
           <Table
             caption="Scheduled tasks"
             head={['Name', 'Next execution', 'Last execution', 'Status', 'Result', '']}
-            rows={items.map((task) => [<code>{task.name}</code>, formatTime(task.nextExecution), formatTime(task.lastExecution), <span class={`badge ${task.status}`}>{task.status}</span>, task.error ?? task.result ?? '–', <Act label="Run now" act={schedule(task.name)} />])}
+            rows={items.map((task) => [
+              <code>{task.name}</code>,
+              formatTime(task.nextExecution),
+              formatTime(task.lastExecution),
+              <span class={`badge ${task.status}`}>{task.status}</span>,
+              task.error ?? task.result ?? '–',
+              <Act label="Run now" act={schedule(task.name)} />,
+            ])}
             empty="There is none."
           />
         )}

@@ -12,15 +12,28 @@ export interface Resource<T> {
 }
 
 /** What the daemon answers to a question, asked again every `every` milliseconds while the page is seen; null asks nothing. */
-export function useResource<T>(path: string | null, query: Query = {}, every = 2000, method: 'get' | 'ask' = 'get'): Resource<T> {
+export function useResource<T>(
+  path: string | null,
+  query: Query = {},
+  every = 2000,
+  method: 'get' | 'ask' = 'get',
+): Resource<T> {
   const question = path === null ? null : (api: Api, signal: AbortSignal) => api[method]<T>(path, query, signal)
   return useAnswer(`${method} ${path} ${JSON.stringify(query)}`, question, every)
 }
 
 /** The same for any question; `key` says which one it is. One that is under way when another is asked is given up. */
-export function useAnswer<T>(key: string, question: ((api: Api, signal: AbortSignal) => Promise<T>) | null, every: number): Resource<T> {
+export function useAnswer<T>(
+  key: string,
+  question: ((api: Api, signal: AbortSignal) => Promise<T>) | null,
+  every: number,
+): Resource<T> {
   const api = useApi()
-  const [answer, setAnswer] = useState<{ of: string; value: T | null; error: Error | null }>({ of: '', value: null, error: null })
+  const [answer, setAnswer] = useState<{ of: string; value: T | null; error: Error | null }>({
+    of: '',
+    value: null,
+    error: null,
+  })
   const [turn, setTurn] = useState(0)
   const asked = question === null ? '' : key
   const current = useRef(question)

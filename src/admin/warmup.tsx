@@ -11,17 +11,32 @@ export function WarmupView() {
   const watch = useResource<WarmupWatch>('vendor-cache/warmup/watch', { progressId: chosen }, 1000)
   const list = useResource<WarmupList>('vendor-cache/warmup/list', { limit: 10 }, 5000)
   const shown = watch.value?.progress?.id
-  const failures = useResource<Failures>(shown ? 'vendor-cache/warmup/failures' : null, { progressId: shown, limit: 50 }, 3000)
+  const failures = useResource<Failures>(
+    shown ? 'vendor-cache/warmup/failures' : null,
+    { progressId: shown, limit: 50 },
+    3000,
+  )
   const refresh = () => {
     watch.refresh()
     list.refresh()
   }
   return (
     <>
-      <Start onStarted={(id) => { setChosen(id); refresh() }} />
+      <Start
+        onStarted={(id) => {
+          setChosen(id)
+          refresh()
+        }}
+      />
       <Panel title="Progress">
         <Known of={watch}>
-          {(value) => (value.progress ? <Progress watch={value} progress={value.progress} onMoved={refresh} /> : <p class="empty">No warmup was started yet.</p>)}
+          {(value) =>
+            value.progress ? (
+              <Progress watch={value} progress={value.progress} onMoved={refresh} />
+            ) : (
+              <p class="empty">No warmup was started yet.</p>
+            )
+          }
         </Known>
       </Panel>
       {shown ? (
@@ -29,8 +44,17 @@ export function WarmupView() {
           <Known of={failures}>
             {({ items, total }) => (
               <>
-                <Table caption="URLs that could not be warmed" head={['URL', 'Why', 'Attempts', 'At']} rows={items.map((item) => [<code>{item.url}</code>, item.error, item.attempts, formatTime(item.at)])} empty="None." />
-                {total > items.length ? <p class="soft">{formatCount(total)} in all; <code>pagecache warmup:failures</code> lists every one.</p> : null}
+                <Table
+                  caption="URLs that could not be warmed"
+                  head={['URL', 'Why', 'Attempts', 'At']}
+                  rows={items.map((item) => [<code>{item.url}</code>, item.error, item.attempts, formatTime(item.at)])}
+                  empty="None."
+                />
+                {total > items.length ? (
+                  <p class="soft">
+                    {formatCount(total)} in all; <code>pagecache warmup:failures</code> lists every one.
+                  </p>
+                ) : null}
               </>
             )}
           </Known>
@@ -42,7 +66,20 @@ export function WarmupView() {
             <Table
               caption="Warmup runs, newest first"
               head={['Started', 'State', 'URLs', 'Done', 'Failed', '']}
-              rows={items.map((run) => [formatTime(run.created_at), run.status, run.total_urls, `${run.percentage} %`, run.failed_urls, <button type="button" onClick={() => setChosen(run.id)} aria-label={`Show the run of ${formatTime(run.created_at)}`}>Show</button>])}
+              rows={items.map((run) => [
+                formatTime(run.created_at),
+                run.status,
+                run.total_urls,
+                `${run.percentage} %`,
+                run.failed_urls,
+                <button
+                  type="button"
+                  onClick={() => setChosen(run.id)}
+                  aria-label={`Show the run of ${formatTime(run.created_at)}`}
+                >
+                  Show
+                </button>,
+              ])}
               empty="No warmup was started yet."
             />
           )}
@@ -57,10 +94,13 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
   const [channel, setChannel] = useState('')
   const [batchSize, setBatchSize] = useState('50')
   const start = async () => {
-    const { progressId, totalUrls } = await api.post<{ progressId: string; totalUrls: number }>('vendor-cache/warmup/start', {
-      salesChannelId: channel.trim() === '' ? null : channel.trim(),
-      batchSize: Number(batchSize),
-    })
+    const { progressId, totalUrls } = await api.post<{ progressId: string; totalUrls: number }>(
+      'vendor-cache/warmup/start',
+      {
+        salesChannelId: channel.trim() === '' ? null : channel.trim(),
+        batchSize: Number(batchSize),
+      },
+    )
     onStarted(progressId)
     return `Started with ${formatCounted(totalUrls, 'URL')}.`
   }
@@ -90,7 +130,9 @@ function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: 
   return (
     <>
       <p class="state">
-        <span role="status" class={`badge ${progress.status}`}>{progress.status}</span>
+        <span role="status" class={`badge ${progress.status}`}>
+          {progress.status}
+        </span>
         <progress max={100} value={progress.percentage} aria-label="Progress of the warmup" />
         <span>{progress.percentage.toFixed(2)} %</span>
       </p>
@@ -99,23 +141,51 @@ function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: 
         <Figure name="Done" value={`${formatCount(done)} of ${formatCount(progress.total_urls)}`} />
         <Figure name="Found fresh" value={formatCount(progress.skipped_urls)} />
         <Figure name="Failed" value={formatCount(progress.failed_urls)} />
-        <Figure name="URLs in a second" value={live ? live.rate.now.toFixed(1) : '–'} note={live ? `average ${live.rate.average.toFixed(1)}, peak ${live.rate.peak.toFixed(0)}` : undefined} />
-        <Figure name="Left" value={live?.eta ? `about ${Math.ceil(live.eta.seconds)} s` : '–'} note={live?.eta ? `${Math.ceil(live.eta.low)} to ${Math.ceil(live.eta.high)} s` : undefined} />
-        <Figure name="Answers of the shop" value={formatMs(live?.latency.p50 ?? null)} note={live?.latency.p99 ? `99 % within ${formatMs(live.latency.p99)}` : undefined} />
+        <Figure
+          name="URLs in a second"
+          value={live ? live.rate.now.toFixed(1) : '–'}
+          note={live ? `average ${live.rate.average.toFixed(1)}, peak ${live.rate.peak.toFixed(0)}` : undefined}
+        />
+        <Figure
+          name="Left"
+          value={live?.eta ? `about ${Math.ceil(live.eta.seconds)} s` : '–'}
+          note={live?.eta ? `${Math.ceil(live.eta.low)} to ${Math.ceil(live.eta.high)} s` : undefined}
+        />
+        <Figure
+          name="Answers of the shop"
+          value={formatMs(live?.latency.p50 ?? null)}
+          note={live?.latency.p99 ? `99 % within ${formatMs(live.latency.p99)}` : undefined}
+        />
       </dl>
       <div class="row">
         {/* One button, which keeps the focus when it changes. */}
         {isOpen ? <Act label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} /> : null}
         {isOpen ? (
-          <Confirm label="Cancel" question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} left. What is warm stays warm; it cannot be resumed.`} act={move('cancel')} />
+          <Confirm
+            label="Cancel"
+            question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} left. What is warm stays warm; it cannot be resumed.`}
+            act={move('cancel')}
+          />
         ) : null}
       </div>
       {live && isRunning ? (
-        <TimeChart caption="URLs done in each second" at={live.perSecond.map((_, index) => Math.round(live.at / 1000) - 59 + index)} lines={[{ name: 'URLs in a second', values: live.perSecond }]} />
+        <TimeChart
+          caption="URLs done in each second"
+          at={live.perSecond.map((_, index) => Math.round(live.at / 1000) - 59 + index)}
+          lines={[{ name: 'URLs in a second', values: live.perSecond }]}
+        />
       ) : null}
       {live && live.origins.some((origin) => origin.throttled) ? (
         <ul class="warnings">
-          {live.origins.flatMap(({ origin, throttled, limit, configured }) => (throttled ? [<li key={origin}>{origin} is asked less ({limit} of {configured} at once): {throttled.reason}</li>] : []))}
+          {live.origins.flatMap(({ origin, throttled, limit, configured }) =>
+            throttled
+              ? [
+                  <li key={origin}>
+                    {origin} is asked less ({limit} of {configured} at once): {throttled.reason}
+                  </li>,
+                ]
+              : [],
+          )}
         </ul>
       ) : null}
     </>

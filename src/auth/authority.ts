@@ -3,7 +3,15 @@ import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { Records } from '../records/open.ts'
 import { authenticate, findActiveClient, noteUse, type Client } from './clients.ts'
 import { Failures } from './failures.ts'
-import { expiredToken, invalidToken, longestToken, scopes, type Judge, type Judgement, type Scope } from './judgement.ts'
+import {
+  expiredToken,
+  invalidToken,
+  longestToken,
+  scopes,
+  type Judge,
+  type Judgement,
+  type Scope,
+} from './judgement.ts'
 import type { KeyRing } from './key-ring.ts'
 import { Remembered } from './remembered.ts'
 import { signToken, verifyToken, type Claims } from './tokens.ts'
@@ -97,7 +105,11 @@ export class Authority implements Judge {
       this.#seen.delete(key)
       return invalidToken
     }
-    const judgement: Judgement = { kind: 'accepted', actor: client.id, scopes: claims.scopes.filter((scope) => client.scopes.includes(scope)) }
+    const judgement: Judgement = {
+      kind: 'accepted',
+      actor: client.id,
+      scopes: claims.scopes.filter((scope) => client.scopes.includes(scope)),
+    }
     this.#seen.set(key, { claims, judgement, version })
     return judgement
   }

@@ -35,7 +35,12 @@ const nobody = Buffer.alloc(32)
  * @param by who asks for it over the API; it is remembered, so that the new client ends with it
  * @throws UNAUTHORIZED where that one was revoked meanwhile; TOO_MANY_REQUESTS
  */
-export async function createClient({ db, now }: Records, name: string, scope: Scope, by: string | null = null): Promise<{ client: Client; secret: string }> {
+export async function createClient(
+  { db, now }: Records,
+  name: string,
+  scope: Scope,
+  by: string | null = null,
+): Promise<{ client: Client; secret: string }> {
   const at = now()
   const secret = randomBytes(32).toString('base64url')
   const row: ApiClientRow = {
@@ -81,15 +86,33 @@ async function assertActive(transaction: RecordsTransaction, id: string): Promis
 }
 
 /** Clients, revoked ones too, the oldest first, and how many there are. */
-export async function listClients({ db }: Records, { limit, offset }: { limit: number; offset: number }): Promise<{ total: number; clients: Client[] }> {
-  const rows = await db.selectFrom('api_clients').selectAll().orderBy('created_at').orderBy('id').limit(limit).offset(offset).execute()
-  const { total } = await db.selectFrom('api_clients').select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+export async function listClients(
+  { db }: Records,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ total: number; clients: Client[] }> {
+  const rows = await db
+    .selectFrom('api_clients')
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await db
+    .selectFrom('api_clients')
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   return { total, clients: rows.map(toClient) }
 }
 
 /** Null where there is none, or no valid one any more. */
 export async function findActiveClient({ db }: Records, id: string): Promise<Client | null> {
-  const row = await db.selectFrom('api_clients').selectAll().where('id', '=', id).where('revoked_at', 'is', null).executeTakeFirst()
+  const row = await db
+    .selectFrom('api_clients')
+    .selectAll()
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
   return row ? toClient(row) : null
 }
 
@@ -100,19 +123,36 @@ export async function findActiveClient({ db }: Records, id: string): Promise<Cli
  * @param by who asks for it over the API
  * @throws NOT_FOUND; WRONG_STATE where it was revoked before; UNAUTHORIZED where who asks was
  */
-export async function revokeClient({ db, now }: Records, id: string, by: string | null = null): Promise<{ client: Client; made: Client[] }> {
+export async function revokeClient(
+  { db, now }: Records,
+  id: string,
+  by: string | null = null,
+): Promise<{ client: Client; made: Client[] }> {
   return db.transaction().execute(async (transaction) => {
     if (by !== null) await assertActive(transaction, by)
-    const row = await transaction.selectFrom('api_clients').select(['name', 'revoked_at']).where('id', '=', id).executeTakeFirst()
-    if (!row) throw new PagecacheError('NOT_FOUND', `No client has the id ${id}.`, { hint: 'pagecache client:list shows all of them.' })
-    if (row.revoked_at !== null) throw new PagecacheError('WRONG_STATE', `The client ${id} (${row.name}) is revoked already.`)
+    const row = await transaction
+      .selectFrom('api_clients')
+      .select(['name', 'revoked_at'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (!row)
+      throw new PagecacheError('NOT_FOUND', `No client has the id ${id}.`, {
+        hint: 'pagecache client:list shows all of them.',
+      })
+    if (row.revoked_at !== null)
+      throw new PagecacheError('WRONG_STATE', `The client ${id} (${row.name}) is revoked already.`)
     const revoked = await transaction
       .withRecursive('family', (query) =>
         query
           .selectFrom('api_clients')
           .select('id')
           .where('id', '=', id)
-          .union((union) => union.selectFrom('api_clients').innerJoin('family', 'family.id', 'api_clients.created_by').select('api_clients.id')),
+          .union((union) =>
+            union
+              .selectFrom('api_clients')
+              .innerJoin('family', 'family.id', 'api_clients.created_by')
+              .select('api_clients.id'),
+          ),
       )
       .updateTable('api_clients')
       .set({ revoked_at: now(), revoked_by: by })
@@ -120,7 +160,9 @@ export async function revokeClient({ db, now }: Records, id: string, by: string 
       .where('revoked_at', 'is', null)
       .returningAll()
       .execute()
-    const clients = revoked.map(toClient).toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
+    const clients = revoked
+      .map(toClient)
+      .toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
     return { client: clients.find((client) => client.id === id)!, made: clients.filter((client) => client.id !== id) }
   })
 }
@@ -137,7 +179,12 @@ export async function authenticate({ db }: Records, id: string, secret: string):
 export async function noteUse({ db, now }: Records, client: Client): Promise<void> {
   const at = now()
   if (client.lastUsedAt !== null && at - client.lastUsedAt < usedEvery) return
-  await db.updateTable('api_clients').set({ last_used_at: at }).where('id', '=', client.id).execute().catch(() => {})
+  await db
+    .updateTable('api_clients')
+    .set({ last_used_at: at })
+    .where('id', '=', client.id)
+    .execute()
+    .catch(() => {})
 }
 
 /** 256 random bits need no slow hash (docs/decisions/0026-clients-and-tokens.md). */

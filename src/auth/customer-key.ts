@@ -32,7 +32,11 @@ export async function withCustomerKey(loaded: LoadedConfig): Promise<LoadedConfi
   const file = customerToken.secretFile ?? customerToken.publicKeyFile
   if (file === null) return loaded
   const customerKey = await readKeyFile(resolve(loaded.places.projectDir, file)).catch((error: unknown) => {
-    throw keyFault(loaded, `cannot be read: ${(error as Error).message}`, 'Name a file that the user of the daemon may read, or set stages.customerToken.cookie and .header to null.')
+    throw keyFault(
+      loaded,
+      `cannot be read: ${(error as Error).message}`,
+      'Name a file that the user of the daemon may read, or set stages.customerToken.cookie and .header to null.',
+    )
   })
   const known = { ...loaded, customerKey }
   toCustomerKey(known)
@@ -58,24 +62,47 @@ function toSecret(text: string, { algorithm }: CustomerTokenSettings): CustomerK
   const secret = Buffer.from(text.trim())
   const wanted = algorithm ?? 'HS256'
   // What is public would be a secret that everybody knows.
-  if (text.includes('-----BEGIN')) return { fault: 'holds a key in PEM, not a secret', remedy: 'Name the public key as stages.customerToken.publicKeyFile.' }
+  if (text.includes('-----BEGIN'))
+    return {
+      fault: 'holds a key in PEM, not a secret',
+      remedy: 'Name the public key as stages.customerToken.publicKeyFile.',
+    }
   const shortest = shortestSecret[wanted]!
-  if (secret.length < shortest) return { fault: `holds ${secret.length} bytes; ${wanted} needs ${shortest} or more`, remedy: `Make one with: openssl rand -hex ${shortest}` }
+  if (secret.length < shortest)
+    return {
+      fault: `holds ${secret.length} bytes; ${wanted} needs ${shortest} or more`,
+      remedy: `Make one with: openssl rand -hex ${shortest}`,
+    }
   return { key: createSecretKey(secret), algorithm: wanted }
 }
 
 function toPublicKey(text: string, { algorithm }: CustomerTokenSettings): CustomerKey | KeyFault {
-  if (text.includes('PRIVATE KEY')) return { fault: 'holds a private key', remedy: 'Leave that with the shop, and give its public half: openssl pkey -in private.pem -pubout' }
+  if (text.includes('PRIVATE KEY'))
+    return {
+      fault: 'holds a private key',
+      remedy: 'Leave that with the shop, and give its public half: openssl pkey -in private.pem -pubout',
+    }
   let key: KeyObject
   try {
     key = createPublicKey(text)
   } catch {
-    return { fault: 'holds no public key', remedy: 'A public key or a certificate in PEM is expected: openssl pkey -in private.pem -pubout' }
+    return {
+      fault: 'holds no public key',
+      remedy: 'A public key or a certificate in PEM is expected: openssl pkey -in private.pem -pubout',
+    }
   }
   const fitting = algorithmsOf(key)
   const chosen = algorithm ?? fitting[0]
-  if (chosen === undefined) return { fault: 'holds a key that signs no tokens', remedy: 'Use RSA of 2048 bits or more, an EC key on P-256, P-384 or P-521, or Ed25519.' }
-  if (!fitting.includes(chosen)) return { fault: `holds a key for ${fitting.join(', ') || 'nothing here'}, and not for ${chosen}`, remedy: 'Correct stages.customerToken.algorithm, or leave it null: it follows from the key.' }
+  if (chosen === undefined)
+    return {
+      fault: 'holds a key that signs no tokens',
+      remedy: 'Use RSA of 2048 bits or more, an EC key on P-256, P-384 or P-521, or Ed25519.',
+    }
+  if (!fitting.includes(chosen))
+    return {
+      fault: `holds a key for ${fitting.join(', ') || 'nothing here'}, and not for ${chosen}`,
+      remedy: 'Correct stages.customerToken.algorithm, or leave it null: it follows from the key.',
+    }
   return { key, algorithm: chosen }
 }
 
@@ -103,5 +130,8 @@ async function readKeyFile(path: string): Promise<string> {
 /** The content is never repeated: it is, or was meant to be, a secret. */
 function keyFault({ config, sourceOf }: LoadedConfig, fault: string, remedy: string): PagecacheError {
   const name = config.stages.customerToken.secretFile === null ? 'publicKeyFile' : 'secretFile'
-  return toConfigError([{ key: `stages.customerToken.${name}`, source: sourceOf(['stages', 'customerToken', name]), message: fault }], remedy)
+  return toConfigError(
+    [{ key: `stages.customerToken.${name}`, source: sourceOf(['stages', 'customerToken', name]), message: fault }],
+    remedy,
+  )
 }

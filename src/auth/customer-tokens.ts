@@ -53,10 +53,14 @@ export class CustomerTokens {
         ...(issuer !== null && { issuer }),
         ...(audience !== null && { audience }),
       })
-      if (Object.keys(protectedHeader).some((field) => !knownFields.has(field)) || !isHarmless(protectedHeader.kid)) return null
+      if (Object.keys(protectedHeader).some((field) => !knownFields.has(field)) || !isHarmless(protectedHeader.kid))
+        return null
       const customer = toText(payload[claim])
       if (customer === null) return null
-      this.#known.set(digest, { customer, until: Math.min(now + believedFor, (payload as Required<JWTPayload>).exp * 1000) })
+      this.#known.set(digest, {
+        customer,
+        until: Math.min(now + believedFor, (payload as Required<JWTPayload>).exp * 1000),
+      })
       return customer
     } catch {
       // A visitor with a bad token is a visitor without a customer; what it holds is nobody's business.

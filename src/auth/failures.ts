@@ -32,8 +32,12 @@ export class Failures {
   constructor(now: () => number, shared: SharedCounts | null = null) {
     this.#now = now
     // At once: who guesses at one process after the other is not given the time of a batch.
-    this.#tellAddress = shared?.join('failures of addresses', 0, (network, count) => this.#count(this.#addresses, network, count))
-    this.#tellClient = shared?.join('failures of clients', 0, (client, count) => this.#count(this.#clients, client, count))
+    this.#tellAddress = shared?.join('failures of addresses', 0, (network, count) =>
+      this.#count(this.#addresses, network, count),
+    )
+    this.#tellClient = shared?.join('failures of clients', 0, (client, count) =>
+      this.#count(this.#clients, client, count),
+    )
   }
 
   /** Seconds until an address is listened to again; null where it is now. */
@@ -56,12 +60,19 @@ export class Failures {
   #count(counts: Remembered<Count>, key: string, failures: number): void {
     const known = counts.get(key)
     const now = this.#now()
-    counts.set(key, known !== undefined && now < known.until ? { ...known, failures: known.failures + failures } : { failures, until: now + window })
+    counts.set(
+      key,
+      known !== undefined && now < known.until
+        ? { ...known, failures: known.failures + failures }
+        : { failures, until: now + window },
+    )
   }
 
   #limit(count: Count | undefined, most: number): number | null {
     const now = this.#now()
-    return count === undefined || now >= count.until || count.failures < most ? null : Math.ceil((count.until - now) / 1000)
+    return count === undefined || now >= count.until || count.failures < most
+      ? null
+      : Math.ceil((count.until - now) / 1000)
   }
 }
 
@@ -71,6 +82,12 @@ export function networkOf(address: string): string {
   const [head = '', tail] = address.split('%')[0]!.split('::')
   const groups = head === '' ? [] : head.split(':')
   const rest = tail === undefined || tail === '' ? [] : tail.split(':')
-  const all = tail === undefined ? groups : [...groups, ...Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0'), ...rest]
-  return `${all.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, '').toLowerCase()).join(':')}::/64`
+  const all =
+    tail === undefined
+      ? groups
+      : [...groups, ...Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0'), ...rest]
+  return `${all
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
+    .join(':')}::/64`
 }

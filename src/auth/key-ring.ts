@@ -1,5 +1,24 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  type JsonWebKey,
+  type KeyObject,
+} from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
@@ -86,7 +105,8 @@ export class KeyRing {
     const last = this.#files.at(-1)?.number ?? 0
     const key = this.#add(last + 1)
     for (const [index, { number }] of [...this.#files].entries()) {
-      if (number <= last && (dropOld || this.#isOver(index))) guarded(this.#directory, () => rmSync(this.#path(number), { force: true }))
+      if (number <= last && (dropOld || this.#isOver(index)))
+        guarded(this.#directory, () => rmSync(this.#path(number), { force: true }))
     }
     this.#refresh()
     return key
@@ -104,7 +124,11 @@ export class KeyRing {
 
   #add(number: number): SigningKey {
     const { privateKey } = generateKeyPairSync('ed25519')
-    const content = JSON.stringify({ kid: randomBytes(12).toString('base64url'), createdAt: this.#now(), privateKey: privateKey.export({ format: 'jwk' }) })
+    const content = JSON.stringify({
+      kid: randomBytes(12).toString('base64url'),
+      createdAt: this.#now(),
+      privateKey: privateKey.export({ format: 'jwk' }),
+    })
     guarded(this.#directory, () => {
       // It may have been deleted under us; the directory around it is made by the records alone.
       if (!existsSync(this.#directory)) mkdirSync(this.#directory, { mode: 0o700 })
@@ -153,8 +177,13 @@ export class KeyRing {
 
 function readKey(file: string): SigningKey {
   try {
-    const { kid, createdAt, privateKey } = JSON.parse(readFileSync(file, 'utf8')) as { kid: unknown; createdAt: unknown; privateKey: JsonWebKey }
-    if (typeof kid !== 'string' || typeof createdAt !== 'number' || privateKey.crv !== 'Ed25519') throw new Error('it holds no key of ours')
+    const { kid, createdAt, privateKey } = JSON.parse(readFileSync(file, 'utf8')) as {
+      kid: unknown
+      createdAt: unknown
+      privateKey: JsonWebKey
+    }
+    if (typeof kid !== 'string' || typeof createdAt !== 'number' || privateKey.crv !== 'Ed25519')
+      throw new Error('it holds no key of ours')
     const key = createPrivateKey({ key: privateKey, format: 'jwk' })
     return { kid, createdAt, privateKey: key, publicKey: createPublicKey(key) }
   } catch {

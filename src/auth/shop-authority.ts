@@ -83,6 +83,8 @@ function expiryOf({ exp }: Record<string, unknown>): number {
 
 /** Shopware writes the user into `sub`, and the integration or the administration into `aud`. */
 function actorOf({ sub, aud }: Record<string, unknown>): string {
-  const named = [sub, Array.isArray(aud) ? aud[0] : aud].find((name) => typeof name === 'string' && /^[\w.-]{1,64}$/.test(name))
+  const named = [sub, Array.isArray(aud) ? aud[0] : aud].find(
+    (name) => typeof name === 'string' && /^[\w.-]{1,64}$/.test(name),
+  )
   return `shop:${String(named ?? 'unknown')}`
 }

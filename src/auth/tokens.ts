@@ -20,7 +20,12 @@ export interface Claims {
 }
 
 /** Signs a token (RFC 9068 in form). `now` in milliseconds since the epoch, `lifetime` in milliseconds. */
-export async function signToken(keys: KeyRing, client: { id: string; scopes: readonly Scope[] }, now: number, lifetime: number): Promise<string> {
+export async function signToken(
+  keys: KeyRing,
+  client: { id: string; scopes: readonly Scope[] },
+  now: number,
+  lifetime: number,
+): Promise<string> {
   const { kid, privateKey } = keys.current()
   const at = Math.floor(now / 1000)
   return new SignJWT({ scope: client.scopes.join(' '), client_id: client.id })
@@ -46,15 +51,29 @@ export async function verifyToken(keys: KeyRing, token: string, now: number): Pr
       token,
       ({ kid, ...header }) => {
         // jku, x5u, jwk, crit and the like: a token of ours has none.
-        if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) throw new errors.JWSInvalid('unexpected header')
+        if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ'))
+          throw new errors.JWSInvalid('unexpected header')
         const key = typeof kid === 'string' ? keys.find(kid) : null
         if (key === null) throw new errors.JWKSNoMatchingKey()
         return key.publicKey
       },
-      { algorithms: [algorithm], typ: type, issuer, audience, clockTolerance: leeway, currentDate: new Date(now), requiredClaims: ['sub', 'jti', 'iat', 'nbf', 'exp', 'scope'] },
+      {
+        algorithms: [algorithm],
+        typ: type,
+        issuer,
+        audience,
+        clockTolerance: leeway,
+        currentDate: new Date(now),
+        requiredClaims: ['sub', 'jti', 'iat', 'nbf', 'exp', 'scope'],
+      },
     )
     const granted = String(payload['scope']).split(' ')
-    return { clientId: payload.sub!, scopes: scopes.filter((scope) => granted.includes(scope)), kid: protectedHeader.kid!, expiresAt: payload.exp! }
+    return {
+      clientId: payload.sub!,
+      scopes: scopes.filter((scope) => granted.includes(scope)),
+      kid: protectedHeader.kid!,
+      expiresAt: payload.exp!,
+    }
   } catch (error) {
     if (error instanceof errors.JWTExpired) return 'expired'
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) return null

@@ -23,14 +23,15 @@ export function bestEncodings(header: string | null): readonly Encoding[] {
 function parse(header: string): readonly Encoding[] {
   const weights = new Map<string, number>()
   for (const element of header.toLowerCase().split(',')) {
-    const [coding, ...parameters] = element.split(';').map(part => part.trim())
-    const quality = parameters.find(parameter => parameter.startsWith('q='))
-    if (coding) weights.set(coding === 'x-gzip' ? 'gzip' : coding, quality === undefined ? 1 : Number(quality.slice(2)) || 0)
+    const [coding, ...parameters] = element.split(';').map((part) => part.trim())
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
+    if (coding)
+      weights.set(coding === 'x-gzip' ? 'gzip' : coding, quality === undefined ? 1 : Number(quality.slice(2)) || 0)
   }
   const weight = (coding: Encoding) => weights.get(coding) ?? weights.get('*') ?? 0
-  const coded = known.filter(coding => coding !== 'identity' && weight(coding) > 0)
+  const coded = known.filter((coding) => coding !== 'identity' && weight(coding) > 0)
   const best = Math.max(0, ...coded.map(weight))
   // Identity is wanted where it is named with more weight than any coding; at equal weight the smaller body is.
   if (coded.length === 0 || (weights.get('identity') ?? 0) > best) return identityOnly
-  return coded.filter(coding => weight(coding) === best)
+  return coded.filter((coding) => weight(coding) === best)
 }

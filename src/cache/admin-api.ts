@@ -11,12 +11,24 @@ const question = '/api/_info/version'
  *
  * @throws OriginError where the shop does not answer, or not to this question
  */
-export async function acceptsToken(origin: OriginClient, channel: Channel, token: string, signal: AbortSignal): Promise<boolean> {
+export async function acceptsToken(
+  origin: OriginClient,
+  channel: Channel,
+  token: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { status, body } = await origin.send({
     origin: channel.origin,
     method: 'GET',
     target: question,
-    headers: [['host', channel.host], ['x-forwarded-proto', channel.scheme], ['x-forwarded-host', channel.host], ['authorization', `Bearer ${token}`], ['accept', 'application/json'], ['via', `1.1 ${proxyName}`]],
+    headers: [
+      ['host', channel.host],
+      ['x-forwarded-proto', channel.scheme],
+      ['x-forwarded-host', channel.host],
+      ['authorization', `Bearer ${token}`],
+      ['accept', 'application/json'],
+      ['via', `1.1 ${proxyName}`],
+    ],
     body: null,
     signal,
     onInterim: () => {},

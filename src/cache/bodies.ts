@@ -91,7 +91,9 @@ export class Bodies {
       const fence = store.fence()
       const body = await store.readBody(stored)
       if (body === null) return null
-      return page.id === stored.id && store.holds(fence) ? memory.set(page, page.encoding, body) : toHeld(page, { [page.encoding]: body }, stored)
+      return page.id === stored.id && store.holds(fence)
+        ? memory.set(page, page.encoding, body)
+        : toHeld(page, { [page.encoding]: body }, stored)
     } finally {
       lease.release()
     }

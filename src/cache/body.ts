@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
 import { pieceSize } from '../pages/piece-digests.ts'
 
-export type Collected = { kind: 'whole'; body: Buffer } | { kind: 'overflow'; over: 'limit' | 'budget'; stream: Readable }
+export type Collected =
+  | { kind: 'whole'; body: Buffer }
+  | { kind: 'overflow'; over: 'limit' | 'budget'; stream: Readable }
 
 /** Bytes that all bodies may take together while they are read. */
 export class Budget {
@@ -64,7 +66,11 @@ export async function collect(stream: Readable, limit: number, share: Share): Pr
       size += value.length
       const fits = share.take(value.length)
       if (fits && size <= limit) continue
-      return { kind: 'overflow', over: size > limit ? 'limit' : 'budget', stream: resumed(chunks, iterator, stream, share) }
+      return {
+        kind: 'overflow',
+        over: size > limit ? 'limit' : 'budget',
+        stream: resumed(chunks, iterator, stream, share),
+      }
     }
   } catch (error) {
     share.release()

@@ -43,11 +43,13 @@ export interface ProxySettings {
 const hitInterval = 2000
 
 /** Builds a proxy with its memory tier and its connections to the shops; `close` ends all of it. */
-export async function buildProxy(settings: ProxySettings): Promise<{ proxy: Proxy; memory: MemoryTier; close(): Promise<void> }> {
+export async function buildProxy(
+  settings: ProxySettings,
+): Promise<{ proxy: Proxy; memory: MemoryTier; close(): Promise<void> }> {
   const memory = new MemoryTier(settings.memory, settings.maxVariants)
   const { store } = settings
-  store.onRemoved(selection => memory.drop(selection))
-  store.onRenewed(keys => memory.dropKeys(keys))
+  store.onRemoved((selection) => memory.drop(selection))
+  store.onRenewed((keys) => memory.dropKeys(keys))
   const ledger = new LedgerFile(settings.confirmedFile ?? null, settings.now)
   const origin = await OriginClient.open(settings.timeouts)
   const proxy = new Proxy({

@@ -15,10 +15,10 @@ const uncacheableHash = 'not-cacheable'
 
 /** Whether a path (relative to its channel) is one that always goes to the shop. */
 export function pathBypass(paths: readonly string[]): (path: string) => boolean {
-  const prefixes = paths.map(path => trimEndingSlashes(path).toLowerCase())
-  return path => {
+  const prefixes = paths.map((path) => trimEndingSlashes(path).toLowerCase())
+  return (path) => {
     const lenient = lenientPath(path)
-    return prefixes.some(prefix => lenient === prefix || lenient.startsWith(`${prefix}/`))
+    return prefixes.some((prefix) => lenient === prefix || lenient.startsWith(`${prefix}/`))
   }
 }
 
@@ -38,7 +38,10 @@ export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<B
 
 /** Shopware's client states (`sw-states`): a visitor in one of them must not get a page that names it. */
 export function clientStates(cookies: ReadonlyMap<string, string>): string[] {
-  return (cookies.get('sw-states') ?? '').toLowerCase().split(/[,\s]|%2c/).filter(state => state !== '')
+  return (cookies.get('sw-states') ?? '')
+    .toLowerCase()
+    .split(/[,\s]|%2c/)
+    .filter((state) => state !== '')
 }
 
 /** The client states in which nobody must get this page. */

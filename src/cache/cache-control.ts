@@ -32,7 +32,9 @@ export function directivesOf(headers: readonly HeaderPair[]): Directives {
   const targeted = fieldValue(headers, 'cdn-cache-control')
   const dictionary = targeted === null ? null : parseDictionary(targeted)
   if (dictionary !== null && dictionary.size > 0) {
-    const elements = [...dictionary].filter(([, value]) => value !== false).map(([name, value]) => ({ name, value: toArgument(value) }))
+    const elements = [...dictionary]
+      .filter(([, value]) => value !== false)
+      .map(([name, value]) => ({ name, value: toArgument(value) }))
     return { ...interpret(elements), targeted: true }
   }
   return interpret(parseDirectives(fieldValue(headers, 'cache-control')))
@@ -84,7 +86,7 @@ function splitOutsideQuotes(value: string): string[] {
     }
   }
   parts.push(value.slice(start))
-  return parts.map(part => part.trim()).filter(part => part !== '')
+  return parts.map((part) => part.trim()).filter((part) => part !== '')
 }
 
 /** A span in seconds; what is no number of seconds makes the response stale at once (RFC 9111 §4.2.1). */
@@ -94,20 +96,22 @@ function toSpan(value: string | null): number {
 }
 
 function interpret(elements: readonly Element[]): Directives {
-  const has = (name: string) => elements.some(each => each.name === name)
+  const has = (name: string) => elements.some((each) => each.name === name)
   // Repeated directives that disagree: the shortest span, so that nothing is kept longer than any of them says.
   const span = (name: string) => {
-    const spans = elements.filter(each => each.name === name).map(each => toSpan(each.value))
+    const spans = elements.filter((each) => each.name === name).map((each) => toSpan(each.value))
     return spans.length === 0 ? null : Math.min(...spans)
   }
-  const noCache = elements.filter(each => each.name === 'no-cache')
+  const noCache = elements.filter((each) => each.name === 'no-cache')
   return {
     present: elements.length > 0,
     public: has('public'),
     private: has('private'),
     noStore: has('no-store'),
-    noCache: noCache.some(each => each.value === null || each.value.trim() === ''),
-    unstoredFields: noCache.flatMap(each => (each.value ?? '').split(',').map(name => name.trim().toLowerCase())).filter(name => name !== ''),
+    noCache: noCache.some((each) => each.value === null || each.value.trim() === ''),
+    unstoredFields: noCache
+      .flatMap((each) => (each.value ?? '').split(',').map((name) => name.trim().toLowerCase()))
+      .filter((name) => name !== ''),
     mustRevalidate: has('must-revalidate'),
     proxyRevalidate: has('proxy-revalidate'),
     mustUnderstand: has('must-understand'),
@@ -126,5 +130,8 @@ function interpret(elements: readonly Element[]): Directives {
  */
 export function requestDirectives(headers: readonly HeaderPair[]): { noStore: boolean; onlyIfCached: boolean } {
   const elements = parseDirectives(fieldValue(headers, 'cache-control'))
-  return { noStore: elements.some(each => each.name === 'no-store'), onlyIfCached: elements.some(each => each.name === 'only-if-cached') }
+  return {
+    noStore: elements.some((each) => each.name === 'no-store'),
+    onlyIfCached: elements.some((each) => each.name === 'only-if-cached'),
+  }
 }

@@ -3,7 +3,14 @@ import { proxyName } from './forward.ts'
 /** How an answer came about (RFC 9211 §2). */
 export type Outcome =
   | { kind: 'hit'; ttl: number; detail?: string }
-  | { kind: 'forward'; why: 'bypass' | 'method' | 'uri-miss' | 'vary-miss' | 'miss' | 'stale' | 'partial'; status?: number; stored?: boolean; collapsed?: boolean; detail?: string }
+  | {
+      kind: 'forward'
+      why: 'bypass' | 'method' | 'uri-miss' | 'vary-miss' | 'miss' | 'stale' | 'partial'
+      status?: number
+      stored?: boolean
+      collapsed?: boolean
+      detail?: string
+    }
 
 /** The value of Cache-Status for an answer. */
 export function cacheStatus(outcome: Outcome): string {

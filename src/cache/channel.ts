@@ -29,7 +29,8 @@ const defaultPorts: Record<string, string> = { http: '80', https: '443' }
 
 /** Lower-cases a Host and drops the scheme's own port; null for what is no host (RFC 9110 §7.2). */
 export function normaliseHost(host: string, scheme: string): string | null {
-  if (host.length > 255 || !/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(host)) return null
+  if (host.length > 255 || !/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(host))
+    return null
   const [, name, port] = /^(.*?)(?::(\d+))?$/.exec(host.toLowerCase())!
   if (port !== undefined && (Number(port) > 65_535 || Number(port) === 0)) return null
   const bare = name!.replace(/\.$/, '')
@@ -70,9 +71,13 @@ export class Channels {
    * @param aliases further hosts by which the daemon's own address is called, each mapped to the host that it stands for
    * @param ownHosts hosts of the daemon's own address, where `/admin` is the operators' page even if a channel has that host too
    */
-  constructor(channels: readonly Channel[], aliases: ReadonlyMap<string, string> = new Map(), ownHosts: ReadonlySet<string> = new Set()) {
+  constructor(
+    channels: readonly Channel[],
+    aliases: ReadonlyMap<string, string> = new Map(),
+    ownHosts: ReadonlySet<string> = new Set(),
+  ) {
     this.all = channels
-    this.#hosts = new Set(channels.map(channel => channel.host))
+    this.#hosts = new Set(channels.map((channel) => channel.host))
     this.#ownHosts = ownHosts
     for (const channel of channels.toSorted((a, b) => b.path.length - a.path.length)) {
       const site = `${channel.scheme}://${channel.host}`

@@ -30,7 +30,7 @@ export class Flights<T> {
     const flight: Flight<T> = { fence, outcome: promise }
     this.#flights.set(key, flight)
     return {
-      settle: outcome => {
+      settle: (outcome) => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key)
         resolve(outcome)
       },

@@ -41,7 +41,9 @@ export class Coder {
     const plain: Coded = { identity: body, encoding: 'identity', known: received !== null, bodies: { identity: body } }
     if (received === null || body.length === 0) return plain
     if (received !== 'identity') return this.#decode(body, received, share)
-    const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !directivesOf(response.headers).noTransform
+    const worthIt =
+      isCompressible(fieldValue(response.headers, 'content-type'), body.length) &&
+      !directivesOf(response.headers).noTransform
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // Coded, it takes no more than it did before.
     if (!share.take(body.length)) return 'budget'
@@ -51,7 +53,7 @@ export class Coder {
   async #decode(body: Buffer, encoding: Encoding, share: Share): Promise<Coded | Uncoded> {
     let fits = true
     try {
-      const identity = await decode(body, encoding, this.#options.maxPageSize, bytes => (fits = share.take(bytes)))
+      const identity = await decode(body, encoding, this.#options.maxPageSize, (bytes) => (fits = share.take(bytes)))
       return { identity, encoding, known: true, bodies: { identity, [encoding]: body } }
     } catch (error) {
       if (error instanceof TooLarge) return fits ? 'limit' : 'budget'

@@ -9,7 +9,8 @@ export interface Preconditions {
 
 /** Whether a stored response answers a conditional request with 304 (RFC 9111 §4.3.2, RFC 9110 §13.2.2). */
 export function isNotModified(preconditions: Preconditions, headers: readonly HeaderPair[], now: number): boolean {
-  if (preconditions.ifNoneMatch !== null) return matchesEntityTag(preconditions.ifNoneMatch, fieldValue(headers, 'etag'))
+  if (preconditions.ifNoneMatch !== null)
+    return matchesEntityTag(preconditions.ifNoneMatch, fieldValue(headers, 'etag'))
   if (preconditions.ifModifiedSince === null) return false
   const since = parseHttpDate(preconditions.ifModifiedSince, now)
   const modified = parseHttpDate(fieldValue(headers, 'last-modified') ?? fieldValue(headers, 'date') ?? '', now)
@@ -21,11 +22,14 @@ export function matchesEntityTag(condition: string, etag: string | null): boolea
   if (condition.trim() === '*') return true
   if (etag === null) return false
   const wanted = opaqueTag(etag)
-  return (condition.match(/(?:W\/)?"[^"]*"|[^\s,]+/gi) ?? []).some(tag => opaqueTag(tag) === wanted)
+  return (condition.match(/(?:W\/)?"[^"]*"|[^\s,]+/gi) ?? []).some((tag) => opaqueTag(tag) === wanted)
 }
 
 function opaqueTag(tag: string): string {
-  return tag.trim().replace(/^W\//i, '').replace(/^"(.*)"$/, '$1')
+  return tag
+    .trim()
+    .replace(/^W\//i, '')
+    .replace(/^"(.*)"$/, '$1')
 }
 
 export function isStrong(etag: string): boolean {

@@ -21,7 +21,8 @@ export interface Visitor {
  * Cookies that scripts of analytics, advertising and consent change from page to page, and Shopware's states: they never are a
  * session, and must not make a visitor look like another one.
  */
-const incidental = /^(?:_ga|_gid|_gat|_gcl_|_gac_|__utm|_fb[pc]$|_hj|_pk_|_uet|_cl(?:ck|sk)$|_tt|_pin_|_dc_gtm|__g(?:ads|pi)|amp_|mp_|ajs_|_dd_s$|cookie-preference$|google-a|youtube-|vimeo-|timezone$|sw-states$)/
+const incidental =
+  /^(?:_ga|_gid|_gat|_gcl_|_gac_|__utm|_fb[pc]$|_hj|_pk_|_uet|_cl(?:ck|sk)$|_tt|_pin_|_dc_gtm|__g(?:ads|pi)|amp_|mp_|ajs_|_dd_s$|cookie-preference$|google-a|youtube-|vimeo-|timezone$|sw-states$)/
 
 /**
  * Which visitors were given their variant cookies by the shop. A variant cookie names a state that the shop keeps in its session, a
@@ -74,31 +75,49 @@ export class Confirmations {
     return this.#isConfirmedBy(visitor.cookies, headers, cookieChanges(headers, this.#now()))
   }
 
-  #isConfirmedBy(cookies: ReadonlyMap<string, string>, headers: readonly HeaderPair[], changes: ReadonlyMap<string, string | null>): boolean {
+  #isConfirmedBy(
+    cookies: ReadonlyMap<string, string>,
+    headers: readonly HeaderPair[],
+    changes: ReadonlyMap<string, string | null>,
+  ): boolean {
     const given = this.#given(cookies)
-    return given.length > 0 && given.every(([name, value]) => changes.get(name) === value || fieldValue(headers, name.toLowerCase()) === value)
+    return (
+      given.length > 0 &&
+      given.every(([name, value]) => changes.get(name) === value || fieldValue(headers, name.toLowerCase()) === value)
+    )
   }
 
   /** A confirmed visitor who gets one more cookie stays confirmed; one whose cookies are replaced or deleted may have lost the session. */
   #onlyAdds(visitor: Visitor, changes: ReadonlyMap<string, string | null>): boolean {
-    const adds = [...changes].every(([name, value]) => incidental.test(name) || visitor.cookies.get(name) === value || (value !== null && !visitor.cookies.has(name)))
+    const adds = [...changes].every(
+      ([name, value]) =>
+        incidental.test(name) || visitor.cookies.get(name) === value || (value !== null && !visitor.cookies.has(name)),
+    )
     return adds && this.covers(visitor)
   }
 
   /** The cookies that tell this visitor from others, sorted; empty where there are none. */
   ownCookies(cookies: ReadonlyMap<string, string>): string {
     const own = [...cookies].filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
-    return own.map(([name, value]) => `${name}=${value}`).toSorted().join('; ')
+    return own
+      .map(([name, value]) => `${name}=${value}`)
+      .toSorted()
+      .join('; ')
   }
 
   /** The variant cookies of a request that need the shop's word. */
   #given(cookies: ReadonlyMap<string, string>): [name: string, value: string][] {
     const { cookies: names, freeCookies = [] } = this.#rules
-    return names.filter(name => !freeCookies.includes(name)).map((name): [string, string] => [name, cookies.get(name) ?? '']).filter(([, value]) => value !== '')
+    return names
+      .filter((name) => !freeCookies.includes(name))
+      .map((name): [string, string] => [name, cookies.get(name) ?? ''])
+      .filter(([, value]) => value !== '')
   }
 
   #variantOf(cookies: ReadonlyMap<string, string>): string {
-    return this.#given(cookies).map(([name, value]) => `${name}=${value}`).join('; ')
+    return this.#given(cookies)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('; ')
   }
 }
 
@@ -108,14 +127,20 @@ export class Confirmations {
  *
  * @param given the request's variant cookies, empty where absent
  */
-export function variantObstacle(given: ReadonlyMap<string, string>, headers: readonly HeaderPair[], now: number): string | null {
+export function variantObstacle(
+  given: ReadonlyMap<string, string>,
+  headers: readonly HeaderPair[],
+  now: number,
+): string | null {
   if (given.size === 0) return null
   const changes = cookieChanges(headers, now)
   for (const [name, value] of given) {
     const change = changes.get(name)
-    if (change !== undefined && (change ?? '') !== value) return `the response changes the cookie ${name}, which is part of the key`
+    if (change !== undefined && (change ?? '') !== value)
+      return `the response changes the cookie ${name}, which is part of the key`
     const marked = fieldValue(headers, name.toLowerCase())
-    if (marked !== null && marked !== value && changes.get(name) === undefined) return `the response is for another ${name} than the request`
+    if (marked !== null && marked !== value && changes.get(name) === undefined)
+      return `the response is for another ${name} than the request`
   }
   return null
 }

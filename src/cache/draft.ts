@@ -37,7 +37,11 @@ export function toDraft(question: Question, response: Received, content: Content
     key: question.key,
     url: question.url,
     channelId: question.channel.id,
-    type: options.typeOf({ headers: response.headers, tags, target: `${question.target.path}${question.target.query}` }),
+    type: options.typeOf({
+      headers: response.headers,
+      tags,
+      target: `${question.target.path}${question.target.query}`,
+    }),
     tags,
     status: response.status,
     headers,
@@ -57,7 +61,10 @@ export function freshenedDraft(page: Page, question: Question, response: Receive
   const updated = new Set(update.map(([name]) => name.toLowerCase()))
   const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
   if (!updated.has('date')) {
-    headers.splice(0, headers.length, ...withoutFields(headers, new Set(['date'])), ['Date', formatHttpDate(dateOf(response))])
+    headers.splice(0, headers.length, ...withoutFields(headers, new Set(['date'])), [
+      'Date',
+      formatHttpDate(dateOf(response)),
+    ])
   }
   const tags = tagsOf(response.headers)
   const age = response.headers.filter(([name]) => name.toLowerCase() === 'age')

@@ -85,7 +85,10 @@ export class Fetcher {
     const head = question.visit.method === 'HEAD' && stale !== null
     const extra = head ? [] : stale === null ? rangeOf(question) : validatorsOf(stale.page)
     const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(new OriginError('the origin took too long', 'timeout', null)), origin.totalTimeout)
+    const timer = setTimeout(
+      () => deadline.abort(new OriginError('the origin took too long', 'timeout', null)),
+      origin.totalTimeout,
+    )
     const requestedAt = now()
     let answering = false
     const started = performance.now()
@@ -101,7 +104,13 @@ export class Fetcher {
       })
       answering = true
       const received = { ...response, requestedAt, receivedAt: now() }
-      const asking: Asking = { question: this.#confirmed(question, response), sent, fence, started, patient: signal !== undefined }
+      const asking: Asking = {
+        question: this.#confirmed(question, response),
+        sent,
+        fence,
+        started,
+        patient: signal !== undefined,
+      }
       if (head && !describes(stale.page, response)) return passedOn(received, 'the answer to a HEAD is no page')
       if (!head && (response.status !== 304 || stale === null)) return await this.#store(asking, received)
       discard(response.body)
@@ -124,7 +133,11 @@ export class Fetcher {
   /** Asks the origin as for a page, and only says whether its answer could be stored. @throws OriginError */
   async probe(question: Question): Promise<{ status: number; obstacle: string | null }> {
     const { headers } = storableHeaders(question.visit, question.channel)
-    const { status, headers: received, body } = await this.#options.origin.send({
+    const {
+      status,
+      headers: received,
+      body,
+    } = await this.#options.origin.send({
       origin: question.channel.origin,
       method: 'GET',
       target: `${question.target.path}${question.target.query}`,
@@ -140,11 +153,24 @@ export class Fetcher {
   async #freshen({ question, sent, fence, patient }: Asking, stale: Held, response: Received): Promise<Fetched> {
     const { store } = this.#options
     const draft = freshenedDraft(stale.page, question, response, this.#options)
-    const obstacle = variantObstacle(question.variantCookies, response.headers, this.#options.now()) ?? storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ?? reflectionObstacle(question, sent, response, noBody)
+    const obstacle =
+      variantObstacle(question.variantCookies, response.headers, this.#options.now()) ??
+      storeObstacle(question, draft.status, draft.headers, this.#options.defaultTtl) ??
+      reflectionObstacle(question, sent, response, noBody)
     const page = obstacle === null ? await this.#soon(store.freshen(stale.page, draft, fence), patient) : null
-    const held = page === null ? toHeld(unstored(draft, stale.page.size), stale.bodies, storedAs(stale) ?? undefined) : this.#remember(page, stale.bodies, question, fence)
+    const held =
+      page === null
+        ? toHeld(unstored(draft, stale.page.size), stale.bodies, storedAs(stale) ?? undefined)
+        : this.#remember(page, stale.bodies, question, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
-    return { kind: 'held', held, status: response.status, obstacle: page === null ? (obstacle ?? this.#whyNotTaken(fence)) : null, shareable: obstacle === null, live: [...draft.headers, ...cookies] }
+    return {
+      kind: 'held',
+      held,
+      status: response.status,
+      obstacle: page === null ? (obstacle ?? this.#whyNotTaken(fence)) : null,
+      shareable: obstacle === null,
+      live: [...draft.headers, ...cookies],
+    }
   }
 
   async #store(asking: Asking, response: Received & OriginResponse): Promise<Fetched> {
@@ -162,12 +188,17 @@ export class Fetcher {
     const limit = announced === null ? Math.min(maxPageSize, largestUnannounced) : maxPageSize
     const share = new Share(this.#budget)
     const collected = await collect(response.body, limit, share)
-    if (collected.kind === 'overflow') return passedOn({ ...response, body: collected.stream }, overflow[limit === maxPageSize ? collected.over : 'unannounced'])
+    if (collected.kind === 'overflow')
+      return passedOn(
+        { ...response, body: collected.stream },
+        overflow[limit === maxPageSize ? collected.over : 'unannounced'],
+      )
     const passOn = (why: string) => passedOn({ ...response, body: passing(collected.body, share) }, why)
     let passed = false
     try {
       const coded = await this.#coder.code(response, collected.body, share)
-      const fetched = typeof coded === 'string' ? passOn(overflow[coded]) : await this.#take(asking, response, coded, passOn, range)
+      const fetched =
+        typeof coded === 'string' ? passOn(overflow[coded]) : await this.#take(asking, response, coded, passOn, range)
       passed = fetched.kind === 'stream'
       return fetched
     } finally {
@@ -176,10 +207,21 @@ export class Fetcher {
   }
 
   /** Stores a whole page, where it may be. `passOn`: what becomes of a large one that was not. */
-  async #take({ question, sent, fence, started, patient }: Asking, response: Received, coded: Coded, passOn: (why: string) => Fetched, range: PageDraft['range']): Promise<Fetched> {
+  async #take(
+    { question, sent, fence, started, patient }: Asking,
+    response: Received,
+    coded: Coded,
+    passOn: (why: string) => Fetched,
+    range: PageDraft['range'],
+  ): Promise<Fetched> {
     const { store, memory } = this.#options
     const reflected = reflectionObstacle(question, sent, response, coded.identity)
-    const content = { encoding: coded.encoding, originalSize: coded.identity.length, generationMs: performance.now() - started, range }
+    const content = {
+      encoding: coded.encoding,
+      originalSize: coded.identity.length,
+      generationMs: performance.now() - started,
+      range,
+    }
     const draft = toDraft(question, response, content, this.#options)
     const stored = coded.bodies[coded.encoding]!
     const page = reflected === null ? await this.#soon(store.put(draft, stored, fence), patient) : null
@@ -188,16 +230,25 @@ export class Fetcher {
     if (obstacle !== null && !mayWait) return passOn(obstacle)
     return {
       kind: 'held',
-      held: page === null ? toHeld(unstored(draft, stored.length), coded.bodies) : this.#remember(page, coded.bodies, question, fence),
+      held:
+        page === null
+          ? toHeld(unstored(draft, stored.length), coded.bodies)
+          : this.#remember(page, coded.bodies, question, fence),
       status: response.status,
       obstacle,
       shareable: reflected === null,
-      live: withoutFields(visibleHeaders(response.headers), new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])])),
+      live: withoutFields(
+        visibleHeaders(response.headers),
+        new Set(['age', 'content-length', ...(coded.known ? ['content-encoding'] : [])]),
+      ),
     }
   }
 
   #obstacle(question: Question, status: number, headers: readonly HeaderPair[]): string | null {
-    return storeObstacle(question, status, headers, this.#options.defaultTtl) ?? variantObstacle(question.variantCookies, headers, this.#options.now())
+    return (
+      storeObstacle(question, status, headers, this.#options.defaultTtl) ??
+      variantObstacle(question.variantCookies, headers, this.#options.now())
+    )
   }
 
   #whyNotTaken(fence: Fence): string {
@@ -216,7 +267,8 @@ export class Fetcher {
   #remember(page: Page, bodies: Held['bodies'], question: Question, fence: Fence): Held {
     const { store, memory } = this.#options
     const small: Held['bodies'] = {}
-    for (const [encoding, body] of Object.entries(bodies)) if (memory.takes(body.length)) small[encoding as Encoding] = body
+    for (const [encoding, body] of Object.entries(bodies))
+      if (memory.takes(body.length)) small[encoding as Encoding] = body
     const stored = small[page.encoding]
     if (stored === undefined || !store.holds(fence)) return toHeld(page, small)
     const entry = memory.set(page, page.encoding, stored)
@@ -246,12 +298,29 @@ const overflow = {
 }
 
 function passedOn(response: OriginResponse, obstacle: string): Fetched {
-  return { kind: 'stream', status: response.status, headers: visibleHeaders(response.headers), tags: tagsOf(response.headers), body: response.body, obstacle }
+  return {
+    kind: 'stream',
+    status: response.status,
+    headers: visibleHeaders(response.headers),
+    tags: tagsOf(response.headers),
+    body: response.body,
+    obstacle,
+  }
 }
 
-function reflectionObstacle(question: Question, sent: readonly HeaderPair[], response: Received, body: Buffer): string | null {
+function reflectionObstacle(
+  question: Question,
+  sent: readonly HeaderPair[],
+  response: Received,
+  body: Buffer,
+): string | null {
   // Fields of the connection to the shop are no part of the page: what stands in them reflects nobody.
-  const reflected = reflectedField(question, sent, withoutFields(response.headers, connectionFields(response.headers)), body)
+  const reflected = reflectedField(
+    question,
+    sent,
+    withoutFields(response.headers, connectionFields(response.headers)),
+    body,
+  )
   return reflected === null ? null : `the response reflects the request's ${reflected}`
 }
 
@@ -271,5 +340,10 @@ function rangeOf(question: Question): HeaderPair[] {
   const range = question.field('range')
   if (range === null) return []
   const condition = question.field('if-range')
-  return condition === null ? [['range', range]] : [['range', range], ['if-range', condition]]
+  return condition === null
+    ? [['range', range]]
+    : [
+        ['range', range],
+        ['if-range', condition],
+      ]
 }

@@ -43,8 +43,8 @@ export function listElements(value: string | null): string[] {
   if (value === null) return []
   return value
     .split(',')
-    .map(element => trimBlanks(element).toLowerCase())
-    .filter(element => element !== '')
+    .map((element) => trimBlanks(element).toLowerCase())
+    .filter((element) => element !== '')
 }
 
 /** Node's flat `rawHeaders` as pairs. */

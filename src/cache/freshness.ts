@@ -14,7 +14,15 @@ export interface Received {
 /** What freshness makes of a response: the part of a page that RFC 9111 §4.2 and RFC 5861 decide. */
 export type Lifetimes = Pick<
   PageDraft,
-  'cachedAt' | 'initialAge' | 'lifetime' | 'staleWhileRevalidate' | 'staleIfError' | 'staleAllowed' | 'noCache' | 'staleAt' | 'deleteAt'
+  | 'cachedAt'
+  | 'initialAge'
+  | 'lifetime'
+  | 'staleWhileRevalidate'
+  | 'staleIfError'
+  | 'staleAllowed'
+  | 'noCache'
+  | 'staleAt'
+  | 'deleteAt'
 >
 
 /** Statuses that may be stored on a heuristic (RFC 9110 §15.1). */

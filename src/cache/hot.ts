@@ -67,7 +67,12 @@ export class HotPath {
     this.#store = store
     this.#memory = memory
     this.#now = now
-    this.#tellingCookies = ['sw-states', 'sw-cache-hash', ...options.variants.cookies, ...options.bypassCookies.map(name => name.replace(/\*$/, ''))]
+    this.#tellingCookies = [
+      'sw-states',
+      'sw-cache-hash',
+      ...options.variants.cookies,
+      ...options.bypassCookies.map((name) => name.replace(/\*$/, '')),
+    ]
   }
 
   /** The view to be sent; null where the request needs more than a look into memory. */
@@ -86,7 +91,8 @@ export class HotPath {
       if (found === null || entry.page.cachedAt > found.page.cachedAt) found = entry
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
-    if (request.ifNoneMatch !== null && matchesEntityTag(request.ifNoneMatch, fieldValue(found.page.headers, 'etag'))) return null
+    if (request.ifNoneMatch !== null && matchesEntityTag(request.ifNoneMatch, fieldValue(found.page.headers, 'etag')))
+      return null
     return this.#view(found, encodingFor(found.page, request.acceptEncoding), now)
   }
 
@@ -125,7 +131,12 @@ export class HotPath {
     const target = this.#options.canonical(request.target)
     const { channels } = this.#options
     const channel = channels.find(request.scheme, request.host, target.path)
-    if (channel === null || channels.ownPath(request.scheme, request.host, target.path) !== null || this.#options.bypassPath(target.path.slice(channel.path.length) || '/')) return null
+    if (
+      channel === null ||
+      channels.ownPath(request.scheme, request.host, target.path) !== null ||
+      this.#options.bypassPath(target.path.slice(channel.path.length) || '/')
+    )
+      return null
     const url = canonicalUrl(channel, target)
     return { channelId: channel.id, url, key: `${channel.id} ${url}` }
   }
@@ -133,12 +144,13 @@ export class HotPath {
   #key(place: Place, request: HotRequest): string | null {
     const { variants } = this.#options
     const cookie = request.cookie
-    const telling = cookie !== null && this.#tellingCookies.some(name => cookie.includes(name))
+    const telling = cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
     if (!telling && !request.script && variants.headers.length === 0) return place.key
     const cookies = parseCookies(telling ? cookie : null)
-    if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0) return null
-    const channel = this.#options.channels.all.find(each => each.id === place.channelId)!
-    return primaryKey(channel, place.url, variants, cookies, name => request.field(name))
+    if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)
+      return null
+    const channel = this.#options.channels.all.find((each) => each.id === place.channelId)!
+    return primaryKey(channel, place.url, variants, cookies, (name) => request.field(name))
   }
 
   #mayServe(page: Page, request: HotRequest): boolean {
@@ -160,7 +172,10 @@ export class HotPath {
     if (views === undefined) this.#views.set(entry, (views = new Map()))
     const known = views.get(encoding)
     if (known !== undefined && known.second === second) return known.view
-    const headers = viewHeaders(entry.page, encoding, body.length, now, { kind: 'hit', ttl: (entry.page.staleAt - now) / 1000 })
+    const headers = viewHeaders(entry.page, encoding, body.length, now, {
+      kind: 'hit',
+      ttl: (entry.page.staleAt - now) / 1000,
+    })
     const view = { status: entry.page.status, headers, body, entry, bytes: null }
     views.set(encoding, { second, view })
     return view

@@ -16,4 +16,7 @@ export interface SendingBudgets {
   transcoders: ByteBudget
 }
 
-export const inFlight: SendingBudgets = { bodies: new ByteBudget(64 * MiB), transcoders: new ByteBudget(4 * transcoderBytes) }
+export const inFlight: SendingBudgets = {
+  bodies: new ByteBudget(64 * MiB),
+  transcoders: new ByteBudget(4 * transcoderBytes),
+}

@@ -42,7 +42,8 @@ export function primaryKey(
     if (value.length > longestVariant) return null
     key += `\nheader ${name.toLowerCase()}=${value}`
   }
-  if (isScript(field) && !rules.headers.some(name => name.toLowerCase() === scriptField)) key += `\nheader ${scriptField}=${scriptValue}`
+  if (isScript(field) && !rules.headers.some((name) => name.toLowerCase() === scriptField))
+    key += `\nheader ${scriptField}=${scriptValue}`
   return key
 }
 

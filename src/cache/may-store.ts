@@ -22,13 +22,16 @@ export interface Asked {
 }
 
 /** Statuses whose meaning we know, as `must-understand` asks (RFC 9111 §5.2.2.3). */
-const understood = new Set([200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504])
+const understood = new Set([
+  200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504,
+])
 
 /**
  * Fields that no browser sends by itself: extensions, and those by which a script asks for a part of a page. A shop may answer them
  * with something else than its page, so that outside the key they keep the answer from being stored.
  */
-const steering = /^(?:(?:x|sw|hx|turbo|next|up|inertia|livewire|unpoly|datastar)-.*|rsc|prefer|a-im|negotiate|accept-(?:datetime|features|profile|version)|api-version|soapaction|depth|destination|translate)$/i
+const steering =
+  /^(?:(?:x|sw|hx|turbo|next|up|inertia|livewire|unpoly|datastar)-.*|rsc|prefer|a-im|negotiate|accept-(?:datetime|features|profile|version)|api-version|soapaction|depth|destination|translate)$/i
 
 /** Statuses that are about what this client sent or did (RFC 9110 §15.5, RFC 6585). */
 const personalStatuses = new Set([406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431, 511])
@@ -44,21 +47,37 @@ const plainField = 512
  * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5; contract section 3), in words for an operator; null
  * where it may be.
  */
-export function storeObstacle(asked: Asked, status: number, headers: readonly HeaderPair[], defaultTtl: number): string | null {
+export function storeObstacle(
+  asked: Asked,
+  status: number,
+  headers: readonly HeaderPair[],
+  defaultTtl: number,
+): string | null {
   const directives = directivesOf(headers)
-  return responseObstacle(status, headers, directives, defaultTtl) ?? requestObstacle(asked, directives) ?? mismatch(asked, status, headers)
+  return (
+    responseObstacle(status, headers, directives, defaultTtl) ??
+    requestObstacle(asked, directives) ??
+    mismatch(asked, status, headers)
+  )
 }
 
 function requestObstacle(asked: Asked, directives: Directives): string | null {
   if (asked.odd) return 'the request had a body or a method override'
   if (requestDirectives(asked.headers).noStore) return 'the request said no-store'
   const shared = directives.public || directives.sMaxage !== null
-  if (hasField(asked.headers, 'authorization') && !shared && !directives.mustRevalidate) return 'the request had an Authorization that the response does not allow for'
-  if (asked.unkeyedCookies !== null && !shared && !directives.targeted) return 'the request had cookies and the response is not marked public or s-maxage'
+  if (hasField(asked.headers, 'authorization') && !shared && !directives.mustRevalidate)
+    return 'the request had an Authorization that the response does not allow for'
+  if (asked.unkeyedCookies !== null && !shared && !directives.targeted)
+    return 'the request had cookies and the response is not marked public or s-maxage'
   return null
 }
 
-function responseObstacle(status: number, headers: readonly HeaderPair[], directives: Directives, defaultTtl: number): string | null {
+function responseObstacle(
+  status: number,
+  headers: readonly HeaderPair[],
+  directives: Directives,
+  defaultTtl: number,
+): string | null {
   if (directives.noStore && !(directives.mustUnderstand && understood.has(status))) return 'Cache-Control: no-store'
   if (directives.mustUnderstand && !understood.has(status)) return `must-understand with the unknown status ${status}`
   if (directives.private) return 'Cache-Control: private'
@@ -66,7 +85,8 @@ function responseObstacle(status: number, headers: readonly HeaderPair[], direct
   if (fieldValue(headers, 'sw-dynamic-cache-bypass') === '1') return 'sw-dynamic-cache-bypass'
   if (/^text\/event-stream/i.test(fieldValue(headers, 'content-type') ?? '')) return 'an event stream'
   const shared = directives.public || directives.sMaxage !== null
-  if ((hasField(headers, 'set-cookie') || hasField(headers, 'set-cookie2')) && !shared) return 'Set-Cookie without public or s-maxage'
+  if ((hasField(headers, 'set-cookie') || hasField(headers, 'set-cookie2')) && !shared)
+    return 'Set-Cookie without public or s-maxage'
   const explicit = shared || directives.maxAge !== null || (!directives.targeted && hasField(headers, 'expires'))
   if (explicit) return null
   if (!mayBeAssumedStorable(status)) return `status ${status} without explicit freshness`
@@ -76,15 +96,19 @@ function responseObstacle(status: number, headers: readonly HeaderPair[], direct
 
 function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
-  if (vary.includes('cookie') && asked.unkeyedCookies !== null) return 'Vary: Cookie, and the request had cookies outside the key'
-  const state = excludedStates(headers).find(each => asked.states.includes(each))
+  if (vary.includes('cookie') && asked.unkeyedCookies !== null)
+    return 'Vary: Cookie, and the request had cookies outside the key'
+  const state = excludedStates(headers).find((each) => asked.states.includes(each))
   if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
-  const unkeyed = (name: string) => !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
+  const unkeyed = (name: string) =>
+    !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
   const peculiar = peculiarity(asked, unkeyed)
   if (peculiar !== null) return peculiar
-  if (unkeyed('origin') && isForeign(asked, headers)) return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
+  if (unkeyed('origin') && isForeign(asked, headers))
+    return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
-  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'))) return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
+  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept')))
+    return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
 }
@@ -96,13 +120,19 @@ function peculiarity(asked: Asked, counts: (name: string) => boolean): string | 
   if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
   const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), value))
   if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
-  return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies) ? 'the request had markup in its cookies' : null
+  return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies)
+    ? 'the request had markup in its cookies'
+    : null
 }
 
 /** Whether the answer to a request says something about the page, and not about this request. */
 export function isUnremarkable(asked: Asked): boolean {
   const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
-  return peculiarity(asked, unkeyed) === null && isUsualAccept(fieldValue(asked.headers, 'accept')) && (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site
+  return (
+    peculiarity(asked, unkeyed) === null &&
+    isUsualAccept(fieldValue(asked.headers, 'accept')) &&
+    (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site
+  )
 }
 
 /** A script of another site asks: the answer may be for that site alone. Fonts and the like say that they are for all. */
@@ -121,8 +151,12 @@ function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): b
     size += name.length + value.length + 4
     const extension = /^x-/i.test(name) && !/^x-forwarded-/i.test(name) && !vary.includes(name.toLowerCase())
     const lower = name.toLowerCase()
-    const odd = lower === 'range' || (lower === 'accept' && !isCommonplace(lower, value)) || (lower === 'accept-language' && !languages.test(value))
-    if (extension || (odd && !vary.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value)) return true
+    const odd =
+      lower === 'range' ||
+      (lower === 'accept' && !isCommonplace(lower, value)) ||
+      (lower === 'accept-language' && !languages.test(value))
+    if (extension || (odd && !vary.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value))
+      return true
   }
   return size > plainBlock
 }

@@ -26,7 +26,7 @@ export function dispatch(agent: Agent, { signal, onInterim, ...request }: Dispat
     const over = () => signal.removeEventListener('abort', onAbort)
     signal.addEventListener('abort', onAbort, { once: true })
     agent.dispatch(request, {
-      onRequestStart: started => {
+      onRequestStart: (started) => {
         controller = started
         if (signal.aborted) onAbort()
       },
@@ -88,6 +88,7 @@ class OriginBody extends Readable {
 /** Values are bytes: what is no ASCII comes through as it is. */
 function rawPairs(raw: readonly Buffer[]): HeaderPair[] {
   const pairs: HeaderPair[] = []
-  for (let index = 0; index + 1 < raw.length; index += 2) pairs.push([raw[index]!.toString(), raw[index + 1]!.toString('latin1')])
+  for (let index = 0; index + 1 < raw.length; index += 2)
+    pairs.push([raw[index]!.toString(), raw[index + 1]!.toString('latin1')])
   return pairs
 }

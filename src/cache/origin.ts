@@ -122,7 +122,12 @@ function isRepeatable(request: OriginRequest): boolean {
 /** The shop closed a kept connection at the moment we used it: nothing of the request was worked on. */
 function isStaleConnection(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
-  return code === 'ECONNRESET' || code === resetByPeer || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
+  return (
+    code === 'ECONNRESET' ||
+    code === resetByPeer ||
+    code === 'EPIPE' ||
+    (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
+  )
 }
 
 /** @param answering whether it happened after the head of an answer had come */
@@ -133,5 +138,9 @@ export function toOriginError(error: unknown, answering = false): OriginError | 
   const code = typeof given === 'string' ? given : ''
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code) || name === 'TimeoutError'
   const broken = answering || code.startsWith('HPE_') || code.startsWith('UND_ERR_RES')
-  return new OriginError(message || code || String(error), timedOut ? 'timeout' : broken ? 'broken' : 'unreachable', error)
+  return new OriginError(
+    message || code || String(error),
+    timedOut ? 'timeout' : broken ? 'broken' : 'unreachable',
+    error,
+  )
 }

@@ -9,7 +9,10 @@ export function ownUrl(host: string, port: number): string {
 /** The Hosts by which a daemon on this machine is reached without a name of its own: its address, and loopback. */
 export function ownHosts(host: string, port: number): Set<string> {
   const suffix = port === 80 ? '' : `:${port}`
-  return new Set([new URL(ownUrl(host, port)).host, ...['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}${suffix}`)])
+  return new Set([
+    new URL(ownUrl(host, port)).host,
+    ...['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}${suffix}`),
+  ])
 }
 
 /**
@@ -31,5 +34,8 @@ export function knownHosts(names: readonly string[]): (host: string) => boolean 
 /** A Host without its port, brackets and final dot. */
 function hostname(host: string): string {
   if (isIP(host) !== 0) return host
-  return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  return host
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
 }

@@ -41,7 +41,8 @@ export function ownPathOf(path: string, channel: Channel | null, isAdminHost: ()
   const kind = exact.get(path)
   if (kind !== undefined) return { kind, path }
   if (operationPrefixes.some((prefix) => isBelow(path, prefix))) return { kind: 'operation', path }
-  if (channel !== null && isBelow(path, channel.path + stagePrefix)) return { kind: 'stage', path, channel, name: path.slice(channel.path.length + stagePrefix.length + 1) }
+  if (channel !== null && isBelow(path, channel.path + stagePrefix))
+    return { kind: 'stage', path, channel, name: path.slice(channel.path.length + stagePrefix.length + 1) }
   return adminPaths.has(path) && isAdminHost() ? { kind: 'admin', path } : null
 }
 

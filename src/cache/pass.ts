@@ -39,9 +39,22 @@ export class Passage {
       signal: visit.signal,
       onInterim: visit.onInterim,
     })
-    this.#confirmations.learn({ channelId: route.channel.id, cookies: parseCookies(cookieHeader(visit.headers)) }, response.headers)
+    this.#confirmations.learn(
+      { channelId: route.channel.id, cookies: parseCookies(cookieHeader(visit.headers)) },
+      response.headers,
+    )
     await this.#unsafe.after(visit.method, route.url, response)
-    const outcome = cacheStatus({ kind: 'forward', why: visit.method === 'GET' ? 'bypass' : 'method', status: response.status, detail: route.reason })
-    return { status: response.status, headers: [...visibleHeaders(response.headers), ['Cache-Status', outcome]], body: response.body, tags: tagsOf(response.headers) }
+    const outcome = cacheStatus({
+      kind: 'forward',
+      why: visit.method === 'GET' ? 'bypass' : 'method',
+      status: response.status,
+      detail: route.reason,
+    })
+    return {
+      status: response.status,
+      headers: [...visibleHeaders(response.headers), ['Cache-Status', outcome]],
+      body: response.body,
+      tags: tagsOf(response.headers),
+    }
   }
 }

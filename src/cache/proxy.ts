@@ -71,21 +71,30 @@ export class Proxy {
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
-    this.#unsafe = new UnsafeInvalidation({ mode: options.invalidateOnUnsafe, store: options.store, classifying: this.classifying, isUnderWay: url => this.#underWay.has(url), onFault: options.onFault })
+    this.#unsafe = new UnsafeInvalidation({
+      mode: options.invalidateOnUnsafe,
+      store: options.store,
+      classifying: this.classifying,
+      isUnderWay: (url) => this.#underWay.has(url),
+      onFault: options.onFault,
+    })
     this.#passage = new Passage(options, this.#unsafe)
     this.#bodies = new Bodies({ ...options, budgets: inFlight })
-    this.#flights = new Flights(fence => options.store.holds(fence))
+    this.#flights = new Flights((fence) => options.store.holds(fence))
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
 
   /** Answers a visit; never throws for what the shop does wrong. */
   async answer(visit: Visit): Promise<Answer> {
     const classified = classify(visit, this.classifying)
-    if (classified.kind === 'unknown-site') return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    if (classified.kind === 'unknown-site')
+      return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
     // The front answers its own endpoints before it asks here.
     if (classified.kind === 'own') return plainAnswer(404, 'The cache in front of the shop answers this path itself.')
     if (isLoop(visit.headers)) return loopAnswer()
-    return withTrouble(() => (classified.kind === 'pass' ? this.#passage.pass(visit, classified) : this.#ask(classified.question)))
+    return withTrouble(() =>
+      classified.kind === 'pass' ? this.#passage.pass(visit, classified) : this.#ask(classified.question),
+    )
   }
 
   /** Hands a login that is the shop's own on to it, though the path is the daemon's (docs/decisions/0027-shop-logins.md). */
@@ -101,8 +110,11 @@ export class Proxy {
     const { now } = this.#options
     for (let waits = 0; ; waits++) {
       let held = question.mayReuse ? this.find(question) : null
-      if (held !== null && held.page.states.some(state => question.states.includes(state))) {
-        return this.#passage.pass(question.visit, { ...question, reason: 'a client state that the page must not be served to' })
+      if (held !== null && held.page.states.some((state) => question.states.includes(state))) {
+        return this.#passage.pass(question.visit, {
+          ...question,
+          reason: 'a client state that the page must not be served to',
+        })
       }
       const usable = held === null ? 'stale' : usability(held.page, now())
       if (held !== null && usable !== 'stale') {
@@ -112,13 +124,19 @@ export class Proxy {
         // Its body is gone or damaged: a miss.
         held = null
       }
-      if (question.onlyIfCached) return plainAnswer(504, 'The page is not in the cache, and the request allows nothing else.')
-      if (question.visit.method === 'HEAD' && (held === null || !hasValidator(held.page))) return this.#passage.pass(question.visit, { ...question, reason: 'HEAD of a page that is not in the cache' })
+      if (question.onlyIfCached)
+        return plainAnswer(504, 'The page is not in the cache, and the request allows nothing else.')
+      if (question.visit.method === 'HEAD' && (held === null || !hasValidator(held.page)))
+        return this.#passage.pass(question.visit, { ...question, reason: 'HEAD of a page that is not in the cache' })
       const flight = this.#mayShare(question) && waits < mostWaits ? this.#flights.join(flightKey(question)) : null
       if (flight === null) return this.#lead(question, held)
       const shared = await flight.outcome
       if (shared !== null && this.#answers(shared.page, question)) {
-        const answer = await this.#serve(question, shared, { kind: 'forward', why: held === null ? 'miss' : 'stale', collapsed: true })
+        const answer = await this.#serve(question, shared, {
+          kind: 'forward',
+          why: held === null ? 'miss' : 'stale',
+          collapsed: true,
+        })
         if (answer !== null) return answer
         // It was removed meanwhile: what comes now is asked for together, too.
         continue
@@ -136,25 +154,37 @@ export class Proxy {
     // Before memory is believed: what other processes have removed leaves it now.
     this.#options.store.poll()
     const shared = this.#find(question, question.sharedKey)
-    if (question.key === question.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh')) return shared
+    if (
+      question.key === question.sharedKey ||
+      (shared !== null && usability(shared.page, this.#options.now()) === 'fresh')
+    )
+      return shared
     const own = this.#find(question, question.key)
     return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
   }
 
   #find(question: Question, key: string): Held | null {
     const { store, memory } = this.#options
-    const inMemory = newest(memory.get(key) ?? [], question, held => held.page)
-    const stored = newest(store.find(key), question, page => page)
+    const inMemory = newest(memory.get(key) ?? [], question, (held) => held.page)
+    const stored = newest(store.find(key), question, (page) => page)
     if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
     return toHeld(stored, {})
   }
 
   #mayShare(question: Question): boolean {
-    return question.mayReuse && question.field('range') === null && this.#uncacheable.reason(question.key, this.#options.now()) === null
+    return (
+      question.mayReuse &&
+      question.field('range') === null &&
+      this.#uncacheable.reason(question.key, this.#options.now()) === null
+    )
   }
 
   #answers(page: Page, question: Question): boolean {
-    return selects(page, question) && !page.states.some(state => question.states.includes(state)) && coversRange(page, question.field('range'))
+    return (
+      selects(page, question) &&
+      !page.states.some((state) => question.states.includes(state)) &&
+      coversRange(page, question.field('range'))
+    )
   }
 
   /** Asks the origin on behalf of this visitor and of all who come to wait. */
@@ -162,14 +192,36 @@ export class Proxy {
     const why = stale === null ? 'miss' : 'stale'
     try {
       const fetched = await this.#fly(question, stale)
-      if (serverErrors.has(fetched.status) && stale !== null && mayServeStale(stale.page, 'error', this.#options.now())) {
+      if (
+        serverErrors.has(fetched.status) &&
+        stale !== null &&
+        mayServeStale(stale.page, 'error', this.#options.now())
+      ) {
         const answer = await this.#serve(question, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
       }
-      const outcome: Outcome = { kind: 'forward', why, status: fetched.status, ...(fetched.obstacle === null ? { stored: true } : { detail: fetched.obstacle }) }
-      if (fetched.kind === 'stream') return { status: fetched.status, headers: [...fetched.headers, ['Cache-Status', cacheStatus(outcome)]], body: fetched.body, tags: fetched.tags }
-      const answer = await answerFrom(fetched.held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodies, fetched.live)
+      const outcome: Outcome = {
+        kind: 'forward',
+        why,
+        status: fetched.status,
+        ...(fetched.obstacle === null ? { stored: true } : { detail: fetched.obstacle }),
+      }
+      if (fetched.kind === 'stream')
+        return {
+          status: fetched.status,
+          headers: [...fetched.headers, ['Cache-Status', cacheStatus(outcome)]],
+          body: fetched.body,
+          tags: fetched.tags,
+        }
+      const answer = await answerFrom(
+        fetched.held,
+        presentationOf(question.visit.method, question.field),
+        this.#options.now(),
+        outcome,
+        this.#bodies,
+        fetched.live,
+      )
       if (answer !== null) return answer
       // Removed before it was sent.
       if (stale !== null) return await this.#lead(question, null)
@@ -199,8 +251,10 @@ export class Proxy {
       const fetched = await this.#fetcher.fetch(question, validated, fence, signal)
       if (fetched.obstacle === null) this.#uncacheable.delete(question.key)
       // Only what a visitor without anything of their own gets says something about the page itself.
-      else if (fetched.kind === 'stream' && isPlain(question)) this.#uncacheable.add(question.key, fetched.obstacle, now())
-      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale') shared = fetched.held
+      else if (fetched.kind === 'stream' && isPlain(question))
+        this.#uncacheable.add(question.key, fetched.obstacle, now())
+      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
+        shared = fetched.held
       if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
       return fetched
     } catch (error) {
@@ -224,7 +278,7 @@ export class Proxy {
     if (this.#flights.join(flightKey(question)) !== null) return
     const quiet: Question = { ...question, visit: { ...question.visit, method: 'GET', onInterim: () => {} } }
     this.#fly(quiet, stale).then(
-      fetched => {
+      (fetched) => {
         if (fetched.kind === 'stream') discard(fetched.body)
       },
       (error: unknown) => {
@@ -234,14 +288,25 @@ export class Proxy {
   }
 
   #hit(held: Held, detail?: string): Outcome {
-    return { kind: 'hit', ttl: (held.page.staleAt - this.#options.now()) / 1000, ...(detail === undefined ? {} : { detail }) }
+    return {
+      kind: 'hit',
+      ttl: (held.page.staleAt - this.#options.now()) / 1000,
+      ...(detail === undefined ? {} : { detail }),
+    }
   }
 
   /** Null where the body of the page is no longer there. */
   async #serve(question: Question, held: Held, outcome: Outcome): Promise<Answer | null> {
     const started = performance.now()
-    const answer = await answerFrom(held, presentationOf(question.visit.method, question.field), this.#options.now(), outcome, this.#bodies)
-    if (answer !== null && outcome.kind === 'hit') this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
+    const answer = await answerFrom(
+      held,
+      presentationOf(question.visit.method, question.field),
+      this.#options.now(),
+      outcome,
+      this.#bodies,
+    )
+    if (answer !== null && outcome.kind === 'hit')
+      this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
     return answer
   }
 
@@ -265,7 +330,10 @@ export class Proxy {
 }
 
 function loopAnswer(): Answer {
-  return plainAnswer(508, 'This request has come through here before: the origin of its sales channel leads back to the cache.')
+  return plainAnswer(
+    508,
+    'This request has come through here before: the origin of its sales channel leads back to the cache.',
+  )
 }
 
 /** What the shop does wrong, as an answer. */
@@ -279,7 +347,13 @@ async function withTrouble(ask: () => Promise<Answer>): Promise<Answer> {
 }
 
 function isPlain(question: Question): boolean {
-  return question.unkeyedCookies === null && question.mayReuse && !question.odd && question.field('range') === null && isUnremarkable(question)
+  return (
+    question.unkeyedCookies === null &&
+    question.mayReuse &&
+    !question.odd &&
+    question.field('range') === null &&
+    isUnremarkable(question)
+  )
 }
 
 /** Visitors with other variants of a page wait for the same fetch: most pages have no variants, and the first answer tells. */

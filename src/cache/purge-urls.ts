@@ -18,17 +18,3 @@ export function toCanonicalUrl(url: string, { channels, canonical }: Naming): { 
   const channel = channels.find(scheme, host, target.path)
   return { url: canonicalUrl(channel ?? { scheme, host }, target), known: channel !== null }
 }
-
-/**
- * The canonical URLs that a request target stands for: of the channel that Host names; where it names none, as shops that purge
- * by the proxy's own name do, the same path at every site where it belongs to a channel.
- */
-export function urlsOfTarget(asked: { scheme: string; host: string; target: string }, { channels, canonical }: Naming): string[] {
-  const target = canonical(asked.target)
-  const own = channels.find(asked.scheme, asked.host, target.path)
-  if (own !== null) return [canonicalUrl(own, target)]
-  const urls = channels.all
-    .filter((site) => channels.find(site.scheme, site.host, target.path) !== null)
-    .map((site) => canonicalUrl(site, target))
-  return [...new Set(urls)]
-}

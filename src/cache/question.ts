@@ -5,7 +5,15 @@ import { requestDirectives } from './cache-control.ts'
 import type { Confirmations, Visitor } from './confirmations.ts'
 import { cookieHeader, hasField, parseCookies } from './fields.ts'
 import { methodOverrides } from './forward.ts'
-import { canonicalUrl, isScript, primaryKey, scriptField, unconfirmedKey, unkeyedCookies, type VariantRules } from './key.ts'
+import {
+  canonicalUrl,
+  isScript,
+  primaryKey,
+  scriptField,
+  unconfirmedKey,
+  unkeyedCookies,
+  type VariantRules,
+} from './key.ts'
 import type { Asked } from './may-store.ts'
 import type { Canonicaliser, Target } from './target.ts'
 import type { Selecting } from './vary.ts'
@@ -63,7 +71,8 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
   if (reason !== null) return { kind: 'pass', channel, target, url, reason }
   const field = fieldReader(visit.headers)
   const sharedKey = primaryKey(channel, url, options.variants, cookies, field)
-  if (sharedKey === null) return { kind: 'pass', channel, target, url, reason: 'a variant cookie or header is too long' }
+  if (sharedKey === null)
+    return { kind: 'pass', channel, target, url, reason: 'a variant cookie or header is too long' }
   const directives = requestDirectives(visit.headers)
   const visitor = { channelId: channel.id, cookies }
   const confirmed = trusted || options.confirmations.covers(visitor)
@@ -79,9 +88,12 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
       visitor,
       field,
       headers: visit.headers,
-      keyedFields: [...options.variants.headers.map(name => name.toLowerCase()), ...(isScript(field) ? [scriptField] : [])],
+      keyedFields: [
+        ...options.variants.headers.map((name) => name.toLowerCase()),
+        ...(isScript(field) ? [scriptField] : []),
+      ],
       site: `${channel.scheme}://${channel.host}`,
-      variantCookies: new Map(options.variants.cookies.map(name => [name, cookies.get(name) ?? ''])),
+      variantCookies: new Map(options.variants.cookies.map((name) => [name, cookies.get(name) ?? ''])),
       unkeyedCookies: unkeyedCookies(cookies, options.variants.cookies),
       states: clientStates(cookies),
       odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),
@@ -91,18 +103,25 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
   }
 }
 
-function passReason(visit: Visit, path: string, cookies: ReadonlyMap<string, string>, options: ClassifyOptions): string | null {
+function passReason(
+  visit: Visit,
+  path: string,
+  cookies: ReadonlyMap<string, string>,
+  options: ClassifyOptions,
+): string | null {
   if (visit.method !== 'GET' && visit.method !== 'HEAD') return `method ${visit.method}`
   if (options.bypassPath(path)) return 'a path that is never cached'
   const cookie = cookieBypass(cookies, { cookies: options.bypassCookies })
   if (cookie !== null) return `cookie ${cookie}`
-  return hasField(visit.headers, 'if-match') || hasField(visit.headers, 'if-unmodified-since') ? 'a precondition for the origin' : null
+  return hasField(visit.headers, 'if-match') || hasField(visit.headers, 'if-unmodified-since')
+    ? 'a precondition for the origin'
+    : null
 }
 
 /** Request fields by lower-case name, lines combined; made when first asked. */
 function fieldReader(headers: readonly HeaderPair[]): (name: string) => string | null {
   let fields: Map<string, string> | null = null
-  return name => {
+  return (name) => {
     if (fields === null) {
       fields = new Map()
       for (const [key, value] of headers) {

@@ -8,10 +8,23 @@ import { varyNames } from './vary.ts'
 const shortest = { ordinary: 6, other: shortestNeedle, piece: 6 }
 
 /** Fields of a fixed grammar: what stands in them was not taken from a visitor. */
-const grammatical = new Set(['cache-control', 'cdn-cache-control', 'vary', 'content-type', 'content-encoding', 'content-length', 'date', 'expires', 'last-modified', 'age', 'accept-ranges'])
+const grammatical = new Set([
+  'cache-control',
+  'cdn-cache-control',
+  'vary',
+  'content-type',
+  'content-encoding',
+  'content-length',
+  'date',
+  'expires',
+  'last-modified',
+  'age',
+  'accept-ranges',
+])
 
 /** Fields that browsers send by themselves. */
-const ordinary = /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
+const ordinary =
+  /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
 
 /**
  * The name of a request field outside the key whose value stands in the response; null where none does. What one visitor sent
@@ -19,19 +32,29 @@ const ordinary = /^(?:accept(?:-.*)?|user-agent|origin|dnt|priority|purpose|save
  *
  * @param sent the visitor's fields as the origin got them
  */
-export function reflectedField(question: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>, sent: readonly HeaderPair[], headers: readonly HeaderPair[], body: Buffer): string | null {
+export function reflectedField(
+  question: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>,
+  sent: readonly HeaderPair[],
+  headers: readonly HeaderPair[],
+  body: Buffer,
+): string | null {
   const telling = distinct(tellingValues(question, sent, varyNames(headers)))
   if (telling.length === 0) return null
-  const head = headers.filter(([name]) => !grammatical.has(name.toLowerCase())).map(([, value]) => value).join('\n')
+  const head = headers
+    .filter(([name]) => !grammatical.has(name.toLowerCase()))
+    .map(([, value]) => value)
+    .join('\n')
   const text = `${head}\n${body.toString('latin1')}`.toLowerCase()
-  const names = new Map(telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map(form => [form, name])))
+  const names = new Map(
+    telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map((form) => [form, name])),
+  )
   const found = findAny(text, names.keys())
   return found === null ? null : names.get(found)!
 }
 
 /** A value is looked for once, however often a visitor repeats it. */
 function distinct(values: readonly Telling[]): Telling[] {
-  return [...new Map(values.map(each => [each.value.toLowerCase(), each])).values()]
+  return [...new Map(values.map((each) => [each.value.toLowerCase(), each])).values()]
 }
 
 interface Telling {
@@ -40,7 +63,11 @@ interface Telling {
 }
 
 /** What of a request is this visitor's own, in pieces that a page could hold. */
-function tellingValues({ keyedFields, unkeyedCookies, channel }: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>, sent: readonly HeaderPair[], vary: readonly string[] | '*'): Telling[] {
+function tellingValues(
+  { keyedFields, unkeyedCookies, channel }: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>,
+  sent: readonly HeaderPair[],
+  vary: readonly string[] | '*',
+): Telling[] {
   const values: Telling[] = []
   const own = new Set([channel.host, `${channel.scheme}://${channel.host}`, channel.url])
   const add = (name: string, value: string, least: number) => {
@@ -48,7 +75,14 @@ function tellingValues({ keyedFields, unkeyedCookies, channel }: Pick<Question, 
   }
   for (const [spelt, value] of sent) {
     const name = spelt.toLowerCase()
-    if (vary.includes(name) || keyedFields.includes(name) || name === 'cookie' || isCommonplace(name, value) || own.has(value)) continue
+    if (
+      vary.includes(name) ||
+      keyedFields.includes(name) ||
+      name === 'cookie' ||
+      isCommonplace(name, value) ||
+      own.has(value)
+    )
+      continue
     for (const form of decodedForms(value)) {
       add(name, form, ordinary.test(name) ? shortest.ordinary : shortest.other)
       for (const element of elementsOf(name, form)) add(name, element, shortest.other)
@@ -68,42 +102,48 @@ function tellingValues({ keyedFields, unkeyedCookies, channel }: Pick<Question, 
 }
 
 /** Words of User-Agent and Accept that stand on pages by chance. */
-const ownWords = /^(?:mozilla|applewebkit|khtml|like|gecko|chrome|safari|firefox|mobile|version|windows|linux|android|macintosh|intel|iphone|ipad|tablet|ubuntu|x86_64|wow64|win64|compatible|build|text|html|image|application|audio|video|font|null|https?)$/i
+const ownWords =
+  /^(?:mozilla|applewebkit|khtml|like|gecko|chrome|safari|firefox|mobile|version|windows|linux|android|macintosh|intel|iphone|ipad|tablet|ubuntu|x86_64|wow64|win64|compatible|build|text|html|image|application|audio|video|font|null|https?)$/i
 
 /**
  * The elements of a list, and what stands on either side of an equals sign. Of fields that browsers fill with words of their own also
  * each word.
  */
 function elementsOf(name: string, value: string): string[] {
-  const elements = value.split(/[,;=]/).map(element => element.trim().replace(/^"(.*)"$/, '$1'))
+  const elements = value.split(/[,;=]/).map((element) => element.trim().replace(/^"(.*)"$/, '$1'))
   if (!ordinary.test(name)) return elements
-  return [...elements, ...value.split(/[^\w.-]+|[._](?=\D)/)].filter(element => /[a-z]/i.test(element) && !ownWords.test(element))
+  return [...elements, ...value.split(/[^\w.-]+|[._](?=\D)/)].filter(
+    (element) => /[a-z]/i.test(element) && !ownWords.test(element),
+  )
 }
 
 /** Words with a digit, a dot or a dash: others stand on too many pages. */
 function piecesOf(value: string): string[] {
-  return (value.match(/[\w.-]+/g) ?? []).filter(piece => /[a-z]/i.test(piece) && /[\d.-]/.test(piece))
+  return (value.match(/[\w.-]+/g) ?? []).filter((piece) => /[a-z]/i.test(piece) && /[\d.-]/.test(piece))
 }
 
 const named: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
 
 /** A value, in lower case, as a page may spell it: as it is, escaped for HTML, for a URL, for a script. */
 function spellings(value: string): string[] {
-  const html = value.replace(/[&<>"]/g, char => `&${named[char]!};`)
+  const html = value.replace(/[&<>"]/g, (char) => `&${named[char]!};`)
   const url = encodeURIComponent(value).toLowerCase()
   return [
     ...new Set([
       value,
-      value.replace(/[<>]/g, char => `&${named[char]!};`),
+      value.replace(/[<>]/g, (char) => `&${named[char]!};`),
       html,
-      ...['&#039;', '&#39;', '&#x27;', '&apos;'].map(quote => html.replaceAll("'", quote)),
+      ...['&#039;', '&#39;', '&#x27;', '&apos;'].map((quote) => html.replaceAll("'", quote)),
       html.replaceAll('&quot;', '&#34;').replaceAll("'", '&#39;'),
       url,
       url.replaceAll('%20', '+'),
-      url.replace(/[!'()*]/g, char => `%${char.charCodeAt(0).toString(16)}`),
+      url.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`),
       JSON.stringify(value).slice(1, -1),
       JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/'),
-      JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/').replace(/[<>&']/g, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
+      JSON.stringify(value)
+        .slice(1, -1)
+        .replaceAll('/', '\\/')
+        .replace(/[<>&']/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
     ]),
   ]
 }

@@ -14,7 +14,10 @@ export function cookieChanges(headers: readonly HeaderPair[], now: number): Map<
     const [pair = '', ...attributes] = line.split(';')
     const equals = pair.indexOf('=')
     if (equals < 0) continue
-    changes.set(trimBlanks(pair.slice(0, equals)), isExpired(attributes, now) ? null : trimBlanks(pair.slice(equals + 1)))
+    changes.set(
+      trimBlanks(pair.slice(0, equals)),
+      isExpired(attributes, now) ? null : trimBlanks(pair.slice(equals + 1)),
+    )
   }
   return changes
 }

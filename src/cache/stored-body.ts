@@ -31,7 +31,7 @@ class StoredBody implements StreamedBody {
     const { start, end } = this.#range
     for (const lease of this.#leases) lease.onCut = cut
     try {
-      for (let piece = pieceOf(start); ; ) {
+      for (let piece = pieceOf(start); ;) {
         const offset = piece * pieceSize
         yield this.#next.subarray(Math.max(0, start - offset), end - offset + 1)
         this.touch()
@@ -103,7 +103,12 @@ export interface Wanted {
  * Opens the body of a page when the budget has room for it. Its first piece is verified before anything is sent.
  * Null where it cannot be read, or is altered.
  */
-export async function openStoredBody(store: PageStore, page: Page, wanted: Wanted, budgets: SendingBudgets): Promise<StreamedBody | null> {
+export async function openStoredBody(
+  store: PageStore,
+  page: Page,
+  wanted: Wanted,
+  budgets: SendingBudgets,
+): Promise<StreamedBody | null> {
   const range = wanted.range ?? { start: 0, end: page.size - 1 }
   const buffered = Math.min(pieceSize, page.size)
   const { encoding } = page
@@ -119,5 +124,7 @@ export async function openStoredBody(store: PageStore, page: Page, wanted: Wante
     return null
   }
   const body = new StoredBody(file, leases, range, first, buffer)
-  return wanted.encoding === encoding || encoding === 'identity' ? body : new TranscodedBody(body, encoding, wanted.encoding)
+  return wanted.encoding === encoding || encoding === 'identity'
+    ? body
+    : new TranscodedBody(body, encoding, wanted.encoding)
 }

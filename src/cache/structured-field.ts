@@ -42,7 +42,9 @@ function readItem(reader: Reader): BareItem | null {
   if (string !== null) return string.slice(1, -1).replace(/\\(.)/g, '$1')
   const flag = reader.take(/\?[01]/y)
   if (flag !== null) return flag === '?1'
-  return reader.take(/[a-z*][!#$%&'*+\-.^_`|~0-9a-z:/]*/iy) ?? reader.take(/:[a-z0-9+/=]*:/iy) ?? reader.take(/@-?\d{1,15}/y)
+  return (
+    reader.take(/[a-z*][!#$%&'*+\-.^_`|~0-9a-z:/]*/iy) ?? reader.take(/:[a-z0-9+/=]*:/iy) ?? reader.take(/@-?\d{1,15}/y)
+  )
 }
 
 function skipParameters(reader: Reader): boolean {

@@ -1,8 +1,51 @@
 /** Marketing parameters that change nothing on a page; `*` at the end stands for any ending. */
 export const marketingParameters: readonly string[] = [
-  'utm_*', 'gclid', 'gclsrc', 'gbraid', 'wbraid', 'gad_*', 'dclid', 'fbclid', 'fb_*', 'msclkid', 'yclid', 'twclid', 'ttclid', 'li_fat_id', 'igshid', 'igsh',
-  'srsltid', 'epik', 'mc_cid', 'mc_eid', '_ga', '_gl', '_hsenc', '_hsmi', 'hsa_*', 'hsCtaTracking', 'pk_*', 'piwik_*', 'mtm_*', 'matomo_*', 's_kwcid', 'sscid',
-  'vero_id', 'vero_conv', 'wickedid', 'oly_anon_id', 'oly_enc_id', 'pixelId', 'kwid', 'campaignid', 'adgroupid', 'camid', 'adid', 'trk_*', 'rb_clickid', 'ml_subscriber*',
+  'utm_*',
+  'gclid',
+  'gclsrc',
+  'gbraid',
+  'wbraid',
+  'gad_*',
+  'dclid',
+  'fbclid',
+  'fb_*',
+  'msclkid',
+  'yclid',
+  'twclid',
+  'ttclid',
+  'li_fat_id',
+  'igshid',
+  'igsh',
+  'srsltid',
+  'epik',
+  'mc_cid',
+  'mc_eid',
+  '_ga',
+  '_gl',
+  '_hsenc',
+  '_hsmi',
+  'hsa_*',
+  'hsCtaTracking',
+  'pk_*',
+  'piwik_*',
+  'mtm_*',
+  'matomo_*',
+  's_kwcid',
+  'sscid',
+  'vero_id',
+  'vero_conv',
+  'wickedid',
+  'oly_anon_id',
+  'oly_enc_id',
+  'pixelId',
+  'kwid',
+  'campaignid',
+  'adgroupid',
+  'camid',
+  'adid',
+  'trk_*',
+  'rb_clickid',
+  'ml_subscriber*',
 ]
 
 /** A request target in its canonical form: the same in the cache key and at the origin. */
@@ -23,10 +66,10 @@ const plain = /^(?:\/[\w\-~!$&'()*+,;=:@][\w\-.~!$&'()*+,;=:@]*)*\/?$/
  * ignored ones and empty ones left out.
  */
 export function canonicaliser(ignored: readonly string[]): Canonicaliser {
-  const names = new Set(ignored.filter(name => !name.endsWith('*')))
-  const prefixes = ignored.filter(name => name.endsWith('*')).map(name => name.slice(0, -1))
-  const isIgnored = (name: string) => names.has(name) || prefixes.some(prefix => name.startsWith(prefix))
-  return raw => {
+  const names = new Set(ignored.filter((name) => !name.endsWith('*')))
+  const prefixes = ignored.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))
+  const isIgnored = (name: string) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))
+  return (raw) => {
     if (plain.test(raw)) return { path: raw, query: '' }
     const mark = raw.indexOf('?')
     return { path: canonicalPath(raw), query: mark < 0 ? '' : canonicalQuery(raw.slice(mark + 1), isIgnored) }
@@ -49,7 +92,7 @@ function canonicalQuery(query: string, isIgnored: (name: string) => boolean): st
     if (!isIgnored(unescapeName(name))) parameters.push({ name, text })
   }
   parameters.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-  return parameters.length === 0 ? '' : `?${parameters.map(parameter => parameter.text).join('&')}`
+  return parameters.length === 0 ? '' : `?${parameters.map((parameter) => parameter.text).join('&')}`
 }
 
 function unescapeName(name: string): string {
@@ -95,5 +138,10 @@ export function lenientPath(path: string): string {
   for (let round = 0; round < 3 && /%[0-9a-f]{2}/i.test(text); round++) {
     text = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   }
-  return removeDotSegments(text.replace(/\\/g, '/').replace(/;[^/]*/g, '').replace(/\/{2,}/g, '/')).toLowerCase()
+  return removeDotSegments(
+    text
+      .replace(/\\/g, '/')
+      .replace(/;[^/]*/g, '')
+      .replace(/\/{2,}/g, '/'),
+  ).toLowerCase()
 }

@@ -10,7 +10,7 @@ import type { ClassifyOptions } from './question.ts'
  * What a successful unsafe request drops: nothing, the page of its own URL, or what RFC 9111 §4.4 names besides (Location and
  * Content-Location).
  */
-export const unsafeModes = ['off', 'uri', 'rfc'] as const
+const unsafeModes = ['off', 'uri', 'rfc'] as const
 export type UnsafeMode = (typeof unsafeModes)[number]
 
 /** Counted since the proxy was built. */
@@ -54,10 +54,16 @@ export class UnsafeInvalidation {
   }
 
   /** Resolves when what the answer invalidates is gone. Costs no write where none of it is cached. Never throws a storage error. */
-  async after(method: string, url: string, response: { status: number; headers: readonly HeaderPair[] }): Promise<void> {
+  async after(
+    method: string,
+    url: string,
+    response: { status: number; headers: readonly HeaderPair[] },
+  ): Promise<void> {
     const { mode, store, isUnderWay } = this.#options
     if (mode === 'off' || safeMethods.has(method) || response.status < 200 || response.status >= 400) return
-    const urls = [url, ...(mode === 'rfc' ? this.#named(url, response.headers) : [])].filter(each => this.#mayBeCached(each))
+    const urls = [url, ...(mode === 'rfc' ? this.#named(url, response.headers) : [])].filter((each) =>
+      this.#mayBeCached(each),
+    )
     if (urls.length === 0) return
     if (!urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
     for (const each of urls) this.#waiting.add(each)
@@ -66,8 +72,8 @@ export class UnsafeInvalidation {
 
   /** What Location and Content-Location name on the same origin. */
   #named(url: string, headers: readonly HeaderPair[]): string[] {
-    const references = ['location', 'content-location'].map(name => fieldValue(headers, name))
-    return references.flatMap(reference => {
+    const references = ['location', 'content-location'].map((name) => fieldValue(headers, name))
+    return references.flatMap((reference) => {
       if (reference === null || !URL.canParse(reference, url)) return []
       const { href, origin } = new URL(reference, url)
       const named = origin === new URL(url).origin ? toCanonicalUrl(href, this.#options.classifying) : null

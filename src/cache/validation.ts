@@ -25,8 +25,15 @@ export function confirms(page: Page, response: OriginResponse): boolean {
 
 /** Whether the answer to a HEAD is about the page that we hold (RFC 9111 §4.3.5); one without any validator says too little for us. */
 export function describes(page: Page, response: OriginResponse): boolean {
-  const same = (name: string) => !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)
+  const same = (name: string) =>
+    !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)
   const length = fieldValue(response.headers, 'content-length')
   const validated = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
-  return response.status === page.status && validated && same('etag') && same('last-modified') && (length === null || Number(length) === page.originalSize)
+  return (
+    response.status === page.status &&
+    validated &&
+    same('etag') &&
+    same('last-modified') &&
+    (length === null || Number(length) === page.originalSize)
+  )
 }

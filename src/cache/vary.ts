@@ -49,9 +49,9 @@ interface Language {
 }
 
 function parseLanguages(value: string): Language[] {
-  return listElements(value).map(element => {
+  return listElements(value).map((element) => {
     const [tag, ...parameters] = element.split(';').map(trimBlanks)
-    const quality = parameters.find(parameter => parameter.startsWith('q='))
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
     const weight = quality === undefined ? 1 : Number(quality.slice(2))
     return { tag: tag!, weight: Number.isFinite(weight) ? weight : 0 }
   })
@@ -70,7 +70,7 @@ function prefersLanguageOf(headers: readonly HeaderPair[], accepted: string | nu
   const language = fieldValue(headers, 'content-language')
   if (language === null || accepted === null) return false
   const languages = parseLanguages(accepted)
-  const best = Math.max(...languages.map(each => each.weight))
-  const wanted = languages.filter(each => each.weight === best)
+  const best = Math.max(...languages.map((each) => each.weight))
+  const wanted = languages.filter((each) => each.weight === best)
   return wanted.length === 1 && wanted[0]!.tag === language.trim().toLowerCase()
 }

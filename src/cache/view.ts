@@ -53,12 +53,20 @@ export function presentationOf(method: string, field: (name: string) => string |
 }
 
 /** Fields of a page in one coding, with Age and Cache-Status of this moment. `size`: of the body, null where it shows when it is made. `live`: the fields that came just now, for the visitor who caused the fetch. */
-export function viewHeaders(page: Page, encoding: Encoding, size: number | null, now: number, outcome: Outcome, live?: readonly HeaderPair[]): HeaderPair[] {
+export function viewHeaders(
+  page: Page,
+  encoding: Encoding,
+  size: number | null,
+  now: number,
+  outcome: Outcome,
+  live?: readonly HeaderPair[],
+): HeaderPair[] {
   const headers: HeaderPair[] = []
   for (const [name, value] of live ?? page.headers) {
     headers.push(encoding !== 'identity' && name.toLowerCase() === 'etag' ? [name, weaken(value)] : [name, value])
   }
-  if (page.encoding !== 'identity' && !listElements(fieldValue(headers, 'vary')).includes('accept-encoding')) headers.push(['Vary', 'Accept-Encoding'])
+  if (page.encoding !== 'identity' && !listElements(fieldValue(headers, 'vary')).includes('accept-encoding'))
+    headers.push(['Vary', 'Accept-Encoding'])
   if (encoding !== 'identity') headers.push(['Content-Encoding', encoding])
   if (size !== null) headers.push(['Content-Length', String(size)])
   const age = Math.floor(ageAt(page, now))
@@ -74,11 +82,24 @@ const bodiless = new Set([204, 205, 304])
  * The answer to a request from a page: whole, a range of it, 304 or 416 (RFC 9110 §13, §14). The body is only looked at where it is sent.
  * Null where it is no longer there.
  */
-export async function answerFrom(held: Held, asked: Presentation, now: number, outcome: Outcome, bodies: Bodies, live?: readonly HeaderPair[]): Promise<Answer | null> {
+export async function answerFrom(
+  held: Held,
+  asked: Presentation,
+  now: number,
+  outcome: Outcome,
+  bodies: Bodies,
+  live?: readonly HeaderPair[],
+): Promise<Answer | null> {
   const { page } = held
-  if (page.status === 200 && isNotModified(asked, page.headers, now)) return notModified(page, asked, now, outcome, live)
+  if (page.status === 200 && isNotModified(asked, page.headers, now))
+    return notModified(page, asked, now, outcome, live)
   if (page.range !== null && live === undefined) return fromPartial(held, asked, now, outcome, bodies)
-  if (asked.method === 'GET' && page.status === 200 && asked.range !== null && rangeStillHolds(asked.ifRange, page.headers, now)) {
+  if (
+    asked.method === 'GET' &&
+    page.status === 200 &&
+    asked.range !== null &&
+    rangeStillHolds(asked.ifRange, page.headers, now)
+  ) {
     const range = parseRange(asked.range, page.originalSize)
     if (range === 'unsatisfiable') return unsatisfiable(page.originalSize, outcome)
     const body = range === null ? 'whole' : await bodies.cut(held, range)
@@ -100,23 +121,50 @@ function sizeIn({ page, bodies }: Held, encoding: Encoding): number | null {
   return encoding === 'identity' ? page.originalSize : (bodies[encoding]?.length ?? null)
 }
 
-function notModified(page: Page, asked: Presentation, now: number, outcome: Outcome, live?: readonly HeaderPair[]): Answer {
+function notModified(
+  page: Page,
+  asked: Presentation,
+  now: number,
+  outcome: Outcome,
+  live?: readonly HeaderPair[],
+): Answer {
   const encoding = encodingFor(page, asked.acceptEncoding)
   const headers = viewHeaders(page, encoding, 0, now, outcome, live)
-  return { status: 304, headers: withoutFields(headers, new Set(['content-length', 'content-encoding', 'content-type'])), body: null, tags: page.tags }
+  return {
+    status: 304,
+    headers: withoutFields(headers, new Set(['content-length', 'content-encoding', 'content-type'])),
+    body: null,
+    tags: page.tags,
+  }
 }
 
 function unsatisfiable(size: number, outcome: Outcome): Answer {
-  return { status: 416, headers: [['Content-Range', `bytes */${size}`], ['Content-Length', '0'], ['Cache-Status', cacheStatus(outcome)]], body: null }
+  return {
+    status: 416,
+    headers: [
+      ['Content-Range', `bytes */${size}`],
+      ['Content-Length', '0'],
+      ['Cache-Status', cacheStatus(outcome)],
+    ],
+    body: null,
+  }
 }
 
 function partial(page: Page, body: PageBody, range: ByteRange, total: number, now: number, outcome: Outcome): Answer {
-  const headers = viewHeaders(page, 'identity', range.end - range.start + 1, now, outcome).filter(([name]) => name.toLowerCase() !== 'content-range')
+  const headers = viewHeaders(page, 'identity', range.end - range.start + 1, now, outcome).filter(
+    ([name]) => name.toLowerCase() !== 'content-range',
+  )
   return { status: 206, headers: [...headers, ['Content-Range', `bytes ${range.start}-${range.end}/${total}`]], body }
 }
 
 /** A range out of a stored part of a page; `coversRange` has found that it lies within. */
-async function fromPartial(held: Held, asked: Presentation, now: number, outcome: Outcome, bodies: Bodies): Promise<Answer | null> {
+async function fromPartial(
+  held: Held,
+  asked: Presentation,
+  now: number,
+  outcome: Outcome,
+  bodies: Bodies,
+): Promise<Answer | null> {
   const stored = held.page.range!
   const range = parseRange(asked.range, stored.total)
   if (range === null || range === 'unsatisfiable') return unsatisfiable(stored.total, outcome)
@@ -128,5 +176,7 @@ async function fromPartial(held: Held, asked: Presentation, now: number, outcome
 export function coversRange(page: Page, range: string | null): boolean {
   if (page.range === null) return true
   const wanted = range === null ? null : parseRange(range, page.range.total)
-  return wanted !== null && wanted !== 'unsatisfiable' && wanted.start >= page.range.start && wanted.end <= page.range.end
+  return (
+    wanted !== null && wanted !== 'unsatisfiable' && wanted.start >= page.range.start && wanted.end <= page.range.end
+  )
 }

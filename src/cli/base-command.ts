@@ -4,7 +4,16 @@ import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
-import { everyAccess, performOperation, type Given, type Operation, type OperationContext, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
+import {
+  everyAccess,
+  performOperation,
+  type Given,
+  type Operation,
+  type OperationContext,
+  type OperationEvent,
+  type Performer,
+  type Schema,
+} from '../operations/operation.ts'
 import { exitCodes } from './exit-codes.ts'
 import { sharedFlags } from './flags.ts'
 import { namedAsTyped, type CommandInput } from './input-names.ts'
@@ -39,7 +48,11 @@ export abstract class BaseCommand extends Command {
   ): Promise<ParserOutput<F, B, A>> {
     const parsed = await super.parse(options, argv).catch((error: unknown) => {
       const { flags: own, args } = this.#declared()
-      throw toUsageError(error, { id: this.id ?? '', flags: ['json', 'help', ...Object.keys({ ...sharedFlags, ...own })], args })
+      throw toUsageError(error, {
+        id: this.id ?? '',
+        flags: ['json', 'help', ...Object.keys({ ...sharedFlags, ...own })],
+        args,
+      })
     })
     const flags = parsed.flags as Record<string, string | undefined>
     this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
@@ -76,7 +89,9 @@ export abstract class BaseCommand extends Command {
    * The same for commands of several operations, such as those that wait or watch. `app` is null where they run on a daemon:
    * what needs the app (working the queue, say) is done there then.
    */
-  protected async performing<T>(work: (performer: Performer, app: App | null, signal: AbortSignal) => Promise<T>): Promise<T> {
+  protected async performing<T>(
+    work: (performer: Performer, app: App | null, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const target = await this.remote()
     if (target !== null) return this.#performingAt(target, work)
     return this.withApp((app) => {
@@ -85,10 +100,17 @@ export abstract class BaseCommand extends Command {
     })
   }
 
-  async #performingAt<T>(target: RemoteTarget, work: (performer: Performer, app: null, signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #performingAt<T>(
+    target: RemoteTarget,
+    work: (performer: Performer, app: null, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { openRemote } = await import('../remote/remote.ts')
     return interruptible(async (signal) => {
-      const remote = await openRemote(target, { signal, report: (event) => this.report(event), onWarning: (message) => this.tell(message) })
+      const remote = await openRemote(target, {
+        signal,
+        report: (event) => this.report(event),
+        onWarning: (message) => this.tell(message),
+      })
       try {
         return await work(remote, null, signal)
       } catch (error) {
@@ -110,7 +132,11 @@ export abstract class BaseCommand extends Command {
     await confirm((await this.#where()) + question, { yes, mayAsk: this.#mayAsk })
   }
 
-  protected async choose<const Choice extends string>(question: string, choices: readonly [Choice, ...Choice[]], yes: boolean): Promise<Choice> {
+  protected async choose<const Choice extends string>(
+    question: string,
+    choices: readonly [Choice, ...Choice[]],
+    yes: boolean,
+  ): Promise<Choice> {
     const { choose } = await import('./confirm.ts')
     return await choose((await this.#where()) + question, choices, yes)
   }
@@ -118,12 +144,21 @@ export abstract class BaseCommand extends Command {
   /** What a question about another machine begins with. */
   async #where(): Promise<string> {
     const target = await this.remote()
-    return target === null ? '' : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
+    return target === null
+      ? ''
+      : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
   }
 
   /** What operations of the command line work with. */
   protected contextOf(app: App): OperationContext {
-    return { app, source: 'cli', actor: null, scopes: everyAccess, signal: app.signal, report: (event) => this.report(event) }
+    return {
+      app,
+      source: 'cli',
+      actor: null,
+      scopes: everyAccess,
+      signal: app.signal,
+      report: (event) => this.report(event),
+    }
   }
 
   /**
@@ -153,9 +188,13 @@ export abstract class BaseCommand extends Command {
   async #assertHere(): Promise<void> {
     const target = await this.remote()
     if (target === null) return
-    throw new PagecacheError('USAGE', `${this.id ?? 'This command'} works on this machine alone, and ${target.name} is another.`, {
-      hint: 'Leave out --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
-    })
+    throw new PagecacheError(
+      'USAGE',
+      `${this.id ?? 'This command'} works on this machine alone, and ${target.name} is another.`,
+      {
+        hint: 'Leave out --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
+      },
+    )
   }
 
   /** How the command tells what an operation reports while it works; commands with progress override it. */
@@ -192,7 +231,10 @@ export abstract class BaseCommand extends Command {
   protected override async catch(error: Error): Promise<never> {
     if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error
     const message = namedAsTyped(error.message, this.#declared())
-    throw new PagecacheError(error.code, message, { cause: error.cause, ...(error.hint !== null && { hint: error.hint }) })
+    throw new PagecacheError(error.code, message, {
+      cause: error.cause,
+      ...(error.hint !== null && { hint: error.hint }),
+    })
   }
 
   /** What the class says that it takes; a class without flags or arguments leaves them undefined. */

@@ -2,7 +2,10 @@
 export interface CompletableCommand {
   id: string
   summary?: string | undefined
-  flags: Record<string, { type: string; summary?: string; options?: readonly string[]; char?: string; hidden?: boolean }>
+  flags: Record<
+    string,
+    { type: string; summary?: string; options?: readonly string[]; char?: string; hidden?: boolean }
+  >
   args: Record<string, { options?: readonly string[] }>
 }
 

@@ -21,7 +21,11 @@ export async function confirm(question: string, { yes, mayAsk }: { yes: boolean;
  *
  * @throws USAGE off a terminal without `--yes`, DECLINED where the answer is none of them, INTERRUPTED at Ctrl-C
  */
-export async function choose<const Choice extends string>(question: string, choices: readonly [Choice, ...Choice[]], yes: boolean): Promise<Choice> {
+export async function choose<const Choice extends string>(
+  question: string,
+  choices: readonly [Choice, ...Choice[]],
+  yes: boolean,
+): Promise<Choice> {
   if (yes) return choices[0]
   const answer = await ask(question, `(${choices.join('/')})`)
   const chosen = choices.find((choice) => choice === answer.toLowerCase())
@@ -31,7 +35,11 @@ export async function choose<const Choice extends string>(question: string, choi
 
 async function ask(question: string, answers: string, mayAsk = true): Promise<string> {
   if (!mayAsk || !process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new PagecacheError('USAGE', `${question} This has to be confirmed, and ${mayAsk ? 'there is no terminal to ask on' : '--no-interaction forbids to ask'}.`, { hint: 'Add --yes.' })
+    throw new PagecacheError(
+      'USAGE',
+      `${question} This has to be confirmed, and ${mayAsk ? 'there is no terminal to ask on' : '--no-interaction forbids to ask'}.`,
+      { hint: 'Add --yes.' },
+    )
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const left = new Promise<string>((resolve, reject) => {

@@ -23,7 +23,8 @@ export const sharedFlags = {
     helpValue: '<file>',
   }),
   server: Flags.string({
-    summary: 'Run on the daemon at this URL (PAGECACHE_SERVER), as the client of PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET.',
+    summary:
+      'Run on the daemon at this URL (PAGECACHE_SERVER), as the client of PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET.',
     helpGroup: 'GLOBAL',
     helpValue: '<url>',
     exclusive: ['profile'],
@@ -46,10 +47,18 @@ export const dryRunFlag = Flags.boolean({ summary: 'Say what would go, and chang
 
 export const limitFlag = Flags.integer({ summary: 'How many to list, 1 to 1000.', default: 50, helpValue: '<n>' })
 
-export const offsetFlag = Flags.integer({ summary: 'How many to leave out at the beginning.', default: 0, helpValue: '<n>' })
+export const offsetFlag = Flags.integer({
+  summary: 'How many to leave out at the beginning.',
+  default: 0,
+  helpValue: '<n>',
+})
 
 /** Of histories, which are shown oldest first and begun at the newest. */
-export const newestOffsetFlag = Flags.integer({ summary: 'How many of the newest to leave out.', default: 0, helpValue: '<n>' })
+export const newestOffsetFlag = Flags.integer({
+  summary: 'How many of the newest to leave out.',
+  default: 0,
+  helpValue: '<n>',
+})
 
 export const noTuiFlag = Flags.boolean({ summary: 'Print lines instead of taking over the terminal.' })
 

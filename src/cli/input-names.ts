@@ -13,14 +13,19 @@ const inside = /\b[a-z]+(?:[A-Z][a-z]+)+\b/g
 
 /** The message of an operation with its fields named as they are typed on the command line: `--from`, `URL`. */
 export function namedAsTyped(message: string, input: CommandInput): string {
-  return message.replaceAll(atHead, (path) => typedName(path, input) ?? path).replaceAll(inside, (name) => typedName(name, input) ?? name)
+  return message
+    .replaceAll(atHead, (path) => typedName(path, input) ?? path)
+    .replaceAll(inside, (name) => typedName(name, input) ?? name)
 }
 
 function typedName(path: string, { flags, args, fieldNames }: CommandInput): string | null {
   const plain = path.replaceAll(/\[\d+\]/g, '')
   const own = fieldNames[plain]
   if (own !== undefined) return own
-  const words = plain.split('.').at(-1)!.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const words = plain
+    .split('.')
+    .at(-1)!
+    .replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   // batchSize: --batch-size; salesChannelId: --sales-channel; pageTypes: --page-type; dateFrom: --from; clientId: ID.
   for (const name of [words, words.replace(/-id$/, ''), words.replace(/s$/, ''), words.split('-').at(-1)!]) {
     if (Object.hasOwn(flags, name)) return `--${name}`

@@ -42,7 +42,9 @@ function assertColons(argv: readonly string[], config: Config): void {
   const ids = words.map((_, index) => words.slice(0, index + 1).join(':'))
   const meant = ids.findLast((id) => config.findCommand(id))
   if (meant === undefined) return
-  throw new PagecacheError('USAGE', `There is no command ${meant.replaceAll(':', ' ')}.`, { hint: `Did you mean ${meant}?` })
+  throw new PagecacheError('USAGE', `There is no command ${meant.replaceAll(':', ' ')}.`, {
+    hint: `Did you mean ${meant}?`,
+  })
 }
 
 /** oclif asks its hook for an unknown command, but not where help is wanted for one. */

@@ -56,7 +56,9 @@ export class Output {
 
 /** Columns that a table takes with its borders, a blank on either side of each cell. */
 function widthOf(rows: readonly (readonly Cell[])[]): number {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => printable(toText(row[column] ?? null)).length)))
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => printable(toText(row[column] ?? null)).length)),
+  )
   return widths.reduce((sum, width) => sum + width + 3, 1)
 }
 

@@ -12,7 +12,11 @@ export async function presentCleared(value: Cleared, output: Output): Promise<vo
     return
   }
   output.line(`${plural(wouldDelete, 'file')} would be removed.`)
-  if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
+  if (pages.length > 0)
+    await output.table(
+      ['type', 'url'],
+      pages.map((page) => [page.type, page.url]),
+    )
   if (pages.length < wouldDelete) output.line(`... and ${wouldDelete - pages.length} more.`)
   presentDeliveries(value.proxies, output, { dry: true })
 }

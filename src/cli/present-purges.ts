@@ -9,7 +9,11 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
   const done = soft ? 'stale' : 'removed'
   if (wouldRemove !== undefined) {
     output.line(`${plural(wouldRemove, 'page')} would be ${done} here.`)
-    if (pages.length > 0) await output.table(['type', 'url'], pages.map((page) => [page.type, page.url]))
+    if (pages.length > 0)
+      await output.table(
+        ['type', 'url'],
+        pages.map((page) => [page.type, page.url]),
+      )
     if (pages.length < wouldRemove) output.line(`... and ${wouldRemove - pages.length} more.`)
     presentDeliveries(proxies, output, { dry: true })
     return
@@ -25,7 +29,10 @@ export function presentDeliveries(proxies: Purged['proxies'] = [], output: Outpu
 }
 
 /** A part of a history, oldest first, and how much of it that is. */
-export async function presentTimeline({ items, total, offset }: { items: readonly PurgeItemValue[]; total: number; offset: number }, output: Output): Promise<void> {
+export async function presentTimeline(
+  { items, total, offset }: { items: readonly PurgeItemValue[]; total: number; offset: number },
+  output: Output,
+): Promise<void> {
   await presentPurges(items, output)
   if (!output.terminal || items.length === total) return
   const left = offset > 0 ? `, before the newest ${offset}` : ', the newest'
@@ -49,5 +56,10 @@ function whatOf(item: PurgeItemValue): string | null {
 
 function proxiesOf({ proxies }: PurgeItemValue): string | null {
   if (proxies.length === 0) return null
-  return proxies.map(({ name, status, attempts, error }) => `${name} ${status}${attempts > 1 ? ` (${attempts} tries)` : ''}${error === null ? '' : `: ${error}`}`).join(', ')
+  return proxies
+    .map(
+      ({ name, status, attempts, error }) =>
+        `${name} ${status}${attempts > 1 ? ` (${attempts} tries)` : ''}${error === null ? '' : `: ${error}`}`,
+    )
+    .join(', ')
 }

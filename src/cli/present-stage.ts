@@ -18,7 +18,12 @@ export function presentStage(stage: StageValue, output: Output): void {
     ['page types', stage.pageTypes.join(', ') || 'all'],
     ['headline', content.headline || null],
     [content.html === null ? 'text' : 'html', content.html ?? content.text],
-    ['button', content.callToAction === null ? null : `${content.callToAction.label} (${content.callToAction.action}: ${content.callToAction.url ?? content.callToAction.selector ?? '-'})`],
+    [
+      'button',
+      content.callToAction === null
+        ? null
+        : `${content.callToAction.label} (${content.callToAction.action}: ${content.callToAction.url ?? content.callToAction.selector ?? '-'})`,
+    ],
     ['dismiss button', content.dismissLabel],
     ['changed', stage.updatedAt],
   ])
@@ -41,14 +46,26 @@ export async function presentStageStatistics(value: StageStatisticsValue, output
   )
   output.line()
   if (!output.terminal) {
-    const rows = value.series.map((point) => [point.date, point.impression, point.cta_click, point.close, point.permanent_dismiss])
+    const rows = value.series.map((point) => [
+      point.date,
+      point.impression,
+      point.cta_click,
+      point.close,
+      point.permanent_dismiss,
+    ])
     await output.table([value.bucket, 'impression', 'cta_click', 'close', 'permanent_dismiss'], rows)
     return
   }
   const width = Math.min(output.columns, 120)
-  for (const [type, height] of [['impression', 8], ['cta_click', 4]] as const) {
+  for (const [type, height] of [
+    ['impression', 8],
+    ['cta_click', 4],
+  ] as const) {
     output.line(`${type} by ${value.bucket}`)
-    const points = value.series.map((point) => ({ label: value.bucket === 'hour' ? point.date.slice(0, 16).replace('T', ' ') : point.date, value: point[type] }))
+    const points = value.series.map((point) => ({
+      label: value.bucket === 'hour' ? point.date.slice(0, 16).replace('T', ' ') : point.date,
+      value: point[type],
+    }))
     for (const line of drawChart(points, { width, height })) output.line(line)
     output.line()
   }

@@ -27,7 +27,8 @@ export function presentWarmup({ progress, discovery, reasons, failures }: Warmup
   if (reasons.length > 0) output.line('Why pages failed:')
   for (const { error, count } of reasons) output.line(`  ${formatCount(count)} × ${error}`)
   for (const { url, error } of failures) output.line(`  ${url} ${error}`)
-  if (failures.length > 0 && failures.length < failed_urls) output.line(`  ... and ${formatCount(failed_urls - failures.length)} more.`)
+  if (failures.length > 0 && failures.length < failed_urls)
+    output.line(`  ... and ${formatCount(failed_urls - failures.length)} more.`)
 }
 
 /** URLs of a plan that a terminal shows. */

@@ -6,7 +6,7 @@ import { printable } from '../lib/printable.ts'
 import type { WarmupProgressRecord } from '../operations/warmup.ts'
 
 /** How far a long operation has come, of something that is counted. */
-export interface Advance {
+interface Advance {
   done: number
   total: number
   /** 0 to 100. */
@@ -24,7 +24,16 @@ export type Progress = { kind: 'text'; text: string } | ({ kind: 'advance' } & A
 /** A warmup's record, as it is shown. */
 export function toAdvance(progress: WarmupProgressRecord): Progress {
   const { status, processed_urls, failed_urls, total_urls, percentage, urls_per_second, eta_seconds } = progress
-  return { kind: 'advance', done: processed_urls + failed_urls, total: total_urls, percentage, perSecond: urls_per_second, etaSeconds: eta_seconds, failed: failed_urls, paused: status === 'paused' }
+  return {
+    kind: 'advance',
+    done: processed_urls + failed_urls,
+    total: total_urls,
+    percentage,
+    perSecond: urls_per_second,
+    etaSeconds: eta_seconds,
+    failed: failed_urls,
+    paused: status === 'paused',
+  }
 }
 
 export interface ProgressStream {
@@ -120,11 +129,19 @@ export function toBar(progress: Progress, elapsed: number, columns: number): str
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${text}`
 }
 
-function toParts({ done, total, perSecond, etaSeconds, percentage, failed, paused = false }: Advance, elapsed: number): string[] {
-  const knowsEta = !paused && etaSeconds !== null && etaSeconds > 0 && (percentage >= etaFromPercent || elapsed >= etaFrom)
+function toParts(
+  { done, total, perSecond, etaSeconds, percentage, failed, paused = false }: Advance,
+  elapsed: number,
+): string[] {
+  const knowsEta =
+    !paused && etaSeconds !== null && etaSeconds > 0 && (percentage >= etaFromPercent || elapsed >= etaFrom)
   return [
     `${formatCount(done)}/${formatCount(total)}`,
-    ...(paused ? ['paused'] : perSecond > 0 ? [`${perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond))}/s`] : []),
+    ...(paused
+      ? ['paused']
+      : perSecond > 0
+        ? [`${perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond))}/s`]
+        : []),
     ...(knowsEta ? [`ETA ${formatDuration(etaSeconds)}`] : []),
     ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
   ]

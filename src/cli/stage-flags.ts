@@ -8,19 +8,42 @@ import { ctaActions, frequencies } from '../operations/stage-fields.ts'
 export const stageFlags = {
   stats: Flags.boolean({ summary: 'Record what visitors do with it.', allowNo: true }),
   'retention-days': Flags.integer({ summary: 'Days that events are kept; 0 for ever.', helpValue: '<n>' }),
-  'max-per-session': Flags.string({ summary: 'Shows per visitor session; none for any number.', helpValue: '<n>|none' }),
-  frequency: Flags.option({ options: frequencies, summary: 'How often a visitor sees it.', helpValue: '<frequency>' })(),
+  'max-per-session': Flags.string({
+    summary: 'Shows per visitor session; none for any number.',
+    helpValue: '<n>|none',
+  }),
+  frequency: Flags.option({
+    options: frequencies,
+    summary: 'How often a visitor sees it.',
+    helpValue: '<frequency>',
+  })(),
   'sales-channel': Flags.string({ summary: 'Only on this sales channel; all for every one.', helpValue: '<id>|all' }),
   active: Flags.boolean({ summary: 'Show it to visitors.', allowNo: true }),
-  'page-type': Flags.string({ summary: 'Only on pages of this type; may be repeated. all for every page.', multiple: true, helpValue: '<type>' }),
+  'page-type': Flags.string({
+    summary: 'Only on pages of this type; may be repeated. all for every page.',
+    multiple: true,
+    helpValue: '<type>',
+  }),
   headline: Flags.string({ summary: 'Its headline.', helpValue: '<text>' }),
   text: Flags.string({ summary: 'Its text; "" for none.', helpValue: '<text>', exclusive: ['html-file'] }),
   'html-file': Flags.string({ summary: 'A file with its HTML, which is sanitised.', helpValue: '<file>' }),
   'cta-label': Flags.string({ summary: 'The label of its button; "" for no button.', helpValue: '<text>' }),
-  'cta-action': Flags.option({ options: ctaActions, summary: 'What the button does; url without it.', helpValue: '<action>', dependsOn: ['cta-label'] })(),
+  'cta-action': Flags.option({
+    options: ctaActions,
+    summary: 'What the button does; url without it.',
+    helpValue: '<action>',
+    dependsOn: ['cta-label'],
+  })(),
   'cta-url': Flags.string({ summary: 'Where the button leads.', helpValue: '<url>', dependsOn: ['cta-label'] }),
-  'cta-selector': Flags.string({ summary: 'What the button scrolls to.', helpValue: '<selector>', dependsOn: ['cta-label'] }),
-  'dismiss-label': Flags.string({ summary: 'The label of a "don\'t show again" button; without it, or with "", there is none.', helpValue: '<text>' }),
+  'cta-selector': Flags.string({
+    summary: 'What the button scrolls to.',
+    helpValue: '<selector>',
+    dependsOn: ['cta-label'],
+  }),
+  'dismiss-label': Flags.string({
+    summary: 'The label of a "don\'t show again" button; without it, or with "", there is none.',
+    helpValue: '<text>',
+  }),
   'close-label': Flags.string({ summary: 'What screen readers call the X.', helpValue: '<text>' }),
 }
 
@@ -75,7 +98,15 @@ async function contentOf(flags: StageFlagValues) {
     headline: flags.headline,
     text: flags.text === '' ? null : flags.text,
     html: flags['html-file'] === undefined ? undefined : await readHtml(flags['html-file']),
-    callToAction: label === undefined ? undefined : label === '' ? null : { label, ...givenFields({ action: flags['cta-action'], url: flags['cta-url'], selector: flags['cta-selector'] }) },
+    callToAction:
+      label === undefined
+        ? undefined
+        : label === ''
+          ? null
+          : {
+              label,
+              ...givenFields({ action: flags['cta-action'], url: flags['cta-url'], selector: flags['cta-selector'] }),
+            },
     dismissLabel: flags['dismiss-label'] === '' ? null : flags['dismiss-label'],
     closeLabel: flags['close-label'],
   })

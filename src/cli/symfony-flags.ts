@@ -8,7 +8,11 @@ const harmless = { ...common, hidden: true }
  * do nothing, so that a copied line works as it is.
  */
 export const symfonyFlags = {
-  'no-interaction': Flags.boolean({ ...common, char: 'n', summary: 'Ask nothing; what has to be confirmed needs --yes.' }),
+  'no-interaction': Flags.boolean({
+    ...common,
+    char: 'n',
+    summary: 'Ask nothing; what has to be confirmed needs --yes.',
+  }),
   quiet: Flags.boolean({ ...common, char: 'q', aliases: ['silent'], summary: 'Print errors alone.' }),
   verbose: Flags.boolean({ ...harmless, char: 'v', summary: 'Accepted for Symfony scripts.' }),
   ansi: Flags.boolean({ ...harmless, allowNo: true, summary: 'Print with colours, or without (--no-ansi).' }),

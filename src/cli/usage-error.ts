@@ -28,7 +28,10 @@ const longestShown = 80
 export function toUsageError(error: unknown, command: UsedCommand): unknown {
   if (!(error instanceof Error) || !('oclif' in error)) return error
   const { message, hint } = explain(error, command)
-  return new PagecacheError('USAGE', message, { hint: hint ?? `pagecache ${command.id} --help shows how it is used.`, cause: error })
+  return new PagecacheError('USAGE', message, {
+    hint: hint ?? `pagecache ${command.id} --help shows how it is used.`,
+    cause: error,
+  })
 }
 
 /** Missing arguments come as their definitions, those that are too much as texts. */
@@ -43,17 +46,30 @@ interface Explanation {
 
 function explain(error: ParserError, command: UsedCommand): Explanation {
   if (error.flags) return unknownFlags(error.flags, command)
-  if (Array.isArray(error.args)) return isMissing(error.args) ? missing(error.args, command) : unexpected(error.args as string[], command)
-  const lines = error.message.replaceAll('\t', '').split('\n').map((line) => line.trim())
+  if (Array.isArray(error.args))
+    return isMissing(error.args) ? missing(error.args, command) : unexpected(error.args as string[], command)
+  const lines = error.message
+    .replaceAll('\t', '')
+    .split('\n')
+    .map((line) => line.trim())
   const faults = lines.map((line) => explainLine(line, lines, command)).filter((found) => found !== null)
   // A flag that excludes another one is named by both.
   const messages = [...new Set(faults.map(({ message }) => message))]
-  return messages.length === 0 ? { message: lines[0] ?? '' } : { message: messages.join('\n  '), hint: faults.find(({ hint }) => hint)?.hint ?? null }
+  return messages.length === 0
+    ? { message: lines[0] ?? '' }
+    : { message: messages.join('\n  '), hint: faults.find(({ hint }) => hint)?.hint ?? null }
 }
 
 function unknownFlags(given: readonly string[], { flags }: UsedCommand): Explanation {
   const names = given.map((flag) => printable(flag.split('=')[0]!.slice(0, longestShown)))
-  const guess = names.map((name) => closest(name, flags.map((flag) => `--${flag}`))).find((found) => found !== null)
+  const guess = names
+    .map((name) =>
+      closest(
+        name,
+        flags.map((flag) => `--${flag}`),
+      ),
+    )
+    .find((found) => found !== null)
   return { message: `There is no flag ${names.join(', ')}.`, hint: guess ? `Did you mean ${guess}?` : null }
 }
 
@@ -65,21 +81,53 @@ function missing(names: readonly { name: string }[], { id, args }: UsedCommand):
 function unexpected(given: readonly string[], { id, args }: UsedCommand): Explanation {
   const known = Object.keys(args).map((name) => name.toUpperCase())
   const values = given.map(shown).join(', ')
-  return { message: known.length === 0 ? `${id} takes no arguments, but got ${values}.` : `${id} takes only ${known.join(' and ')}, but also got ${values}.` }
+  return {
+    message:
+      known.length === 0
+        ? `${id} takes no arguments, but got ${values}.`
+        : `${id} takes only ${known.join(' and ')}, but also got ${values}.`,
+  }
 }
 
-type Rule = [pattern: RegExp, explain: (groups: Record<string, string>, flag: string, command: UsedCommand) => Explanation]
+type Rule = [
+  pattern: RegExp,
+  explain: (groups: Record<string, string>, flag: string, command: UsedCommand) => Explanation,
+]
 
 const rules: readonly Rule[] = [
-  [/^Expected (?:(?<flag>--[^=\s]+)=)?(?<value>.*) to be one of: (?<options>.*)$/s, ({ flag, value, options }, _flag, command) => notOneOf(flag ?? argumentOf(options!, command), value!, options!)],
-  [/^Expected an integer but received: (?<value>.*)$/, ({ value }, flag) => ({ message: `${flag}: expected a whole number, not ${shown(value!)}` })],
-  [/^Expected an integer greater than or equal to (?<bound>\d+) but received: (?<value>.*)$/, ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number from ${bound}, not ${shown(value!)}` })],
-  [/^Expected an integer less than or equal to (?<bound>\d+) but received: (?<value>.*)$/, ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number up to ${bound}, not ${shown(value!)}` })],
-  [/^Flag (?<flag>--\S+) expects one of these values: (?<options>.*)$/, ({ flag, options }) => ({ message: `${flag} needs a value: one of ${options}` })],
+  [
+    /^Expected (?:(?<flag>--[^=\s]+)=)?(?<value>.*) to be one of: (?<options>.*)$/s,
+    ({ flag, value, options }, _flag, command) => notOneOf(flag ?? argumentOf(options!, command), value!, options!),
+  ],
+  [
+    /^Expected an integer but received: (?<value>.*)$/,
+    ({ value }, flag) => ({ message: `${flag}: expected a whole number, not ${shown(value!)}` }),
+  ],
+  [
+    /^Expected an integer greater than or equal to (?<bound>\d+) but received: (?<value>.*)$/,
+    ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number from ${bound}, not ${shown(value!)}` }),
+  ],
+  [
+    /^Expected an integer less than or equal to (?<bound>\d+) but received: (?<value>.*)$/,
+    ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number up to ${bound}, not ${shown(value!)}` }),
+  ],
+  [
+    /^Flag (?<flag>--\S+) expects one of these values: (?<options>.*)$/,
+    ({ flag, options }) => ({ message: `${flag} needs a value: one of ${options}` }),
+  ],
   [/^Flag (?<flag>--\S+) expects a value$/, ({ flag }) => ({ message: `${flag} needs a value.` })],
-  [/^Flag (?<flag>--\S+) can only be specified once$/, ({ flag }) => ({ message: `${flag} was given twice; it can be given once.` })],
-  [/^(?<one>--[^=\s]+)(?:=.*)? cannot also be provided when using (?<other>--\S+)$/, ({ one, other }) => ({ message: `${[one, other].toSorted().join(' and ')} exclude each other; give one of them.` })],
-  [/^All of the following must be provided when using (?<flag>--\S+): (?<needed>.*)$/, ({ flag, needed }) => ({ message: `${flag} needs ${needed} beside it.` })],
+  [
+    /^Flag (?<flag>--\S+) can only be specified once$/,
+    ({ flag }) => ({ message: `${flag} was given twice; it can be given once.` }),
+  ],
+  [
+    /^(?<one>--[^=\s]+)(?:=.*)? cannot also be provided when using (?<other>--\S+)$/,
+    ({ one, other }) => ({ message: `${[one, other].toSorted().join(' and ')} exclude each other; give one of them.` }),
+  ],
+  [
+    /^All of the following must be provided when using (?<flag>--\S+): (?<needed>.*)$/,
+    ({ flag, needed }) => ({ message: `${flag} needs ${needed} beside it.` }),
+  ],
   [/^Missing required flag (?<name>\S+)$/, ({ name }) => ({ message: `--${name} is missing.` })],
 ]
 
@@ -100,7 +148,10 @@ function argumentOf(options: string, { args }: UsedCommand): string {
 
 function notOneOf(name: string, value: string, options: string): Explanation {
   const guess = closest(value, options.split(', '))
-  return { message: `${name}: expected one of ${options}, not ${shown(value)}`, hint: guess === null ? null : `Did you mean ${guess}?` }
+  return {
+    message: `${name}: expected one of ${options}, not ${shown(value)}`,
+    hint: guess === null ? null : `Did you mean ${guess}?`,
+  }
 }
 
 function shown(value: string): string {

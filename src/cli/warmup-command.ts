@@ -17,7 +17,9 @@ export abstract class WarmupMoveCommand extends BaseCommand {
   static override exitCodes: readonly number[] = exitCodes.ofOne
 
   protected async move(operation: Move, id: string | undefined) {
-    const value = await this.performing(async (performer) => performer.perform(operation, { progressId: id ?? (await latestId(performer)) }))
+    const value = await this.performing(async (performer) =>
+      performer.perform(operation, { progressId: id ?? (await latestId(performer)) }),
+    )
     if (!this.jsonEnabled()) presentProgress(value.progress, await this.output())
     return value
   }
@@ -29,7 +31,7 @@ export abstract class WarmupMoveCommand extends BaseCommand {
 }
 
 /** @throws NOT_FOUND where there is none */
-export async function latestId(performer: Performer): Promise<string> {
+async function latestId(performer: Performer): Promise<string> {
   const { progress } = await performer.perform(readWarmupProgress, {})
   if (progress === null) throw noWarmup(undefined)
   return progress.id
@@ -43,7 +45,17 @@ export function noWarmup(id: string | undefined): PagecacheError {
 
 /** How far a warmup is. */
 export function presentProgress(progress: WarmupProgressRecord, output: Output): void {
-  const { total_urls, checked_urls, processed_urls, skipped_urls, failed_urls, remaining_urls, percentage, urls_per_second, eta_seconds } = progress
+  const {
+    total_urls,
+    checked_urls,
+    processed_urls,
+    skipped_urls,
+    failed_urls,
+    remaining_urls,
+    percentage,
+    urls_per_second,
+    eta_seconds,
+  } = progress
   const running = progress.status === 'running'
   const pairs: (readonly [string, Cell])[] = [
     ['Warmup', progress.id],
@@ -59,7 +71,9 @@ export function presentProgress(progress: WarmupProgressRecord, output: Output):
     ...(running ? [['Rate', `${urls_per_second.toFixed(1)} URLs/s`] as const] : []),
     ...(running && eta_seconds !== null ? [['Time left', formatDuration(eta_seconds)] as const] : []),
     ['Started', progress.created_at],
-    ...(progress.finished_at === null ? [['Last change', progress.updated_at] as const] : [['Ended', progress.finished_at] as const]),
+    ...(progress.finished_at === null
+      ? [['Last change', progress.updated_at] as const]
+      : [['Ended', progress.finished_at] as const]),
   ]
   output.pairs(pairs)
 }

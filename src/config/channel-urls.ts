@@ -8,7 +8,10 @@ const kinds = { origin: value.serverUrl(), url: value.publicUrl() }
  * The URLs of a sales channel that a command line names, as the configuration would read them. Throws
  * INVALID_INPUT that names every fault by its flag.
  */
-export function readChannelUrls<Url extends string | null>(named: { origin: string; url: Url }): { origin: string; url: Url } {
+export function readChannelUrls<Url extends string | null>(named: {
+  origin: string
+  url: Url
+}): { origin: string; url: Url } {
   const faults: string[] = []
   const read = (name: keyof typeof kinds, text: string): string => {
     const parsed = safeParse(kinds[name], text)

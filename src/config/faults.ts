@@ -53,7 +53,9 @@ const usualHint = 'Every key is described in docs/configuration.md; pagecache co
 
 /** All faults as one error: exit code 2, one line each. `hint`: what to do, where it is known better than in general. */
 export function toConfigError(faults: readonly Fault[], hint = usualHint): PagecacheError {
-  const lines = faults.map(({ key, source, message }) => `  ${[key, `(${writeSource(source)}):`].filter(Boolean).join(' ')} ${message}`)
+  const lines = faults.map(
+    ({ key, source, message }) => `  ${[key, `(${writeSource(source)}):`].filter(Boolean).join(' ')} ${message}`,
+  )
   const head = faults.length === 1 ? 'The configuration has a fault:' : `The configuration has ${faults.length} faults:`
   return new PagecacheError('CONFIG_INVALID', [head, ...lines].join('\n'), { hint })
 }

@@ -51,7 +51,8 @@ async function readText(file: string, label: string): Promise<string | null> {
   try {
     // A pipe has no size, and a device such as /dev/zero no end.
     const bytes = await buffer(createReadStream(file, { end: maxBytes }))
-    if (bytes.length > maxBytes) throw new PagecacheError('CONFIG_INVALID', `${label} is no configuration file: it has more than 1 MB.`)
+    if (bytes.length > maxBytes)
+      throw new PagecacheError('CONFIG_INVALID', `${label} is no configuration file: it has more than 1 MB.`)
     return bytes.toString('utf8')
   } catch (error) {
     if (error instanceof PagecacheError) throw error

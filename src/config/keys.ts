@@ -35,11 +35,15 @@ export function variablePaths(): Map<string, [string, string]> {
 }
 
 function variableName(...path: string[]): string {
-  return ['PAGECACHE', ...path.map((part) => part.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())].join('_')
+  return ['PAGECACHE', ...path.map((part) => part.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())].join(
+    '_',
+  )
 }
 
 /** Settings of the process that are no values of the configuration. */
-const otherVariables = ['ENV', 'PROJECT_DIR', 'CONFIG', 'PROFILE', 'SERVER', 'CLIENT_ID', 'CLIENT_SECRET'].map((name) => `PAGECACHE_${name}`)
+const otherVariables = ['ENV', 'PROJECT_DIR', 'CONFIG', 'PROFILE', 'SERVER', 'CLIENT_ID', 'CLIENT_SECRET'].map(
+  (name) => `PAGECACHE_${name}`,
+)
 
 /** Variables that look like settings of ours and are none, each with what was probably meant. */
 export function unknownVariables(variables: Variables): { name: string; guess: string | null }[] {
@@ -104,5 +108,7 @@ function unwrap(schema: Schema | undefined): Schema | undefined {
 
 function inner(schema: Schema): Schema | undefined {
   const { type } = schema._zod.def
-  return type === 'prefault' || type === 'optional' ? (schema as z.core.$ZodOptional | z.core.$ZodPrefault)._zod.def.innerType : undefined
+  return type === 'prefault' || type === 'optional'
+    ? (schema as z.core.$ZodOptional | z.core.$ZodPrefault)._zod.def.innerType
+    : undefined
 }

@@ -22,7 +22,7 @@ export interface ConfigFlags {
 }
 
 /** Where everything of one environment is. Absolute. */
-export interface Places {
+interface Places {
   projectDir: string
   /** Where the configuration file is looked for. */
   configFile: string
@@ -70,7 +70,14 @@ export async function loadConfig(flags: ConfigFlags, surroundings: Surroundings 
     }
     const layers = applyLayers(file, flags, variables, located.label)
     const config = validate(layers, file)
-    return { environment, places, file: file ? places.configFile : null, config, fault: null, sourceOf: layers.sourceOf }
+    return {
+      environment,
+      places,
+      file: file ? places.configFile : null,
+      config,
+      fault: null,
+      sourceOf: layers.sourceOf,
+    }
   } catch (error) {
     if (!surroundings.tolerateFaults || !(error instanceof PagecacheError)) throw error
     const sourceOf = (): Source => ({ kind: 'default' })
@@ -88,11 +95,16 @@ async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
     })
   }
   const projectDir = await findProjectDirectory(flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']), cwd)
-  if (flags.config === '') throw new PagecacheError('CONFIG_INVALID', '--config is empty.', { hint: 'Name a file, or leave the flag out for pagecache.yaml in the project directory.' })
+  if (flags.config === '')
+    throw new PagecacheError('CONFIG_INVALID', '--config is empty.', {
+      hint: 'Name a file, or leave the flag out for pagecache.yaml in the project directory.',
+    })
   const named = flags.config ?? nonEmpty(variables['PAGECACHE_CONFIG'])
   const configFile = named === undefined ? join(projectDir, 'pagecache.yaml') : resolve(cwd, named)
   const fromProject = relative(projectDir, configFile)
-  const label = showPath(fromProject === '' || fromProject.startsWith('..') || isAbsolute(fromProject) ? configFile : fromProject)
+  const label = showPath(
+    fromProject === '' || fromProject.startsWith('..') || isAbsolute(fromProject) ? configFile : fromProject,
+  )
   const places = {
     projectDir,
     configFile,

@@ -13,7 +13,14 @@ export function toPlain({ environment, places, file, config, customerKey, source
   const sources = leaves(config)
     .map(({ path }): [string, Source] => [writeKeyPath(path), sourceOf(path)])
     .filter(([, source]) => source.kind !== 'default')
-  return { environment, places, file, config, ...(customerKey !== undefined && { customerKey }), sources: Object.fromEntries(sources) }
+  return {
+    environment,
+    places,
+    file,
+    config,
+    ...(customerKey !== undefined && { customerKey }),
+    sources: Object.fromEntries(sources),
+  }
 }
 
 /** The configuration that another process loaded; whoever hands it over has checked it. */

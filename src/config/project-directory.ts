@@ -19,7 +19,10 @@ export function showPath(path: string): string {
  */
 export async function findProjectDirectory(given: string | undefined, cwd: string): Promise<string> {
   const hint = 'Create it, or name another one with --project-dir or PAGECACHE_PROJECT_DIR.'
-  if (given === '') throw new PagecacheError('CONFIG_INVALID', '--project-dir is empty.', { hint: 'Name a directory, or leave the flag out for the working directory.' })
+  if (given === '')
+    throw new PagecacheError('CONFIG_INVALID', '--project-dir is empty.', {
+      hint: 'Name a directory, or leave the flag out for the working directory.',
+    })
   const directory = resolve(cwd, given ?? '.')
   const fault = await stat(directory).then(
     (found) => (found.isDirectory() ? null : `${showPath(directory)} is no directory.`),

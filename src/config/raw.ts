@@ -39,7 +39,11 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
 }
 
 /** A copy of the tree with one value of a section set. A section that is no group is left for validation to report. */
-export function withValue(tree: Record<string, unknown>, path: readonly string[], value: unknown): Record<string, unknown> {
+export function withValue(
+  tree: Record<string, unknown>,
+  path: readonly string[],
+  value: unknown,
+): Record<string, unknown> {
   const [head, ...rest] = path
   if (head === undefined) return tree
   if (rest.length === 0) return { ...tree, [head]: value }

@@ -53,7 +53,18 @@ const warmupVariant = z.strictObject({
 
 /** How a token may be signed: with a secret that the shop and we know, or with a key of the shop's. Never with nothing. */
 const secretAlgorithms = ['HS256', 'HS384', 'HS512'] as const
-const keyAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
+const keyAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const
 
 /** A token in which the shop says who is logged in. */
 const customerToken = z
@@ -62,22 +73,34 @@ const customerToken = z
     header: withDefault(value.headerNameOrNull(), null),
     algorithm: withDefault(value.oneOfOrNull([...secretAlgorithms, ...keyAlgorithms]), null),
     secretFile: withDefault(value.textOrNull('a file that holds the secret', /^[^\u0000-\u001f]{1,1000}$/), null),
-    publicKeyFile: withDefault(value.textOrNull('a file that holds the public key', /^[^\u0000-\u001f]{1,1000}$/), null),
+    publicKeyFile: withDefault(
+      value.textOrNull('a file that holds the public key', /^[^\u0000-\u001f]{1,1000}$/),
+      null,
+    ),
     claim: withDefault(value.text('the name of a claim', /^[\x21-\x7e]{1,200}$/), 'sub'),
     issuer: withDefault(value.textOrNull('what the claim iss has to say', /^[^\u0000-\u001f]{1,1000}$/), null),
     audience: withDefault(value.textOrNull('what the claim aud has to say', /^[^\u0000-\u001f]{1,1000}$/), null),
   })
   .check(
-    z.refine(({ cookie, header, secretFile, publicKeyFile }) => {
-      const places = [cookie, header].filter((place) => place !== null).length
-      const files = [secretFile, publicKeyFile].filter((file) => file !== null).length
-      return places === files && files <= 1
-    }, { error: 'cookie or header, one of them, and with it secretFile or publicKeyFile, one of them; or none of the four' }),
-    z.refine(({ algorithm, secretFile, publicKeyFile }) => {
-      if (algorithm === null || (secretFile === null && publicKeyFile === null)) return true
-      const fitting: readonly string[] = secretFile === null ? keyAlgorithms : secretAlgorithms
-      return fitting.includes(algorithm)
-    }, { error: `an algorithm of ${secretAlgorithms.join(', ')} with secretFile, and another one with publicKeyFile` }),
+    z.refine(
+      ({ cookie, header, secretFile, publicKeyFile }) => {
+        const places = [cookie, header].filter((place) => place !== null).length
+        const files = [secretFile, publicKeyFile].filter((file) => file !== null).length
+        return places === files && files <= 1
+      },
+      {
+        error:
+          'cookie or header, one of them, and with it secretFile or publicKeyFile, one of them; or none of the four',
+      },
+    ),
+    z.refine(
+      ({ algorithm, secretFile, publicKeyFile }) => {
+        if (algorithm === null || (secretFile === null && publicKeyFile === null)) return true
+        const fitting: readonly string[] = secretFile === null ? keyAlgorithms : secretAlgorithms
+        return fitting.includes(algorithm)
+      },
+      { error: `an algorithm of ${secretAlgorithms.join(', ')} with secretFile, and another one with publicKeyFile` },
+    ),
   )
 
 /** A daemon that commands can run on with `--profile`. */
@@ -178,6 +201,4 @@ export const configSchema = z.strictObject({
 export type Config = z.infer<typeof configSchema>
 export type SalesChannel = Config['salesChannels'][number]
 export type ReverseProxy = Config['reverseProxies'][number]
-export type TypeRule = Config['cache']['types'][number]
 export type CustomerTokenSettings = Config['stages']['customerToken']
-export type WarmupVariant = Config['warmup']['variants'][number]

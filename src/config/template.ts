@@ -10,7 +10,10 @@ export const defaultPort = 8080
  * @param channel where the shop is; without it the sales channel is an example that is commented out
  * @param options `port`: written instead of the default
  */
-export function configTemplate(channel: { url: string; origin: string } | null, { port = null, id = randomUUID() }: { port?: number | null; id?: string } = {}): string {
+export function configTemplate(
+  channel: { url: string; origin: string } | null,
+  { port = null, id = randomUUID() }: { port?: number | null; id?: string } = {},
+): string {
   return `# pagecache configuration. What is commented out shows the default.
 # Every key: docs/configuration.md. What is in effect, and why: pagecache config:show
 

@@ -41,7 +41,9 @@ export function flag() {
 }
 
 export function oneOf<const T extends string>(names: readonly T[]) {
-  return value(names.length === 1 ? `${names[0]}` : `one of ${names.join(', ')}`, (input) => names.find((name) => name === input))
+  return value(names.length === 1 ? `${names[0]}` : `one of ${names.join(', ')}`, (input) =>
+    names.find((name) => name === input),
+  )
 }
 
 /** Milliseconds, of at least `minimum`. */
@@ -84,7 +86,9 @@ export function text(expected: string, matches: RegExp) {
 
 /** In lower case and with dashes, however it is written. */
 export function uuid() {
-  return value('a UUID such as 0190c0de-0000-7000-8000-000000000001', (input) => (typeof input === 'string' ? (canonicalUuid(input) ?? undefined) : undefined))
+  return value('a UUID such as 0190c0de-0000-7000-8000-000000000001', (input) =>
+    typeof input === 'string' ? (canonicalUuid(input) ?? undefined) : undefined,
+  )
 }
 
 /** RFC 9110 §5.6.2 `token`: what a header or a cookie may be called. */
@@ -105,11 +109,15 @@ export function headerNameOrNull() {
 
 /** One of the names, or null. */
 export function oneOfOrNull<const T extends string>(names: readonly T[]) {
-  return value(`one of ${names.join(', ')}, or null`, (input) => (input === null ? null : names.find((name) => name === input)))
+  return value(`one of ${names.join(', ')}, or null`, (input) =>
+    input === null ? null : names.find((name) => name === input),
+  )
 }
 
 export function textOrNull(expected: string, matches: RegExp) {
-  return value(`${expected}, or null`, (input) => (input === null || (typeof input === 'string' && matches.test(input)) ? input : undefined))
+  return value(`${expected}, or null`, (input) =>
+    input === null || (typeof input === 'string' && matches.test(input)) ? input : undefined,
+  )
 }
 
 /** What the system takes as the path of a Unix socket is shorter than other paths. */
@@ -146,7 +154,9 @@ export function network() {
 /** A name or address by which clients reach the daemon, without scheme and port; in lower case. */
 export function hostName() {
   return value('a host name such as cache.internal, without scheme and port', (input) =>
-    typeof input === 'string' && /^[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_])?$/i.test(input) ? input.toLowerCase() : undefined,
+    typeof input === 'string' && /^[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_])?$/i.test(input)
+      ? input.toLowerCase()
+      : undefined,
   )
 }
 

@@ -30,7 +30,7 @@ export class Child {
   private constructor(role: Role, worker: Worker) {
     this.role = role
     this.#worker = worker
-    this.on(message => {
+    this.on((message) => {
       if (message.kind === 'pong') this.#unanswered = 0
       if (message.kind === 'ready') this.#ready = true
     })
@@ -56,7 +56,7 @@ export class Child {
   /** Calls back when it has gone, or could not be started: with its exit code, the signal that ended it, or the error. */
   onExit(gone: (why: string | number) => void): void {
     this.#worker.once('exit', (code, signal) => gone(signal ?? code))
-    this.#worker.on('error', error => {
+    this.#worker.on('error', (error) => {
       if (this.pid === undefined) gone(error.message)
     })
   }
@@ -107,7 +107,7 @@ export class Child {
   /** Null where it does not answer in time, or ends. */
   measure(): Promise<MetricValues | null> {
     const id = (measurements += 1)
-    return new Promise(resolve => {
+    return new Promise((resolve) => {
       const end = (values: MetricValues | null) => {
         clearTimeout(timer)
         this.#worker.off('message', listener)

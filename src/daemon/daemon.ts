@@ -59,7 +59,15 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   // The public URL of a single channel names the port, so that it has to be known before anything listens.
   const port = options.port === 0 && place === null ? await freePort(host) : options.port
   const at: Place = place ?? { kind: 'tcp', host, port }
-  const metrics = openLater(() => openMetrics({ app: () => site.app, traffic, stages: counts, memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }), unsafe: () => site.front.proxy.unsafe }))
+  const metrics = openLater(() =>
+    openMetrics({
+      app: () => site.app,
+      traffic,
+      stages: counts,
+      memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }),
+      unsafe: () => site.front.proxy.unsafe,
+    }),
+  )
   const siteOptions: SiteOptions = {
     host,
     port,
@@ -78,7 +86,13 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   }
   let site: Site = await openSite(app, siteOptions)
   let use = new InUse()
-  const answering: FrontOptions = { ...site.front, traffic, accessLog: log.access, begin: () => use.begin(), onError: log.error }
+  const answering: FrontOptions = {
+    ...site.front,
+    traffic,
+    accessLog: log.access,
+    begin: () => use.begin(),
+    onError: log.error,
+  }
   const front = createFront(answering)
   if (inlet === null) await listenAt(front.server, at)
   else inlet.open(front.server)
@@ -87,7 +101,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     url: describePlace(at),
     channels: () => site.channels,
     metricValues: async () => (await metrics()).values(),
-    exchange: async next => {
+    exchange: async (next) => {
       const [before, inUse] = [site, use]
       site = await openSite(next, siteOptions)
       use = new InUse()

@@ -75,7 +75,7 @@ export class Distributor<Taker> {
 
   /** Resolves when every connection that was given so far has been taken, or was closed. */
   settled(): Promise<void> {
-    return new Promise(resolve => {
+    return new Promise((resolve) => {
       this.#onSettled.push(resolve)
       this.#look()
     })

@@ -22,7 +22,7 @@ export class Door {
 
   private constructor() {
     // Nothing is read here: it is for the process that answers.
-    this.#server = createServer({ pauseOnConnect: true, noDelay: true }, socket => this.#connections.give(socket))
+    this.#server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => this.#connections.give(socket))
     this.#server.maxConnections = mostWaiting
   }
 
@@ -38,7 +38,7 @@ export class Door {
 
   /** A process that is ready. */
   add(child: Child): void {
-    child.on(message => {
+    child.on((message) => {
       if (message.kind === 'taken') this.#connections.taken(child, message.id)
       if (message.kind === 'pong') this.#connections.heard(child, message.handed)
     })

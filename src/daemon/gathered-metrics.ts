@@ -29,7 +29,7 @@ export class GatheredMetrics<Process> {
 
 /** Counters and histograms with those of another process added; the metrics that are no counts are left out. */
 function addCounts(counted: MetricValues, values: MetricValues): MetricValues {
-  const sums = new Map(counted.map(metric => [metric.name, metric]))
+  const sums = new Map(counted.map((metric) => [metric.name, metric]))
   for (const metric of values.filter(isCount)) {
     const before = sums.get(metric.name)?.values ?? []
     sums.set(metric.name, { ...metric, values: addSamples(before, metric.values) })
@@ -42,7 +42,7 @@ function isCount({ type, aggregator }: MetricValues[number]): boolean {
 }
 
 function addSamples(before: readonly Sample[], samples: readonly Sample[]): Sample[] {
-  const sums = new Map(before.map(sample => [keyOf(sample), sample]))
+  const sums = new Map(before.map((sample) => [keyOf(sample), sample]))
   for (const sample of samples) {
     const key = keyOf(sample)
     sums.set(key, { ...sample, value: (sums.get(key)?.value ?? 0) + sample.value })

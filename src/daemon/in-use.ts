@@ -14,6 +14,6 @@ export class InUse {
 
   /** Resolves when nothing is going on. */
   over(): Promise<void> {
-    return this.#count === 0 ? Promise.resolve() : new Promise(resolve => this.#waiting.push(resolve))
+    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }
 }

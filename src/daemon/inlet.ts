@@ -13,7 +13,7 @@ export class Inlet {
 
   constructor(tell: (message: FromChild) => void) {
     this.#tell = tell
-    this.closed = new Promise(resolve => (this.close = resolve))
+    this.closed = new Promise((resolve) => (this.close = resolve))
   }
 
   /** From now on connections are the server's; its parent gives it none before it has heard of that. */

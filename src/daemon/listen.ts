@@ -5,7 +5,10 @@ import { PagecacheError } from '../errors.ts'
 import { bracketed } from '../lib/networks.ts'
 
 /** Where the daemon listens. `inherited`: on a socket that is open already (systemd's socket activation). */
-export type Place = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string } | { kind: 'inherited'; fd: number }
+export type Place =
+  | { kind: 'tcp'; host: string; port: number }
+  | { kind: 'unix'; path: string }
+  | { kind: 'inherited'; fd: number }
 
 /** The first file descriptor that systemd hands over (sd_listen_fds(3)). */
 const firstInherited = 3
@@ -27,7 +30,9 @@ export function inheritedPlace(count: number): Extract<Place, { kind: 'inherited
   if (count > 1) {
     const hint = 'Name one ListenStream= in the socket unit: a port alone is IPv4 and IPv6.'
     // Nobody would ever answer those who come to the others.
-    throw new PagecacheError('LISTEN_FAILED', `${count} open sockets were handed over, and the daemon takes one.`, { hint })
+    throw new PagecacheError('LISTEN_FAILED', `${count} open sockets were handed over, and the daemon takes one.`, {
+      hint,
+    })
   }
   return count === 1 ? { kind: 'inherited', fd: firstInherited } : null
 }
@@ -50,7 +55,7 @@ export async function stopListening(server: Server): Promise<void> {
   }
   server.removeAllListeners('connection').on('connection', hold)
   const deadline = performance.now() + longestDrain
-  for (let seen = -1; seen < came.length && performance.now() < deadline; ) {
+  for (let seen = -1; seen < came.length && performance.now() < deadline;) {
     seen = came.length
     // A whole turn of the event loop: one connection is accepted in each, and the second one ends right after it was looked for them.
     await turn()
@@ -85,14 +90,19 @@ export async function freePort(host: string): Promise<number> {
   const server = createServer()
   await listening(server, { kind: 'tcp', host, port: 0 })
   const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
+  await new Promise((resolve) => server.close(resolve))
   return port
 }
 
 function listening(server: Server, place: Place): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new PagecacheError('LISTEN_FAILED', `Cannot listen on ${nameOf(place)}: ${error.code ?? error.message}`, { hint: hintFor(place, error), cause: error }))
+      reject(
+        new PagecacheError('LISTEN_FAILED', `Cannot listen on ${nameOf(place)}: ${error.code ?? error.message}`, {
+          hint: hintFor(place, error),
+          cause: error,
+        }),
+      )
     })
     const ready = () => {
       if (place.kind === 'unix') chmodSync(place.path, socketMode)
@@ -110,13 +120,16 @@ function nameOf(place: Place): string {
 
 const tcpHints: Record<string, string> = {
   EADDRINUSE: 'Another program listens there: stop it, or choose another port with --port or server.port.',
-  EACCES: 'Ports below 1024 want a right of their own: docs/deploy.md has a systemd unit that gives it. Or choose another port with --port or server.port.',
+  EACCES:
+    'Ports below 1024 want a right of their own: docs/deploy.md has a systemd unit that gives it. Or choose another port with --port or server.port.',
 }
 
 function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
   switch (place.kind) {
     case 'unix':
-      return code === 'EADDRINUSE' ? 'Another program listens there: stop it, or choose another path with server.socket.' : 'Choose a path in a directory that this user may write to with server.socket.'
+      return code === 'EADDRINUSE'
+        ? 'Another program listens there: stop it, or choose another path with server.socket.'
+        : 'Choose a path in a directory that this user may write to with server.socket.'
     case 'inherited':
       return 'Who starts the daemon has to hand over a listening stream socket.'
     case 'tcp':
@@ -130,7 +143,7 @@ function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
  */
 export async function removeStale(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return
-  const alive = await new Promise<boolean>(resolve => {
+  const alive = await new Promise<boolean>((resolve) => {
     const probe = connect(path)
     probe.once('connect', () => (probe.destroy(), resolve(true)))
     probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'))

@@ -28,14 +28,28 @@ async function jsonLog(access: boolean): Promise<Log> {
   const { default: pino } = await import('pino')
   // Nobody waits for a slow reader of the log; at the end what is left is written at once.
   const destination = pino.destination({ dest: 2, sync: false })
-  const logger = pino({ base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: label => ({ level: label }) }, mixin: requestOfNow }, destination)
+  const logger = pino(
+    {
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      mixin: requestOfNow,
+    },
+    destination,
+  )
   const flush = () => destination.flushSync()
   process.once('exit', flush)
   return {
-    info: message => logger.info(maskForLog(message)),
-    warn: message => logger.warn(maskForLog(message)),
+    info: (message) => logger.info(maskForLog(message)),
+    warn: (message) => logger.warn(maskForLog(message)),
     error: (message, error) => logger.error({ error: maskForLog(describe(error)) }, maskForLog(message)),
-    access: access ? line => logger.info({ request: { ...line, ms: toHundredths(line.ms), totalMs: toHundredths(line.totalMs) } }, 'request') : null,
+    access: access
+      ? (line) =>
+          logger.info(
+            { request: { ...line, ms: toHundredths(line.ms), totalMs: toHundredths(line.totalMs) } },
+            'request',
+          )
+      : null,
     close: () => {
       process.off('exit', flush)
       flush()
@@ -54,12 +68,16 @@ function requestOfNow(): object {
 }
 
 function textLog(access: boolean): Log {
-  const say = (text: string, id: string | undefined = currentRequest.getStore()?.id) => void process.stderr.write(`${maskForLog(text)}${id === undefined ? '' : ` [${id}]`}\n`)
+  const say = (text: string, id: string | undefined = currentRequest.getStore()?.id) =>
+    void process.stderr.write(`${maskForLog(text)}${id === undefined ? '' : ` [${id}]`}\n`)
   return {
-    info: message => say(printable(message)),
-    warn: message => say(printable(message)),
+    info: (message) => say(printable(message)),
+    warn: (message) => say(printable(message)),
     error: (message, error) => say(`${printable(message)}: ${describe(error).split('\n').map(printable).join('\n')}`),
-    access: access ? ({ id, method, host, path, status, result, totalMs }) => say(printable(`${method} ${host}${path} ${status} ${result} ${totalMs.toFixed(1)} ms`), id) : null,
+    access: access
+      ? ({ id, method, host, path, status, result, totalMs }) =>
+          say(printable(`${method} ${host}${path} ${status} ${result} ${totalMs.toFixed(1)} ms`), id)
+      : null,
     close: () => {},
   }
 }

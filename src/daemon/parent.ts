@@ -10,7 +10,7 @@ import type { FromChild, FromParent, Task } from './processes.ts'
 /** The process that started this one as one of a daemon's, once it has said what there is to do; null where there is none. */
 export async function meetParent(): Promise<Parent | null> {
   if (!cluster.isWorker) return null
-  return new Promise(resolve => {
+  return new Promise((resolve) => {
     const listener = (message: FromParent) => {
       if (message.kind !== 'begin') return
       // At once, so that it hears whatever is said next.
@@ -33,7 +33,7 @@ export class Parent {
   /** The connections that it accepts. */
   readonly inlet = new Inlet(tell)
   /** What all processes of the daemon count together. */
-  readonly shared = new SharedCounts(counted => tell({ kind: 'counted', counted }))
+  readonly shared = new SharedCounts((counted) => tell({ kind: 'counted', counted }))
   readonly #listeners = new Set<(message: FromParent) => void>()
   readonly #gathering = new Map<number, (processes: MetricValues[]) => void>()
   #questions = 0
@@ -58,7 +58,7 @@ export class Parent {
     this.task = task
     this.#config = config
     process.on('message', this.#onMessage)
-    this.stopped = new Promise(resolve => this.on(({ kind }) => kind === 'stop' && resolve(null)))
+    this.stopped = new Promise((resolve) => this.on(({ kind }) => kind === 'stop' && resolve(null)))
   }
 
   /** The configuration that it gave last, to be used. */
@@ -83,8 +83,8 @@ export class Parent {
   /** The metrics of all processes. */
   gather(): Promise<MetricValues[]> {
     const id = (this.#questions += 1)
-    return new Promise(resolve => {
-      this.#gathering.set(id, processes => {
+    return new Promise((resolve) => {
+      this.#gathering.set(id, (processes) => {
         this.#gathering.delete(id)
         resolve(processes)
       })

@@ -11,7 +11,11 @@ export function watchRecords(app: () => App, log: Log): () => void {
     const fault = await app().recordsFault()
     if ((fault?.message ?? null) === told) return
     told = fault?.message ?? null
-    if (fault !== null) log.error(`The records are lost: purges, warmups, events and changes of clients are refused until they are back. ${fault.hint}`, fault)
+    if (fault !== null)
+      log.error(
+        `The records are lost: purges, warmups, events and changes of clients are refused until they are back. ${fault.hint}`,
+        fault,
+      )
     else log.info('The records are back.')
   }
   const timer = setInterval(() => void look(), lookEvery)

@@ -18,7 +18,7 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
       ...{ inlet: parent.inlet, shared: parent.shared },
       reopen: () => Promise.resolve(options.open(parent.takeConfig())),
     })
-    parent.on(message => {
+    parent.on((message) => {
       if (message.kind === 'reload') void running.reload()
       if (message.kind === 'measure') void tellMetrics(parent, running, message.id)
     })
@@ -30,7 +30,8 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
   } catch (error) {
     process.exitCode = error instanceof PagecacheError ? error.exit : 1
     // Into the log, as everything that a daemon says: nobody else would.
-    if (error instanceof PagecacheError) parent.send({ kind: 'failed', code: error.code, message: error.message, hint: error.hint })
+    if (error instanceof PagecacheError)
+      parent.send({ kind: 'failed', code: error.code, message: error.message, hint: error.hint })
     else log.error('a process of the daemon failed', error)
   } finally {
     parent.leave()

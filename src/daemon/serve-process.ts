@@ -49,7 +49,12 @@ export class ServeProcess {
   /** What this process has to tell: of requests, where it answers any, and of itself. */
   async metricValues(): Promise<MetricValues> {
     if (this.#daemon !== null) return this.#daemon.metricValues()
-    this.#metrics ??= openMetrics({ app: () => this.#app, traffic: new Traffic(), stages: createStageCounts(), memory: () => ({ bytes: 0, pages: 0 }) })
+    this.#metrics ??= openMetrics({
+      app: () => this.#app,
+      traffic: new Traffic(),
+      stages: createStageCounts(),
+      memory: () => ({ bytes: 0, pages: 0 }),
+    })
     return (await this.#metrics).values()
   }
 
@@ -81,12 +86,14 @@ export class ServeProcess {
       if (!sameStart(before, next)) log.warn('What server and log say takes effect at the next start.')
     } catch (error) {
       await next?.close()
-      log.warn(`The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`)
+      log.warn(
+        `The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`,
+      )
     }
   }
 
   #startWorkers(app: App): Workers | null {
-    return this.#options.works ? startWorkers(app, { onTell: message => this.#options.log.warn(message) }) : null
+    return this.#options.works ? startWorkers(app, { onTell: (message) => this.#options.log.warn(message) }) : null
   }
 
   /** See `Daemon.stop`; the messages in hand are finished too. */

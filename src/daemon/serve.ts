@@ -44,7 +44,9 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
     if (parent !== null) return await serveChild(app, parent, options, log)
     const place = placeOf(server.socket)
     if (place?.kind === 'unix') await removeStale(place.path)
-    return server.processes === 1 ? await serveAlone(app, options, log, hangup, place) : await serveMany(app, options, log, hangup, place)
+    return server.processes === 1
+      ? await serveAlone(app, options, log, hangup, place)
+      : await serveMany(app, options, log, hangup, place)
   } finally {
     hangup.release()
     log.close()
@@ -57,9 +59,26 @@ function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null 
   return socket === null ? null : { kind: 'unix', path: socket }
 }
 
-async function serveAlone(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
+async function serveAlone(
+  app: App,
+  options: ServeOptions,
+  log: Log,
+  hangup: Hangup,
+  place: ProcessOptions['place'],
+): Promise<{ url: string }> {
   const { host, port } = app.config.server
-  const running = await ServeProcess.start(app, { ...options, host, port, place, log, gather: null, inlet: null, shared: null, serves: true, reopen: async () => options.open(await options.reload()) })
+  const running = await ServeProcess.start(app, {
+    ...options,
+    host,
+    port,
+    place,
+    log,
+    gather: null,
+    inlet: null,
+    shared: null,
+    serves: true,
+    reopen: async () => options.open(await options.reload()),
+  })
   const daemon = running.daemon!
   options.onReady(daemon.url, daemon.channels(), log)
   hangup.follow(() => running.reload())
@@ -68,7 +87,13 @@ async function serveAlone(app: App, options: ServeOptions, log: Log, hangup: Han
   return { url: daemon.url }
 }
 
-async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hangup, place: ProcessOptions['place']): Promise<{ url: string }> {
+async function serveMany(
+  app: App,
+  options: ServeOptions,
+  log: Log,
+  hangup: Hangup,
+  place: ProcessOptions['place'],
+): Promise<{ url: string }> {
   const { supervise } = await import('./supervise.ts')
   const { server } = app.config
   let at: Place = place ?? { kind: 'tcp', host: server.host, port: server.port }
@@ -76,7 +101,7 @@ async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hang
     ...{ processes: server.processes, works: options.works, log, stop: options.stop, loaded: app.loaded, place: at },
     task: { host: server.host, port: server.port, place, logging: app.config.log },
     reload: () => options.reload(),
-    onReady: port => {
+    onReady: (port) => {
       if (at.kind === 'tcp') at = { ...at, port }
       options.onReady(describePlace(at), app.config.salesChannels, log)
     },
@@ -88,12 +113,12 @@ async function serveMany(app: App, options: ServeOptions, log: Log, hangup: Hang
 
 async function serveChild(app: App, parent: Parent, options: ServeOptions, log: Log): Promise<{ url: string }> {
   const { serveAsChild } = await import('./serve-child.ts')
-  await serveAsChild(app, parent, { single: options.single, open: loaded => options.open(loaded), log })
+  await serveAsChild(app, parent, { single: options.single, open: (loaded) => options.open(loaded), log })
   return { url: '' }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
+  return new Promise((resolve) => {
     if (signal.aborted) return resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })

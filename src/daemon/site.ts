@@ -43,7 +43,10 @@ const singleChannel = '00000000-0000-7000-8000-000000000001'
 export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
   const { host, port, single, onError } = options
-  const channels = single === null ? config.salesChannels : [{ id: singleChannel, name: 'Storefront', url: single.url ?? ownUrl(host, port), origin: single.origin }]
+  const channels =
+    single === null
+      ? config.salesChannels
+      : [{ id: singleChannel, name: 'Storefront', url: single.url ?? ownUrl(host, port), origin: single.origin }]
   const own = ownHosts(host, port)
   const ownHost = new URL(ownUrl(host, port)).host
   const aliases = single === null ? new Map<string, string>() : new Map([...own].map((name) => [name, ownHost]))
@@ -51,11 +54,22 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const trusted = networks(config.trustedProxies)
   // A look into a list costs more than the rest of a small request's way to us, and mostly there is none.
   const trustsSome = config.trustedProxies.length > 0
-  const isTrusted = (address: string | undefined) => (address === undefined ? options.trustsNameless : trustsSome && isIn(trusted, address))
+  const isTrusted = (address: string | undefined) =>
+    address === undefined ? options.trustsNameless : trustsSome && isIn(trusted, address)
   const tracker = await app.tracker(channels)
   const { channels: known } = proxy.classifying
   const customerTokens = await app.customerTokens()
-  const stages = stageEndpoints({ ...config.stages, customerTokens, channels: known, tracker, counts: options.counts, shared: options.shared, isTrusted, now: app.now, onError })
+  const stages = stageEndpoints({
+    ...config.stages,
+    customerTokens,
+    channels: known,
+    tracker,
+    counts: options.counts,
+    shared: options.shared,
+    isTrusted,
+    now: app.now,
+    onError,
+  })
   const authority = () => app.authority(options.failures)
   const answerOwn = ownEndpoints({
     ...options,
@@ -68,7 +82,8 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
     stages,
   })
   // The signing key is made now; where that is not possible, the pages are served all the same.
-  if (config.auth.mode === 'builtin') await authority().catch((error: unknown) => onError('no API client can log in', error))
+  if (config.auth.mode === 'builtin')
+    await authority().catch((error: unknown) => onError('no API client can log in', error))
   app.purgeInThread(onError)
   const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
   // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
@@ -76,17 +91,26 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   return { app, channels, memory, front: { proxy, purges, answerOwn, stages, isTrusted } }
 }
 
-function purgeMethods(app: App, site: Pick<PurgeMethodsOptions, 'channels' | 'canonical' | 'isTrusted'>, onError: SiteOptions['onError']): PurgeMethods {
+function purgeMethods(
+  app: App,
+  site: Pick<PurgeMethodsOptions, 'channels' | 'canonical' | 'isTrusted'>,
+  onError: SiteOptions['onError'],
+): PurgeMethods {
   const purgers = networks(app.config.purgers)
   return new PurgeMethods({
     channels: site.channels,
     canonical: site.canonical,
     isTrusted: site.isTrusted,
     softPurge: app.config.purge.softPurge,
-    isPurger: address => isIn(purgers, address),
+    isPurger: (address) => isIn(purgers, address),
     purge: async (order, address) => {
       const purges = await app.purges()
-      const { pagesRemoved } = await purges.invalidate({ targets: [toTarget(order)], soft: order.kind === 'tags' && order.soft, source: 'purge-method', actor: address })
+      const { pagesRemoved } = await purges.invalidate({
+        targets: [toTarget(order)],
+        soft: order.kind === 'tags' && order.soft,
+        source: 'purge-method',
+        actor: address,
+      })
       return pagesRemoved
     },
     onError,

@@ -55,7 +55,7 @@ const parentGone = fileURLToPath(new URL('../../bin/parent-gone.cjs', import.met
 export async function supervise(options: SuperviseOptions): Promise<{ reload(): Promise<void>; ended: Promise<void> }> {
   const { stop } = options
   const supervisor = new Supervisor(options, await Door.open(options.place))
-  const stopped = new Promise<void>(resolve => {
+  const stopped = new Promise<void>((resolve) => {
     const end = () => void supervisor.end().then(resolve)
     if (stop.aborted) end()
     stop.addEventListener('abort', end, { once: true })
@@ -95,8 +95,11 @@ class Supervisor {
 
   async start(): Promise<void> {
     const { processes, works, onReady } = this.#options
-    const roles: Role[] = [...Array.from({ length: processes }, () => 'serves' as const), ...(works ? ['works' as const] : [])]
-    const children = await Promise.all(roles.map(role => this.#fork({ role, failures: 0 })))
+    const roles: Role[] = [
+      ...Array.from({ length: processes }, () => 'serves' as const),
+      ...(works ? ['works' as const] : []),
+    ]
+    const children = await Promise.all(roles.map((role) => this.#fork({ role, failures: 0 })))
     // Not before all are there: one that cannot start ends the others.
     this.#admit(...children)
     onReady(this.#door.port ?? this.#options.task.port)
@@ -113,14 +116,15 @@ class Supervisor {
     this.#children.add(child)
     return await new Promise((resolve, reject) => {
       let ready = false
-      child.on(message => {
+      child.on((message) => {
         this.#hear(child, message)
-        if (message.kind === 'failed') reject(new PagecacheError(message.code, message.message, message.hint === null ? {} : { hint: message.hint }))
+        if (message.kind === 'failed')
+          reject(new PagecacheError(message.code, message.message, message.hint === null ? {} : { hint: message.hint }))
         if (message.kind !== 'ready') return
         ready = true
         resolve(child)
       })
-      child.onExit(why => {
+      child.onExit((why) => {
         if (!this.#children.delete(child)) return
         this.#metrics.end(child)
         if (this.#children.size === 0) for (const resolveEmpty of this.#onEmpty.splice(0)) resolveEmpty()
@@ -133,11 +137,17 @@ class Supervisor {
   #hear(child: Child, message: FromChild): void {
     if (message.kind === 'hello') this.#begin(child)
     if (message.kind === 'gather') void this.#gather(child, message.id)
-    if (message.kind === 'counted') for (const other of this.#children) if (other !== child && other.role === 'serves') other.tell(message.counted)
+    if (message.kind === 'counted')
+      for (const other of this.#children) if (other !== child && other.role === 'serves') other.tell(message.counted)
   }
 
   #begin(child: Child): void {
-    const task = { ...this.#options.task, port: this.#door.port ?? this.#options.task.port, serves: child.role === 'serves', works: child.role === 'works' }
+    const task = {
+      ...this.#options.task,
+      port: this.#door.port ?? this.#options.task.port,
+      serves: child.role === 'serves',
+      works: child.role === 'works',
+    }
     // It could not be told before, and has done nothing yet.
     if (this.#phase === 'ending') return child.kill()
     child.send({ kind: 'begin', task, config: this.#config })
@@ -157,7 +167,7 @@ class Supervisor {
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
       this.#fork(slot).then(
-        child => {
+        (child) => {
           log.info(`The process ${child.pid} of the daemon has taken that place.`)
           this.#admit(child)
         },
@@ -175,7 +185,9 @@ class Supervisor {
   #look(): void {
     for (const child of this.#children) {
       if (child.ping() < mostUnanswered) continue
-      this.#options.log.warn(`The process ${child.pid} of the daemon has not answered for ${(mostUnanswered * lookEvery) / 1000} s and is killed.`)
+      this.#options.log.warn(
+        `The process ${child.pid} of the daemon has not answered for ${(mostUnanswered * lookEvery) / 1000} s and is killed.`,
+      )
       child.kill()
     }
   }
@@ -192,7 +204,9 @@ class Supervisor {
     try {
       this.#config = toPlain(await reload())
     } catch (error) {
-      log.warn(`The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`)
+      log.warn(
+        `The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`,
+      )
       return
     }
     // Whoever has not said hello yet has it from the beginning.
@@ -200,12 +214,14 @@ class Supervisor {
   }
 
   async #gather(asker: Child, id: number): Promise<void> {
-    const ready = [...this.#children].filter(child => child.ready)
-    await Promise.all(ready.map(async child => {
-      const values = await child.measure()
-      // What it told before it ended is counted already.
-      if (values !== null && this.#children.has(child)) this.#metrics.note(child, values)
-    }))
+    const ready = [...this.#children].filter((child) => child.ready)
+    await Promise.all(
+      ready.map(async (child) => {
+        const values = await child.measure()
+        // What it told before it ended is counted already.
+        if (values !== null && this.#children.has(child)) this.#metrics.note(child, values)
+      }),
+    )
     asker.send({ kind: 'measured', id, processes: this.#metrics.all() })
   }
 
@@ -227,14 +243,18 @@ class Supervisor {
     await this.#door.close()
     this.#phase = 'ending'
     for (const timer of this.#timers) clearTimeout(timer)
-    const empty = this.#children.size === 0 ? Promise.resolve() : new Promise<void>(resolve => this.#onEmpty.push(resolve))
+    const empty =
+      this.#children.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => this.#onEmpty.push(resolve))
     for (const child of this.#children) child.send({ kind: 'close' })
     const { server, warmup } = this.#config.config
-    const timer = setTimeout(() => {
-      this.#options.log.warn(`${this.#children.size} processes did not end in time and are killed.`)
-      for (const child of this.#children) child.kill()
-      // The process that works on the queue finishes the pages that it fetches.
-    }, Math.max(server.stopGrace, warmup.timeout) + lastPatience)
+    const timer = setTimeout(
+      () => {
+        this.#options.log.warn(`${this.#children.size} processes did not end in time and are killed.`)
+        for (const child of this.#children) child.kill()
+        // The process that works on the queue finishes the pages that it fetches.
+      },
+      Math.max(server.stopGrace, warmup.timeout) + lastPatience,
+    )
     await empty
     clearTimeout(timer)
     clearInterval(this.#watch)

@@ -29,8 +29,10 @@ export function renderBasket(channel: ShopChannel, lines: readonly BasketLine[])
   const { language, prefix } = channel
   const say = labels[language]
   if (lines.length === 0) return `<h1>${say.basket}</h1><p class="lead">${say.empty}</p>`
-  const rows = lines.map(({ product, quantity }) =>
-    `<tr><td><a href="${prefix}/${product.path[language]}">${escapeHtml(product.name[language])}</a></td><td>${quantity}</td><td>${formatPrice(language, product.price * quantity)}</td></tr>`)
+  const rows = lines.map(
+    ({ product, quantity }) =>
+      `<tr><td><a href="${prefix}/${product.path[language]}">${escapeHtml(product.name[language])}</a></td><td>${quantity}</td><td>${formatPrice(language, product.price * quantity)}</td></tr>`,
+  )
   const total = lines.reduce((sum, line) => sum + line.product.price * line.quantity, 0)
   return `<h1>${say.basket}</h1>
 <table>${rows.join('\n')}<tr><th>${say.total}</th><td></td><th>${formatPrice(language, total)}</th></tr></table>`

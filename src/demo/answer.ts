@@ -15,7 +15,7 @@ const html = 'text/html; charset=UTF-8'
 /** What every page of a Shopware storefront carries. */
 const pageHeaders = {
   'content-type': html,
-  'vary': 'Accept-Encoding',
+  vary: 'Accept-Encoding',
   'x-frame-options': 'deny',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'strict-origin-when-cross-origin',
@@ -28,11 +28,20 @@ export function sharedPage(body: string, work: Work, headers: Answer['headers'])
 
 /** A page for this visitor alone. */
 export function privatePage(body: string, headers: Answer['headers'] = {}, status = 200): Answer {
-  return { status, headers: { ...pageHeaders, 'cache-control': 'private, no-store', ...headers }, body, work: 'session' }
+  return {
+    status,
+    headers: { ...pageHeaders, 'cache-control': 'private, no-store', ...headers },
+    body,
+    work: 'session',
+  }
 }
 
 export function redirect(location: string, cookies: readonly string[] = []): Answer {
-  const headers = { location, 'cache-control': 'private, no-store', ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}) }
+  const headers = {
+    location,
+    'cache-control': 'private, no-store',
+    ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}),
+  }
   return { status: 303, headers, body: '', work: 'session' }
 }
 
@@ -67,7 +76,12 @@ function isCurrent(request: IncomingMessage, answer: Answer): boolean {
     return asked === '*' || asked.split(',').some((tag) => withoutWeakness(tag.trim()) === withoutWeakness(etag))
   }
   const since = request.headers['if-modified-since']
-  return asked === undefined && since !== undefined && typeof lastModified === 'string' && Date.parse(lastModified) <= Date.parse(since)
+  return (
+    asked === undefined &&
+    since !== undefined &&
+    typeof lastModified === 'string' &&
+    Date.parse(lastModified) <= Date.parse(since)
+  )
 }
 
 function withoutWeakness(tag: string): string {
@@ -75,6 +89,8 @@ function withoutWeakness(tag: string): string {
 }
 
 function takesGzip(request: IncomingMessage): boolean {
-  const codings = String(request.headers['accept-encoding'] ?? '').split(',').map((coding) => coding.trim().toLowerCase())
+  const codings = String(request.headers['accept-encoding'] ?? '')
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
   return codings.some((coding) => /^gzip(?:\s*;\s*q=(?:1(?:\.0*)?|0\.0*[1-9]\d*))?$/.test(coding))
 }

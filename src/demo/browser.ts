@@ -44,14 +44,23 @@ export class Browser {
     }
     return new Promise((resolve, reject) => {
       const startedAt = performance.now()
-      const sent = request(url, { agent: this.#agent, method: body === null ? 'GET' : 'POST', headers, timeout: 10_000 }, (response) => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
-        response.on('error', reject).on('end', () => {
-          for (const line of response.headers['set-cookie'] ?? []) this.#keep(line)
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, took: performance.now() - startedAt })
-        })
-      })
+      const sent = request(
+        url,
+        { agent: this.#agent, method: body === null ? 'GET' : 'POST', headers, timeout: 10_000 },
+        (response) => {
+          let text = ''
+          response.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
+          response.on('error', reject).on('end', () => {
+            for (const line of response.headers['set-cookie'] ?? []) this.#keep(line)
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              text,
+              took: performance.now() - startedAt,
+            })
+          })
+        },
+      )
       sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`no answer from ${url} within 10 s`)))
       sent.end(body?.text)
     })

@@ -1,7 +1,15 @@
 import { between, createRandom, idOf, pick, type Random } from './random.ts'
 import {
-  assortment, contentPages, finishKeys, materials, reviewers, sentences, series,
-  type Finish, type Language, type Text,
+  assortment,
+  contentPages,
+  finishKeys,
+  materials,
+  reviewers,
+  sentences,
+  series,
+  type Finish,
+  type Language,
+  type Text,
 } from './vocabulary.ts'
 
 export interface Category {
@@ -19,7 +27,7 @@ export interface Category {
   advice: readonly Text[]
 }
 
-export interface Review {
+interface Review {
   name: string
   stars: number
   text: Text
@@ -81,16 +89,31 @@ export function createCatalogue(seed: string): Catalogue {
     categories,
     products: categories.filter((category) => category.parent !== null).flatMap((category) => category.products),
     contentPages: contentPages.map((page) => createContentPage(page.title, page.slug, random)),
-    home: createContentPage({ en: 'Good things, made to last', de: 'Gute Dinge, die bleiben' }, { en: '', de: '' }, random),
+    home: createContentPage(
+      { en: 'Good things, made to last', de: 'Gute Dinge, die bleiben' },
+      { en: '', de: '' },
+      random,
+    ),
   }
 }
 
 function createCategory(name: Text, parent: Category | null, random: Random): Category {
   const id = idOf(`category:${parent?.name.en ?? ''}/${name.en}`)
   const path = bothLanguages((language) =>
-    parent === null ? slug(name[language]) : `${parent.path[language]}/${slug(name[language])}`)
+    parent === null ? slug(name[language]) : `${parent.path[language]}/${slug(name[language])}`,
+  )
   const advice = Array.from({ length: 6 }, () => text(random, 6))
-  return { id, name, path, parent, children: [], products: [], cmsPageId: idOf('cms:listing'), intro: text(random, 3), advice }
+  return {
+    id,
+    name,
+    path,
+    parent,
+    children: [],
+    products: [],
+    cmsPageId: idOf('cms:listing'),
+    intro: text(random, 3),
+    advice,
+  }
 }
 
 function createProduct(line: string, noun: Text, category: Category, index: number, random: Random): Product {
@@ -111,7 +134,9 @@ function createProduct(line: string, noun: Text, category: Category, index: numb
     weight: between(random, 120, 9_000),
     description: bothLanguages((language) => paragraphs.map((paragraph) => paragraph[language])),
     reviews: Array.from({ length: between(random, 9, 14) }, () => ({
-      name: pick(random, reviewers), stars: between(random, 3, 5), text: text(random, 6),
+      name: pick(random, reviewers),
+      stars: between(random, 3, 5),
+      text: text(random, 6),
     })),
     updatedAt: new Date(lastEdit - between(random, 0, 150) * day),
   }
@@ -140,6 +165,11 @@ function bothLanguages<T>(make: (language: Language) => T): Readonly<Record<Lang
 
 /** A path segment as Shopware's slugify makes it: ASCII, umlauts written out. */
 function slug(name: string): string {
-  const written = name.toLowerCase().replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue').replaceAll('ß', 'ss')
+  const written = name
+    .toLowerCase()
+    .replaceAll('ä', 'ae')
+    .replaceAll('ö', 'oe')
+    .replaceAll('ü', 'ue')
+    .replaceAll('ß', 'ss')
   return written.replace(/[^a-z0-9]+/g, '-')
 }

@@ -32,7 +32,12 @@ export function createChannels(urls: PublicUrls): ShopChannel[] {
       language,
       url,
       prefix: trimEndingSlashes(new URL(url).pathname),
-      tags: ['navigation', `translator-${idOf(`snippets:${language}`)}`, `theme-config-${idOf('theme')}`, `system.config-${bareId}`],
+      tags: [
+        'navigation',
+        `translator-${idOf(`snippets:${language}`)}`,
+        `theme-config-${idOf('theme')}`,
+        `system.config-${bareId}`,
+      ],
     }
   })
 }

@@ -53,7 +53,12 @@ function drawPng(seed: Buffer): Buffer {
   header.writeUInt32BE(side, 4)
   header.set([8, 3, 0, 0, 0], 8)
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-  const chunks = [toChunk('IHDR', header), toChunk('PLTE', palette), toChunk('IDAT', deflateSync(rows)), toChunk('IEND', Buffer.alloc(0))]
+  const chunks = [
+    toChunk('IHDR', header),
+    toChunk('PLTE', palette),
+    toChunk('IDAT', deflateSync(rows)),
+    toChunk('IEND', Buffer.alloc(0)),
+  ]
   return Buffer.concat([signature, ...chunks])
 }
 

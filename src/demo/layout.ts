@@ -9,9 +9,7 @@ export interface Visitor {
   items: number
 }
 
-export const anonymous: Visitor = { name: null, items: 0 }
-
-export interface Sheet {
+interface Sheet {
   title: string
   description: string
   /** Public URL of this page; null where the page is nobody's address (account, basket, 404). */
@@ -76,16 +74,26 @@ footer ul{display:flex;flex-wrap:wrap;gap:8px 24px;margin:0;padding:0;list-style
  * Makes the frame of every page of a storefront. What is the same for all pages is put together once.
  * Other storefronts are linked from the header; the script of the popup stages where the shop is `fronted` by a cache, which has it.
  */
-export function createLayout(channel: ShopChannel, channels: readonly ShopChannel[], catalogue: Catalogue, fronted: boolean): Layout {
+export function createLayout(
+  channel: ShopChannel,
+  channels: readonly ShopChannel[],
+  catalogue: Catalogue,
+  fronted: boolean,
+): Layout {
   const { language, prefix } = channel
   const say = labels[language]
   const name = escapeHtml(channel.name)
-  const others = channels.filter((other) => other !== channel)
-    .map((other) => `<a href="${other.prefix}/" hreflang="${other.language}">${say.other}</a>`).join('')
-  const menu = catalogue.categories.filter((category) => category.parent === null)
-    .map((category) => renderMenuEntry(category, channel)).join('')
+  const others = channels
+    .filter((other) => other !== channel)
+    .map((other) => `<a href="${other.prefix}/" hreflang="${other.language}">${say.other}</a>`)
+    .join('')
+  const menu = catalogue.categories
+    .filter((category) => category.parent === null)
+    .map((category) => renderMenuEntry(category, channel))
+    .join('')
   const foot = catalogue.contentPages
-    .map((page) => `<li><a href="${prefix}/${page.path[language]}">${escapeHtml(page.title[language])}</a></li>`).join('')
+    .map((page) => `<li><a href="${prefix}/${page.path[language]}">${escapeHtml(page.title[language])}</a></li>`)
+    .join('')
   const script = `fetch(${JSON.stringify(`${prefix}/widgets/checkout/info`)}).then(r=>r.status===200?r.text():"").then(t=>{document.querySelector("#basket-info").textContent=t.replace(/[^0-9]/g,"")})`
 
   return (sheet, visitor) => `<!DOCTYPE html>
@@ -122,6 +130,7 @@ ${sheet.pageType === null || !fronted ? '' : `<script src="${prefix}/vendor-stag
 
 function renderMenuEntry(category: Category, { language, prefix }: ShopChannel): string {
   const leaves = category.children
-    .map((leaf) => `<li><a href="${prefix}/${leaf.path[language]}">${escapeHtml(leaf.name[language])}</a></li>`).join('\n')
+    .map((leaf) => `<li><a href="${prefix}/${leaf.path[language]}">${escapeHtml(leaf.name[language])}</a></li>`)
+    .join('\n')
   return `\n<li><a href="${prefix}/${category.path[language]}">${escapeHtml(category.name[language])}</a>\n<ul>${leaves}</ul></li>`
 }

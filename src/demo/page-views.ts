@@ -3,7 +3,7 @@ import { escapeHtml, formatPrice, type ShopChannel } from './channel.ts'
 import { finishes, labels, type Finish } from './vocabulary.ts'
 
 /** Products on one page of a listing. */
-export const pageSize = 8
+const pageSize = 8
 
 export function listingPages(category: Category): number {
   return Math.ceil(category.products.length / pageSize)
@@ -12,9 +12,14 @@ export function listingPages(category: Category): number {
 export function renderHome(page: ContentPage, catalogue: Catalogue, channel: ShopChannel): string {
   const { language } = channel
   const tops = catalogue.categories.filter((category) => category.parent === null)
-  const sections = tops.map((category) => `<h2><a href="${linkTo(channel, category)}">${escapeHtml(category.name[language])}</a></h2>
+  const sections = tops.map(
+    (category) => `<h2><a href="${linkTo(channel, category)}">${escapeHtml(category.name[language])}</a></h2>
 <p class="lead">${category.intro[language]}</p>
-${renderGrid(category.products.filter((_, index) => index % 12 === 3), channel)}`)
+${renderGrid(
+  category.products.filter((_, index) => index % 12 === 3),
+  channel,
+)}`,
+  )
   return `<div class="hero"><img src="/media/home.svg" alt="" width="1200" height="320"></div>
 <h1>${page.title[language]}</h1>
 <p class="lead">${page.paragraphs[language].slice(0, 3).join(' ')}</p>
@@ -39,7 +44,10 @@ export function renderListing(category: Category, number: number, channel: ShopC
     if (each === number) return `<b>${each}</b>`
     return `<a href="${linkTo(channel, category)}${each === 1 ? '' : `?p=${each}`}">${each}</a>`
   })
-  const hero = number === 1 ? `<div class="hero"><img src="/media/${category.id.slice(0, 8)}.svg" alt="" width="1200" height="320"></div>` : ''
+  const hero =
+    number === 1
+      ? `<div class="hero"><img src="/media/${category.id.slice(0, 8)}.svg" alt="" width="1200" height="320"></div>`
+      : ''
   return `${renderCrumbs(channel, category.parent === null ? [] : [category.parent])}<h1>${escapeHtml(category.name[language])}${number === 1 ? '' : `, ${say.page} ${number}`}</h1>
 <p class="lead">${category.intro[language]}</p>
 ${hero}
@@ -59,11 +67,18 @@ export function renderProduct(product: Product, channel: ShopChannel): string {
     [say.material, product.material[language]],
     [say.size, `${product.size[0]} × ${product.size[1]} cm`],
     [say.weight, `${product.weight} g`],
-  ].map(([name, value]) => `<tr><th>${name}</th><td>${value}</td></tr>`).join('')
-  const reviews = product.reviews.map((review) =>
-    `<div class="review"><span class="stars">${'★'.repeat(review.stars)}${'☆'.repeat(5 - review.stars)}</span> <b>${review.name}</b><p>${review.text[language]}</p></div>`)
+  ]
+    .map(([name, value]) => `<tr><th>${name}</th><td>${value}</td></tr>`)
+    .join('')
+  const reviews = product.reviews.map(
+    (review) =>
+      `<div class="review"><span class="stars">${'★'.repeat(review.stars)}${'☆'.repeat(5 - review.stars)}</span> <b>${review.name}</b><p>${review.text[language]}</p></div>`,
+  )
   const related = product.category.products.filter((other) => other !== product).slice(0, 8)
-  return `${renderCrumbs(channel, [product.category.parent, product.category].filter((each) => each !== null))}
+  return `${renderCrumbs(
+    channel,
+    [product.category.parent, product.category].filter((each) => each !== null),
+  )}
 <div class="detail">
 <img src="/media/${product.image}.png" alt="${escapeHtml(product.name[language])}" width="240" height="240">
 <div><h1>${escapeHtml(product.name[language])}</h1>
@@ -72,7 +87,10 @@ ${renderBuybox(product, null, channel)}
 <table>${rows}</table></div>
 </div>
 <h2>${say.details}</h2>
-${product.description[language].slice(1).map((text) => `<p class="lead">${text}</p>`).join('\n')}
+${product.description[language]
+  .slice(1)
+  .map((text) => `<p class="lead">${text}</p>`)
+  .join('\n')}
 <h2>${say.reviews}</h2>
 ${reviews.join('\n')}
 <h2>${say.related}</h2>
@@ -85,7 +103,9 @@ export function renderBuybox(product: Product, chosen: Finish | null, channel: S
   const say = labels[language]
   const choices = product.finishes.map((finish) => {
     const name = finishes[finish][language]
-    return finish === chosen ? `<b>${name}</b>` : `<a href="${prefix}${buyboxPath(product, finish).replace('&', '&amp;')}">${name}</a>`
+    return finish === chosen
+      ? `<b>${name}</b>`
+      : `<a href="${prefix}${buyboxPath(product, finish).replace('&', '&amp;')}">${name}</a>`
   })
   return `<div class="buybox" data-product="${product.id}">
 <p class="price">${formatPrice(language, product.price)}</p>
@@ -107,18 +127,23 @@ export function buyboxPath(product: Product, finish: Finish): string {
 function renderGrid(products: readonly Product[], channel: ShopChannel): string {
   const { language, prefix } = channel
   const say = labels[language]
-  const cards = products.map((product) => `<li><a class="card" href="${prefix}/${product.path[language]}" title="${escapeHtml(product.name[language])}">
+  const cards = products.map(
+    (
+      product,
+    ) => `<li><a class="card" href="${prefix}/${product.path[language]}" title="${escapeHtml(product.name[language])}">
 <img src="/media/${product.image}.png" srcset="/media/${product.image}.png 240w" sizes="(min-width: 760px) 25vw, 50vw" alt="${escapeHtml(product.name[language])}" width="240" height="240" loading="lazy" decoding="async">
 <h3>${escapeHtml(product.name[language])}</h3>
 <p>${product.material[language]}. ${product.description[language][0]}</p>
 <span class="price">${product.finishes.length > 0 ? `${say.from} ` : ''}${formatPrice(language, product.price)}</span>
-</a></li>`)
+</a></li>`,
+  )
   return `<ul class="grid">${cards.join('\n')}</ul>`
 }
 
 function renderCrumbs(channel: ShopChannel, categories: readonly Category[]): string {
-  const links = categories.map((category) =>
-    ` / <a href="${linkTo(channel, category)}">${escapeHtml(category.name[channel.language])}</a>`)
+  const links = categories.map(
+    (category) => ` / <a href="${linkTo(channel, category)}">${escapeHtml(category.name[channel.language])}</a>`,
+  )
   return `<p class="crumbs"><a href="${channel.prefix}/">${labels[channel.language].home}</a>${links.join('')}</p>`
 }
 

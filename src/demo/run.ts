@@ -79,13 +79,20 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
   const hit = await browser.get(setup.url + path)
   mustBe(hit, true, 'a warmed product page')
   const cacheMs = await browser.median(setup.url + path, 51)
-  setup.write(`\nThe same page takes ${formatMs(cacheMs)} from the cache (median of 51): ${Math.round(shopMs / cacheMs)} times as fast.\n`)
+  setup.write(
+    `\nThe same page takes ${formatMs(cacheMs)} from the cache (median of 51): ${Math.round(shopMs / cacheMs)} times as fast.\n`,
+  )
 
   await awaitCountedHits(setup)
   await show(setup, ['cache:stats'])
   await show(setup, ['cache:inspect', setup.url + path])
   await showVisitors(setup)
-  await showStages({ ...setup, page: path, show: (argv) => show(setup, argv), read: (argv) => setup.workspace.read([join(setup.root, 'bin/run.js'), ...argv]) })
+  await showStages({
+    ...setup,
+    page: path,
+    show: (argv) => show(setup, argv),
+    read: (argv) => setup.workspace.read([join(setup.root, 'bin/run.js'), ...argv]),
+  })
   const pages = setup.shop.channels.reduce((sum, channel) => sum + channel.pages, 0)
   if (setup.keep) {
     await keepOpen(setup)
@@ -93,7 +100,9 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
     await show(setup, ['vendor:cache:clear'])
     mustBe(await browser.get(setup.url + path), false, 'a page after the clear')
     mustBe(await browser.get(setup.url + path), true, 'a page that was visited after the clear')
-    setup.write(`\nThe next visit of that page went to the shop again, and put it back into the cache.\n${nextSteps(setup.program)}`)
+    setup.write(
+      `\nThe next visit of that page went to the shop again, and put it back into the cache.\n${nextSteps(setup.program)}`,
+    )
   }
   return { pages, shopMs: toHundredths(shopMs), cacheMs: toHundredths(cacheMs) }
 }
@@ -108,7 +117,9 @@ async function setUp(options: DemoOptions, workspace: Workspace, directory: stri
   const shop = JSON.parse(printed.slice(0, printed.indexOf('\n'))) as ShopReady
   const pages = shop.channels.reduce((sum, channel) => sum + channel.pages, 0)
   const names = shop.channels.map((channel) => `${channel.name} (${channel.url}/)`).join(' and ')
-  write(`A demo shop with ${pages} pages is at ${shop.url}.\nIts two storefronts, as visitors know them, are\n${names}.\n`)
+  write(
+    `A demo shop with ${pages} pages is at ${shop.url}.\nIts two storefronts, as visitors know them, are\n${names}.\n`,
+  )
 
   await writeFile(join(directory, 'pagecache.yaml'), drawConfig(url, shop))
   write('\n$ pagecache serve\n')
@@ -141,9 +152,12 @@ async function awaitCountedHits({ workspace, root, signal }: Setup): Promise<voi
   const deadline = performance.now() + 15_000
   for (;;) {
     signal.throwIfAborted()
-    const statistics = JSON.parse(await workspace.read([join(root, 'bin/run.js'), 'cache:stats', '--json'])) as Statistics
+    const statistics = JSON.parse(
+      await workspace.read([join(root, 'bin/run.js'), 'cache:stats', '--json']),
+    ) as Statistics
     if (statistics.aggregated.avgCacheHitTime > 0) return
-    if (performance.now() > deadline) throw new PagecacheError('CHECK_FAILED', 'The statistics know of no hit 15 s after it.')
+    if (performance.now() > deadline)
+      throw new PagecacheError('CHECK_FAILED', 'The statistics know of no hit 15 s after it.')
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }
@@ -160,7 +174,8 @@ async function findProduct(setup: Setup, browser: Browser): Promise<string> {
 async function showVisitors(setup: Setup): Promise<void> {
   const { url, write } = setup
   const [ada, stranger] = [new Browser(), new Browser()]
-  const say = (who: string, seen: Seen) => write(`  ${who.padEnd(34)}${String(seen.headers['cache-status'] ?? 'no Cache-Status')}\n`)
+  const say = (who: string, seen: Seen) =>
+    write(`  ${who.padEnd(34)}${String(seen.headers['cache-status'] ?? 'no Cache-Status')}\n`)
   try {
     write('\nWhat belongs to one visitor stays out of the cache (Cache-Status of each answer):\n')
     const before = await stranger.get(`${url}/`)
@@ -193,7 +208,10 @@ async function showVisitors(setup: Setup): Promise<void> {
 function mustBe(seen: Seen, hit: boolean, what: string): void {
   const status = String(seen.headers['cache-status'] ?? '')
   if (seen.status === 200 && /(?:^|;\s*)hit(?:;|$)/.test(status) === hit) return
-  throw new PagecacheError('CHECK_FAILED', `Expected ${hit ? 'a hit' : 'no hit'} for ${what}; got ${seen.status}, Cache-Status: ${status || 'none'}.`)
+  throw new PagecacheError(
+    'CHECK_FAILED',
+    `Expected ${hit ? 'a hit' : 'no hit'} for ${what}; got ${seen.status}, Cache-Status: ${status || 'none'}.`,
+  )
 }
 
 async function keepOpen(setup: Setup): Promise<void> {
@@ -234,10 +252,16 @@ async function isReady(url: string): Promise<boolean> {
  */
 async function findFreePort(wanted: number): Promise<number> {
   const probe = createServer()
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(wanted, '127.0.0.1', resolve)).catch((error: NodeJS.ErrnoException) => {
-    const hint = 'Choose another port with --port, or leave it out for any free one.'
-    throw new PagecacheError('LISTEN_FAILED', `Cannot listen on 127.0.0.1:${wanted}: ${error.code ?? error.message}`, { hint, cause: error })
-  })
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(wanted, '127.0.0.1', resolve)).catch(
+    (error: NodeJS.ErrnoException) => {
+      const hint = 'Choose another port with --port, or leave it out for any free one.'
+      throw new PagecacheError(
+        'LISTEN_FAILED',
+        `Cannot listen on 127.0.0.1:${wanted}: ${error.code ?? error.message}`,
+        { hint, cause: error },
+      )
+    },
+  )
   const { port } = probe.address() as AddressInfo
   await new Promise((resolve) => probe.close(resolve))
   return port

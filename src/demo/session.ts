@@ -40,7 +40,12 @@ export function createSessions(clock: () => number): Sessions {
 
   function renew(before: Session | null): Session {
     if (before !== null) sessions.delete(before.id)
-    const session = { id: createSessionId(), email: before?.email ?? null, basket: before?.basket ?? new Map(), seenAt: clock() }
+    const session = {
+      id: createSessionId(),
+      email: before?.email ?? null,
+      basket: before?.basket ?? new Map(),
+      seenAt: clock(),
+    }
     sessions.set(session.id, session)
     const oldest = sessions.keys().next().value
     if (sessions.size > most && oldest !== undefined) sessions.delete(oldest)

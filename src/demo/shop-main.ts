@@ -8,8 +8,8 @@ import { startShop } from './shop.ts'
  */
 const { values } = parseArgs({
   options: {
-    'port': { type: 'string', default: '0' },
-    'url': { type: 'string' },
+    port: { type: 'string', default: '0' },
+    url: { type: 'string' },
     'no-latency': { type: 'boolean', default: false },
   },
 })
@@ -20,7 +20,10 @@ const shop = await startShop({
   latency: values['no-latency'] ? 'off' : 'on',
   ...(publicUrl === undefined ? {} : { fronted: true, publicUrls: { en: publicUrl, de: `${publicUrl}/de` } }),
 })
-const ready = { url: shop.url, channels: shop.channels.map(({ id, name, url, pages }) => ({ id, name, url, pages: pages.length })) }
+const ready = {
+  url: shop.url,
+  channels: shop.channels.map(({ id, name, url, pages }) => ({ id, name, url, pages: pages.length })),
+}
 process.stdout.write(`${JSON.stringify(ready)}\n`)
 process.send?.(ready)
 

@@ -7,7 +7,15 @@ import { createChannels, findChannel, type PublicUrls, type ShopChannel } from '
 import { drawImage } from './image.ts'
 import { createLatency } from './latency.ts'
 import { createLayout } from './layout.ts'
-import { createSessions, firstCookie, hasSessionCookie, statesOf, toVisitor, type Session, type Sessions } from './session.ts'
+import {
+  createSessions,
+  firstCookie,
+  hasSessionCookie,
+  statesOf,
+  toVisitor,
+  type Session,
+  type Sessions,
+} from './session.ts'
 import { createSite, findPage, toEntityTag, type Site, type SitePage } from './site.ts'
 import { createSitemaps, drawRobots } from './sitemap.ts'
 import { answerVisitor } from './visitor-routes.ts'
@@ -26,7 +34,7 @@ export interface ShopOptions {
   clock?: () => number
 }
 
-export interface ShopStats {
+interface ShopStats {
   requests: number
   /** Pages rendered for a 200 or 304, by the path that was asked (prefix and canonical query included). */
   rendered: ReadonlyMap<string, number>
@@ -59,7 +67,11 @@ const seed = 'harbour and pine'
 export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
   const server = createServer()
   const url = await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
-  const shop = createShop(options.publicUrls ?? { en: url, de: `${url}/de` }, options.fronted ?? false, options.clock ?? Date.now)
+  const shop = createShop(
+    options.publicUrls ?? { en: url, de: `${url}/de` },
+    options.fronted ?? false,
+    options.clock ?? Date.now,
+  )
   const latency = options.latency === 'off' ? () => 0 : createLatency(seed)
   const ending = new AbortController()
   let requests = 0
@@ -69,11 +81,13 @@ export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
     requests += 1
     inFlight += 1
     response.once('close', () => void (inFlight -= 1))
-    answerRequest(shop, request).then(async (answer) => {
-      const pause = latency(answer.work, inFlight)
-      if (pause > 0) await wait(pause, undefined, { signal: ending.signal })
-      sendAnswer(request, response, answer)
-    }).catch(() => response.destroy())
+    answerRequest(shop, request)
+      .then(async (answer) => {
+        const pause = latency(answer.work, inFlight)
+        if (pause > 0) await wait(pause, undefined, { signal: ending.signal })
+        sendAnswer(request, response, answer)
+      })
+      .catch(() => response.destroy())
   })
 
   return {
@@ -91,7 +105,9 @@ export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
 function createShop(publicUrls: PublicUrls, fronted: boolean, clock: () => number): Shop {
   const catalogue = createCatalogue(seed)
   const channels = createChannels(publicUrls)
-  const sites = channels.map((channel) => createSite(channel, createLayout(channel, channels, catalogue, fronted), catalogue))
+  const sites = channels.map((channel) =>
+    createSite(channel, createLayout(channel, channels, catalogue, fronted), catalogue),
+  )
   const sitemaps = new Map(sites.map((site) => [site, createSitemaps(site)]))
   return { catalogue, sites, sitemaps, robots: drawRobots(sites), sessions: createSessions(clock), rendered: new Map() }
 }
@@ -111,10 +127,15 @@ async function answerRequest(shop: Shop, request: IncomingMessage): Promise<Answ
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://shop')
   const method = request.method ?? 'GET'
   const readOnly = method === 'GET' || method === 'HEAD'
-  if (readOnly && pathname === '/robots.txt') return file('text/plain; charset=UTF-8', Buffer.from(shop.robots), 'public, max-age=3600')
+  if (readOnly && pathname === '/robots.txt')
+    return file('text/plain; charset=UTF-8', Buffer.from(shop.robots), 'public, max-age=3600')
   if (readOnly && pathname.startsWith('/media/')) return answerMedia(pathname)
 
-  const channel = findChannel(shop.sites.map((site) => site.channel), request.headers.host ?? '', pathname)
+  const channel = findChannel(
+    shop.sites.map((site) => site.channel),
+    request.headers.host ?? '',
+    pathname,
+  )
   const site = shop.sites.find((each) => each.channel === channel)
   if (site === undefined) return refusal(404, 'Not Found')
   const path = pathname.slice(site.channel.prefix.length) || '/'
@@ -127,7 +148,11 @@ async function answerRequest(shop: Shop, request: IncomingMessage): Promise<Answ
 
   const sitemap = shop.sitemaps.get(site)?.get(path)
   // Shopware serves its gzip children as plain files: a type of their own, and no Content-Encoding.
-  if (sitemap !== undefined) return { ...file(path.endsWith('.gz') ? 'application/octet-stream' : 'application/xml', sitemap, 'public, max-age=300'), work: 'sitemap' }
+  if (sitemap !== undefined)
+    return {
+      ...file(path.endsWith('.gz') ? 'application/octet-stream' : 'application/xml', sitemap, 'public, max-age=300'),
+      work: 'sitemap',
+    }
   const page = findPage(site, path, searchParams)
   if (page === null) return notFound(site, session)
   countRendering(shop, site, page)
@@ -137,12 +162,13 @@ async function answerRequest(shop: Shop, request: IncomingMessage): Promise<Answ
 /** Whoever is logged in or has a basket gets a page of their own; everyone else the one that a cache may keep. */
 function answerPage(page: SitePage, session: Session | null, knownVisitor: boolean): Answer {
   const body = page.render(toVisitor(session))
-  if (statesOf(session).length > 0) return { ...privatePage(body, { 'cache-control': 'private, no-cache' }), work: page.type }
+  if (statesOf(session).length > 0)
+    return { ...privatePage(body, { 'cache-control': 'private, no-cache' }), work: page.type }
   return sharedPage(body, page.type, {
     'cache-control': page.cacheControl,
-    'xkey': page.tags.join(' '),
+    xkey: page.tags.join(' '),
     'sw-invalidation-states': 'logged-in,cart-filled',
-    ...(page.validated ? { 'etag': toEntityTag(body), 'last-modified': page.updatedAt.toUTCString() } : {}),
+    ...(page.validated ? { etag: toEntityTag(body), 'last-modified': page.updatedAt.toUTCString() } : {}),
     ...(knownVisitor ? {} : { 'set-cookie': [firstCookie()] }),
   })
 }
@@ -163,7 +189,12 @@ function answerMedia(path: string): Answer {
 }
 
 function file(contentType: string, body: Buffer, cacheControl: string): Answer {
-  return { status: 200, headers: { 'content-type': contentType, 'cache-control': cacheControl, 'last-modified': builtAt }, body, work: 'file' }
+  return {
+    status: 200,
+    headers: { 'content-type': contentType, 'cache-control': cacheControl, 'last-modified': builtAt },
+    body,
+    work: 'file',
+  }
 }
 
 function countRendering(shop: Shop, site: Site, page: SitePage): void {

@@ -3,7 +3,15 @@ import type { PageType } from '../pages/page.ts'
 import type { Catalogue, Category, ContentPage, Product } from './catalogue.ts'
 import type { ShopChannel } from './channel.ts'
 import type { Layout, Visitor } from './layout.ts'
-import { buyboxPath, listingPages, renderBuybox, renderContent, renderHome, renderListing, renderProduct } from './page-views.ts'
+import {
+  buyboxPath,
+  listingPages,
+  renderBuybox,
+  renderContent,
+  renderHome,
+  renderListing,
+  renderProduct,
+} from './page-views.ts'
 
 /** A page that the shop offers to every visitor, and to a cache. */
 export interface SitePage {
@@ -45,7 +53,9 @@ export function createSite(channel: ShopChannel, layout: Layout, catalogue: Cata
 /** The page for a path beneath the prefix and its query; parameters that mean nothing to the page are ignored. */
 export function findPage(site: Site, path: string, query: URLSearchParams): SitePage | null {
   if (path.startsWith('/widgets/buybox/')) {
-    return site.pages.get(`${path}?elementId=${query.get('elementId') ?? 'buybox'}&option=${query.get('option')}`) ?? null
+    return (
+      site.pages.get(`${path}?elementId=${query.get('elementId') ?? 'buybox'}&option=${query.get('option')}`) ?? null
+    )
   }
   const page = site.pages.get(path) ?? null
   const number = query.get('p') ?? '1'
@@ -99,7 +109,8 @@ function describeListings(category: Category, channel: ShopChannel, layout: Layo
       priority: number === 1 ? (category.parent === null ? 0.9 : 0.8) : 0.3,
       updatedAt,
       validated: false,
-      render: (visitor) => layout(toSheet(channel, 'categories', title, path, renderListing(category, number, channel)), visitor),
+      render: (visitor) =>
+        layout(toSheet(channel, 'categories', title, path, renderListing(category, number, channel)), visitor),
     }
   })
 }

@@ -8,22 +8,33 @@ const files: readonly PageType[] = ['cms', 'categories', 'products', 'listings',
 
 /** The files by their path beneath the channel's prefix: an index and its gzip children. */
 export function createSitemaps(site: Site): ReadonlyMap<string, Buffer> {
-  const children = files.map((type) => [`/sitemap/${site.channel.language}-${type}.xml.gz`, drawSitemap(site, type)] as const)
-  const entries = children.map(([path]) => `<sitemap><loc>${escapeHtml(site.channel.url + path)}</loc><lastmod>${lastEdit(site)}</lastmod></sitemap>`)
+  const children = files.map(
+    (type) => [`/sitemap/${site.channel.language}-${type}.xml.gz`, drawSitemap(site, type)] as const,
+  )
+  const entries = children.map(
+    ([path]) =>
+      `<sitemap><loc>${escapeHtml(site.channel.url + path)}</loc><lastmod>${lastEdit(site)}</lastmod></sitemap>`,
+  )
   const index = toXml('sitemapindex', entries)
   return new Map([['/sitemap.xml', Buffer.from(index)], ...children])
 }
 
 /** One file for the host, with the sitemap of each storefront. What warming needs (the fragments) stays allowed. */
 export function drawRobots(sites: readonly Site[]): string {
-  const rules = sites.flatMap(({ channel }) => ['account', 'checkout', 'widgets/checkout'].map((path) => `Disallow: ${channel.prefix}/${path}/`))
+  const rules = sites.flatMap(({ channel }) =>
+    ['account', 'checkout', 'widgets/checkout'].map((path) => `Disallow: ${channel.prefix}/${path}/`),
+  )
   const sitemaps = sites.map(({ channel }) => `Sitemap: ${channel.url}/sitemap.xml`)
   return ['User-agent: *', ...rules, '', ...sitemaps, ''].join('\n')
 }
 
 function drawSitemap(site: Site, type: PageType): Buffer {
-  const entries = [...site.pages.values()].filter((page) => page.type === type).map((page) =>
-    `<url><loc>${escapeHtml(site.channel.url + page.path)}</loc><lastmod>${toDate(page.updatedAt)}</lastmod><changefreq>daily</changefreq><priority>${page.priority.toFixed(1)}</priority></url>`)
+  const entries = [...site.pages.values()]
+    .filter((page) => page.type === type)
+    .map(
+      (page) =>
+        `<url><loc>${escapeHtml(site.channel.url + page.path)}</loc><lastmod>${toDate(page.updatedAt)}</lastmod><changefreq>daily</changefreq><priority>${page.priority.toFixed(1)}</priority></url>`,
+    )
   return gzipSync(toXml('urlset', entries))
 }
 

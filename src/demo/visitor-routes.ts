@@ -90,5 +90,8 @@ function showBasketInfo(request: VisitorRequest): Answer {
 
 function inLayout(request: VisitorRequest, title: string, body: string): string {
   const { site, session } = request
-  return site.layout({ title, description: site.channel.name, canonical: null, pageType: null, body }, toVisitor(session))
+  return site.layout(
+    { title, description: site.channel.name, canonical: null, pageType: null, body },
+    toVisitor(session),
+  )
 }

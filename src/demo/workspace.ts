@@ -28,7 +28,11 @@ export class Workspace {
    * Starts a Node program that stays; `isReady` is asked with its standard output so far, several times a second.
    * Throws PagecacheError CHECK_FAILED where it ends or 20 s pass before it is ready.
    */
-  async start(argv: readonly string[], signal: AbortSignal, isReady: (printed: string) => boolean | Promise<boolean>): Promise<string> {
+  async start(
+    argv: readonly string[],
+    signal: AbortSignal,
+    isReady: (printed: string) => boolean | Promise<boolean>,
+  ): Promise<string> {
     const child = this.#spawn([...endWithParent, ...argv], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
     let printed = ''
     let complaints = ''
@@ -38,7 +42,9 @@ export class Workspace {
     while (!(await isReady(printed))) {
       signal.throwIfAborted()
       if (hasEnded(child) || performance.now() > deadline) {
-        const what = hasEnded(child) ? `ended with ${child.exitCode ?? child.signalCode}` : `was not ready within ${startWithin / 1000} s`
+        const what = hasEnded(child)
+          ? `ended with ${child.exitCode ?? child.signalCode}`
+          : `was not ready within ${startWithin / 1000} s`
         throw new PagecacheError('CHECK_FAILED', `${nameOf(argv)} ${what}.\n${complaints || printed}`.trimEnd())
       }
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -99,7 +105,10 @@ export class Workspace {
 }
 
 /** Loaded before a program that stays, and before its threads, which have no channel: it closes when we are gone, however that came. */
-const endWithParent = ['--import', "data:text/javascript,process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); process.channel?.unref()"]
+const endWithParent = [
+  '--import',
+  "data:text/javascript,process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); process.channel?.unref()",
+]
 
 /** Characters of a helper's output that are kept for the message when it fails. */
 const kept = 8_000

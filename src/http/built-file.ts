@@ -35,10 +35,14 @@ export class BuiltFile {
       response.writeHead(304, headers).end()
       return
     }
-    const accepted = listElements(request.headers['accept-encoding'] as string | undefined ?? null)
+    const accepted = listElements((request.headers['accept-encoding'] as string | undefined) ?? null)
     const coding = accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : 'identity'
     const body = codings[coding]
-    response.writeHead(200, { ...headers, 'Content-Length': body.length, ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }) })
+    response.writeHead(200, {
+      ...headers,
+      'Content-Length': body.length,
+      ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
+    })
     response.end(request.method === 'HEAD' ? undefined : body)
   }
 }
@@ -46,5 +50,8 @@ export class BuiltFile {
 async function load(file: URL): Promise<Content> {
   const identity = await readFile(file)
   const [br, gz] = await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity, { level: 9 })])
-  return { etag: `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`, codings: { br, gzip: gz, identity } }
+  return {
+    etag: `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`,
+    codings: { br, gzip: gz, identity },
+  }
 }

@@ -106,7 +106,11 @@ export class ByteBudget {
 
   /** Grants what there is room for, and cuts the idle where there is too little. */
   #relieve(): void {
-    for (let next = this.#waiting[0]; next !== undefined && this.#used + next.bytes <= this.#bytes; next = this.#waiting[0]) {
+    for (
+      let next = this.#waiting[0];
+      next !== undefined && this.#used + next.bytes <= this.#bytes;
+      next = this.#waiting[0]
+    ) {
       this.#waiting.shift()
       next.grant(this.#grant(next.bytes))
     }

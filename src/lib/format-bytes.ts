@@ -5,7 +5,7 @@ export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
   // The rounded value decides, so that 1,048,575 bytes read 1.00 MB and never 1024.00 KB.
-  while (unit < units.length - 1 && Number((unit === 0 ? value : value.toFixed(2))) >= 1024) {
+  while (unit < units.length - 1 && Number(unit === 0 ? value : value.toFixed(2)) >= 1024) {
     value /= 1024
     unit += 1
   }

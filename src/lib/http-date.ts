@@ -31,7 +31,14 @@ function fullYear(year: number, now: number): string {
   return String(guess > current + 50 ? guess - 100 : guess)
 }
 
-function toTime(year: string, monthName: string, day: string, hour: string, minute: string, second: string): number | null {
+function toTime(
+  year: string,
+  monthName: string,
+  day: string,
+  hour: string,
+  minute: string,
+  second: string,
+): number | null {
   const parts = [Number(hour), Number(minute), Number(second)] as const
   if (parts[0] > 23 || parts[1] > 59 || parts[2] > 60) return null
   const value = Date.UTC(Number(year), months.indexOf(monthName.toLowerCase()), Number(day), ...parts)

@@ -12,7 +12,9 @@ export function namesSecret(name: string): boolean {
 export function maskUrls(text: string): string {
   return text
     .replaceAll(/:\/\/[^\s/?#]*@/g, '://***@')
-    .replaceAll(/([?&]([^\s=&#?]+)=)[^\s&#]+/g, (pair, head: string, name: string) => (namesSecret(name) ? `${head}***` : pair))
+    .replaceAll(/([?&]([^\s=&#?]+)=)[^\s&#]+/g, (pair, head: string, name: string) =>
+      namesSecret(name) ? `${head}***` : pair,
+    )
 }
 
 /** Text for a log: URLs without credentials, and without the query and fragment, which may say who the visitor is. */

@@ -28,7 +28,7 @@ export class SharedCounts {
    */
   join(name: string, delay: number, heard: (key: string, count: number) => void): (key: string) => void {
     this.#heard.set(name, heard)
-    return key => {
+    return (key) => {
       const counts = this.#countsOf(name)
       const before = counts.get(key)
       counts.set(key, (before ?? 0) + 1)
@@ -54,7 +54,9 @@ export class SharedCounts {
   #flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
-    const counted = [...this.#untold].flatMap(([name, counts]) => [...counts].map(([key, count]): Counted[number] => [name, key, count]))
+    const counted = [...this.#untold].flatMap(([name, counts]) =>
+      [...counts].map(([key, count]): Counted[number] => [name, key, count]),
+    )
     this.#untold.clear()
     this.#size = 0
     this.#tell(counted)

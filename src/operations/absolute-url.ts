@@ -12,7 +12,10 @@ export function assertAbsoluteUrl(url: string, channels: readonly string[], fiel
   if (isAbsolute(url)) return
   const guess = guessUrl(url, channels)
   throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} is no URL with scheme and host`, {
-    hint: guess === null ? `Give it as visitors type it, for example ${channels[0] ?? 'http://shop.example'}/.` : `Did you mean ${guess}?`,
+    hint:
+      guess === null
+        ? `Give it as visitors type it, for example ${channels[0] ?? 'http://shop.example'}/.`
+        : `Did you mean ${guess}?`,
   })
 }
 

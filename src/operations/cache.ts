@@ -33,7 +33,13 @@ export const statistics = z.object({
     avgCacheHitTime: seconds,
     compressionEnabled: z.boolean(),
   }),
-  byTypeDetailed: z.object({ product: typeDetail, category: typeDetail, cms: typeDetail, listing: typeDetail, buybox: typeDetail }),
+  byTypeDetailed: z.object({
+    product: typeDetail,
+    category: typeDetail,
+    cms: typeDetail,
+    listing: typeDetail,
+    buybox: typeDetail,
+  }),
 })
 
 export type Statistics = z.output<typeof statistics>
@@ -57,7 +63,7 @@ export const pageView = z.object({
 })
 
 /** What a clear of pages answers: spec 1, section 4; with `dryRun` what it would do. */
-export const cleared = z.object({
+const cleared = z.object({
   success,
   filesDeleted: count,
   type: z.optional(pageType),
@@ -114,7 +120,10 @@ export const clearApplicationCache = defineOperation({
     }
     await openPages(app)
     const purging = await app.purges()
-    const { pagesRemoved } = await purging.invalidate({ ...everything(context, [{ scope: 'all', value: 'application-cache' }]), wholeDirectory: true })
+    const { pagesRemoved } = await purging.invalidate({
+      ...everything(context, [{ scope: 'all', value: 'application-cache' }]),
+      wholeDirectory: true,
+    })
     return { ...succeeded, filesDeleted: pagesRemoved, directory, ...told }
   },
 })
@@ -169,7 +178,10 @@ export const inspectPage = defineOperation({
   }),
   http: { method: 'GET', path: '/pages/inspect' },
   async run({ app, signal }, { url }) {
-    assertAbsoluteUrl(url, app.config.salesChannels.map((channel) => channel.url))
+    assertAbsoluteUrl(
+      url,
+      app.config.salesChannels.map((channel) => channel.url),
+    )
     const { inspectUrl } = await import('../cache/inspect.ts')
     const { proxy } = await app.proxy()
     const inspection = await readPages(app, (pages) => inspectUrl(proxy, pages, url, app.now(), signal))
@@ -184,13 +196,18 @@ function everything({ source, actor }: OperationContext, targets: readonly Targe
   return { targets, soft: false, source, actor }
 }
 
-async function clear(context: OperationContext, selection: { kind: 'all' } | { kind: 'type'; type: PageType }, dry: boolean): Promise<Cleared> {
+async function clear(
+  context: OperationContext,
+  selection: { kind: 'all' } | { kind: 'type'; type: PageType },
+  dry: boolean,
+): Promise<Cleared> {
   const { app } = context
   const told = givenDeliveries(await describeDeliveries(app))
   if (!dry) {
     await openPages(app)
     const purging = await app.purges()
-    const target = selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }
+    const target =
+      selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }
     const { pagesRemoved } = await purging.invalidate(everything(context, [target]))
     return { ...succeeded, filesDeleted: pagesRemoved, ...told }
   }

@@ -36,12 +36,22 @@ export const createApiClient = defineOperation({
     ),
     scope: z._default(scope, 'write'),
   }),
-  output: z.object({ success, clientId: z.string(), clientSecret: z.string(), name: z.string(), scopes: z.array(scope) }),
+  output: z.object({
+    success,
+    clientId: z.string(),
+    clientSecret: z.string(),
+    name: z.string(),
+    scopes: z.array(scope),
+  }),
   http: { method: 'POST', path: '/clients' },
   async run({ app, actor, scopes }, { name, scope }) {
     const wanted = scope === 'write' ? everyAccess : [scope]
     // A token of `write` alone makes none that may read too: nobody gives what he has not got.
-    if (!wanted.every((access) => scopes.includes(access))) throw new PagecacheError('FORBIDDEN', `A client of the scopes ${wanted.join(' and ')} is made by one that has them.`)
+    if (!wanted.every((access) => scopes.includes(access)))
+      throw new PagecacheError(
+        'FORBIDDEN',
+        `A client of the scopes ${wanted.join(' and ')} is made by one that has them.`,
+      )
     const { createClient } = await import('../auth/clients.ts')
     const { client, secret } = await createClient(await app.records(), name, scope, actor)
     return { ...succeeded, clientId: client.id, clientSecret: secret, name: client.name, scopes: client.scopes }
@@ -65,7 +75,14 @@ export const revokeApiClient = defineOperation({
   name: 'client.revoke',
   summary: 'Ends a client of the HTTP API and all that it made; their tokens are void at once',
   input: z.object({ clientId: id('expected the id of a client') }),
-  output: z.object({ success, client: clientView, made: described(z.array(clientView), 'the clients that were revoked with it: what it made, what those made, and so on') }),
+  output: z.object({
+    success,
+    client: clientView,
+    made: described(
+      z.array(clientView),
+      'the clients that were revoked with it: what it made, what those made, and so on',
+    ),
+  }),
   http: { method: 'POST', path: '/clients/revoke' },
   async run({ app, actor }, { clientId }) {
     const { revokeClient } = await import('../auth/clients.ts')
@@ -86,7 +103,16 @@ export const rotateSigningKey = defineOperation({
   },
 })
 
-function toView({ id, name, scopes, createdAt, createdBy, lastUsedAt, revokedAt, revokedBy }: Client): z.output<typeof clientView> {
+function toView({
+  id,
+  name,
+  scopes,
+  createdAt,
+  createdBy,
+  lastUsedAt,
+  revokedAt,
+  revokedBy,
+}: Client): z.output<typeof clientView> {
   const at = (time: number) => new Date(time).toISOString()
   return {
     clientId: id,

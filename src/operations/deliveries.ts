@@ -4,7 +4,10 @@ import { described } from './fields.ts'
 
 /** What every operation that purges says of the reverse proxies. */
 export const deliveries = {
-  proxies: described(z.array(z.object({ name: z.string(), status: z.literal('pending') })), 'the reverse proxies that are told in the background'),
+  proxies: described(
+    z.array(z.object({ name: z.string(), status: z.literal('pending') })),
+    'the reverse proxies that are told in the background',
+  ),
   warning: described(z.optional(z.string()), 'why they will not be told for now'),
 }
 
@@ -14,11 +17,17 @@ export type Deliveries = z.output<z.ZodMiniObject<typeof deliveries>>
 export async function describeDeliveries(app: App): Promise<Deliveries> {
   const proxies = app.config.reverseProxies.map(({ name }) => ({ name, status: 'pending' as const }))
   if (proxies.length === 0) return { proxies }
-  const [{ hasWorkerFor }, { deliverType }] = await Promise.all([import('../queue/statistics.ts'), import('../purge/deliver/deliver.ts')])
+  const [{ hasWorkerFor }, { deliverType }] = await Promise.all([
+    import('../queue/statistics.ts'),
+    import('../purge/deliver/deliver.ts'),
+  ])
   const { db } = await app.records()
   if (await hasWorkerFor(db, deliverType, Date.now())) return { proxies }
   const names = proxies.map(({ name }) => name).join(', ')
-  return { proxies, warning: `No worker runs: ${names} will not be purged until one does. Start pagecache messenger:consume async, or serve without --no-workers.` }
+  return {
+    proxies,
+    warning: `No worker runs: ${names} will not be purged until one does. Start pagecache messenger:consume async, or serve without --no-workers.`,
+  }
 }
 
 /** For answers whose fields are fixed where no reverse proxy is configured. */

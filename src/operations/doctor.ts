@@ -4,7 +4,13 @@ import type { Check } from './doctor/finding.ts'
 import { checkChannelPorts } from './doctor/channel-port-check.ts'
 import { checkCustomerToken } from './doctor/customer-token-check.ts'
 import { checkChannels, checkPort } from './doctor/network-checks.ts'
-import { checkConfiguration, checkNode, checkOpenFiles, checkTlsTerminator, checkVariables } from './doctor/process-checks.ts'
+import {
+  checkConfiguration,
+  checkNode,
+  checkOpenFiles,
+  checkTlsTerminator,
+  checkVariables,
+} from './doctor/process-checks.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkTasks } from './doctor/task-checks.ts'

@@ -21,16 +21,25 @@ export async function findEntity(
 ): Promise<NamedEntity | 'unknown' | null> {
   const { entityType: type, entityId, entityNumber: number } = input
   if (type === undefined) {
-    if (entityId !== undefined || number !== undefined) throw new PagecacheError('INVALID_INPUT', 'entityType: expected beside entityId or entityNumber')
+    if (entityId !== undefined || number !== undefined)
+      throw new PagecacheError('INVALID_INPUT', 'entityType: expected beside entityId or entityNumber')
     return null
   }
-  if (number !== undefined && type !== 'product') throw new PagecacheError('INVALID_INPUT', 'entityNumber: only products have a number')
+  if (number !== undefined && type !== 'product')
+    throw new PagecacheError('INVALID_INPUT', 'entityNumber: only products have a number')
   if (entityId !== undefined) {
     const id = normaliseEntityId(entityId)
-    if (id === null) throw new PagecacheError('INVALID_INPUT', `entityId: ${JSON.stringify(entityId.slice(0, 80))} is no id`, { hint: 'An id is a UUID, with or without dashes.' })
+    if (id === null)
+      throw new PagecacheError('INVALID_INPUT', `entityId: ${JSON.stringify(entityId.slice(0, 80))} is no id`, {
+        hint: 'An id is a UUID, with or without dashes.',
+      })
     return { type, id, number: number ?? null }
   }
-  if (number === undefined) throw new PagecacheError('INVALID_INPUT', type === 'product' ? 'entityId: expected an id, or entityNumber in its place' : 'entityId: expected an id')
+  if (number === undefined)
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      type === 'product' ? 'entityId: expected an id, or entityNumber in its place' : 'entityId: expected an id',
+    )
   const { findByNumber } = await import('../purge/log/purge-log.ts')
   const { db } = await app.records()
   const found = await findByNumber(db, type, number)

@@ -5,7 +5,10 @@ import type { Operation, Schema } from './operation.ts'
  * The fields of a query string or of a path as an operation's input. All of it is text: what the input declares as a number or a
  * boolean is read strictly (`5`, `true`), everything else is left for validation to refuse. A field that comes twice is a list.
  */
-export function fromQuery(operation: Pick<Operation, 'input'>, query: Iterable<readonly [name: string, value: string]> | null): Record<string, unknown> {
+export function fromQuery(
+  operation: Pick<Operation, 'input'>,
+  query: Iterable<readonly [name: string, value: string]> | null,
+): Record<string, unknown> {
   if (query === null) return {}
   const shape = shapeOf(operation.input)
   const texts = Map.groupBy(query, ([name]) => name)
@@ -13,7 +16,11 @@ export function fromQuery(operation: Pick<Operation, 'input'>, query: Iterable<r
   const input: Record<string, unknown> = Object.create(null)
   for (const [name, pairs] of texts) {
     const schema = Object.hasOwn(shape, name) ? bare(shape[name]!) : null
-    const values = pairs.map(([, value]) => (schema === null ? value : read(schema._zod.def.type === 'array' ? bare((schema as z.core.$ZodArray)._zod.def.element) : schema, value)))
+    const values = pairs.map(([, value]) =>
+      schema === null
+        ? value
+        : read(schema._zod.def.type === 'array' ? bare((schema as z.core.$ZodArray)._zod.def.element) : schema, value),
+    )
     input[name] = schema?._zod.def.type === 'array' || values.length > 1 ? values : values[0]
   }
   return input

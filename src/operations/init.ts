@@ -26,13 +26,22 @@ export const initProject = defineOperation({
   async run({ app }, input) {
     const file = app.loaded.places.configFile
     const salesChannel = toChannel(input.origin, input.url)
-    const { port, portNote } = salesChannel === null ? { port: null, portNote: null } : choosePort(new URL(salesChannel.url), new URL(salesChannel.origin))
+    const { port, portNote } =
+      salesChannel === null
+        ? { port: null, portNote: null }
+        : choosePort(new URL(salesChannel.url), new URL(salesChannel.origin))
     try {
       await writeFile(file, configTemplate(salesChannel, { port }), { flag: input.force ? 'w' : 'wx' })
     } catch (error) {
       throw toWriteError(error, file)
     }
-    return { ...succeeded, file, salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) }, port, portNote }
+    return {
+      ...succeeded,
+      file,
+      salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) },
+      port,
+      portNote,
+    }
   },
 })
 
@@ -50,10 +59,14 @@ function toChannel(origin: string | undefined, url: string | undefined) {
 /** The port of `server.port` for a public URL: its own where visitors may speak to the daemon directly, else the default, and why. */
 function choosePort(url: URL, origin: URL): { port: number | null; portNote: string } {
   const port = portOf(url)
-  const forward = (why: string) => ({ port: null, portNote: `${why}: have a web server forward port ${port} to pagecache, which listens at port ${defaultPort}.` })
+  const forward = (why: string) => ({
+    port: null,
+    portNote: `${why}: have a web server forward port ${port} to pagecache, which listens at port ${defaultPort}.`,
+  })
   if (url.protocol === 'https:') return forward('TLS ends before pagecache')
   if (url.port === '') return forward('Port 80 belongs to a web server, or needs special rights')
-  if (port === portOf(origin) && isSameMachine(url, origin)) return forward('The shop itself listens at the port of its URL')
+  if (port === portOf(origin) && isSameMachine(url, origin))
+    return forward('The shop itself listens at the port of its URL')
   return { port, portNote: `server.port is ${port}, the port of the URL.` }
 }
 
@@ -67,5 +80,7 @@ function toWriteError(error: unknown, file: string): unknown {
   if (code === 'EEXIST') {
     return new PagecacheError('WRONG_STATE', `${file} exists already.`, { hint: 'Replace it with --force.' })
   }
-  return code === undefined ? error : new PagecacheError('CHECK_FAILED', `${file} cannot be written: ${message}`, { cause: error })
+  return code === undefined
+    ? error
+    : new PagecacheError('CHECK_FAILED', `${file} cannot be written: ${message}`, { cause: error })
 }

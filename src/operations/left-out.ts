@@ -2,7 +2,10 @@ import { formatCount } from '../lib/format-count.ts'
 import type { RunDiscovery } from '../warmup/discover/plan.ts'
 
 /** Counts of what discovery left out. */
-export type LeftOut = Pick<RunDiscovery, 'foreign' | 'malformed' | 'excluded' | 'disallowed' | 'duplicates' | 'otherTypes' | 'unknownType'>
+export type LeftOut = Pick<
+  RunDiscovery,
+  'foreign' | 'malformed' | 'excluded' | 'disallowed' | 'duplicates' | 'otherTypes' | 'unknownType'
+>
 
 /** What discovery left out, in words; empty where it left out nothing. */
 export function leftOutText(discovery: LeftOut): string {
@@ -15,5 +18,8 @@ export function leftOutText(discovery: LeftOut): string {
     [discovery.unknownType, 'of unknown type'],
     [discovery.duplicates, 'duplicate'],
   ]
-  return parts.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`).join(', ')
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${formatCount(count)} ${what}`)
+    .join(', ')
 }

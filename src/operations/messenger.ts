@@ -19,7 +19,9 @@ const statistics = z.object({
       waiting: described(count, 'may be taken now'),
       delayed: described(count, 'put off: retries and debounced ones'),
       held: described(count, 'being worked on'),
-      oldestAge: z.nullable(z.number()).check(z.describe('how long the oldest that may be taken has waited, in seconds')),
+      oldestAge: z
+        .nullable(z.number())
+        .check(z.describe('how long the oldest that may be taken has waited, in seconds')),
     }),
   ),
   workers: z.array(
@@ -78,9 +80,18 @@ export const consumeMessages = defineOperation({
     failureLimit: positive,
     timeLimit: described(positive, 'seconds'),
     memoryLimit: described(z.optional(z.string()), 'such as 128M'),
-    sleep: described(z.optional(z.number({ error: 'expected a number of seconds' }).check(z.minimum(0))), 'seconds between two looks at an empty queue'),
+    sleep: described(
+      z.optional(z.number({ error: 'expected a number of seconds' }).check(z.minimum(0))),
+      'seconds between two looks at an empty queue',
+    ),
   }),
-  output: z.object({ success, receivers: z.array(transport), messages: count, failures: count, end: z.enum(['stopped', 'stop-workers', 'messages', 'failures', 'time', 'memory']) }),
+  output: z.object({
+    success,
+    receivers: z.array(transport),
+    messages: count,
+    failures: count,
+    end: z.enum(['stopped', 'stop-workers', 'messages', 'failures', 'time', 'memory']),
+  }),
   async run({ app, signal, report }, input) {
     const chosen = toReceivers(input.receivers)
     const memory = input.memoryLimit === undefined ? undefined : toBytes(input.memoryLimit)
@@ -110,9 +121,15 @@ export function toReceivers(given: readonly string[]) {
   return [...new Set(given)].map((name) => {
     const known = transportNames.find((one) => one === name)
     if (known) return known
-    throw new PagecacheError('INVALID_INPUT', `The receiver "${name}" does not exist. Valid receivers are: ${receivers}.`, {
-      ...(name === 'failed' ? { hint: 'Failed messages are put back on their transport with messenger:failed:retry.' } : {}),
-    })
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      `The receiver "${name}" does not exist. Valid receivers are: ${receivers}.`,
+      {
+        ...(name === 'failed'
+          ? { hint: 'Failed messages are put back on their transport with messenger:failed:retry.' }
+          : {}),
+      },
+    )
   })
 }
 
@@ -147,7 +164,13 @@ export const listFailedMessages = defineOperation({
   http: { method: 'GET', path: '/messenger/failed' },
   async run({ app }, input) {
     const { type, transport: from, ...page } = input
-    const { total, items } = await (await app.queue()).listFailed({ ...page, ...(type === undefined ? {} : { type }), ...(from === undefined ? {} : { transport: from }) })
+    const { total, items } = await (
+      await app.queue()
+    ).listFailed({
+      ...page,
+      ...(type === undefined ? {} : { type }),
+      ...(from === undefined ? {} : { transport: from }),
+    })
     return { ...succeeded, total, ...page, items: items.map(toFailedValue) }
   },
 })
@@ -186,7 +209,13 @@ export const retryFailedMessages = defineOperation({
   http: { method: 'POST', path: '/messenger/failed/retry' },
   async run({ app }, input) {
     const queue = await app.queue()
-    return { ...succeeded, retried: await queue.retryFailed(await chosen(queue, input), input.transport === undefined ? {} : { transport: input.transport }) }
+    return {
+      ...succeeded,
+      retried: await queue.retryFailed(
+        await chosen(queue, input),
+        input.transport === undefined ? {} : { transport: input.transport },
+      ),
+    }
   },
 })
 
@@ -198,14 +227,42 @@ export const removeFailedMessages = defineOperation({
   http: { method: 'POST', path: '/messenger/failed/remove' },
   async run({ app }, input) {
     const queue = await app.queue()
-    return { ...succeeded, removed: await queue.removeFailed(await chosen(queue, input), input.transport === undefined ? {} : { transport: input.transport }) }
+    return {
+      ...succeeded,
+      removed: await queue.removeFailed(
+        await chosen(queue, input),
+        input.transport === undefined ? {} : { transport: input.transport },
+      ),
+    }
   },
 })
 
-function toFailedValue({ createdAt, failedAt, id, type, transport: from, group, attempts, crashes, error }: FailedMessage) {
-  return { id, type, transport: from, group, attempts, crashes, error, createdAt: new Date(createdAt).toISOString(), failedAt: new Date(failedAt).toISOString() }
+function toFailedValue({
+  createdAt,
+  failedAt,
+  id,
+  type,
+  transport: from,
+  group,
+  attempts,
+  crashes,
+  error,
+}: FailedMessage) {
+  return {
+    id,
+    type,
+    transport: from,
+    group,
+    attempts,
+    crashes,
+    error,
+    createdAt: new Date(createdAt).toISOString(),
+    failedAt: new Date(failedAt).toISOString(),
+  }
 }
 
 function notFound(id: string): PagecacheError {
-  return new PagecacheError('NOT_FOUND', `There is no failed message ${id}.`, { hint: 'pagecache messenger:failed:show lists them.' })
+  return new PagecacheError('NOT_FOUND', `There is no failed message ${id}.`, {
+    hint: 'pagecache messenger:failed:show lists them.',
+  })
 }

@@ -4,7 +4,7 @@ import { writeKeyPath } from '../config/raw.ts'
 import { PagecacheError } from '../errors.ts'
 
 /** Where a request to do something came from (contract section 4, `invalidation-log/recent`). */
-export type OperationSource = 'api' | 'cli' | 'purge-method' | 'task'
+type OperationSource = 'api' | 'cli' | 'purge-method' | 'task'
 
 /** What an operation tells while it is working; never part of its value. */
 export type OperationEvent =
@@ -55,7 +55,9 @@ export interface Operation<Input extends Schema = Schema, Value = unknown> {
   run(context: OperationContext, input: z.output<Input>): Promise<NoInfer<Value>>
 }
 
-export function defineOperation<Input extends Schema, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
+export function defineOperation<Input extends Schema, Value>(
+  operation: Operation<Input, Value>,
+): Operation<Input, Value> {
   return operation
 }
 

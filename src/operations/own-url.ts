@@ -9,10 +9,17 @@ import { assertAbsoluteUrl } from './absolute-url.ts'
  *
  * @throws INVALID_INPUT for what is no absolute URL, or belongs to no sales channel; without any channel all URLs are taken
  */
-export function toOwnUrl(url: string, field: string, naming: Naming, isStored: (url: string) => boolean = () => false): string {
+export function toOwnUrl(
+  url: string,
+  field: string,
+  naming: Naming,
+  isStored: (url: string) => boolean = () => false,
+): string {
   const channels = naming.channels.all.map((channel) => channel.url)
   assertAbsoluteUrl(url, channels, field)
   const named = toCanonicalUrl(url, naming)
   if (named !== null && (named.known || channels.length === 0 || isStored(named.url))) return named.url
-  throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} belongs to no sales channel`, { hint: `Sales channels: ${channels.join(', ')}.` })
+  throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} belongs to no sales channel`, {
+    hint: `Sales channels: ${channels.join(', ')}.`,
+  })
 }

@@ -41,17 +41,29 @@ export const purgeStatistics = defineOperation({
   input: z.object({}),
   output: z.object({
     overview: z.object({ totalPurges: count, distinctUrls: count, distinctTags: count, avgResponseTime: milliseconds }),
-    hourly: z.array(z.object({ hour: z.iso.datetime(), purges: count, partial: described(z.boolean(), 'the hour has not ended yet') })),
+    hourly: z.array(
+      z.object({
+        hour: z.iso.datetime(),
+        purges: count,
+        partial: described(z.boolean(), 'the hour has not ended yet'),
+      }),
+    ),
     topTags: z.array(z.object({ tag: z.string(), count })),
     proxies: described(
       z.array(
         z.object({
           name: z.string(),
-          state: described(z.enum(['ok', 'behind', 'down']), 'behind: purges have waited for long, or were given up; down: it does not answer'),
+          state: described(
+            z.enum(['ok', 'behind', 'down']),
+            'behind: purges have waited for long, or were given up; down: it does not answer',
+          ),
           pending: count,
           oldestPending: z.nullable(z.iso.datetime()),
           failed: count,
-          circuit: described(z.enum(['closed', 'open', 'half-open']), 'open: it is left alone for a while; half-open: one request finds out'),
+          circuit: described(
+            z.enum(['closed', 'open', 'half-open']),
+            'open: it is left alone for a while; half-open: one request finds out',
+          ),
           failures: described(count, 'attempts in a row that came to nothing'),
           failingSince: z.nullable(z.iso.datetime()),
           lastError: z.nullable(z.string()),
@@ -68,7 +80,10 @@ export const purgeStatistics = defineOperation({
     const { readProxyStates } = await import('../purge/deliver/proxy-state.ts')
     const { db } = await app.records()
     const configured = app.config.reverseProxies.map((proxy) => proxy.name)
-    return { ...(await readPurgeStatistics(db, Date.now())), proxies: await readProxyStates(db, configured, Date.now()) }
+    return {
+      ...(await readPurgeStatistics(db, Date.now())),
+      proxies: await readProxyStates(db, configured, Date.now()),
+    }
   },
 })
 
@@ -89,7 +104,11 @@ export const purgedUrls = defineOperation({
   name: 'purgeLog.urls',
   summary: 'URLs that were purged, by name or with what was named, the last purged first',
   input: z.object({ limit, offset }),
-  output: z.object({ success, total: count, items: z.array(z.object({ url: z.string(), purges: count, lastPurgedAt: z.iso.datetime() })) }),
+  output: z.object({
+    success,
+    total: count,
+    items: z.array(z.object({ url: z.string(), purges: count, lastPurgedAt: z.iso.datetime() })),
+  }),
   http: { method: 'GET', path: '/reverse-proxy-log/urls' },
   async run({ app }, range) {
     const { listUrls } = await import('../purge/log/purge-log.ts')
@@ -114,7 +133,10 @@ export const urlFlow = defineOperation({
   output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
   async run({ app }, { url: given, ...range }) {
-    const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([import('../purge/log/purge-log.ts'), import('../cache/purge-urls.ts')])
+    const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([
+      import('../purge/log/purge-log.ts'),
+      import('../cache/purge-urls.ts'),
+    ])
     const { proxy } = await app.proxy()
     const url = toCanonicalUrl(given, proxy.classifying)?.url ?? given
     await (await app.purges()).catchUp()
@@ -146,12 +168,27 @@ export const entityTimeline = defineOperation({
     const { findNumber, readTimeline } = await import('../purge/log/purge-log.ts')
     const entity = await findEntity(app, named)
     if (entity === null || entity === 'unknown') {
-      return { ...succeeded, entityType: named.entityType, entityId: null, entityNumber: named.entityNumber ?? null, total: 0, ...range, items: [] }
+      return {
+        ...succeeded,
+        entityType: named.entityType,
+        entityId: null,
+        entityNumber: named.entityNumber ?? null,
+        total: 0,
+        ...range,
+        items: [],
+      }
     }
     await (await app.purges()).catchUp()
     const { db } = await app.records()
     const number = entity.number ?? (await findNumber(db, entity))
-    return { ...succeeded, entityType: entity.type, entityId: entity.id, entityNumber: number, ...(await readTimeline(db, entity, range)), ...range }
+    return {
+      ...succeeded,
+      entityType: entity.type,
+      entityId: entity.id,
+      entityNumber: number,
+      ...(await readTimeline(db, entity, range)),
+      ...range,
+    }
   },
 })
 

@@ -15,7 +15,12 @@ import { readPages } from './read-pages.ts'
 
 /** So many URLs or tags in one request; who has more means everything. */
 const most = 100_000
-const list = (what: string) => z.optional(z.array(text(`expected a ${what} that is not empty`), { error: `expected a list of ${what}s` }).check(z.maxLength(most, { error: `expected at most ${most} ${what}s` })))
+const list = (what: string) =>
+  z.optional(
+    z
+      .array(text(`expected a ${what} that is not empty`), { error: `expected a list of ${what}s` })
+      .check(z.maxLength(most, { error: `expected at most ${most} ${what}s` })),
+  )
 
 export const entityType = z.enum(entityTypes, { error: `expected one of ${entityTypes.join(', ')}` })
 
@@ -48,7 +53,8 @@ export const purge = defineOperation({
   async run({ app, source, actor }, input) {
     const targets = await toTargets(app, input)
     const told = await describeDeliveries(app)
-    if (input.dryRun) return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...told, ...(await foresee(app, targets)) }
+    if (input.dryRun)
+      return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...told, ...(await foresee(app, targets)) }
     const purging = await app.purges()
     return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), ...told }
   },
@@ -63,10 +69,13 @@ async function toTargets(app: App, input: PurgeInput): Promise<Target[]> {
   if (tags.length > 0) targets.push({ scope: 'tags', tags })
   const entity = await findEntity(app, input)
   if (entity === 'unknown') {
-    throw new PagecacheError('NOT_FOUND', `No product with the number ${input.entityNumber} is known`, { hint: 'A number is known once a purge carried it together with the id: give the id.' })
+    throw new PagecacheError('NOT_FOUND', `No product with the number ${input.entityNumber} is known`, {
+      hint: 'A number is known once a purge carried it together with the id: give the id.',
+    })
   }
   if (entity !== null) targets.push({ scope: 'entity', ...entity })
-  if (targets.length === 0) throw new PagecacheError('INVALID_INPUT', 'urls, tags or entityType: expected at least one of them')
+  if (targets.length === 0)
+    throw new PagecacheError('INVALID_INPUT', 'urls, tags or entityType: expected at least one of them')
   return targets
 }
 
@@ -75,7 +84,9 @@ async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
   const { toOwnUrl } = await import('./own-url.ts')
   const { proxy } = await app.proxy()
   const pages = await app.pages()
-  return urls.map((url, index) => toOwnUrl(url, `urls[${index}]`, proxy.classifying, (canonical) => pages.findByUrl(canonical).length > 0))
+  return urls.map((url, index) =>
+    toOwnUrl(url, `urls[${index}]`, proxy.classifying, (canonical) => pages.findByUrl(canonical).length > 0),
+  )
 }
 
 /** How many pages a dry run names; the number of all of them stands beside it. */

@@ -54,7 +54,10 @@ async function rowsOf(app: App): Promise<ScheduledTaskRow[]> {
 async function findTask(app: App, wanted: string): Promise<Task> {
   const tasks = tasksOf(app)
   const found = tasks.find((one) => one.name === wanted)
-  if (!found) throw new PagecacheError('NOT_FOUND', `There is no scheduled task "${wanted}".`, { hint: `There are: ${tasks.map((one) => one.name).join(', ')}.` })
+  if (!found)
+    throw new PagecacheError('NOT_FOUND', `There is no scheduled task "${wanted}".`, {
+      hint: `There are: ${tasks.map((one) => one.name).join(', ')}.`,
+    })
   await rowsOf(app)
   return found
 }
@@ -68,7 +71,10 @@ export const scheduleTaskOnce = defineOperation({
   async run({ app }, { name: wanted, immediately, force }) {
     const found = await findTask(app, wanted)
     const { scheduleTask } = await import('../schedule/scheduled-tasks.ts')
-    return { ...succeeded, task: toValue(await scheduleTask(await app.records(), found, { now: Date.now(), immediately, force })) }
+    return {
+      ...succeeded,
+      task: toValue(await scheduleTask(await app.records(), found, { now: Date.now(), immediately, force })),
+    }
   },
 })
 
@@ -97,12 +103,20 @@ export const runSingleTask = defineOperation({
   async run({ app, signal }, { name: wanted }) {
     const found = await findTask(app, wanted)
     const records = await app.records()
-    const [{ change, queueTask, readTask }, { taskHandler }] = await Promise.all([import('../schedule/scheduled-tasks.ts'), import('../schedule/task-handler.ts')])
+    const [{ change, queueTask, readTask }, { taskHandler }] = await Promise.all([
+      import('../schedule/scheduled-tasks.ts'),
+      import('../schedule/task-handler.ts'),
+    ])
     const inactive = (await readTask(records.db, wanted)).status === 'inactive'
     await records.db.transaction().execute((transaction) => queueTask(transaction, found, Date.now()))
     const ended = new AbortController()
     // Whoever takes it: this process, or a worker that was faster.
-    const consuming = consumeWith(app, [taskHandler(records, found, Date.now)], { kind: 'consumer', transports: ['scheduler'], stop: AbortSignal.any([signal, ended.signal]), onEvent: () => {} })
+    const consuming = consumeWith(app, [taskHandler(records, found, Date.now)], {
+      kind: 'consumer',
+      transports: ['scheduler'],
+      stop: AbortSignal.any([signal, ended.signal]),
+      onEvent: () => {},
+    })
     const isUnderWay = async () => ['queued', 'running'].includes((await readTask(records.db, wanted)).status)
     while (!signal.aborted && (await isUnderWay())) await realTiming.sleep(lookEvery, signal)
     ended.abort()
@@ -137,10 +151,15 @@ export const runScheduledTasks = defineOperation({
   output: z.object({ success, end: z.enum(['stopped', 'stop-workers', 'time', 'memory']) }),
   async run({ app, signal }, { timeLimit, memoryLimit }) {
     const ended = new AbortController()
-    const limits = { ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }), ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }) }
+    const limits = {
+      ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }),
+      ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }),
+    }
     // A worker that takes nothing: it hears messenger:stop-workers, signals and limits like every other one.
     const [{ end }] = await Promise.all([
-      consumeWith(app, [], { kind: 'consumer', transports: [], limits, stop: signal, onEvent: () => {} }).finally(() => ended.abort()),
+      consumeWith(app, [], { kind: 'consumer', transports: [], limits, stop: signal, onEvent: () => {} }).finally(() =>
+        ended.abort(),
+      ),
       schedule(app, ended.signal),
     ])
     return { ...succeeded, end: end as 'stopped' | 'stop-workers' | 'time' | 'memory' }

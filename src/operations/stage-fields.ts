@@ -6,7 +6,9 @@ export { ctaActions, frequencies }
 
 /** A text of one line up to a length. */
 function line(most: number, expected = `expected a text of at most ${most} characters`) {
-  return z.string({ error: expected }).check(z.maxLength(most, { error: expected }), z.regex(/^[^\u0000-\u001f\u007f]*$/, { error: expected }))
+  return z
+    .string({ error: expected })
+    .check(z.maxLength(most, { error: expected }), z.regex(/^[^\u0000-\u001f\u007f]*$/, { error: expected }))
 }
 
 function prose(most: number) {
@@ -15,7 +17,9 @@ function prose(most: number) {
 }
 
 const yesOrNo = z.boolean({ error: 'expected true or false' })
-const named = line(200, 'expected a name of 1 to 200 characters').check(z.minLength(1, { error: 'expected a name of 1 to 200 characters' }))
+const named = line(200, 'expected a name of 1 to 200 characters').check(
+  z.minLength(1, { error: 'expected a name of 1 to 200 characters' }),
+)
 /** What stands on a button, or is read out for it: one without would be a button that nobody knows the use of. */
 const label = line(100).check(z.minLength(1, { error: 'expected a label' }))
 const callToAction = z.object(
@@ -46,7 +50,14 @@ const settings = {
   frequency: z.enum(frequencies, { error: `expected one of ${frequencies.join(', ')}` }),
   salesChannelId: described(z.nullable(id('expected the id of a sales channel, or null')), 'null: on all'),
   active: yesOrNo,
-  pageTypes: described(z.array(line(64).check(z.minLength(1, { error: 'expected the name of a page type' })), { error: 'expected a list of page types' }).check(z.maxLength(50, { error: 'expected at most 50 page types' })), 'empty: on all pages'),
+  pageTypes: described(
+    z
+      .array(line(64).check(z.minLength(1, { error: 'expected the name of a page type' })), {
+        error: 'expected a list of page types',
+      })
+      .check(z.maxLength(50, { error: 'expected at most 50 page types' })),
+    'empty: on all pages',
+  ),
 }
 
 /** What a new stage is made from: a name is enough. */
@@ -76,12 +87,29 @@ export const stageSettings = z.object({
 })
 
 /** What may be changed of one: anything by itself. */
-export const stageChange = z.partial(z.object({ ...settings, content: z.partial(z.object(content, { error: 'expected headline, html, text, callToAction, dismissLabel or closeLabel' })) }))
+export const stageChange = z.partial(
+  z.object({
+    ...settings,
+    content: z.partial(
+      z.object(content, { error: 'expected headline, html, text, callToAction, dismissLabel or closeLabel' }),
+    ),
+  }),
+)
 
 export const stageValue = z.object({
   id: z.string(),
   ...settings,
-  content: z.object({ ...content, callToAction: z.nullable(z.object({ label: z.string(), action: z.enum(ctaActions), url: z.nullable(z.string()), selector: z.nullable(z.string()) })) }),
+  content: z.object({
+    ...content,
+    callToAction: z.nullable(
+      z.object({
+        label: z.string(),
+        action: z.enum(ctaActions),
+        url: z.nullable(z.string()),
+        selector: z.nullable(z.string()),
+      }),
+    ),
+  }),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 })

@@ -58,14 +58,20 @@ export const updateStage = defineOperation({
   async run(context, { id, content, ...settings }) {
     const stages = await import('../stages/stages.ts')
     const change = { ...givenFields(settings), ...(content === undefined ? {} : { content: givenFields(content) }) }
-    return { ...succeeded, stage: await stages.updateStage(await context.app.records(), channelsOf(context), id, change) }
+    return {
+      ...succeeded,
+      stage: await stages.updateStage(await context.app.records(), channelsOf(context), id, change),
+    }
   },
 })
 
 export const deleteStage = defineOperation({
   name: 'stage.delete',
   summary: 'Deletes a popup stage; its events stay for their retention, or go with it',
-  input: z.object({ id: stageId, events: z._default(z.enum(['keep', 'remove'], { error: 'expected keep or remove' }), 'keep') }),
+  input: z.object({
+    id: stageId,
+    events: z._default(z.enum(['keep', 'remove'], { error: 'expected keep or remove' }), 'keep'),
+  }),
   output: z.object({
     success,
     stage: stageValue,
@@ -93,7 +99,10 @@ export const stageStatistics = defineOperation({
     dateFrom: z.string(),
     dateTo: described(z.string(), 'UTC, included'),
     totals: z.object(eventCounts),
-    rates: described(z.object({ ctr: z.number(), closeRate: z.number(), dismissRate: z.number() }), 'fractions of the impressions'),
+    rates: described(
+      z.object({ ctr: z.number(), closeRate: z.number(), dismissRate: z.number() }),
+      'fractions of the impressions',
+    ),
     bucket: z.enum(['hour', 'day', 'week', 'month']),
     series: z.array(z.object({ date: z.string(), ...eventCounts })),
   }),
@@ -111,7 +120,9 @@ export type StageStatisticsValue = z.output<typeof stageStatistics.output>
 export const deleteCustomer = defineOperation({
   name: 'customer.delete',
   summary: 'Erases a customer from the events of all popup stages, as the configuration says',
-  input: z.object({ customerId: id('expected the id of a customer').check(z.maxLength(64, { error: 'expected at most 64 characters' })) }),
+  input: z.object({
+    customerId: id('expected the id of a customer').check(z.maxLength(64, { error: 'expected at most 64 characters' })),
+  }),
   output: z.object({
     success,
     events: described(count, 'how many events named the customer'),
@@ -122,7 +133,12 @@ export const deleteCustomer = defineOperation({
     const { eraseCustomer } = await import('../stages/erase-customer.ts')
     const mode = app.config.stages.customerDeletion
     const { events, logEmptied } = await eraseCustomer(await app.records(), customerId, mode)
-    if (!logEmptied) report({ kind: 'message', message: 'The events are erased, but another process keeps the write-ahead log in use, which may still name the customer. The nightly vendor_stage.prune_events empties it, and so does customer:delete when run again.' })
+    if (!logEmptied)
+      report({
+        kind: 'message',
+        message:
+          'The events are erased, but another process keeps the write-ahead log in use, which may still name the customer. The nightly vendor_stage.prune_events empties it, and so does customer:delete when run again.',
+      })
     return { ...succeeded, events, mode }
   },
 })

@@ -16,7 +16,10 @@ const started = z.object({
   success,
   progressId: described(z.nullable(z.string()), 'null with dryRun'),
   totalUrls: count,
-  discovery: described(z.optional(discovery), 'with dryRun, and where URLs were left out or sitemaps could not be read'),
+  discovery: described(
+    z.optional(discovery),
+    'with dryRun, and where URLs were left out or sitemaps could not be read',
+  ),
   dryRun: z.optional(z.literal(true)),
   fresh: described(z.optional(count), 'with dryRun: URLs that are fresh in the cache and would not be fetched'),
   urls: described(z.optional(z.array(z.string())), 'with dryRun: the first of what would be fetched'),
@@ -26,7 +29,9 @@ export type Started = z.output<typeof started>
 
 /** Named URLs come in one request body; more belong into a sitemap. */
 const mostUrls = 10_000
-const namedUrls = z.array(text(), { error: 'expected a list of URLs' }).check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
+const namedUrls = z
+  .array(text(), { error: 'expected a list of URLs' })
+  .check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
 
 /** How many URLs a dry run names; the number of all of them stands beside it. */
 const dryRunSample = 100
@@ -37,8 +42,14 @@ const wantedType = z.enum(wantedTypes, { error: `expected one of ${wantedTypes.j
 const startInput = z.object({
   salesChannelId: z._default(z.nullable(id('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
-  urls: described(z.optional(namedUrls), 'instead of the sitemaps; a path is below each channel unless it begins with the path of its URL'),
-  types: described(z.optional(z.array(wantedType, { error: 'expected a list of types' })), 'only pages of these types, by what the cache and path rules know; `unknown`: those of which neither does'),
+  urls: described(
+    z.optional(namedUrls),
+    'instead of the sitemaps; a path is below each channel unless it begins with the path of its URL',
+  ),
+  types: described(
+    z.optional(z.array(wantedType, { error: 'expected a list of types' })),
+    'only pages of these types, by what the cache and path rules know; `unknown`: those of which neither does',
+  ),
   force: flag,
   dryRun: flag,
 })
@@ -63,24 +74,40 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
   const { salesChannelId, batchSize, force } = input
   const leftOut = leftOutText(plan.discovery)
   const message = leftOut === '' ? {} : { message: `Left out: ${leftOut}` }
-  const progress = await createRun(await context.app.records(), { salesChannelId, batchSize, force, ...plan, ...message })
+  const progress = await createRun(await context.app.records(), {
+    salesChannelId,
+    batchSize,
+    force,
+    ...plan,
+    ...message,
+  })
   if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
   const isWorthTelling = leftOut !== '' || plan.discovery.errors.length > 0
-  return { ...succeeded, progressId: progress.id, totalUrls: progress.total_urls, ...(isWorthTelling && { discovery: toDiscovery(plan.discovery) }) }
+  return {
+    ...succeeded,
+    progressId: progress.id,
+    totalUrls: progress.total_urls,
+    ...(isWorthTelling && { discovery: toDiscovery(plan.discovery) }),
+  }
 }
 
 /** Checks named URLs as a purge does; a path belongs to a channel by itself. */
 async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: readonly string[]): Promise<void> {
   const { toOwnUrl } = await import('./own-url.ts')
   const { proxy } = await app.proxy()
-  for (const [index, url] of urls.entries()) if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, proxy.classifying)
+  for (const [index, url] of urls.entries())
+    if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, proxy.classifying)
 }
 
 /** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
 export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
   const { isWorkedAnywhere } = await import('../workers/warmup.ts')
   if (await isWorkedAnywhere(app)) return
-  report({ kind: 'message', message: 'No worker takes warmups now: it begins as soon as pagecache serve or pagecache messenger:consume async runs.' })
+  report({
+    kind: 'message',
+    message:
+      'No worker takes warmups now: it begins as soon as pagecache serve or pagecache messenger:consume async runs.',
+  })
 }
 
 /** What a run is asked to warm. */
@@ -92,11 +119,18 @@ interface Wanted {
 }
 
 /** Finds what a run has to warm. */
-export async function makePlan({ app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>, input: Wanted): Promise<Plan> {
+export async function makePlan(
+  { app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>,
+  input: Wanted,
+): Promise<Plan> {
   const { proxy } = await app.proxy()
   const { canonical, bypassPath, channels: known } = proxy.classifying
   const channels = chooseChannels(known.all, input.salesChannelId)
-  if (channels.length === 0) report({ kind: 'message', message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.' })
+  if (channels.length === 0)
+    report({
+      kind: 'message',
+      message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.',
+    })
   const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
   const [{ planRun }, { purgedUrls }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
     import('../warmup/discover/plan.ts'),
@@ -146,9 +180,17 @@ function whyNothing({ channel, foreign, others }: Plan['barren'][number]): strin
 }
 
 /** What a run would fetch. Each URL is looked up as a run would do it, so that what is fresh is not announced. */
-async function toDryRun({ app, signal }: Pick<OperationContext, 'app' | 'signal'>, { discovery, lists, failure }: Plan, force: boolean): Promise<Started> {
+async function toDryRun(
+  { app, signal }: Pick<OperationContext, 'app' | 'signal'>,
+  { discovery, lists, failure }: Plan,
+  force: boolean,
+): Promise<Started> {
   if (failure !== null) throw new PagecacheError('WARMUP_FAILED', failure)
-  const [{ isFresh }, { toPasses }, { proxy }] = await Promise.all([import('../warmup/run/fetch-page.ts'), import('../warmup/run/variant.ts'), app.proxy()])
+  const [{ isFresh }, { toPasses }, { proxy }] = await Promise.all([
+    import('../warmup/run/fetch-page.ts'),
+    import('../warmup/run/variant.ts'),
+    app.proxy(),
+  ])
   const passes = toPasses(app.config.warmup.variants)
   const urls: string[] = []
   let fresh = 0
@@ -159,5 +201,13 @@ async function toDryRun({ app, signal }: Pick<OperationContext, 'app' | 'signal'
       else if (urls.length < dryRunSample) urls.push(url)
     }
   }
-  return { ...succeeded, progressId: null, totalUrls: discovery.total - fresh, discovery: toDiscovery(discovery), dryRun: true as const, fresh, urls }
+  return {
+    ...succeeded,
+    progressId: null,
+    totalUrls: discovery.total - fresh,
+    discovery: toDiscovery(discovery),
+    dryRun: true as const,
+    fresh,
+    urls,
+  }
 }

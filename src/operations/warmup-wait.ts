@@ -1,7 +1,13 @@
 import type { App } from '../app.ts'
 import { realTiming } from '../lib/timing.ts'
 import type { Performer } from './operation.ts'
-import { listWarmupFailures, pauseWarmup, readWarmupProgress, type WarmupFailures, type WarmupProgressRecord } from './warmup.ts'
+import {
+  listWarmupFailures,
+  pauseWarmup,
+  readWarmupProgress,
+  type WarmupFailures,
+  type WarmupProgressRecord,
+} from './warmup.ts'
 import { watchWarmup, type WarmupDiscovery } from './warmup-watch.ts'
 
 export interface WaitOptions {
@@ -81,7 +87,10 @@ class Help {
   }
 
   async #work(): Promise<void> {
-    const [{ consume }, { makeWarmupHandler }] = await Promise.all([import('../queue/consume.ts'), import('../workers/warmup.ts')])
+    const [{ consume }, { makeWarmupHandler }] = await Promise.all([
+      import('../queue/consume.ts'),
+      import('../workers/warmup.ts'),
+    ])
     await consume({
       queue: await this.#app.queue(),
       kind: 'consumer',

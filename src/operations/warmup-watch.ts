@@ -16,7 +16,9 @@ const origin = z.object({
   limit: described(z.number(), 'requests that may be under way now'),
   configured: count,
   delay: described(milliseconds, 'between the starts of two requests'),
-  throttled: z.nullable(z.object({ reason: z.enum(['429', '503', 'latency', 'retry-after']), until: z.nullable(moment) })),
+  throttled: z.nullable(
+    z.object({ reason: z.enum(['429', '503', 'latency', 'retry-after']), until: z.nullable(moment) }),
+  ),
   latency: z.nullable(milliseconds),
   usualLatency: z.nullable(milliseconds),
   requests: described(count, 'in the last minute'),
@@ -36,7 +38,7 @@ const worker = z.object({
 })
 
 /** What the workers of a run tell of it, over all of them (src/warmup/run/live.ts). Times are milliseconds since the epoch. */
-export const liveRecord = z.object({
+const liveRecord = z.object({
   at: moment,
   updatedAt: z.nullable(moment),
   workers: z.array(worker),
@@ -49,9 +51,16 @@ export const liveRecord = z.object({
     p99: z.nullable(milliseconds),
     buckets: z.array(z.object({ upTo: milliseconds, count })),
   }),
-  results: z.object({ fetched: count, fresh: count, notStored: described(counts, 'by reason'), failed: described(counts, 'by status or error') }),
+  results: z.object({
+    fetched: count,
+    fresh: count,
+    notStored: described(counts, 'by reason'),
+    failed: described(counts, 'by status or error'),
+  }),
   slowest: z.array(z.object({ url: z.string(), ms: milliseconds, at: moment })),
-  failures: z.array(z.object({ url: z.string(), status: z.nullable(z.int()), error: z.string(), attempts: count, at: moment })),
+  failures: z.array(
+    z.object({ url: z.string(), status: z.nullable(z.int()), error: z.string(), attempts: count, at: moment }),
+  ),
   origins: z.array(origin),
   eta: z.nullable(z.object({ seconds: z.number(), low: z.number(), high: z.number() })),
 })
@@ -64,7 +73,10 @@ export const discovery = z.object({
   disallowed: described(count, 'by robots.txt'),
   duplicates: count,
   otherTypes: described(count, 'of other types than asked for'),
-  unknownType: described(count, 'whose type is not known before they are fetched; taken with `unknown` among the types'),
+  unknownType: described(
+    count,
+    'whose type is not known before they are fetched; taken with `unknown` among the types',
+  ),
   files: count,
   errors: z.array(z.object({ url: z.string(), message: z.string() })),
 })
@@ -73,7 +85,17 @@ export type WarmupDiscovery = z.output<typeof discovery>
 
 /** A discovery as clients see it. Runs of version 0.1.0 counted what was malformed and what was excluded as one. */
 export function toDiscovery(found: RunDiscovery): WarmupDiscovery {
-  const { foreign, malformed = 0, excluded = 0, disallowed, duplicates, otherTypes, unknownType = 0, files, errors } = found
+  const {
+    foreign,
+    malformed = 0,
+    excluded = 0,
+    disallowed,
+    duplicates,
+    otherTypes,
+    unknownType = 0,
+    files,
+    errors,
+  } = found
   return { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, files, errors }
 }
 
@@ -81,14 +103,27 @@ export const watchWarmup = defineOperation({
   name: 'warmup.watch',
   summary: 'What is going on in a warmup right now; the latest one without an id',
   input: z.object({ progressId: optionalId('expected the id of a warmup') }),
-  output: z.object({ success, progress: z.nullable(progressRecord), live: z.nullable(liveRecord), discovery: z.nullable(discovery) }),
+  output: z.object({
+    success,
+    progress: z.nullable(progressRecord),
+    live: z.nullable(liveRecord),
+    discovery: z.nullable(discovery),
+  }),
   http: { method: 'GET', path: '/warmup/watch' },
   async run({ app }, { progressId }) {
-    const [{ readProgress, readRun }, { readLive }] = await Promise.all([import('../warmup/run/runs.ts'), import('../warmup/run/live.ts')])
+    const [{ readProgress, readRun }, { readLive }] = await Promise.all([
+      import('../warmup/run/runs.ts'),
+      import('../warmup/run/live.ts'),
+    ])
     const records = await app.records()
     const latest = progressId || (await readProgress(records))?.id
     const run = latest === undefined ? null : await readRun(records, latest)
     if (run === null) return { ...succeeded, progress: null, live: null, discovery: null }
-    return { ...succeeded, progress: run.progress, live: await readLive(records, run.progress), discovery: toDiscovery(run.discovery) }
+    return {
+      ...succeeded,
+      progress: run.progress,
+      live: await readLive(records, run.progress),
+      discovery: toDiscovery(run.discovery),
+    }
   },
 })

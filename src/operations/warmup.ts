@@ -41,7 +41,11 @@ export const readWarmupProgress = defineOperation({
   async run({ app }, input) {
     const { readProgress } = await import('../warmup/run/runs.ts')
     const progress = await readProgress(await app.records(), input.progressId || undefined)
-    return { ...succeeded, progress, cacheStats: toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression) }
+    return {
+      ...succeeded,
+      progress,
+      cacheStats: toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression),
+    }
   },
 })
 
@@ -138,13 +142,28 @@ export const listWarmupFailures = defineOperation({
   output: failures,
   http: { method: 'GET', path: '/warmup/failures' },
   async run({ app }, input) {
-    const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([import('../warmup/run/runs.ts'), import('../warmup/run/failures.ts')])
+    const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([
+      import('../warmup/run/runs.ts'),
+      import('../warmup/run/failures.ts'),
+    ])
     const records = await app.records()
     const run = await readProgress(records, input.progressId || undefined)
-    if (run === null) throw new PagecacheError('NOT_FOUND', !input.progressId ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`)
+    if (run === null)
+      throw new PagecacheError(
+        'NOT_FOUND',
+        !input.progressId ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`,
+      )
     const { total, items } = await listFailures(records, run.id, input, input)
     const { limit, offset } = input
     const reasons = await topFailures(records, run.id, reasonsTold)
-    return { ...succeeded, progressId: run.id, total, limit, offset, reasons, items: items.map((item) => ({ ...item, at: new Date(item.at).toISOString() })) }
+    return {
+      ...succeeded,
+      progressId: run.id,
+      total,
+      limit,
+      offset,
+      reasons,
+      items: items.map((item) => ({ ...item, at: new Date(item.at).toISOString() })),
+    }
   },
 })

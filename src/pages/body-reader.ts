@@ -48,7 +48,8 @@ export class BodyReader {
 
   async readAll(): Promise<Buffer> {
     const body = Buffer.allocUnsafeSlow(this.size)
-    for (let piece = 0; piece === 0 || piece * pieceSize < this.size; piece += 1) await this.read(piece, body.subarray(piece * pieceSize))
+    for (let piece = 0; piece === 0 || piece * pieceSize < this.size; piece += 1)
+      await this.read(piece, body.subarray(piece * pieceSize))
     return body
   }
 

@@ -89,7 +89,10 @@ export class BodyReads {
         index.write(() => (index.reads.body(page)?.file === stored.file ? index.writes.kill([page.id]) : 0)),
       )
       this.#damaged += buried
-      if (buried > 0) onWarning(`The stored body of ${page.url} was missing or altered; the page is dropped (${this.#damaged} so far)`)
+      if (buried > 0)
+        onWarning(
+          `The stored body of ${page.url} was missing or altered; the page is dropped (${this.#damaged} so far)`,
+        )
       onBuried()
     } catch (error) {
       if (!isStorageError(error)) throw error

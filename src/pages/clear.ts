@@ -122,7 +122,9 @@ function ignore(): void {}
 
 /** Of a directory whose URLs are still to be read, everything but its index. */
 function partsToGo(places: Places, name: string): string[] {
-  return isCleared(name) && ageOf(places.index) < clearedKeptFor ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null) : [places.pages]
+  return isCleared(name) && ageOf(places.index) < clearedKeptFor
+    ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null)
+    : [places.pages]
 }
 
 /** Nobody reads the URLs of a cleared directory after so long, in milliseconds. */

@@ -41,7 +41,12 @@ export class TooLarge extends Error {}
  * @param admit told of each further piece of the result, in bytes; false ends the work
  * @throws TooLarge when it may not grow any more, or zlib's error when it is broken
  */
-export async function decode(body: Buffer, encoding: Encoding, limit: number, admit: (bytes: number) => boolean = () => true): Promise<Buffer> {
+export async function decode(
+  body: Buffer,
+  encoding: Encoding,
+  limit: number,
+  admit: (bytes: number) => boolean = () => true,
+): Promise<Buffer> {
   if (encoding === 'identity') return body
   const decoder = decoders[encoding]()
   decoder.end(body)
@@ -78,7 +83,8 @@ export function toEncoding(contentEncoding: string | null): Encoding | null {
   return coding === 'br' || coding === 'zstd' ? coding : null
 }
 
-const compressible = /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|manifest\+json|x-javascript|rss\+xml|atom\+xml|ld\+json|graphql|vnd\.ms-fontobject)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf)|[^;]+\+(?:json|xml))/i
+const compressible =
+  /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|manifest\+json|x-javascript|rss\+xml|atom\+xml|ld\+json|graphql|vnd\.ms-fontobject)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf)|[^;]+\+(?:json|xml))/i
 
 /** Below this a coding saves less than its header costs. */
 const smallestWorthIt = 860

@@ -79,12 +79,20 @@ export function busy(cause: unknown): PagecacheError {
 
 export function unwritable(cause: unknown, directory?: string): PagecacheError {
   const hint = 'Make room or restore the right to write in the application cache directory; nothing else is needed.'
-  return new PagecacheError('STORE_FULL', `The page store${directory === undefined ? '' : ` in ${directory}`} cannot be written (${nameOf(cause)})`, { hint, cause })
+  return new PagecacheError(
+    'STORE_FULL',
+    `The page store${directory === undefined ? '' : ` in ${directory}`} cannot be written (${nameOf(cause)})`,
+    { hint, cause },
+  )
 }
 
 /** The pages in a directory cannot be opened: they are somebody else's, or the directory cannot be made. */
 export function unreadable(directory: string, cause: unknown): PagecacheError {
   const foreign = 'Run this as the user whom the daemon runs as, or give this user the right to read and write there.'
   const hint = isFull(cause) ? 'Make room on its file system.' : foreign
-  return new PagecacheError(isFull(cause) ? 'STORE_FULL' : 'STORE_UNREADABLE', `The page store in ${directory} cannot be opened (${nameOf(cause)})`, { hint, cause })
+  return new PagecacheError(
+    isFull(cause) ? 'STORE_FULL' : 'STORE_UNREADABLE',
+    `The page store in ${directory} cannot be opened (${nameOf(cause)})`,
+    { hint, cause },
+  )
 }

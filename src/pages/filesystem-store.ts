@@ -7,7 +7,20 @@ import { isStorageError } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
-import type { Fence, HitCount, OpenBody, PageFilter, PageStore, RemovalWorker, RemoveOptions, Selection, SharedRemoval, SharedRemoved, Taken, TypeCounters } from './page-store.ts'
+import type {
+  Fence,
+  HitCount,
+  OpenBody,
+  PageFilter,
+  PageStore,
+  RemovalWorker,
+  RemoveOptions,
+  Selection,
+  SharedRemoval,
+  SharedRemoved,
+  Taken,
+  TypeCounters,
+} from './page-store.ts'
 import { placesIn } from './places.ts'
 import { Remover } from './remover.ts'
 import { automaticLimit, Room } from './room.ts'
@@ -46,7 +59,12 @@ export async function openFilesystemStore(options: FilesystemStoreOptions): Prom
     patience: options.patience ?? defaultPatience,
   })
   await shared.ready()
-  const maxSize = options.maxSize ?? (await automaticLimit(options.directory, shared.read(0, (index) => index.counters.totals().size)))
+  const maxSize =
+    options.maxSize ??
+    (await automaticLimit(
+      options.directory,
+      shared.read(0, (index) => index.counters.totals().size),
+    ))
   return new FilesystemStore({ ...options, maxSize }, shared)
 }
 
@@ -156,7 +174,9 @@ class FilesystemStore implements PageStore {
       place = () => undefined
     }
     try {
-      page = await this.#room.retry(() => this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence, () => place()))))
+      page = await this.#room.retry(() =>
+        this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence, () => place()))),
+      )
       if (page !== null) this.#shared.renewals.own(page.id)
       this.#housekeeper.wake()
     } catch (error) {
@@ -204,7 +224,9 @@ class FilesystemStore implements PageStore {
     try {
       return await this.#room.retry(() =>
         this.#shared.write((index) =>
-          index.write(() => (index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null)),
+          index.write(() =>
+            index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null,
+          ),
         ),
       )
     } catch (error) {
@@ -254,7 +276,8 @@ class FilesystemStore implements PageStore {
 
   async #remove(selection: Selection, options?: RemoveOptions): Promise<number> {
     const isPlain = options?.trace === undefined && options?.onTaken === undefined
-    if (this.#worker !== null && isPlain && (selection.kind === 'tags' || selection.kind === 'urls')) return this.#worker.remove({ selection, soft: options?.soft === true })
+    if (this.#worker !== null && isPlain && (selection.kind === 'tags' || selection.kind === 'urls'))
+      return this.#worker.remove({ selection, soft: options?.soft === true })
     const removed = await this.#remover.remove(unique(selection), options)
     this.#housekeeper.wake()
     return removed

@@ -114,9 +114,7 @@ export class Housekeeper {
   async #evictSlice(): Promise<boolean> {
     const { maxSize, shared } = this.#options
     if (!this.#evicting) return false
-    this.#evicting = await shared.write((index) =>
-      index.write(() => index.evict(maxSize * evictTo, slice)),
-    )
+    this.#evicting = await shared.write((index) => index.write(() => index.evict(maxSize * evictTo, slice)))
     return this.#evicting
   }
 
@@ -147,7 +145,8 @@ export class Housekeeper {
     const expired = await this.#expire()
     while (!this.#stopped && (await this.#reapSlice())) await pause(0)
     await this.#dropUnusedTags()
-    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter))) await this.release([trace])
+    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter)))
+      await this.release([trace])
     await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
     const orphans = await this.removeOrphans()
     removeTrash(directory)
@@ -158,7 +157,7 @@ export class Housekeeper {
     const { shared, now } = this.#options
     const moment = now()
     let expired = 0
-    for (let found = slice; found === slice && !this.#stopped; ) {
+    for (let found = slice; found === slice && !this.#stopped;) {
       await shared.write((index) =>
         index.write(() => {
           const ids = index.choices.expired(moment, slice)
@@ -183,8 +182,10 @@ export class Housekeeper {
   /** What traced removals took may be cleaned away. */
   async release(traces: readonly number[]): Promise<void> {
     const { shared, directory } = this.#options
-    for (let first = 0; shared.current !== null && first < traces.length; ) {
-      first += await shared.write((index) => index.write(() => releaseSome(index, traces.slice(first, first + tracesAtOnce))))
+    for (let first = 0; shared.current !== null && first < traces.length;) {
+      first += await shared.write((index) =>
+        index.write(() => releaseSome(index, traces.slice(first, first + tracesAtOnce))),
+      )
       if (first < traces.length) await pause(0)
     }
     releaseCleared(directory, traces)

@@ -42,11 +42,13 @@ export class LedgerFile {
 
   has(text: string): boolean {
     if (this.#memory.has(text)) return true
-    const found = this.#try(database => {
-      const at = database.prepare<[string], number>('SELECT at FROM entry WHERE text = ?').pluck().get(text)
-      if (at !== undefined && this.#now() - at > renewedAfter) database.prepare('UPDATE entry SET at = ? WHERE text = ?').run(this.#now(), text)
-      return at !== undefined
-    }) ?? this.#kept.has(text)
+    const found =
+      this.#try((database) => {
+        const at = database.prepare<[string], number>('SELECT at FROM entry WHERE text = ?').pluck().get(text)
+        if (at !== undefined && this.#now() - at > renewedAfter)
+          database.prepare('UPDATE entry SET at = ? WHERE text = ?').run(this.#now(), text)
+        return at !== undefined
+      }) ?? this.#kept.has(text)
     if (found) this.#memory.set(text, true)
     return found
   }
@@ -54,8 +56,10 @@ export class LedgerFile {
   add(text: string): void {
     this.#memory.set(text, true)
     this.#kept.set(text, true)
-    this.#try(database => {
-      database.prepare('INSERT INTO entry (text, at) VALUES (?, ?) ON CONFLICT (text) DO UPDATE SET at = excluded.at').run(text, this.#now())
+    this.#try((database) => {
+      database
+        .prepare('INSERT INTO entry (text, at) VALUES (?, ?) ON CONFLICT (text) DO UPDATE SET at = excluded.at')
+        .run(text, this.#now())
       this.#additions += 1
       if (this.#additions % pruneEvery === 1) prune(database, this.#now())
     })
@@ -64,7 +68,7 @@ export class LedgerFile {
   delete(text: string): void {
     this.#memory.delete(text)
     this.#kept.delete(text)
-    this.#try(database => database.prepare('DELETE FROM entry WHERE text = ?').run(text))
+    this.#try((database) => database.prepare('DELETE FROM entry WHERE text = ?').run(text))
   }
 
   close(): void {
@@ -101,10 +105,13 @@ function openDatabase(path: string): Database.Database {
   const database = new Database(path, { timeout: 10 })
   try {
     const id = database.pragma('application_id', { simple: true })
-    if (id !== applicationId && id !== 0) throw Object.assign(new Error('The file is not one of ours'), { code: 'SQLITE_NOTADB' })
+    if (id !== applicationId && id !== 0)
+      throw Object.assign(new Error('The file is not one of ours'), { code: 'SQLITE_NOTADB' })
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = OFF')
-    database.exec('CREATE TABLE IF NOT EXISTS entry (text TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID; CREATE INDEX IF NOT EXISTS entry_at ON entry (at)')
+    database.exec(
+      'CREATE TABLE IF NOT EXISTS entry (text TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID; CREATE INDEX IF NOT EXISTS entry_at ON entry (at)',
+    )
     database.pragma(`application_id = ${applicationId}`)
     return database
   } catch (error) {
@@ -115,5 +122,7 @@ function openDatabase(path: string): Database.Database {
 
 function prune(database: Database.Database, now: number): void {
   database.prepare('DELETE FROM entry WHERE at < ?').run(now - keptFor)
-  database.prepare('DELETE FROM entry WHERE text IN (SELECT text FROM entry ORDER BY at DESC LIMIT -1 OFFSET ?)').run(mostEntries)
+  database
+    .prepare('DELETE FROM entry WHERE text IN (SELECT text FROM entry ORDER BY at DESC LIMIT -1 OFFSET ?)')
+    .run(mostEntries)
 }

@@ -34,7 +34,9 @@ export class PageChoices {
   readonly #getLastTagQuery: Statement<[], number | null>
 
   constructor(database: Database) {
-    this.#getTagsQuery = database.prepare('SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value')
+    this.#getTagsQuery = database.prepare(
+      'SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value',
+    )
     this.#getTaggedQuery = database
       .prepare<[number, number, number], number>(
         `SELECT l.page_id FROM page_tag l WHERE l.tag_id = ? AND l.page_id > ?
@@ -67,9 +69,7 @@ export class PageChoices {
         coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)
     this.#dropDeadQuery = database.prepare('DELETE FROM dead WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropStaleQuery = database.prepare('DELETE FROM stale WHERE page_id IN (SELECT value FROM json_each(?))')
-    this.#dropLinksQuery = database.prepare(
-      'DELETE FROM page_tag WHERE page_id IN (SELECT value FROM json_each(?))',
-    )
+    this.#dropLinksQuery = database.prepare('DELETE FROM page_tag WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropPagesQuery = database.prepare('DELETE FROM page WHERE id IN (SELECT value FROM json_each(?))')
     this.#dropUnusedTagsQuery = database.prepare(`
       DELETE FROM tag WHERE id BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM page_tag WHERE tag_id = tag.id)`)
@@ -124,7 +124,8 @@ export class PageChoices {
   /** Forgets dead pages whose bodies are gone. */
   drop(ids: readonly number[]): void {
     const list = JSON.stringify(ids)
-    for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery]) query.run(list)
+    for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery])
+      query.run(list)
   }
 
   lastTag(): number {

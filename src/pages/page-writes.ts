@@ -1,7 +1,17 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type { HitCount } from './page-store.ts'
-import { hashKey, pageColumns, sealOf, toMicroseconds, toPage, toRecord, unconfirmedMark, variantOf, type PageRow } from './page-row.ts'
+import {
+  hashKey,
+  pageColumns,
+  sealOf,
+  toMicroseconds,
+  toPage,
+  toRecord,
+  unconfirmedMark,
+  variantOf,
+  type PageRow,
+} from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
 import { live, type StoredBody } from './page-reads.ts'
 
@@ -122,7 +132,9 @@ export class PageWrites {
     const rows = this.#getVariantsQuery.all(keyHash, draft.key)
     const doomed = rows.filter((row) => variantOf(toPage(row)) === variant).map((row) => row.id)
     const others = this.#getIdsOfUrlQuery.all(draft.url).filter(({ id }) => !doomed.includes(id))
-    const evictable = draft.key.includes(unconfirmedMark) ? others.filter(({ unconfirmed }) => unconfirmed === 1) : others
+    const evictable = draft.key.includes(unconfirmedMark)
+      ? others.filter(({ unconfirmed }) => unconfirmed === 1)
+      : others
     doomed.push(...evictable.slice(0, Math.max(0, others.length - maxVariants + 1)).map(({ id }) => id))
     if (doomed.length > 0) this.kill(doomed)
   }

@@ -20,7 +20,8 @@ export function listSize(size: number): number {
 export function digestsOf(body: Buffer): { digest: Buffer; list: Buffer } {
   const list = Buffer.allocUnsafeSlow(listSize(body.length))
   if (list.length === 0) return { digest: sha256(body), list }
-  for (let at = 0, to = 0; at < body.length; at += pieceSize, to += digestSize) sha256(body.subarray(at, at + pieceSize)).copy(list, to)
+  for (let at = 0, to = 0; at < body.length; at += pieceSize, to += digestSize)
+    sha256(body.subarray(at, at + pieceSize)).copy(list, to)
   return { digest: sha256(list), list }
 }
 

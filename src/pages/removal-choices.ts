@@ -4,7 +4,7 @@ import type { PageIndex } from './page-index.ts'
 export const slice = 1_000
 
 /** Pages, with the place of the tag or URL that they are taken by. */
-export interface ChosenPages {
+interface ChosenPages {
   value: number
   ids: number[]
 }
@@ -21,10 +21,12 @@ export function taggedChoice(tags: readonly string[], most = slice): Choice {
     const places: ChosenPages[] = []
     if (known.length === 0) {
       const from = first
-      known = index.choices.knownTags(tags.slice(from, from + slice)).map(({ value, id }) => ({ value: from + value, id }))
+      known = index.choices
+        .knownTags(tags.slice(from, from + slice))
+        .map(({ value, id }) => ({ value: from + value, id }))
       first += slice
     }
-    for (let left = most; left > 0 && known.length > 0; ) {
+    for (let left = most; left > 0 && known.length > 0;) {
       const { value, id } = known[0]!
       const ids = index.choices.tagged(id, after, left)
       if (ids.length > 0) places.push({ value, ids })
@@ -41,7 +43,10 @@ export function urlChoice(urls: readonly string[]): Choice {
   let first = 0
   return (index) => {
     const found = index.choices.atUrls(urls.slice(first, first + slice))
-    const places = [...Map.groupBy(found, ({ value }) => value)].map(([value, pages]) => ({ value: first + value, ids: pages.map(({ id }) => id) }))
+    const places = [...Map.groupBy(found, ({ value }) => value)].map(([value, pages]) => ({
+      value: first + value,
+      ids: pages.map(({ id }) => id),
+    }))
     first += slice
     return { places, more: first < urls.length }
   }
@@ -51,7 +56,10 @@ export function urlChoice(urls: readonly string[]): Choice {
 const matchingTime = 10
 
 /** The numbers of those pages that match, of as many as there is time for, and how many that were. */
-export function matchFor(pages: readonly { id: number; url: string }[], matches: (url: string) => boolean): { ids: number[]; read: number } {
+export function matchFor(
+  pages: readonly { id: number; url: string }[],
+  matches: (url: string) => boolean,
+): { ids: number[]; read: number } {
   const until = performance.now() + matchingTime
   const ids: number[] = []
   let read = 0

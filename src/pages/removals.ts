@@ -23,7 +23,7 @@ interface RemovalRow {
 }
 
 /** Whether an invalidation is about a page. */
-export function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
+function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
   switch (selection.kind) {
     case 'all':
       return true
@@ -88,7 +88,9 @@ export class RemovalLog {
     this.#getLastQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'removal'`).pluck()
     this.#getSinceQuery = database.prepare('SELECT seq, kind, value FROM removal WHERE seq > ? ORDER BY seq')
     this.#appendQuery = database.prepare('INSERT INTO removal (at, kind, value) VALUES (?, ?, ?)')
-    this.#getPrunableQuery = database.prepare<[number], number | null>('SELECT max(seq) FROM removal WHERE at < ?').pluck()
+    this.#getPrunableQuery = database
+      .prepare<[number], number | null>('SELECT max(seq) FROM removal WHERE at < ?')
+      .pluck()
     this.#setFloorQuery = database.prepare('UPDATE meta SET floor = max(floor, ?)')
     this.#pruneQuery = database.prepare('DELETE FROM removal WHERE seq <= ?')
     this.#tombstoneQuery = database.prepare('UPDATE meta SET cleared = 1, trace = ?')

@@ -43,7 +43,8 @@ export class Remover {
 
   async #takeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
     const { shared, places, now } = this.#options
-    if (shared.current === null && lookAt(places.pages) === null) return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), isWhole: true }))
+    if (shared.current === null && lookAt(places.pages) === null)
+      return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), isWhole: true }))
     let taken: SharedRemoved[] = []
     let logged: Selection[] = []
     await shared.write((index) =>
@@ -66,7 +67,11 @@ export class Remover {
   #takeShare(index: PageIndex, { selection, soft = false, trace }: SharedRemoval, most: number): SharedRemoved {
     const values = valuesOf(selection)
     const counts = values.map(() => 0)
-    const options = { soft, ...(trace !== undefined && { trace }), onTaken: (value: number, pages: number) => (counts[value]! += pages) }
+    const options = {
+      soft,
+      ...(trace !== undefined && { trace }),
+      onTaken: (value: number, pages: number) => (counts[value]! += pages),
+    }
     const { places, more } = (selection.kind === 'tags' ? taggedChoice(values, most) : urlChoice(values))(index)
     for (const { ids, value } of places) this.#takePages(index, ids, value, options)
     if (trace !== undefined && places.length > 0) index.traces.open(trace, this.#options.now(), null)
@@ -98,7 +103,12 @@ export class Remover {
   }
 
   /** A removal's entry in the log, durable, together with what it takes. */
-  async #log(selection: Selection, { trace }: RemoveOptions, type: PageType | null, take: (index: PageIndex) => number): Promise<number> {
+  async #log(
+    selection: Selection,
+    { trace }: RemoveOptions,
+    type: PageType | null,
+    take: (index: PageIndex) => number,
+  ): Promise<number> {
     const { shared, now } = this.#options
     const removed = await shared.write((index) =>
       index.writeDurably(() => {
@@ -146,13 +156,14 @@ export class Remover {
     await this.#log(selection, options, null, () => 0)
     const last = shared.read(0, (index) => index.reads.lastPage())
     let removed = 0
-    for (let after = { url: '', id: 0 }; ; ) {
+    for (let after = { url: '', id: 0 }; ;) {
       const pages = shared.read<{ id: number; url: string }[]>([], (index) => index.choices.byUrl(after, slice))
       if (pages.length === 0) break
       const { ids, read } = matchFor(pages, selection.matches)
       after = pages[read - 1]!
       const found = ids.filter((id) => id <= last)
-      if (found.length > 0) removed += await shared.write((index) => index.write(() => this.#takePages(index, found, 0, options)))
+      if (found.length > 0)
+        removed += await shared.write((index) => index.write(() => this.#takePages(index, found, 0, options)))
       await yieldToOthers()
     }
     await this.#log(selection, options, null, () => 0)
@@ -168,6 +179,9 @@ function valuesOf(selection: SharedRemoval['selection']): readonly string[] {
 function unionsOf(selections: readonly SharedRemoval['selection'][]): Selection[] {
   const tags = new Set(selections.flatMap((selection) => (selection.kind === 'tags' ? selection.tags : [])))
   const urls = new Set(selections.flatMap((selection) => (selection.kind === 'urls' ? selection.urls : [])))
-  const unions: Selection[] = [{ kind: 'tags', tags: [...tags] }, { kind: 'urls', urls: [...urls] }]
+  const unions: Selection[] = [
+    { kind: 'tags', tags: [...tags] },
+    { kind: 'urls', urls: [...urls] },
+  ]
   return unions.filter((selection) => (selection.kind === 'tags' ? tags.size : urls.size) > 0)
 }

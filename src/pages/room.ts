@@ -74,7 +74,9 @@ export class Room {
     const short = space.bytes < space.floorBytes || (space.inodes !== null && space.inodes < space.floorInodes)
     if (short && !this.#short) {
       const left = `${formatBytes(space.bytes)}${space.inodes === null ? '' : ` and ${space.inodes} inodes`}`
-      this.#options.onWarning(`The file system of ${this.#options.directory} has ${left} left; the least recently used pages are evicted`)
+      this.#options.onWarning(
+        `The file system of ${this.#options.directory} has ${left} left; the least recently used pages are evicted`,
+      )
     }
     return (this.#short = short)
   }

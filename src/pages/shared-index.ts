@@ -56,7 +56,9 @@ export class SharedIndex {
   /** Why nothing can be read now; null while it can. */
   fault(): PagecacheError | null {
     if (this.#index !== null) return null
-    return faultOf(this.#obstacle) === 'busy' ? busy(this.#obstacle) : unreadable(this.#options.places.pages, this.#obstacle)
+    return faultOf(this.#obstacle) === 'busy'
+      ? busy(this.#obstacle)
+      : unreadable(this.#options.places.pages, this.#obstacle)
   }
 
   onRemoved(listener: (selection: Selection) => void): void {

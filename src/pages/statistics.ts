@@ -9,7 +9,10 @@ export function toStatistics(counters: Record<PageType, TypeCounters>, compressi
     totalFiles: all.count,
     totalSize: all.size,
     totalSizeFormatted: formatBytes(all.size),
-    byType: mapTypes((type) => type, (type) => counters[type].count),
+    byType: mapTypes(
+      (type) => type,
+      (type) => counters[type].count,
+    ),
     aggregated: {
       totalPages: all.count,
       totalOriginalSize: all.originalSize,
@@ -19,7 +22,10 @@ export function toStatistics(counters: Record<PageType, TypeCounters>, compressi
       avgCacheHitTime: average(all.hitMs, all.hits),
       compressionEnabled,
     },
-    byTypeDetailed: mapTypes((type) => singular[type], (type) => detail(counters[type])),
+    byTypeDetailed: mapTypes(
+      (type) => singular[type],
+      (type) => detail(counters[type]),
+    ),
   }
 }
 
@@ -51,6 +57,9 @@ function sum(all: readonly TypeCounters[]): TypeCounters {
 }
 
 /** A value for each type, under the name that it has there. */
-function mapTypes<Name extends string, Value>(name: (type: PageType) => Name, value: (type: PageType) => Value): Record<Name, Value> {
+function mapTypes<Name extends string, Value>(
+  name: (type: PageType) => Name,
+  value: (type: PageType) => Value,
+): Record<Name, Value> {
   return Object.fromEntries(pageTypes.map((type) => [name(type), value(type)])) as Record<Name, Value>
 }

@@ -46,7 +46,9 @@ export class Traces {
       `SELECT p.id, 0 AS value, p.url FROM page p WHERE p.type = ? AND p.epoch = ? AND p.id > ?
          AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id) ORDER BY p.id LIMIT ?`,
     )
-    this.#getAllQuery = database.prepare(`SELECT p.id, 0 AS value, p.url FROM page p WHERE p.id > ? AND ${live} ORDER BY p.id LIMIT ?`)
+    this.#getAllQuery = database.prepare(
+      `SELECT p.id, 0 AS value, p.url FROM page p WHERE p.id > ? AND ${live} ORDER BY p.id LIMIT ?`,
+    )
     this.#freeDeadQuery = database.prepare(
       'UPDATE dead SET trace = NULL WHERE page_id IN (SELECT page_id FROM dead WHERE trace = ? LIMIT ?)',
     )

@@ -29,27 +29,29 @@ type Matcher = (page: { headers: readonly HeaderPair[]; tags: readonly string[];
 
 /** Compiles rules into one function from a response to its type; the first match wins, no match is `cms`. */
 export function typeResolver(rules: readonly TypeRule[]): (page: Parameters<Matcher>[0]) => PageType {
-  const compiled = rules.map(rule => ({ type: rule.type, matches: matcher(rule) }))
-  return page => compiled.find(rule => rule.matches(page))?.type ?? 'cms'
+  const compiled = rules.map((rule) => ({ type: rule.type, matches: matcher(rule) }))
+  return (page) => compiled.find((rule) => rule.matches(page))?.type ?? 'cms'
 }
 
 /** Compiles the path rules alone into a function from a target to the type of a page that was not fetched; null where none matches. */
 export function pathTypeResolver(rules: readonly TypeRule[]): (target: string) => PageType | null {
-  const compiled = rules.filter(rule => rule.path !== undefined).map(rule => ({ type: rule.type, matches: matcher(rule) }))
-  return target => compiled.find(rule => rule.matches({ headers: [], tags: [], target }))?.type ?? null
+  const compiled = rules
+    .filter((rule) => rule.path !== undefined)
+    .map((rule) => ({ type: rule.type, matches: matcher(rule) }))
+  return (target) => compiled.find((rule) => rule.matches({ headers: [], tags: [], target }))?.type ?? null
 }
 
 function matcher(rule: TypeRule): Matcher {
   if (rule.tag !== undefined) {
     const prefix = rule.tag
-    return page => page.tags.some(tag => tag.startsWith(prefix))
+    return (page) => page.tags.some((tag) => tag.startsWith(prefix))
   }
   if (rule.header !== undefined) {
     const colon = rule.header.indexOf(':')
     const name = (colon < 0 ? rule.header : rule.header.slice(0, colon)).trim().toLowerCase()
     const matches = globMatcher(colon < 0 ? '*' : rule.header.slice(colon + 1).trim(), { sets: true })
-    return page => page.headers.some(([key, value]) => key.toLowerCase() === name && matches(value))
+    return (page) => page.headers.some(([key, value]) => key.toLowerCase() === name && matches(value))
   }
   const matches = globMatcher(rule.path ?? '', { sets: true })
-  return page => matches(page.target)
+  return (page) => matches(page.target)
 }

@@ -23,7 +23,15 @@ const table = {
   product_stream: { purged: ['product-stream-'] },
   product_manufacturer: { purged: ['product-manufacturer-'] },
   sales_channel: {
-    purged: ['system.config-', 'sitemap-route-', 'payment-method-route-', 'shipping-method-route-', 'currency-route-', 'language-route-', 'country-route-'],
+    purged: [
+      'system.config-',
+      'sitemap-route-',
+      'payment-method-route-',
+      'shipping-method-route-',
+      'currency-route-',
+      'language-route-',
+      'country-route-',
+    ],
     known: ['context-factory-', 'base-context-factory-'],
   },
   snippet_set: { purged: ['translator-'] },

@@ -55,7 +55,9 @@ function assertSoft(soft: boolean, keys: readonly PurgeKey[]): void {
 
 /** Whether an invalidation can share its transactions with others: a few tags and URLs. */
 export function isSmall({ keys, groups }: Pick<Plan, 'keys' | 'groups'>): boolean {
-  return keys.length <= keysAtOnce && groups.every(({ selection }) => selection.kind === 'tags' || selection.kind === 'urls')
+  return (
+    keys.length <= keysAtOnce && groups.every(({ selection }) => selection.kind === 'tags' || selection.kind === 'urls')
+  )
 }
 
 /** An invalidation that is durable and still to be done. */

@@ -19,7 +19,9 @@ export interface Carried {
  */
 export async function intend(options: PurgingOptions, plans: readonly Plan[]): Promise<Intent[]> {
   const at = options.now()
-  const ids = await options.records.db.transaction().execute((transaction) => addIntents(transaction, { at, owner: options.owner }, plans))
+  const ids = await options.records.db
+    .transaction()
+    .execute((transaction) => addIntents(transaction, { at, owner: options.owner }, plans))
   return plans.map(({ invalidation, keys, groups }, index) => ({
     ...{ id: ids[index]!, at, source: invalidation.source, soft: invalidation.soft, keys, groups },
     ...{ wholeDirectory: invalidation.wholeDirectory === true, recorded: [], again: false },
@@ -27,14 +29,27 @@ export async function intend(options: PurgingOptions, plans: readonly Plan[]): P
 }
 
 /** What cannot be recorded is gone here at least: visitors of this cache come before the log. Returns the error with what was done. */
-export async function takeUnrecorded({ pages, clearDirectory }: PurgingOptions, { invalidation, keys, groups }: Plan, error: unknown): Promise<unknown> {
+export async function takeUnrecorded(
+  { pages, clearDirectory }: PurgingOptions,
+  { invalidation, keys, groups }: Plan,
+  error: unknown,
+): Promise<unknown> {
   if (!(error instanceof PagecacheError)) return error
   const whole = invalidation.wholeDirectory === true
-  const counts = await takeLocally(pages, groups, { soft: invalidation.soft, count: keys.length, invalidation: null, clearDirectory: whole ? clearDirectory : null })
-  return new PagecacheError(error.code, `The purge could not be recorded: ${error.message}. It took ${plural(sum(counts), 'page')} here; reverse proxies were not told, so it has to be repeated`, {
-    ...(error.hint !== null && { hint: error.hint }),
-    cause: error,
+  const counts = await takeLocally(pages, groups, {
+    soft: invalidation.soft,
+    count: keys.length,
+    invalidation: null,
+    clearDirectory: whole ? clearDirectory : null,
   })
+  return new PagecacheError(
+    error.code,
+    `The purge could not be recorded: ${error.message}. It took ${plural(sum(counts), 'page')} here; reverse proxies were not told, so it has to be repeated`,
+    {
+      ...(error.hint !== null && { hint: error.hint }),
+      cause: error,
+    },
+  )
 }
 
 /** Does what is intended: the pages here, then the log and the messages, in slices. Done twice, it does no harm. */
@@ -42,13 +57,20 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
   const { pages, records, clearDirectory } = options
   const { keys, groups, soft } = intent
   const started = performance.now()
-  const taken = await takeLocally(pages, groups, { count: keys.length, invalidation: intent.id, soft, clearDirectory: intent.wholeDirectory ? clearDirectory : null })
+  const taken = await takeLocally(pages, groups, {
+    count: keys.length,
+    invalidation: intent.id,
+    soft,
+    clearDirectory: intent.wholeDirectory ? clearDirectory : null,
+  })
   const counts = intent.again ? await countTaken(pages, groups, { count: keys.length, invalidation: intent.id }) : taken
   const done = { intent, counts, localTime: performance.now() - started }
   let ids = intent.recorded
   let tracing = false
   while (ids.length < keys.length) {
-    ;({ ids, tracing } = await records.db.transaction().execute((transaction) => recordSlice(transaction, options, done, ids)))
+    ;({ ids, tracing } = await records.db
+      .transaction()
+      .execute((transaction) => recordSlice(transaction, options, done, ids)))
     if (ids.length < keys.length) await yieldToOthers()
   }
   if (!tracing) await releaseAll(pages, [intent])
@@ -59,10 +81,17 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
  * Takes the pages of small intents here, several in a transaction. Of those that select more pages than fit `counts` is null: they are
  * left to `carryOut`.
  */
-export async function takeTogether({ pages }: Pick<PurgingOptions, 'pages'>, intents: readonly Intent[]): Promise<(Done | null)[]> {
+export async function takeTogether(
+  { pages }: Pick<PurgingOptions, 'pages'>,
+  intents: readonly Intent[],
+): Promise<(Done | null)[]> {
   const started = performance.now()
   const removals: SharedRemoval[] = intents.flatMap(({ id, soft, groups }) =>
-    groups.map(({ selection }, number) => ({ selection: selection as SharedRemoval['selection'], soft, trace: traceOf(id, number) })),
+    groups.map(({ selection }, number) => ({
+      selection: selection as SharedRemoval['selection'],
+      soft,
+      trace: traceOf(id, number),
+    })),
   )
   const removed: SharedRemoved[] = []
   while (removed.length < removals.length) {
@@ -74,14 +103,17 @@ export async function takeTogether({ pages }: Pick<PurgingOptions, 'pages'>, int
     const own = removed.splice(0, intent.groups.length)
     if (own.some(({ isWhole }) => !isWhole)) return null
     const counts = intent.keys.map(() => 0)
-    for (const [number, { keys }] of intent.groups.entries()) for (const [index, key] of keys.entries()) counts[key] = own[number]!.counts[index]!
+    for (const [number, { keys }] of intent.groups.entries())
+      for (const [index, key] of keys.entries()) counts[key] = own[number]!.counts[index]!
     return { intent, counts, localTime }
   })
 }
 
 /** Records, in one transaction, small invalidations whose pages are gone. */
 export async function recordTogether(options: PurgingOptions, done: readonly Done[]): Promise<Carried[]> {
-  const traces = await options.records.db.transaction().execute((transaction) => recordWhole(transaction, options, done))
+  const traces = await options.records.db
+    .transaction()
+    .execute((transaction) => recordWhole(transaction, options, done))
   return done.map(({ counts }, index) => ({ pagesRemoved: sum(counts), tracing: traces[index] !== null }))
 }
 

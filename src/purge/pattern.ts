@@ -26,12 +26,16 @@ export function toMatcher(pattern: string): (url: string) => boolean {
 }
 
 function compile(pattern: string): RE2JS {
-  if (pattern.length > longest) throw new PagecacheError('INVALID_INPUT', `A regular expression of more than ${longest} characters is not taken`)
+  if (pattern.length > longest)
+    throw new PagecacheError('INVALID_INPUT', `A regular expression of more than ${longest} characters is not taken`)
   try {
     return RE2JS.compile(pattern)
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error
-    throw new PagecacheError('INVALID_INPUT', `${JSON.stringify(pattern)} is no regular expression: ${error.message}`, { hint: 'Look-around and references are not in RE2, whose syntax this is.', cause: error })
+    throw new PagecacheError('INVALID_INPUT', `${JSON.stringify(pattern)} is no regular expression: ${error.message}`, {
+      hint: 'Look-around and references are not in RE2, whose syntax this is.',
+      cause: error,
+    })
   }
 }
 

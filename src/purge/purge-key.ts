@@ -13,7 +13,7 @@ export type PurgeKey =
   | { kind: 'pattern'; pattern: string }
 
 /** More keys than this in one invalidation are refused: it is everything that is meant then. */
-export const mostKeys = 200_000
+const mostKeys = 200_000
 
 /** A tag is what stands between blanks and commas of a header line. */
 const tag = /^[^\s,\u0000-\u001f\u007f]{1,1024}$/
@@ -28,7 +28,11 @@ export function toKeys(targets: readonly Target[]): PurgeKey[] {
     }
   }
   if (keys.size > mostKeys) {
-    throw new PagecacheError('INVALID_INPUT', `At most ${mostKeys} tags and URLs can be purged at once, not ${keys.size}`, { hint: 'Clear everything instead.' })
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      `At most ${mostKeys} tags and URLs can be purged at once, not ${keys.size}`,
+      { hint: 'Clear everything instead.' },
+    )
   }
   return [...keys.values()]
 }
@@ -55,7 +59,9 @@ function keysOf(target: Target): PurgeKey[] {
 function assertTag(text: string, index: number): string {
   if (!tag.test(text)) {
     const shown = text === '' ? 'an empty text' : JSON.stringify(text.slice(0, 60))
-    throw new PagecacheError('INVALID_INPUT', `tags[${index}]: ${shown} is no tag`, { hint: 'A tag has 1 to 1024 characters, and no blank, comma or control character.' })
+    throw new PagecacheError('INVALID_INPUT', `tags[${index}]: ${shown} is no tag`, {
+      hint: 'A tag has 1 to 1024 characters, and no blank, comma or control character.',
+    })
   }
   return text
 }

@@ -1,5 +1,13 @@
 import { PagecacheError } from '../errors.ts'
-import { carryOut, intend, recordTogether, releaseAll, takeTogether, takeUnrecorded, type Carried } from './invalidate.ts'
+import {
+  carryOut,
+  intend,
+  recordTogether,
+  releaseAll,
+  takeTogether,
+  takeUnrecorded,
+  type Carried,
+} from './invalidate.ts'
 import { isSmall, keysAtOnce, type Done, type Intent, type Plan, type PurgingOptions } from './intent.ts'
 
 /** Keys of one group: so long, some ten milliseconds, the first of a group waits for its last. */
@@ -74,7 +82,8 @@ export class PurgeLanes {
     if (this.#writing) return
     this.#writing = true
     try {
-      while (this.#small.length > 0) await this.#begin(this.#nextGroup(), (intents, group) => this.#carryOutGroup(intents, group))
+      while (this.#small.length > 0)
+        await this.#begin(this.#nextGroup(), (intents, group) => this.#carryOutGroup(intents, group))
     } finally {
       this.#writing = false
     }
@@ -86,22 +95,30 @@ export class PurgeLanes {
     const group = this.#small.splice(0, over < 0 ? this.#small.length : Math.max(1, over))
     const latest = performance.now() - patience
     const late = group.filter(({ since }) => since < latest)
-    for (const { reject } of late) reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
+    for (const { reject } of late)
+      reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
     return late.length === 0 ? group : group.filter((waiting) => !late.includes(waiting))
   }
 
   /** Makes invalidations durable and hands them on. What fails for another reason than a lock is tried one by one: none fails for its neighbour. */
-  async #begin(group: readonly Waiting[], work: (intents: readonly Intent[], group: readonly Waiting[]) => Promise<void>): Promise<void> {
+  async #begin(
+    group: readonly Waiting[],
+    work: (intents: readonly Intent[], group: readonly Waiting[]) => Promise<void>,
+  ): Promise<void> {
     if (group.length === 0) return
     let intents: Intent[]
     try {
-      intents = await intend(this.#options, group.map(({ plan }) => plan))
+      intents = await intend(
+        this.#options,
+        group.map(({ plan }) => plan),
+      )
     } catch (error) {
       if (group.length > 1 && !isBusy(error)) {
         for (const waiting of group) await this.#begin([waiting], work)
         return
       }
-      for (const { plan, reject } of group) reject(await takeUnrecorded(this.#options, plan, error).catch((failure: unknown) => failure))
+      for (const { plan, reject } of group)
+        reject(await takeUnrecorded(this.#options, plan, error).catch((failure: unknown) => failure))
       return
     }
     this.#events.onBegun(intents.map(({ id }) => id))
@@ -116,14 +133,20 @@ export class PurgeLanes {
     } catch (error) {
       // One by one each makes room for itself on a full disk.
       if (isBusy(error)) this.#fail(intents, group, error)
-      else for (const [index, intent] of intents.entries()) await this.#carryOutAlone({ ...intent, again: true }, group[index]!)
+      else
+        for (const [index, intent] of intents.entries())
+          await this.#carryOutAlone({ ...intent, again: true }, group[index]!)
       return
     }
     for (const [index, done] of taken.entries()) {
       if (done === null) this.#addRest({ ...intents[index]!, again: true }, group[index]!)
     }
     const done = taken.filter((each) => each !== null)
-    if (done.length > 0) await this.#recordGroup(done, done.map(({ intent }) => waitingOf.get(intent)!))
+    if (done.length > 0)
+      await this.#recordGroup(
+        done,
+        done.map(({ intent }) => waitingOf.get(intent)!),
+      )
   }
 
   async #recordGroup(done: readonly Done[], group: readonly Waiting[]): Promise<void> {
@@ -137,7 +160,10 @@ export class PurgeLanes {
       return
     }
     this.#succeed(intents, group, carried)
-    await releaseAll(this.#options.pages, intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing))
+    await releaseAll(
+      this.#options.pages,
+      intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing),
+    )
   }
 
   /** The rest of an invalidation that selects more pages than a group takes of it. */
@@ -159,7 +185,9 @@ export class PurgeLanes {
       if (this.#wideInHand >= wideAtOnce) return
       this.#wide.delete(name)
       this.#wideInHand += 1
-      void this.#events.track(this.#begin(group, (intents, begun) => this.#carryOutSame(intents, begun))).then(() => this.#endWide())
+      void this.#events
+        .track(this.#begin(group, (intents, begun) => this.#carryOutSame(intents, begun)))
+        .then(() => this.#endWide())
     }
   }
 
@@ -175,16 +203,26 @@ export class PurgeLanes {
     } catch (error) {
       return this.#fail([first!, ...others], [waiting!, ...same], error)
     }
-    if (others.length > 0) await this.#recordGroup(others.map((intent) => ({ intent, counts: intent.keys.map(() => 0), localTime: 0 })), same)
+    if (others.length > 0)
+      await this.#recordGroup(
+        others.map((intent) => ({ intent, counts: intent.keys.map(() => 0), localTime: 0 })),
+        same,
+      )
   }
 
   #succeed(intents: readonly Intent[], group: readonly Waiting[], carried: readonly Carried[]): void {
-    this.#events.onEnded(intents.map(({ id }) => id), false)
+    this.#events.onEnded(
+      intents.map(({ id }) => id),
+      false,
+    )
     for (const [index, { resolve }] of group.entries()) resolve({ intent: intents[index]!, ...carried[index]! })
   }
 
   #fail(intents: readonly Intent[], group: readonly Waiting[], error: unknown): void {
-    this.#events.onEnded(intents.map(({ id }) => id), true)
+    this.#events.onEnded(
+      intents.map(({ id }) => id),
+      true,
+    )
     for (const { reject } of group) reject(error)
   }
 }

@@ -32,7 +32,17 @@ async function main(): Promise<void> {
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
     const owner = { ...thisProcess(), thread: threadId }
     const removals = new RemovalGroups(pages)
-    const purging = await openPurging({ records, pages, queue, now: Date.now, owner, endedThreads, proxies, followUp, clearDirectory })
+    const purging = await openPurging({
+      records,
+      pages,
+      queue,
+      now: Date.now,
+      owner,
+      endedThreads,
+      proxies,
+      followUp,
+      clearDirectory,
+    })
     const perform = async (task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
       if (task.kind === 'remove') return removals.remove(task.removal)
@@ -42,7 +52,12 @@ async function main(): Promise<void> {
     }
     port.on('message', (messages: ToThread) => {
       if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(task))
-      else void purging.close().then(() => pages.close()).then(() => records.close()).then(() => port.close())
+      else
+        void purging
+          .close()
+          .then(() => pages.close())
+          .then(() => records.close())
+          .then(() => port.close())
     })
     port.postMessage({ opened: true, answers: [] } satisfies FromThread)
   } catch (error) {

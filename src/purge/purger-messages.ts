@@ -19,7 +19,11 @@ export interface PurgerData {
 }
 
 /** What the thread is asked for. `remove`: pages go, and no log tells of it. `catchUp`: what other processes left behind is carried out. */
-export type PurgerTask = { kind: 'invalidate'; invalidation: Invalidation } | { kind: 'remove'; removal: Omit<SharedRemoval, 'trace'> } | { kind: 'catchUp' } | { kind: 'cleanUp' }
+export type PurgerTask =
+  | { kind: 'invalidate'; invalidation: Invalidation }
+  | { kind: 'remove'; removal: Omit<SharedRemoval, 'trace'> }
+  | { kind: 'catchUp' }
+  | { kind: 'cleanUp' }
 
 /** Null: finish, and end. */
 export type ToThread = readonly { id: number; task: PurgerTask }[] | null

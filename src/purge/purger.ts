@@ -68,7 +68,9 @@ class Purger {
   /** @throws what the thread could not be opened for */
   async start(): Promise<void> {
     const { pages: _, onError: __, ...data } = this.#options
-    const worker = new Worker(new URL(program, import.meta.url), { workerData: { ...data, endedThreads: this.#endedThreads } satisfies PurgerData })
+    const worker = new Worker(new URL(program, import.meta.url), {
+      workerData: { ...data, endedThreads: this.#endedThreads } satisfies PurgerData,
+    })
     const { threadId } = worker
     let broken: unknown = null
     await new Promise<void>((resolve, reject) => {
@@ -89,7 +91,8 @@ class Purger {
 
   ask(task: PurgerTask): Promise<Invalidated | number> {
     const characters = charactersIn(task)
-    if (this.#closing !== null || this.#worker === null) return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges cannot be taken at the moment'))
+    if (this.#closing !== null || this.#worker === null)
+      return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges cannot be taken at the moment'))
     if (this.#waiting.size >= mostWaiting || this.#characters + characters > mostCharacters) {
       return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
     }
@@ -135,7 +138,8 @@ class Purger {
   #lose(threadId: number, error: unknown): void {
     this.#worker = null
     this.#outbox = []
-    for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error ?? new Error('the thread that purges has ended'))
+    for (const id of [...this.#waiting.keys()])
+      this.#take(id)?.reject(error ?? new Error('the thread that purges has ended'))
     if (this.#closing !== null) return
     this.#endedThreads.push(threadId)
     this.#options.onError('the thread that purges has ended', error)
@@ -164,7 +168,12 @@ class Purger {
 }
 
 function charactersIn(task: PurgerTask): number {
-  const texts = task.kind === 'invalidate' ? task.invalidation.targets.flatMap(textsOf) : task.kind === 'remove' ? textsOf(toTarget(task.removal.selection)) : []
+  const texts =
+    task.kind === 'invalidate'
+      ? task.invalidation.targets.flatMap(textsOf)
+      : task.kind === 'remove'
+        ? textsOf(toTarget(task.removal.selection))
+        : []
   return texts.reduce((sum, text) => sum + text.length, 0)
 }
 

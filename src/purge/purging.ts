@@ -110,7 +110,17 @@ class RecordedPurging {
         const keys = JSON.parse(row.intent!) as PurgeKey[]
         const recorded = JSON.parse(row.recorded ?? '[]') as number[]
         const { id, created_at: at, source, soft } = row
-        await carryOut(this.#options, { id, at, source, soft: soft !== 0, keys, groups: toGroups(keys), wholeDirectory: false, recorded, again: true })
+        await carryOut(this.#options, {
+          id,
+          at,
+          source,
+          soft: soft !== 0,
+          keys,
+          groups: toGroups(keys),
+          wholeDirectory: false,
+          recorded,
+          again: true,
+        })
         this.#failed.delete(row.id)
         repaired += 1
       } finally {
@@ -124,7 +134,10 @@ class RecordedPurging {
     const { owner: self, endedThreads = [], now } = this.#options
     if (owner === null || created_at < now() - longestWork) return true
     const other = JSON.parse(owner) as PurgeOwner
-    return hasEnded(other, self) || (isSame(other, self) && other.thread !== undefined && endedThreads.includes(other.thread))
+    return (
+      hasEnded(other, self) ||
+      (isSame(other, self) && other.thread !== undefined && endedThreads.includes(other.thread))
+    )
   }
 
   async #look(): Promise<void> {
@@ -132,7 +145,9 @@ class RecordedPurging {
     this.#looking = true
     try {
       // Whoever made an invalidation is about to record its URLs.
-      await this.#quietly(async () => void ((await this.repair()) + (await this.#traceRest(this.#options.now() - 5 * lookInterval))))
+      await this.#quietly(
+        async () => void ((await this.repair()) + (await this.#traceRest(this.#options.now() - 5 * lookInterval))),
+      )
     } finally {
       this.#looking = false
     }

@@ -19,10 +19,16 @@ interface NewIntent extends Record<(typeof intentColumns)[number], unknown> {
   owner: string
 }
 
-const insertIntents = prepareRows<NewIntent, { id: number }>(intentColumns, (rows, db) => db.insertInto('invalidations').values(rows).returning('id'))
+const insertIntents = prepareRows<NewIntent, { id: number }>(intentColumns, (rows, db) =>
+  db.insertInto('invalidations').values(rows).returning('id'),
+)
 
 /** Writes what is to be done into the invalidation log. Returns the rows' numbers, in the order of the plans. */
-export async function addIntents(transaction: RecordsTransaction, { at, owner }: { at: number; owner: PurgeOwner }, plans: readonly Plan[]): Promise<number[]> {
+export async function addIntents(
+  transaction: RecordsTransaction,
+  { at, owner }: { at: number; owner: PurgeOwner },
+  plans: readonly Plan[],
+): Promise<number[]> {
   const rows = plans.map(({ invalidation: { soft, source, actor, targets }, keys }) => ({
     ...{ created_at: at, source, actor, ...describeTargets(targets), soft: Number(soft) },
     ...{ intent: JSON.stringify(keys), owner: JSON.stringify(owner) },
@@ -33,7 +39,12 @@ export async function addIntents(transaction: RecordsTransaction, { at, owner }:
 }
 
 /** Records the next purges of an intent, and with the last of them that it is done. Returns the numbers of all that are recorded now. */
-export async function recordSlice(transaction: RecordsTransaction, options: PurgingOptions, done: Done, recorded: readonly number[]): Promise<{ ids: readonly number[]; tracing: boolean }> {
+export async function recordSlice(
+  transaction: RecordsTransaction,
+  options: PurgingOptions,
+  done: Done,
+  recorded: readonly number[],
+): Promise<{ ids: readonly number[]; tracing: boolean }> {
   const { intent } = done
   const results = toResults(done).slice(recorded.length, recorded.length + keysAtOnce)
   const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at }, results))]
@@ -41,17 +52,38 @@ export async function recordSlice(transaction: RecordsTransaction, options: Purg
   const [trace] = isLast ? await beginTraces(transaction, options.pages, intent.at, [{ ...intent, purges: ids }]) : []
   const pages_removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
   if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, id: intent.id }])
-  else await transaction.updateTable('invalidations').set((eb) => ({ pages_removed: eb('pages_removed', '+', pages_removed), recorded: JSON.stringify(ids) })).where('id', '=', intent.id).execute()
+  else
+    await transaction
+      .updateTable('invalidations')
+      .set((eb) => ({ pages_removed: eb('pages_removed', '+', pages_removed), recorded: JSON.stringify(ids) }))
+      .where('id', '=', intent.id)
+      .execute()
   return { ids, tracing: typeof trace === 'string' }
 }
 
 /** Records intents of one moment from their first purge to their last. Returns what is left to be traced of each; null where nothing is. */
-export async function recordWhole(transaction: RecordsTransaction, options: PurgingOptions, all: readonly Done[]): Promise<(string | null)[]> {
+export async function recordWhole(
+  transaction: RecordsTransaction,
+  options: PurgingOptions,
+  all: readonly Done[],
+): Promise<(string | null)[]> {
   const at = all[0]!.intent.at
   const ids = await recordPurges(transaction, { ...options, at }, all.flatMap(toResults))
-  const traced = all.map(({ intent, counts }) => ({ ...intent, purges: ids.splice(0, intent.keys.length), removed: counts.reduce((sum, count) => sum + count, 0) }))
-  const traces = await beginTraces(transaction, options.pages, at, traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] })))
-  await finish.execute(transaction, traced.map(({ id, removed }, index) => ({ pages_removed: removed, trace: traces[index]!, id })))
+  const traced = all.map(({ intent, counts }) => ({
+    ...intent,
+    purges: ids.splice(0, intent.keys.length),
+    removed: counts.reduce((sum, count) => sum + count, 0),
+  }))
+  const traces = await beginTraces(
+    transaction,
+    options.pages,
+    at,
+    traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] })),
+  )
+  await finish.execute(
+    transaction,
+    traced.map(({ id, removed }, index) => ({ pages_removed: removed, trace: traces[index]!, id })),
+  )
   return traces
 }
 
@@ -64,7 +96,13 @@ const finish = prepareRows<{ pages_removed: number; trace: string | null; id: nu
   ([row], db) =>
     db
       .updateTable('invalidations')
-      .set((eb) => ({ pages_removed: eb('pages_removed', '+', row!.pages_removed), trace: row!.trace, intent: eb.lit(null), owner: eb.lit(null), recorded: eb.lit(null) }))
+      .set((eb) => ({
+        pages_removed: eb('pages_removed', '+', row!.pages_removed),
+        trace: row!.trace,
+        intent: eb.lit(null),
+        owner: eb.lit(null),
+        recorded: eb.lit(null),
+      }))
       .where('id', '=', row!.id),
   1,
 )

@@ -16,8 +16,14 @@ export type ClearDirectory = (trace: number | null) => Promise<number>
 export function toGroups(keys: readonly PurgeKey[]): Group[] {
   const all = keys.findIndex((key) => key.kind === 'all')
   if (all >= 0) return [{ selection: { kind: 'all' }, keys: [all] }]
-  const tags: Group & { selection: { kind: 'tags'; tags: string[] } } = { selection: { kind: 'tags', tags: [] }, keys: [] }
-  const urls: Group & { selection: { kind: 'urls'; urls: string[] } } = { selection: { kind: 'urls', urls: [] }, keys: [] }
+  const tags: Group & { selection: { kind: 'tags'; tags: string[] } } = {
+    selection: { kind: 'tags', tags: [] },
+    keys: [],
+  }
+  const urls: Group & { selection: { kind: 'urls'; urls: string[] } } = {
+    selection: { kind: 'urls', urls: [] },
+    keys: [],
+  }
   const others: Group[] = []
   for (const [index, key] of keys.entries()) {
     if (key.kind === 'tag' || key.kind === 'entity') {
@@ -27,13 +33,14 @@ export function toGroups(keys: readonly PurgeKey[]): Group[] {
       urls.selection.urls.push(key.url)
       urls.keys.push(index)
     } else if (key.kind === 'type') others.push({ selection: { kind: 'type', type: key.type }, keys: [index] })
-    else if (key.kind === 'pattern') others.push({ selection: { kind: 'matching', matches: toMatcher(key.pattern) }, keys: [index] })
+    else if (key.kind === 'pattern')
+      others.push({ selection: { kind: 'matching', matches: toMatcher(key.pattern) }, keys: [index] })
   }
   return [urls, tags, ...others].filter((group) => group.keys.length > 0)
 }
 
 /** So many removals one invalidation has at most: types and patterns are named one by one. */
-export const mostGroups = 16
+const mostGroups = 16
 
 /** What a removal's pages are known by to the page store, until their URLs are recorded. */
 export function traceOf(invalidation: number, group: number): number {
@@ -65,10 +72,14 @@ export async function takeLocally(
 }
 
 /** How many pages each key took, of all removals for it: read from what the page store keeps until the URLs are recorded. */
-export async function countTaken(pages: PageStore, groups: readonly Group[], { count, invalidation }: { count: number; invalidation: number }): Promise<number[]> {
+export async function countTaken(
+  pages: PageStore,
+  groups: readonly Group[],
+  { count, invalidation }: { count: number; invalidation: number },
+): Promise<number[]> {
   const counts = Array.from({ length: count }, () => 0)
   for (const [number, { keys }] of groups.entries()) {
-    for (let after = 0, more = true; more; ) {
+    for (let after = 0, more = true; more;) {
       const taken = await pages.taken(traceOf(invalidation, number), after, countedAtOnce)
       for (const { value } of taken) counts[keys[value]!]! += 1
       more = taken.length === countedAtOnce

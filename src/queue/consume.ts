@@ -36,7 +36,7 @@ export interface ConsumeOptions {
   onEvent(event: ConsumeEvent): void
 }
 
-export type ConsumeEnd = 'stopped' | 'stop-workers' | 'messages' | 'failures' | 'time' | 'memory'
+type ConsumeEnd = 'stopped' | 'stop-workers' | 'messages' | 'failures' | 'time' | 'memory'
 
 export interface Consumed {
   /** Messages taken. */
@@ -104,8 +104,14 @@ class Consumer {
     if (!membership) return
     const lost = new AbortController()
     const done = new AbortController()
-    const keeping = keepMembership({ membership, timing, done: done.signal, onEvent, onLost: () => lost.abort(), onStopping: () => this.#finish('stop-workers') })
-      .catch((error: unknown) => this.#break(error))
+    const keeping = keepMembership({
+      membership,
+      timing,
+      done: done.signal,
+      onEvent,
+      onLost: () => lost.abort(),
+      onStopping: () => this.#finish('stop-workers'),
+    }).catch((error: unknown) => this.#break(error))
     lost.signal.addEventListener('abort', () => this.#look())
     try {
       while (!this.#end.signal.aborted && !lost.signal.aborted) await this.#step(membership, lost.signal)
@@ -125,14 +131,21 @@ class Consumer {
     if (this.#end.signal.aborted || lost.aborted) return
     const version = membership.version()
     const wanted = this.#room()
-    const messages = wanted.size === 0 ? [] : await this.#patiently(() => membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken))
+    const messages =
+      wanted.size === 0
+        ? []
+        : await this.#patiently(() =>
+            membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken),
+          )
     for (const message of messages ?? []) this.#start(membership, message, lost)
     if (!messages?.length) await this.#wait(membership, version)
   }
 
   /** How many messages of each type may be begun now. */
   #room(): ReadonlyMap<string, number> {
-    const free = [...this.#handlers.values()].map(({ type, concurrency = 1 }) => [type, concurrency - (this.#busy.get(type) ?? 0)] as const)
+    const free = [...this.#handlers.values()].map(
+      ({ type, concurrency = 1 }) => [type, concurrency - (this.#busy.get(type) ?? 0)] as const,
+    )
     return new Map(free.filter(([, count]) => count > 0))
   }
 
@@ -161,11 +174,14 @@ class Consumer {
       onHandled: free,
       onEvent: (event) => this.#note(event),
     })
-    const slot = work.run().catch((error: unknown) => this.#break(error)).finally(() => {
-      this.#slots.delete(slot)
-      this.#weigh()
-      free()
-    })
+    const slot = work
+      .run()
+      .catch((error: unknown) => this.#break(error))
+      .finally(() => {
+        this.#slots.delete(slot)
+        this.#weigh()
+        free()
+      })
     this.#slots.add(slot)
   }
 
@@ -182,7 +198,8 @@ class Consumer {
     if (this.#end.signal.aborted) return
     if (sleep !== undefined) return timing.sleep(sleep, signal)
     const until = timing.now() + claimEvery
-    while (!signal.aborted && timing.now() < until && membership.version() === version) await timing.sleep(pollEvery, signal)
+    while (!signal.aborted && timing.now() < until && membership.version() === version)
+      await timing.sleep(pollEvery, signal)
   }
 
   #look(): void {

@@ -45,7 +45,13 @@ async function insert(db: RecordsDatabase, rows: readonly QueueMessageRow[]): Pr
 
 /** Puts off what waits with the key of a message that is about to be merged into it. */
 async function postpone(db: RecordsDatabase, { key, available_at, delay }: QueueMessageRow): Promise<void> {
-  await db.updateTable('queue_messages').set({ available_at, delay }).where('key', '=', key).where('lease', 'is', null).where('failed_at', 'is', null).execute()
+  await db
+    .updateTable('queue_messages')
+    .set({ available_at, delay })
+    .where('key', '=', key)
+    .where('lease', 'is', null)
+    .where('failed_at', 'is', null)
+    .execute()
 }
 
 function toRow(message: NewMessage, id: string, now: number): QueueMessageRow {

@@ -12,26 +12,57 @@ export interface FailedFilter {
 /** Messages of one transaction: others have their turn between two. */
 const slice = 200
 
-export async function listFailed(db: RecordsDatabase, page: { limit: number; offset: number } & FailedFilter): Promise<{ total: number; items: FailedMessage[] }> {
-  const rows = await failed(db, page).selectAll().orderBy('failed_at', 'desc').orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
-  const { total } = await failed(db, page).select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+export async function listFailed(
+  db: RecordsDatabase,
+  page: { limit: number; offset: number } & FailedFilter,
+): Promise<{ total: number; items: FailedMessage[] }> {
+  const rows = await failed(db, page)
+    .selectAll()
+    .orderBy('failed_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  const { total } = await failed(db, page)
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   return { total: Number(total), items: rows.map(toFailed) }
 }
 
-export async function readFailed(db: RecordsDatabase, id: string): Promise<(FailedMessage & { payload: unknown }) | null> {
+export async function readFailed(
+  db: RecordsDatabase,
+  id: string,
+): Promise<(FailedMessage & { payload: unknown }) | null> {
   const row = await failed(db, {}).selectAll().where('id', '=', id).executeTakeFirst()
   return row ? { ...toFailed(row), payload: JSON.parse(row.payload) as unknown } : null
 }
 
 /** Puts failed messages back where they came from; null: all of them, in slices. How many there were. */
-export async function retryFailed(records: Records, now: () => number, ids: readonly string[] | null, filter: FailedFilter): Promise<number> {
+export async function retryFailed(
+  records: Records,
+  now: () => number,
+  ids: readonly string[] | null,
+  filter: FailedFilter,
+): Promise<number> {
   return inSlices(records, ids, filter, async (transaction, row) => {
-    await putBack(transaction, row, { now: now(), delay: 0, attempts: 0, crashes: 0, transport: row.origin!, origin: null, failed_at: null })
+    await putBack(transaction, row, {
+      now: now(),
+      delay: 0,
+      attempts: 0,
+      crashes: 0,
+      transport: row.origin!,
+      origin: null,
+      failed_at: null,
+    })
   })
 }
 
 /** Deletes failed messages; null: all of them, in slices. How many there were. */
-export async function removeFailed(records: Records, ids: readonly string[] | null, filter: FailedFilter): Promise<number> {
+export async function removeFailed(
+  records: Records,
+  ids: readonly string[] | null,
+  filter: FailedFilter,
+): Promise<number> {
   return inSlices(records, ids, filter, async (transaction, { id }) => {
     await transaction.deleteFrom('queue_messages').where('id', '=', id).execute()
   })

@@ -12,7 +12,12 @@ interface Candidate {
  * group nobody works on. `now` is milliseconds since the epoch. A group's head is one step in an index, so that
  * the time grows with the number of groups and not with that of the messages.
  */
-export async function findNext(db: RecordsDatabase, transport: Transport, types: readonly string[], now: number): Promise<string | null> {
+export async function findNext(
+  db: RecordsDatabase,
+  transport: Transport,
+  types: readonly string[],
+  now: number,
+): Promise<string | null> {
   const found: Candidate[] = []
   for (const { name: type } of await waitingTypes(db, transport)) {
     if (type === null || !types.includes(type)) continue
@@ -24,11 +29,21 @@ export async function findNext(db: RecordsDatabase, transport: Transport, types:
 }
 
 /** The next message of one group and type; null where none may be taken now. */
-export async function findNextOfGroup(db: RecordsDatabase, of: { transport: Transport; type: string; group: string }, now: number): Promise<string | null> {
+export async function findNextOfGroup(
+  db: RecordsDatabase,
+  of: { transport: Transport; type: string; group: string },
+  now: number,
+): Promise<string | null> {
   return (await headOf(db, of.transport, of.type, of.group, now))?.id ?? null
 }
 
-async function headOf(db: RecordsDatabase, transport: Transport, type: string, group: string | null, now: number): Promise<Candidate | undefined> {
+async function headOf(
+  db: RecordsDatabase,
+  transport: Transport,
+  type: string,
+  group: string | null,
+  now: number,
+): Promise<Candidate | undefined> {
   return db
     .selectFrom('queue_messages')
     .select(['id', 'available_at'])
@@ -104,19 +119,38 @@ function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
 }
 
 /** The first of the heads of the groups that nobody works on. */
-async function headOfFreeGroups(db: RecordsDatabase, transport: Transport, type: string, now: number): Promise<Candidate | undefined> {
+async function headOfFreeGroups(
+  db: RecordsDatabase,
+  transport: Transport,
+  type: string,
+  now: number,
+): Promise<Candidate | undefined> {
   return withGroups(db, transport, type)
     .selectFrom('groups')
     .innerJoin('queue_messages as head', (join) =>
       join.on((on) => {
-        const members = on.selectFrom('queue_messages as member').select('member.id').where('member.transport', '=', transport).where('member.type', '=', type)
-        const first = members.where('member.lease', 'is', null).whereRef('member.group', '=', 'groups.name').where('member.available_at', '<=', now)
+        const members = on
+          .selectFrom('queue_messages as member')
+          .select('member.id')
+          .where('member.transport', '=', transport)
+          .where('member.type', '=', type)
+        const first = members
+          .where('member.lease', 'is', null)
+          .whereRef('member.group', '=', 'groups.name')
+          .where('member.available_at', '<=', now)
         return on('head.id', '=', first.orderBy('member.available_at').orderBy('member.id').limit(1))
       }),
     )
     .select(['head.id', 'head.available_at'])
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('queue_messages as held').select('held.id').whereRef('held.group', '=', 'groups.name').where('held.lease', 'is not', null))),
+      not(
+        exists(
+          selectFrom('queue_messages as held')
+            .select('held.id')
+            .whereRef('held.group', '=', 'groups.name')
+            .where('held.lease', 'is not', null),
+        ),
+      ),
     )
     .orderBy('head.available_at')
     .orderBy('head.id')

@@ -54,10 +54,12 @@ export class HeldWork implements Work {
     try {
       await handler.handle(this)
       this.#options.onHandled()
-      await Promise.all([...this.#held.values()].map(async (message) => {
-        const settled = await this.#settle(message, () => this.#options.membership.complete(message))
-        if (settled && !this.#completed.has(message.id)) onEvent({ kind: 'handled', message })
-      }))
+      await Promise.all(
+        [...this.#held.values()].map(async (message) => {
+          const settled = await this.#settle(message, () => this.#options.membership.complete(message))
+          if (settled && !this.#completed.has(message.id)) onEvent({ kind: 'handled', message })
+        }),
+      )
     } catch (error) {
       for (const message of this.#held.values()) await this.#giveBack(message, error)
     }
@@ -101,15 +103,18 @@ export class HeldWork implements Work {
     const { membership, handler, random, onEvent } = this.#options
     // The lease of one message was lost, or the records could not be written: no fault of any message.
     if (isCode(error, 'LEASE_LOST')) return void (await this.#settle(message, () => membership.release(message, 0)))
-    if (isRecordsTrouble(error)) return void (await this.#settle(message, () => membership.release(message, recordsDelay)))
+    if (isRecordsTrouble(error))
+      return void (await this.#settle(message, () => membership.release(message, recordsDelay)))
     const text = error instanceof Error ? error.message : String(error)
     const attempts = triesOf(error) ?? message.attempts + 1
     if (attempts >= (handler.tries ?? triesWithout) || mayNotRetry(error)) {
-      if (await this.#settle(message, () => membership.fail(message, text, attempts))) onEvent({ kind: 'failed', message, error: text })
+      if (await this.#settle(message, () => membership.fail(message, text, attempts)))
+        onEvent({ kind: 'failed', message, error: text })
       return
     }
     const delay = jittered((handler.backoff ?? defaultBackoff)(attempts), random())
-    if (await this.#settle(message, () => membership.retry(message, delay, text))) onEvent({ kind: 'retried', message, error: text, delay })
+    if (await this.#settle(message, () => membership.retry(message, delay, text)))
+      onEvent({ kind: 'retried', message, error: text, delay })
   }
 
   /**

@@ -12,7 +12,12 @@ import { assertHeld, leaseLost, moveToFailed, putBack, putBackAfterCrash, putBac
 const clockTolerance = 1000
 
 /** Registers a worker in the records. `now` is the wall clock, milliseconds since the epoch: the one clock that all processes of a machine share. */
-export async function joinRecords(records: Records, now: () => number, process: ProcessIdentity, worker: NewWorker): Promise<Membership> {
+export async function joinRecords(
+  records: Records,
+  now: () => number,
+  process: ProcessIdentity,
+  worker: NewWorker,
+): Promise<Membership> {
   const id = randomUUID()
   const row: QueueWorkerRow = {
     id,
@@ -77,7 +82,12 @@ class RecordsMembership implements Membership {
       .execute()
     if (jumped.length === 0) return
     const ids = jumped.map(({ id }) => id)
-    await this.#records.db.updateTable('queue_messages').set({ available_at: now, delay: 0 }).where('id', 'in', ids).where('lease', 'is', null).execute()
+    await this.#records.db
+      .updateTable('queue_messages')
+      .set({ available_at: now, delay: 0 })
+      .where('id', 'in', ids)
+      .where('lease', 'is', null)
+      .execute()
   }
 
   async look(): Promise<WorkerSight[]> {
@@ -86,13 +96,23 @@ class RecordsMembership implements Membership {
       id: row.id,
       beat: row.beat,
       stopping: row.stopping === 1,
-      process: { host: row.host, bootId: row.boot_id, pidNamespace: row.pid_namespace, pid: row.pid, started: row.process_started },
+      process: {
+        host: row.host,
+        bootId: row.boot_id,
+        pidNamespace: row.pid_namespace,
+        pid: row.pid,
+        started: row.process_started,
+      },
     }))
   }
 
   async takeOver(dead: Pick<WorkerSight, 'id' | 'beat'>): Promise<boolean> {
     return this.#records.db.transaction().execute(async (transaction) => {
-      const { numDeletedRows } = await transaction.deleteFrom('queue_workers').where('id', '=', dead.id).where('beat', '=', dead.beat).executeTakeFirstOrThrow()
+      const { numDeletedRows } = await transaction
+        .deleteFrom('queue_workers')
+        .where('id', '=', dead.id)
+        .where('beat', '=', dead.beat)
+        .executeTakeFirstOrThrow()
       if (numDeletedRows === 0n) return false
       await putBackAfterCrash(transaction, dead.id, this.#now())
       return true
@@ -147,7 +167,10 @@ class RecordsMembership implements Membership {
       .where('id', '=', id)
       .where('lease', 'is', null)
       .where(({ not, exists, selectFrom }) => {
-        const held = selectFrom('queue_messages as held').select('held.id').whereRef('held.group', '=', 'queue_messages.group').where('held.lease', 'is not', null)
+        const held = selectFrom('queue_messages as held')
+          .select('held.id')
+          .whereRef('held.group', '=', 'queue_messages.group')
+          .where('held.lease', 'is not', null)
         return not(exists(sharedWith === undefined ? held : held.where('held.worker', '!=', sharedWith)))
       })
       .returningAll()
@@ -181,15 +204,24 @@ class RecordsMembership implements Membership {
   }
 
   async retry(message: Message, delay: number, error: string): Promise<void> {
-    await this.#settle(message, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay, attempts: row.attempts + 1, crashes: 0, last_error: error }))
+    await this.#settle(message, (transaction, row) =>
+      putBack(transaction, row, { now: this.#now(), delay, attempts: row.attempts + 1, crashes: 0, last_error: error }),
+    )
   }
 
   async fail(message: Message, error: string, attempts = message.attempts + 1): Promise<void> {
-    await this.#settle(message, (transaction, row) => moveToFailed(transaction, row, { now: this.#now(), attempts, crashes: 0, error }))
+    await this.#settle(message, (transaction, row) =>
+      moveToFailed(transaction, row, { now: this.#now(), attempts, crashes: 0, error }),
+    )
   }
 
-  async #settle(message: Message, change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>): Promise<void> {
-    await this.#records.db.transaction().execute(async (transaction) => change(transaction, await assertHeld(transaction, message)))
+  async #settle(
+    message: Message,
+    change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>,
+  ): Promise<void> {
+    await this.#records.db
+      .transaction()
+      .execute(async (transaction) => change(transaction, await assertHeld(transaction, message)))
   }
 
   async leave(): Promise<void> {

@@ -27,7 +27,11 @@ export function thisProcess(): ProcessIdentity {
 
 /** True only where it is certain that the process has ended; one that is stopped (SIGSTOP) has not. */
 export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean {
-  const comparable = other.bootId !== null && other.bootId === self.bootId && other.pidNamespace !== null && other.pidNamespace === self.pidNamespace
+  const comparable =
+    other.bootId !== null &&
+    other.bootId === self.bootId &&
+    other.pidNamespace !== null &&
+    other.pidNamespace === self.pidNamespace
   if (!comparable || other.started === null) return false
   const started = startOf(other.pid)
   return started !== null && started !== other.started
@@ -35,7 +39,13 @@ export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean
 
 /** Whether two names are of one process. */
 export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
-  return one.host === other.host && one.bootId === other.bootId && one.pidNamespace === other.pidNamespace && one.pid === other.pid && one.started === other.started
+  return (
+    one.host === other.host &&
+    one.bootId === other.bootId &&
+    one.pidNamespace === other.pidNamespace &&
+    one.pid === other.pid &&
+    one.started === other.started
+  )
 }
 
 /** When the process with this id started; null where that cannot be known. */

@@ -95,7 +95,12 @@ export interface Queue {
   /** Depth of each transport, and who works. */
   statistics(): Promise<QueueStatistics>
   /** Failed messages, newest first. */
-  listFailed(page: { limit: number; offset: number; type?: string; transport?: Transport }): Promise<{ total: number; items: FailedMessage[] }>
+  listFailed(page: {
+    limit: number
+    offset: number
+    type?: string
+    transport?: Transport
+  }): Promise<{ total: number; items: FailedMessage[] }>
   /** One failed message with its payload; null where there is none with the id. */
   readFailed(id: string): Promise<(FailedMessage & { payload: unknown }) | null>
   /** Puts failed messages back on the transport that they came from, with all their tries; null: every one of them. How many there were. */

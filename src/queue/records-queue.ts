@@ -15,14 +15,21 @@ export function openQueue(records: Records, now: () => number): Queue {
   const { db } = records
   return {
     dispatch: (messages, transaction) =>
-      transaction ? dispatch(transaction, now(), messages) : db.transaction().execute((own) => dispatch(own, now(), messages)),
+      transaction
+        ? dispatch(transaction, now(), messages)
+        : db.transaction().execute((own) => dispatch(own, now(), messages)),
     statistics: () => readStatistics(db, now()),
     listFailed: (page) => listFailed(db, page),
     readFailed: (id) => readFailed(db, id),
     retryFailed: (ids, filter = {}) => retryFailed(records, now, ids, filter),
     removeFailed: (ids, filter = {}) => removeFailed(records, ids, filter),
     async stopWorkers() {
-      const { numUpdatedRows } = await db.updateTable('queue_workers').set({ stopping: 1 }).where('kind', '=', 'consumer').where('stopping', '=', 0).executeTakeFirstOrThrow()
+      const { numUpdatedRows } = await db
+        .updateTable('queue_workers')
+        .set({ stopping: 1 })
+        .where('kind', '=', 'consumer')
+        .where('stopping', '=', 0)
+        .executeTakeFirstOrThrow()
       return Number(numUpdatedRows)
     },
     join: (worker) => joinRecords(records, now, thisProcess(), worker),

@@ -3,7 +3,7 @@ import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 
 /** How often a worker may die over a message that makes no progress. */
-export const crashLimit = 3
+const crashLimit = 3
 
 /** What a hold is recognised by. */
 export interface Held {
@@ -17,15 +17,25 @@ export function leaseLost(id: string): PagecacheError {
 
 /** Throws unless the message is held under this lease; forgets its crashes: whoever writes a result makes progress. */
 export async function assertHeld(transaction: RecordsTransaction, held: Held): Promise<QueueMessageRow> {
-  const row = await transaction.selectFrom('queue_messages').selectAll().where('id', '=', held.id).where('lease', '=', held.lease).executeTakeFirst()
+  const row = await transaction
+    .selectFrom('queue_messages')
+    .selectAll()
+    .where('id', '=', held.id)
+    .where('lease', '=', held.lease)
+    .executeTakeFirst()
   if (!row) throw leaseLost(held.id)
-  if (row.crashes > 0) await transaction.updateTable('queue_messages').set({ crashes: 0 }).where('id', '=', held.id).execute()
+  if (row.crashes > 0)
+    await transaction.updateTable('queue_messages').set({ crashes: 0 }).where('id', '=', held.id).execute()
   return row
 }
 
 /** False where it was not held under this lease any more. */
 export async function removeIfHeld(db: RecordsDatabase, held: Held): Promise<boolean> {
-  const { numDeletedRows } = await db.deleteFrom('queue_messages').where('id', '=', held.id).where('lease', '=', held.lease).executeTakeFirstOrThrow()
+  const { numDeletedRows } = await db
+    .deleteFrom('queue_messages')
+    .where('id', '=', held.id)
+    .where('lease', '=', held.lease)
+    .executeTakeFirstOrThrow()
   return numDeletedRows === 1n
 }
 
@@ -36,11 +46,18 @@ export async function removeIfHeld(db: RecordsDatabase, held: Held): Promise<boo
 export async function putBack(
   transaction: RecordsTransaction,
   row: QueueMessageRow,
-  change: Partial<Pick<QueueMessageRow, 'attempts' | 'crashes' | 'last_error' | 'transport' | 'origin' | 'failed_at'>> & { now: number; delay: number },
+  change: Partial<
+    Pick<QueueMessageRow, 'attempts' | 'crashes' | 'last_error' | 'transport' | 'origin' | 'failed_at'>
+  > & { now: number; delay: number },
 ): Promise<void> {
   const { now, delay, ...rest } = change
   if (row.key !== null) {
-    await transaction.deleteFrom('queue_messages').where('key', '=', row.key).where('lease', 'is', null).where('failed_at', 'is', null).execute()
+    await transaction
+      .deleteFrom('queue_messages')
+      .where('key', '=', row.key)
+      .where('lease', 'is', null)
+      .where('failed_at', 'is', null)
+      .execute()
   }
   await transaction
     .updateTable('queue_messages')
@@ -58,23 +75,48 @@ export async function moveToFailed(
   const { now, attempts, crashes, error } = change
   await transaction
     .updateTable('queue_messages')
-    .set({ transport: 'failed', origin: row.transport === 'failed' ? row.origin : row.transport, failed_at: now, attempts, crashes, last_error: error, lease: null, worker: null })
+    .set({
+      transport: 'failed',
+      origin: row.transport === 'failed' ? row.origin : row.transport,
+      failed_at: now,
+      attempts,
+      crashes,
+      last_error: error,
+      lease: null,
+      worker: null,
+    })
     .where('id', '=', row.id)
     .execute()
 }
 
 /** What a worker held that is dead waits again, and counts a crash; what has crashed too often has failed. */
 export async function putBackAfterCrash(transaction: RecordsTransaction, workerId: string, now: number): Promise<void> {
-  const rows = await transaction.selectFrom('queue_messages').selectAll().where('worker', '=', workerId).where('lease', 'is not', null).execute()
+  const rows = await transaction
+    .selectFrom('queue_messages')
+    .selectAll()
+    .where('worker', '=', workerId)
+    .where('lease', 'is not', null)
+    .execute()
   for (const row of rows) {
     const crashes = row.crashes + 1
     if (crashes < crashLimit) await putBack(transaction, row, { now, delay: 0, crashes })
-    else await moveToFailed(transaction, row, { now, attempts: row.attempts, crashes, error: `Its worker died ${crashes} times over this message` })
+    else
+      await moveToFailed(transaction, row, {
+        now,
+        attempts: row.attempts,
+        crashes,
+        error: `Its worker died ${crashes} times over this message`,
+      })
   }
 }
 
 /** What a worker still holds that leaves waits again. */
 export async function putBackAll(transaction: RecordsTransaction, workerId: string, now: number): Promise<void> {
-  const rows = await transaction.selectFrom('queue_messages').selectAll().where('worker', '=', workerId).where('lease', 'is not', null).execute()
+  const rows = await transaction
+    .selectFrom('queue_messages')
+    .selectAll()
+    .where('worker', '=', workerId)
+    .where('lease', 'is not', null)
+    .execute()
   for (const row of rows) await putBack(transaction, row, { now, delay: 0 })
 }

@@ -1,5 +1,5 @@
 /** A worker that has said nothing for so long, as seen by one that watched all the time, is taken for dead (milliseconds). */
-export const silentFor = 15_000
+const silentFor = 15_000
 
 /**
  * Which workers stand still. Each watcher counts for itself from what it has seen, in its own monotonic
@@ -12,12 +12,14 @@ export class Silence {
   observe(workers: readonly { id: string; beat: number }[], now: number): string[] {
     const ids = new Set(workers.map(({ id }) => id))
     for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id)
-    return workers.filter(({ id, beat }) => {
-      const seen = this.#seen.get(id)
-      if (seen?.beat === beat) return now - seen.since >= silentFor
-      this.#seen.set(id, { beat, since: now })
-      return false
-    }).map(({ id }) => id)
+    return workers
+      .filter(({ id, beat }) => {
+        const seen = this.#seen.get(id)
+        if (seen?.beat === beat) return now - seen.since >= silentFor
+        this.#seen.set(id, { beat, since: now })
+        return false
+      })
+      .map(({ id }) => id)
   }
 
   /** Starts to count again: the watcher itself was stopped or could not write, and then the others may not have been able to either. */

@@ -4,7 +4,7 @@ export interface DeliverTables {
 }
 
 /** How a reverse proxy has answered lately, as all workers know it (src/purge/deliver/circuit.ts). */
-export interface ReverseProxyStateRow {
+interface ReverseProxyStateRow {
   name: string
   /** Attempts in a row that failed. */
   failures: number

@@ -14,7 +14,7 @@ export function toRecordsError(error: unknown, file: string): unknown {
   return error
 }
 
-export function busy(file: string, cause: unknown): PagecacheError {
+function busy(file: string, cause: unknown): PagecacheError {
   return new PagecacheError('STORE_BUSY', `${file} is locked by another process`, {
     hint: 'Try again; if it stays locked, find out which process holds the file open.',
     cause,
@@ -35,15 +35,23 @@ export function foreign(file: string, what: string): PagecacheError {
 }
 
 export function newer(file: string, version: number, known: number): PagecacheError {
-  return new PagecacheError('STORE_NEWER', `${file} was written by a newer pagecache (records version ${version}; this one knows ${known})`, {
-    hint: 'Install that version again, or restore the records from a backup made before the upgrade.',
-  })
+  return new PagecacheError(
+    'STORE_NEWER',
+    `${file} was written by a newer pagecache (records version ${version}; this one knows ${known})`,
+    {
+      hint: 'Install that version again, or restore the records from a backup made before the upgrade.',
+    },
+  )
 }
 
 export function lost(file: string, what: string): PagecacheError {
-  return new PagecacheError('STORE_LOST', `${file} is not the database any more that is in use: ${what}. Nothing is written until it is back`, {
-    hint: 'Move the same files back. Where they are gone: stop every process that uses them, restore a backup of records.sqlite without any -wal and -shm, and start again.',
-  })
+  return new PagecacheError(
+    'STORE_LOST',
+    `${file} is not the database any more that is in use: ${what}. Nothing is written until it is back`,
+    {
+      hint: 'Move the same files back. Where they are gone: stop every process that uses them, restore a backup of records.sqlite without any -wal and -shm, and start again.',
+    },
+  )
 }
 
 export function unwritable(file: string, cause: unknown): PagecacheError {

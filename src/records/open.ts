@@ -71,19 +71,32 @@ export async function openRecords(options: {
     await db.destroy()
     throw error
   }
-  const versionQuery = database.prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version").pluck()
+  const versionQuery = database
+    .prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version")
+    .pluck()
   inUse.set(file, (inUse.get(file) ?? new Set()).add(presence))
   const close = () => {
     inUse.get(file)?.delete(presence)
     return db.destroy()
   }
-  return { db, now, check, version: () => versionQuery.get()!, truncateLog: () => truncateLog(database, file), fault: () => presence.fault(), close }
+  return {
+    db,
+    now,
+    check,
+    version: () => versionQuery.get()!,
+    truncateLog: () => truncateLog(database, file),
+    fault: () => presence.fault(),
+    close,
+  }
 }
 
 async function truncateLog(database: Database.Database, file: string): Promise<boolean> {
   const checkpoint = database.prepare<[], { busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')
   try {
-    return await retryWhileBusy(() => checkpoint.get()!.busy === 0, (truncated) => !truncated)
+    return await retryWhileBusy(
+      () => checkpoint.get()!.busy === 0,
+      (truncated) => !truncated,
+    )
   } catch (error) {
     throw toRecordsError(error, file)
   }

@@ -28,7 +28,14 @@ export function prepareRows<Row extends object, Result = never>(
 
   function statementFor(db: RecordsDatabase, size: number): CompiledQuery<Result> {
     let statement = compiled.get(size)
-    if (statement === undefined) compiled.set(size, (statement = build(Array.from({ length: size }, () => sample), db).compile()))
+    if (statement === undefined)
+      compiled.set(
+        size,
+        (statement = build(
+          Array.from({ length: size }, () => sample),
+          db,
+        ).compile()),
+      )
     return statement
   }
 
@@ -52,7 +59,9 @@ export function prepareRows<Row extends object, Result = never>(
 }
 
 /** The same for a query of one value, such as a key: every parameter of the query is that value. */
-export function prepareLookup<Row, Value extends string = string>(build: (db: RecordsDatabase, value: Value) => { compile(): CompiledQuery<Row> }): (db: RecordsDatabase, value: Value) => Promise<Row[]> {
+export function prepareLookup<Row, Value extends string = string>(
+  build: (db: RecordsDatabase, value: Value) => { compile(): CompiledQuery<Row> },
+): (db: RecordsDatabase, value: Value) => Promise<Row[]> {
   let compiled: CompiledQuery<Row> | null = null
   return async (db, value) => {
     compiled ??= build(db, '' as Value).compile()

@@ -60,8 +60,8 @@ function identityOf(path: string): string | null {
 export function holderOfDeleted(file: string): number | null {
   try {
     const deleted = `${join(realpathSync(dirname(file)), basename(file))} (deleted)`
-    const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name))
-    const holder = pids.find(pid => descriptorsOf(pid).includes(deleted))
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    const holder = pids.find((pid) => descriptorsOf(pid).includes(deleted))
     return holder === undefined ? null : Number(holder)
   } catch {
     return null
@@ -72,7 +72,7 @@ export function holderOfDeleted(file: string): number | null {
 function descriptorsOf(pid: string): string[] {
   const directory = `/proc/${pid}/fd`
   try {
-    return readdirSync(directory).map(descriptor => {
+    return readdirSync(directory).map((descriptor) => {
       try {
         return readlinkSync(join(directory, descriptor))
       } catch {

@@ -15,7 +15,7 @@ export interface PurgeTables {
 }
 
 /** One request to drop pages. */
-export interface InvalidationRow {
+interface InvalidationRow {
   /** Counts up; the ids of the contract are made from it (src/purge/log/log-id.ts). */
   id: Generated<number>
   created_at: number
@@ -84,12 +84,12 @@ export interface PurgeDeliveryRow {
 }
 
 /** A URL whose page a purge took, or that it named. */
-export interface PurgePageRow {
+interface PurgePageRow {
   url_id: number
   purge_id: number
 }
 
-export interface PurgeUrlRow {
+interface PurgeUrlRow {
   id: Generated<number>
   url: string
   /** Rows of `purge_pages`. */
@@ -97,7 +97,7 @@ export interface PurgeUrlRow {
   last_purged_at: Generated<number>
 }
 
-export interface PurgeTagRow {
+interface PurgeTagRow {
   id: Generated<number>
   tag: string
   /** Rows of `purges`. */
@@ -108,13 +108,13 @@ export interface PurgeTagRow {
 }
 
 /** Purges of a tag in one hour. */
-export interface PurgeTagHourRow {
+interface PurgeTagHourRow {
   tag_id: number
   hour: number
   purges: number
 }
 
-export interface PurgeEntityRow {
+interface PurgeEntityRow {
   id: Generated<number>
   type: string
   entity_id: string
@@ -125,7 +125,7 @@ export interface PurgeEntityRow {
 }
 
 /** What happened in one hour. */
-export interface PurgeHourRow {
+interface PurgeHourRow {
   hour: number
   purges: Generated<number>
   invalidations: Generated<number>
@@ -135,7 +135,7 @@ export interface PurgeHourRow {
 }
 
 /** How many URLs or tags were purged for the last time in an hour. */
-export interface PurgeKeyHourRow {
+interface PurgeKeyHourRow {
   kind: 'url' | 'tag'
   hour: number
   keys: number

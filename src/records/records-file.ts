@@ -10,7 +10,7 @@ import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 export const fileName = 'records.sqlite'
 
 /** Written into every database of ours ("pgcr"), so that a database of another program is never taken for it. */
-export const applicationId = 0x70_67_63_72
+const applicationId = 0x70_67_63_72
 
 /** Bytes that every SQLite database begins with. */
 const headerLength = 100

@@ -8,7 +8,7 @@ import { isBusy } from './faults.ts'
 export const busyTimeout = 1
 
 /** Callers wait this long for another process's lock before they are told (milliseconds). */
-export const patience = 5000
+const patience = 5000
 
 /**
  * Runs `attempt` until no other connection's lock stops it, which it says by an error or, where `isStopped` knows it, by its value;

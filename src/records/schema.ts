@@ -20,7 +20,7 @@ export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, 
 }
 
 /** SQLite's own: the last number that a table with numbers that are never given again has given. */
-export interface SequenceRow {
+interface SequenceRow {
   name: string
   seq: number
 }
@@ -70,7 +70,7 @@ export interface WarmupBatchRow {
   finished_at: number | null
 }
 
-export interface WarmupFailureRow {
+interface WarmupFailureRow {
   id: string
   run_id: string
   url: string

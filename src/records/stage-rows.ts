@@ -8,7 +8,7 @@ export interface StageTables {
 }
 
 /** The configured sales channels, for the foreign keys. One that left the configuration stays: events name it. */
-export interface SalesChannelRow {
+interface SalesChannelRow {
   id: string
   name: string
   url: string

@@ -2,7 +2,7 @@ export interface TaskTables {
   scheduled_tasks: ScheduledTaskRow
 }
 
-export type TaskStatus = 'scheduled' | 'queued' | 'running' | 'failed' | 'skipped' | 'inactive'
+type TaskStatus = 'scheduled' | 'queued' | 'running' | 'failed' | 'skipped' | 'inactive'
 
 /** Times are milliseconds since the epoch. */
 export interface ScheduledTaskRow {

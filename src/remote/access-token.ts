@@ -60,10 +60,17 @@ export class AccessToken {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
     })
-    const { access_token: token, expires_in: lifetime } = (response.value ?? {}) as { access_token?: unknown; expires_in?: unknown }
+    const { access_token: token, expires_in: lifetime } = (response.value ?? {}) as {
+      access_token?: unknown
+      expires_in?: unknown
+    }
     const hint = response.status === 401 || response.status === 400 ? whereClientsAre(response.value) : null
     if (hint !== null) {
-      const error = new PagecacheError('UNAUTHORIZED', `${server} does not know this client, or its secret is another one.`, { hint })
+      const error = new PagecacheError(
+        'UNAUTHORIZED',
+        `${server} does not know this client, or its secret is another one.`,
+        { hint },
+      )
       this.#refused = { error, until: this.#now() + refusalRest }
       throw error
     }
@@ -75,8 +82,10 @@ export class AccessToken {
 /** What helps whom an issuer of tokens refused; null where it was none that did, but what stands before it. */
 function whereClientsAre(answer: unknown): string | null {
   const { success, errors } = (answer ?? {}) as { success?: unknown; errors?: unknown }
-  if (success === false) return "pagecache client:list on the daemon's machine shows its clients, pagecache client:create makes one."
+  if (success === false)
+    return "pagecache client:list on the daemon's machine shows its clients, pagecache client:create makes one."
   // Shopware's own form of an error.
-  if (Array.isArray(errors)) return 'The shop issues the tokens of this daemon (auth.mode: shop): its administration shows its integrations, and makes one.'
+  if (Array.isArray(errors))
+    return 'The shop issues the tokens of this daemon (auth.mode: shop): its administration shows its integrations, and makes one.'
   return null
 }

@@ -16,15 +16,25 @@ const codes: Record<number, ErrorCode> = {
 export function toRemoteError(server: string, { status, headers, value }: RemoteResponse): PagecacheError {
   const { success, message } = (value ?? {}) as { success?: unknown; message?: unknown }
   if (success !== false || typeof message !== 'string') {
-    return new PagecacheError('SERVER_UNREACHABLE', `${server} answers with status ${status}, and not as pagecache does.`, {
-      hint: 'Does the address lead to the daemon, and not to what stands before or behind it?',
-    })
+    return new PagecacheError(
+      'SERVER_UNREACHABLE',
+      `${server} answers with status ${status}, and not as pagecache does.`,
+      {
+        hint: 'Does the address lead to the daemon, and not to what stands before or behind it?',
+      },
+    )
   }
   const named = textOf(headers['pagecache-error'])
-  const hint = [textOf(headers['pagecache-hint']), whereToLook(status, headers['x-request-id'])].filter((text) => text !== null).join(' ')
+  const hint = [textOf(headers['pagecache-hint']), whereToLook(status, headers['x-request-id'])]
+    .filter((text) => text !== null)
+    .join(' ')
   const options = hint === '' ? {} : { hint }
   if (named !== null && isErrorCode(named)) return new PagecacheError(named, message, options)
-  return new PagecacheError(codes[status] ?? 'SERVER_FAILED', codes[status] === undefined ? `${server}: ${message}` : message, options)
+  return new PagecacheError(
+    codes[status] ?? 'SERVER_FAILED',
+    codes[status] === undefined ? `${server}: ${message}` : message,
+    options,
+  )
 }
 
 /** Of what the daemon keeps to itself, its log says more; null where there is nothing to look for. */

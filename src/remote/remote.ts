@@ -1,5 +1,12 @@
 import { PagecacheError } from '../errors.ts'
-import { parseInput, type Given, type Operation, type OperationEvent, type Performer, type Schema } from '../operations/operation.ts'
+import {
+  parseInput,
+  type Given,
+  type Operation,
+  type OperationEvent,
+  type Performer,
+  type Schema,
+} from '../operations/operation.ts'
 import { AccessToken, type Credentials } from './access-token.ts'
 import { textOf, toRemoteError } from './remote-error.ts'
 import { toRequest } from './to-request.ts'
@@ -17,13 +24,19 @@ export interface Remote extends Performer {
 }
 
 /** Performs operations on the daemon at `server`; nothing is sent before the first one. */
-export async function openRemote(credentials: Credentials, { signal, report, onWarning }: RemoteOptions): Promise<Remote> {
+export async function openRemote(
+  credentials: Credentials,
+  { signal, report, onWarning }: RemoteOptions,
+): Promise<Remote> {
   const { server } = credentials
   if (isOverheard(server)) onWarning(`${server} is not encrypted: who is on the way can read the client's secret.`)
   const transport = await Transport.open(server, signal)
   const token = new AccessToken(transport, credentials, () => performance.now())
   return {
-    perform: async <Input extends Schema, Value>(operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> => {
+    perform: async <Input extends Schema, Value>(
+      operation: Operation<Input, Value>,
+      input: Given<Input>,
+    ): Promise<Value> => {
       const { http } = operation
       if (http === undefined) throw notRemote(server)
       // What is wrong is said in the same words as here, before anything is sent.
@@ -39,7 +52,8 @@ export async function openRemote(credentials: Credentials, { signal, report, onW
 
 /** A token that was good when it was fetched may have been withdrawn: one more is tried, silently. */
 async function authorised(transport: Transport, token: AccessToken, request: RemoteRequest): Promise<RemoteResponse> {
-  const send = (value: string) => transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${value}` } })
+  const send = (value: string) =>
+    transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${value}` } })
   const value = await token.get()
   const response = await send(value)
   if (response.status !== 401) return response

@@ -9,8 +9,14 @@ export function toRequest(http: HttpPlace, input: Readonly<Record<string, unknow
     rest.delete(name)
     return encodeURIComponent(value)
   })
-  if (http.method === 'GET' || http.method === 'DELETE') return { method: http.method, path: path + queryOf(rest), headers: {}, body: null }
-  return { method: http.method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(Object.fromEntries(rest)) }
+  if (http.method === 'GET' || http.method === 'DELETE')
+    return { method: http.method, path: path + queryOf(rest), headers: {}, body: null }
+  return {
+    method: http.method,
+    path,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(Object.fromEntries(rest)),
+  }
 }
 
 function queryOf(fields: ReadonlyMap<string, unknown>): string {

@@ -21,13 +21,28 @@ export async function readTasks(records: Records, tasks: readonly Task[], now: n
 }
 
 function newRow(name: string, runInterval: number, next: number, now: number): ScheduledTaskRow {
-  return { name, run_interval: runInterval, status: 'scheduled', last_execution_at: null, next_execution_at: next, result: null, error: null, updated_at: now }
+  return {
+    name,
+    run_interval: runInterval,
+    status: 'scheduled',
+    last_execution_at: null,
+    next_execution_at: next,
+    result: null,
+    error: null,
+    updated_at: now,
+  }
 }
 
 /** Sets a task as queued and gives the queue its message, both or neither. One that waits already waits on. */
 export async function queueTask(transaction: RecordsTransaction, task: Task, now: number): Promise<void> {
-  await transaction.updateTable('scheduled_tasks').set({ status: 'queued', updated_at: now }).where('name', '=', task.name).execute()
-  await dispatch(transaction, now, [{ transport: 'scheduler', type: task.name, payload: null, group: `task:${task.name}`, key: `task:${task.name}` }])
+  await transaction
+    .updateTable('scheduled_tasks')
+    .set({ status: 'queued', updated_at: now })
+    .where('name', '=', task.name)
+    .execute()
+  await dispatch(transaction, now, [
+    { transport: 'scheduler', type: task.name, payload: null, group: `task:${task.name}`, key: `task:${task.name}` },
+  ])
 }
 
 /**
@@ -41,14 +56,20 @@ export async function queueDue(records: Records, tasks: readonly Task[], now: nu
   for (const task of tasks) {
     const row = rows.find(({ name }) => name === task.name)
     if (!row || (!isDue(row, now) && !isUnderWay(row) && !isOutOfTime(row, now))) continue
-    queued += await records.db.transaction().execute(async (transaction) => ((await lookAt(transaction, task, now)) ? 1 : 0))
+    queued += await records.db
+      .transaction()
+      .execute(async (transaction) => ((await lookAt(transaction, task, now)) ? 1 : 0))
   }
   return queued
 }
 
 /** Looks at one task under the write lock; true when it was queued. */
 async function lookAt(transaction: RecordsTransaction, task: Task, now: number): Promise<boolean> {
-  const row = await transaction.selectFrom('scheduled_tasks').selectAll().where('name', '=', task.name).executeTakeFirst()
+  const row = await transaction
+    .selectFrom('scheduled_tasks')
+    .selectAll()
+    .where('name', '=', task.name)
+    .executeTakeFirst()
   if (!row) return false
   if (isUnderWay(row)) {
     if (await hasMessage(transaction, task.name)) return false
@@ -57,7 +78,12 @@ async function lookAt(transaction: RecordsTransaction, task: Task, now: number):
       await queueTask(transaction, task, now)
       return true
     }
-    await change(transaction, task.name, { status: 'failed', error: given, next_execution_at: task.nextAfter(now), updated_at: now })
+    await change(transaction, task.name, {
+      status: 'failed',
+      error: given,
+      next_execution_at: task.nextAfter(now),
+      updated_at: now,
+    })
     return false
   }
   if (isOutOfTime(row, now)) {
@@ -78,13 +104,22 @@ function isUnderWay({ status }: ScheduledTaskRow): boolean {
 }
 
 /** Further away than a task's own interval: the clock has been set back since it was written. */
-function isOutOfTime({ status, next_execution_at: next, run_interval: interval }: ScheduledTaskRow, now: number): boolean {
+function isOutOfTime(
+  { status, next_execution_at: next, run_interval: interval }: ScheduledTaskRow,
+  now: number,
+): boolean {
   return status !== 'inactive' && next > now + interval
 }
 
 /** Whether the queue has its message, waiting or in some worker's hands. */
 async function hasMessage(db: RecordsDatabase, name: string): Promise<boolean> {
-  const found = await db.selectFrom('queue_messages').select('id').where('transport', '=', 'scheduler').where('type', '=', name).limit(1).executeTakeFirst()
+  const found = await db
+    .selectFrom('queue_messages')
+    .select('id')
+    .where('transport', '=', 'scheduler')
+    .where('type', '=', name)
+    .limit(1)
+    .executeTakeFirst()
   return found !== undefined
 }
 
@@ -110,18 +145,30 @@ export async function change(db: RecordsDatabase, name: string, values: Partial<
  *
  * @throws WRONG_STATE while it is queued or running, unless `force`
  */
-export async function scheduleTask(records: Records, task: Task, options: { now: number; immediately: boolean; force: boolean }): Promise<ScheduledTaskRow> {
+export async function scheduleTask(
+  records: Records,
+  task: Task,
+  options: { now: number; immediately: boolean; force: boolean },
+): Promise<ScheduledTaskRow> {
   const { now, immediately, force } = options
   return records.db.transaction().execute(async (transaction) => {
     await assertIdle(transaction, task, force)
-    await change(transaction, task.name, { status: 'scheduled', next_execution_at: immediately ? now : task.nextAfter(now), updated_at: now })
+    await change(transaction, task.name, {
+      status: 'scheduled',
+      next_execution_at: immediately ? now : task.nextAfter(now),
+      updated_at: now,
+    })
     if (immediately) await queueTask(transaction, task, now)
     return readTask(transaction, task.name)
   })
 }
 
 /** @throws WRONG_STATE while it is queued or running, unless `force`: what runs is not ended by it */
-export async function deactivateTask(records: Records, task: Task, options: { now: number; force: boolean }): Promise<ScheduledTaskRow> {
+export async function deactivateTask(
+  records: Records,
+  task: Task,
+  options: { now: number; force: boolean },
+): Promise<ScheduledTaskRow> {
   return records.db.transaction().execute(async (transaction) => {
     await assertIdle(transaction, task, options.force)
     await change(transaction, task.name, { status: 'inactive', updated_at: options.now })
@@ -132,7 +179,9 @@ export async function deactivateTask(records: Records, task: Task, options: { no
 async function assertIdle(transaction: RecordsTransaction, task: Task, force: boolean): Promise<void> {
   const { status } = await readTask(transaction, task.name)
   if (force || (status !== 'queued' && status !== 'running')) return
-  throw new PagecacheError('WRONG_STATE', `Scheduled task "${task.name}" is ${status}.`, { hint: 'Use --force to change it all the same.' })
+  throw new PagecacheError('WRONG_STATE', `Scheduled task "${task.name}" is ${status}.`, {
+    hint: 'Use --force to change it all the same.',
+  })
 }
 
 export async function readTask(db: RecordsDatabase, name: string): Promise<ScheduledTaskRow> {

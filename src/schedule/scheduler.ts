@@ -8,7 +8,13 @@ import type { Task } from './task.ts'
 const lookEvery = 15_000
 
 /** Queues tasks when they are due, until it is told to stop. Locked and full records are waited for. `now` is the wall clock, milliseconds since the epoch. */
-export async function runScheduler(options: { records: Records; tasks: readonly Task[]; now: () => number; timing: Timing; stop: AbortSignal }): Promise<void> {
+export async function runScheduler(options: {
+  records: Records
+  tasks: readonly Task[]
+  now: () => number
+  timing: Timing
+  stop: AbortSignal
+}): Promise<void> {
   const { records, tasks, now, timing, stop } = options
   while (!stop.aborted) {
     try {

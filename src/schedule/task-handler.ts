@@ -36,7 +36,14 @@ async function begin(records: Records, task: Task, work: Work, now: number): Pro
       await change(transaction, task.name, { status: 'running', updated_at: now })
       return true
     }
-    if (wanted) await change(transaction, task.name, { status: 'skipped', next_execution_at: task.nextAfter(now), result: 'nothing to do', error: null, updated_at: now })
+    if (wanted)
+      await change(transaction, task.name, {
+        status: 'skipped',
+        next_execution_at: task.nextAfter(now),
+        result: 'nothing to do',
+        error: null,
+        updated_at: now,
+      })
     await work.complete(work.message, transaction)
     return false
   })

@@ -10,18 +10,30 @@ export async function findActive(db: RecordsDatabase, now: number, question: Act
     .selectAll()
     .where('active', '=', 1)
     .where('deleted', 'is', null)
-    .where(({ or, eb }) => or([eb('sales_channel_id', 'is', null), eb('sales_channel_id', '=', question.salesChannelId)]))
+    .where(({ or, eb }) =>
+      or([eb('sales_channel_id', 'is', null), eb('sales_channel_id', '=', question.salesChannelId)]),
+    )
     .orderBy('id')
     .execute()
   const shows = question.session === null ? new Map<string, number>() : await readShows(db, now, question.session)
   return rows
     .map(toStage)
     .filter((stage) => mayBeShown(stage, shows.get(stage.id) ?? 0, question))
-    .map(({ id, statsEnabled, frequency, maxPerSession, content }) => ({ id, statsEnabled, frequency, maxPerSession, content }))
+    .map(({ id, statsEnabled, frequency, maxPerSession, content }) => ({
+      id,
+      statsEnabled,
+      frequency,
+      maxPerSession,
+      content,
+    }))
 }
 
 /** Whether frequency, cap and the visitor's own word leave room for a show (spec 2, sections 2 and 8). */
-export function mayBeShown(stage: Stage, shows: number, { pageType, hidden }: Pick<ActiveQuestion, 'pageType' | 'hidden'>): boolean {
+function mayBeShown(
+  stage: Stage,
+  shows: number,
+  { pageType, hidden }: Pick<ActiveQuestion, 'pageType' | 'hidden'>,
+): boolean {
   if (stage.pageTypes.length > 0 && (pageType === null || !stage.pageTypes.includes(pageType))) return false
   if (hidden.includes(stage.id)) return false
   if (stage.frequency !== 'always' && shows > 0) return false

@@ -1,6 +1,6 @@
 import { dayLength, hourLength } from './sums.ts'
 
-export const bucketKinds = ['hour', 'day', 'week', 'month'] as const
+const bucketKinds = ['hour', 'day', 'week', 'month'] as const
 export type BucketKind = (typeof bucketKinds)[number]
 
 /** A range of whole days (UTC), counted from the epoch; `to` is included. */

@@ -2,7 +2,30 @@ import { PagecacheError } from '../errors.ts'
 import { ctaActions, type CallToAction, type StageContent } from './stage.ts'
 
 /** What a stage's HTML may consist of; everything else goes when it is written, so that what is stored is what is shown. */
-const allowedTags = ['p', 'br', 'hr', 'h2', 'h3', 'h4', 'strong', 'b', 'em', 'i', 'u', 's', 'small', 'span', 'div', 'ul', 'ol', 'li', 'blockquote', 'a', 'img', 'button']
+const allowedTags = [
+  'p',
+  'br',
+  'hr',
+  'h2',
+  'h3',
+  'h4',
+  'strong',
+  'b',
+  'em',
+  'i',
+  'u',
+  's',
+  'small',
+  'span',
+  'div',
+  'ul',
+  'ol',
+  'li',
+  'blockquote',
+  'a',
+  'img',
+  'button',
+]
 /** What makes an element a layer with a click action (spec 2, section 6). */
 const layer = ['data-action', 'data-target']
 
@@ -36,13 +59,19 @@ const rules = {
   allowProtocolRelative: false,
   disallowedTagsMode: 'discard' as const,
   transformTags: {
-    '*': (tagName: string, attribs: Record<string, string>) => ({ tagName, attribs: isClickAction(attribs) ? attribs : without(without(attribs, 'data-action'), 'data-target') }),
+    '*': (tagName: string, attribs: Record<string, string>) => ({
+      tagName,
+      attribs: isClickAction(attribs) ? attribs : without(without(attribs, 'data-action'), 'data-target'),
+    }),
     a: (tagName: string, attribs: Record<string, string>) => ({
       tagName,
       attribs: attribs['target'] === '_blank' ? { ...attribs, rel: 'noopener noreferrer' } : without(attribs, 'target'),
     }),
     // One that submits would take the page along.
-    button: (tagName: string, attribs: Record<string, string>) => ({ tagName, attribs: { ...attribs, type: 'button' } }),
+    button: (tagName: string, attribs: Record<string, string>) => ({
+      tagName,
+      attribs: { ...attribs, type: 'button' },
+    }),
   },
 }
 
@@ -57,8 +86,10 @@ function isClickAction(attributes: Record<string, string>): boolean {
 }
 
 function assertSound({ action, url, selector }: CallToAction): void {
-  if (action === 'url' && !isWebAddress(url ?? '')) throw invalid('content.callToAction.url: expected an http or https URL, a path that begins with /, or a fragment')
-  if (action === 'scroll' && (selector ?? '') === '') throw invalid('content.callToAction.selector: expected a CSS selector to scroll to')
+  if (action === 'url' && !isWebAddress(url ?? ''))
+    throw invalid('content.callToAction.url: expected an http or https URL, a path that begins with /, or a fragment')
+  if (action === 'scroll' && (selector ?? '') === '')
+    throw invalid('content.callToAction.selector: expected a CSS selector to scroll to')
 }
 
 /** A path of the same site, a fragment, or an absolute URL; browsers read `\` as `/`, and skip blanks and controls. */

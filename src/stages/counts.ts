@@ -1,7 +1,16 @@
 /** Why an event was not counted although its request was sound. */
-export const ignoredReasons = ['bot', 'prefetch', 'not_recording'] as const
+const ignoredReasons = ['bot', 'prefetch', 'not_recording'] as const
 /** Why a request was refused. */
-export const refusedReasons = ['origin', 'rate_address', 'rate_stage', 'rate_total', 'too_large', 'malformed', 'unknown_stage', 'unavailable'] as const
+const refusedReasons = [
+  'origin',
+  'rate_address',
+  'rate_stage',
+  'rate_total',
+  'too_large',
+  'malformed',
+  'unknown_stage',
+  'unavailable',
+] as const
 
 export type IgnoredReason = (typeof ignoredReasons)[number]
 export type RefusedReason = (typeof refusedReasons)[number]
@@ -17,6 +26,15 @@ export function createStageCounts(): StageCounts {
   return {
     recorded: 0,
     ignored: { bot: 0, prefetch: 0, not_recording: 0 },
-    refused: { origin: 0, rate_address: 0, rate_stage: 0, rate_total: 0, too_large: 0, malformed: 0, unknown_stage: 0, unavailable: 0 },
+    refused: {
+      origin: 0,
+      rate_address: 0,
+      rate_stage: 0,
+      rate_total: 0,
+      too_large: 0,
+      malformed: 0,
+      unknown_stage: 0,
+      unavailable: 0,
+    },
   }
 }

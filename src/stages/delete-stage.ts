@@ -3,7 +3,7 @@ import { forgetStage, removeEventsOf } from './prune.ts'
 import { readStage } from './stages.ts'
 import type { Stage } from './stage.ts'
 
-export const eventFates = ['keep', 'remove'] as const
+const eventFates = ['keep', 'remove'] as const
 /** What becomes of a deleted stage's events: they stay for their retention, or go now. */
 export type EventFate = (typeof eventFates)[number]
 
@@ -14,10 +14,18 @@ export type EventFate = (typeof eventFates)[number]
  * @returns the stage as it was, and how many of its events are kept or were removed
  * @throws NOT_FOUND
  */
-export async function deleteStage(records: Records, id: string, fate: EventFate): Promise<{ stage: Stage; events: number }> {
+export async function deleteStage(
+  records: Records,
+  id: string,
+  fate: EventFate,
+): Promise<{ stage: Stage; events: number }> {
   const stage = await records.db.transaction().execute(async (transaction) => {
     const found = await readStage({ ...records, db: transaction }, id)
-    await transaction.updateTable('vendor_stage').set({ deleted: fate, updated_at: records.now() }).where('id', '=', found.id).execute()
+    await transaction
+      .updateTable('vendor_stage')
+      .set({ deleted: fate, updated_at: records.now() })
+      .where('id', '=', found.id)
+      .execute()
     return found
   })
   const events = fate === 'remove' ? await removeEventsOf(records, stage.id) : await countEvents(records, stage.id)

@@ -13,7 +13,11 @@ export type ErasureMode = (typeof erasureModes)[number]
  *
  * @returns how many events named the customer; `logEmptied` is false where other connections kept the log in use
  */
-export async function eraseCustomer(records: Records, customerId: string, mode: ErasureMode): Promise<{ events: number; logEmptied: boolean }> {
+export async function eraseCustomer(
+  records: Records,
+  customerId: string,
+  mode: ErasureMode,
+): Promise<{ events: number; logEmptied: boolean }> {
   const spellings = spellingsOf(customerId)
   let events = 0
   for (;;) {

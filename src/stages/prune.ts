@@ -11,9 +11,15 @@ import { dayLength } from './sums.ts'
  * @param before the moment that ages are counted back from, milliseconds since the epoch
  * @returns how many rows went; fewer than `limit` when nothing is left to do
  */
-export async function pruneEvents(records: Records, { before, limit }: { before: number; limit: number }): Promise<number> {
+export async function pruneEvents(
+  records: Records,
+  { before, limit }: { before: number; limit: number },
+): Promise<number> {
   let removed = 0
-  for (const stage of await records.db.selectFrom('vendor_stage').select(['id', 'retention_days', 'deleted']).execute()) {
+  for (const stage of await records.db
+    .selectFrom('vendor_stage')
+    .select(['id', 'retention_days', 'deleted'])
+    .execute()) {
     const until = keptSince(stage, before)
     if (until !== null) removed += await removeSlice(records, stage.id, until, limit - removed)
     if (removed >= limit) return removed
@@ -37,7 +43,10 @@ export async function removeEventsOf(records: Records, stageId: string): Promise
 export const eventsAtOnce = 1000
 
 /** Events that are older go; null: none of them. */
-function keptSince({ retention_days, deleted }: Pick<StageRow, 'retention_days' | 'deleted'>, before: number): number | null {
+function keptSince(
+  { retention_days, deleted }: Pick<StageRow, 'retention_days' | 'deleted'>,
+  before: number,
+): number | null {
   if (deleted === 'remove') return Infinity
   return retention_days === 0 ? null : before - retention_days * dayLength
 }
@@ -58,7 +67,9 @@ export async function forgetStage({ db }: Records, stageId: string): Promise<voi
     .deleteFrom('vendor_stage')
     .where('id', '=', stageId)
     .where('deleted', 'is not', null)
-    .where(({ not, exists, selectFrom }) => not(exists(selectFrom('vendor_stage_event').select('id').where('popup_id', '=', stageId))))
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('vendor_stage_event').select('id').where('popup_id', '=', stageId))),
+    )
     .execute()
 }
 
@@ -71,7 +82,12 @@ async function removeSessions({ db }: Records, before: number, limit: number): P
       .limit(limit)
       .execute()
     for (const { expires_at, session, popup_id } of expired) {
-      await transaction.deleteFrom('vendor_stage_session').where('expires_at', '=', expires_at).where('session', '=', session).where('popup_id', '=', popup_id).execute()
+      await transaction
+        .deleteFrom('vendor_stage_session')
+        .where('expires_at', '=', expires_at)
+        .where('session', '=', session)
+        .where('popup_id', '=', popup_id)
+        .execute()
     }
     return expired.length
   })

@@ -21,7 +21,12 @@ const mostKeys = 20_000
 const telling = 50
 
 /** A limit for all processes of a daemon; `shared` null: there is one. `perSecond` null: everything passes. */
-export function openRateLimit(name: string, perSecond: number | null, shared: SharedCounts | null, now: Clock): RateLimit {
+export function openRateLimit(
+  name: string,
+  perSecond: number | null,
+  shared: SharedCounts | null,
+  now: Clock,
+): RateLimit {
   if (perSecond === null) return { take: () => true }
   const buckets = createTokenBuckets(perSecond)
   if (shared === null) return buckets

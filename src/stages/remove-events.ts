@@ -17,7 +17,9 @@ export async function removeEvents(transaction: RecordsTransaction, events: read
     const ids = events.slice(from, from + idsAtOnce).map((event) => event.id)
     await transaction.deleteFrom('vendor_stage_event').where('id', 'in', ids).execute()
   }
-  for (const sum of sumByHour(events.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) })))) {
+  for (const sum of sumByHour(
+    events.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) })),
+  )) {
     const { popup_id, hour } = sum
     await transaction
       .updateTable('vendor_stage_rollup')

@@ -1,13 +1,18 @@
 import type { StageEventType, StageRow } from '../records/stage-rows.ts'
 
-export const eventTypes = ['impression', 'cta_click', 'close', 'permanent_dismiss'] as const satisfies readonly StageEventType[]
+export const eventTypes = [
+  'impression',
+  'cta_click',
+  'close',
+  'permanent_dismiss',
+] as const satisfies readonly StageEventType[]
 export type EventType = StageEventType
 
 export const frequencies = ['always', 'once_per_session', 'once'] as const satisfies readonly StageRow['frequency'][]
-export type Frequency = StageRow['frequency']
+type Frequency = StageRow['frequency']
 
 export const ctaActions = ['url', 'close', 'scroll'] as const
-export type CtaAction = (typeof ctaActions)[number]
+type CtaAction = (typeof ctaActions)[number]
 
 /** The button of a stage, and what a click on it does. */
 export interface CallToAction {

@@ -10,10 +10,18 @@ import { toColumns, toStage, type Stage, type StageContent, type StageFields } f
 export type StageChange = Partial<Omit<StageFields, 'content'>> & { content?: Partial<StageContent> }
 
 /** Makes a stage. Throws INVALID_INPUT for a content that cannot be, NOT_FOUND for a sales channel that is not configured. */
-export async function createStage(records: Records, channels: readonly SalesChannel[], fields: StageFields): Promise<Stage> {
+export async function createStage(
+  records: Records,
+  channels: readonly SalesChannel[],
+  fields: StageFields,
+): Promise<Stage> {
   const sanitise = await loadSanitiser()
   const now = records.now()
-  const sound = { ...fields, salesChannelId: knownChannel(channels, fields.salesChannelId), content: sanitise(fields.content) }
+  const sound = {
+    ...fields,
+    salesChannelId: knownChannel(channels, fields.salesChannelId),
+    content: sanitise(fields.content),
+  }
   const row: StageRow = { id: uuidv7(now), ...toColumns(sound), created_at: now, updated_at: now, deleted: null }
   await records.db.transaction().execute(async (transaction) => {
     await saveChannels(transaction, channels)
@@ -23,7 +31,10 @@ export async function createStage(records: Records, channels: readonly SalesChan
 }
 
 /** The stages, the oldest first. */
-export async function listStages(records: Records, { limit, offset }: { limit: number; offset: number }): Promise<{ total: number; items: Stage[] }> {
+export async function listStages(
+  records: Records,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ total: number; items: Stage[] }> {
   const living = records.db.selectFrom('vendor_stage').where('deleted', 'is', null)
   const { total } = await living.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await living.selectAll().orderBy('id').limit(limit).offset(offset).execute()
@@ -32,13 +43,23 @@ export async function listStages(records: Records, { limit, offset }: { limit: n
 
 /** One stage. Throws NOT_FOUND. */
 export async function readStage(records: Records, id: string): Promise<Stage> {
-  const row = await records.db.selectFrom('vendor_stage').selectAll().where('id', '=', id).where('deleted', 'is', null).executeTakeFirst()
+  const row = await records.db
+    .selectFrom('vendor_stage')
+    .selectAll()
+    .where('id', '=', id)
+    .where('deleted', 'is', null)
+    .executeTakeFirst()
   if (row === undefined) throw unknownStage(id)
   return toStage(row)
 }
 
 /** Changes what is given, and leaves the rest. Throws NOT_FOUND (stage or sales channel), INVALID_INPUT. */
-export async function updateStage(records: Records, channels: readonly SalesChannel[], id: string, change: StageChange): Promise<Stage> {
+export async function updateStage(
+  records: Records,
+  channels: readonly SalesChannel[],
+  id: string,
+  change: StageChange,
+): Promise<Stage> {
   const sanitise = await loadSanitiser()
   return await records.db.transaction().execute(async (transaction) => {
     await saveChannels(transaction, channels)
@@ -76,5 +97,7 @@ function knownChannel(channels: readonly SalesChannel[], id: string | null): str
 }
 
 export function unknownStage(id: string): PagecacheError {
-  return new PagecacheError('NOT_FOUND', `No stage has the id ${id}`, { hint: 'stage:list shows those that there are.' })
+  return new PagecacheError('NOT_FOUND', `No stage has the id ${id}`, {
+    hint: 'stage:list shows those that there are.',
+  })
 }

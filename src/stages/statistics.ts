@@ -1,12 +1,21 @@
 import { PagecacheError } from '../errors.ts'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
-import { bucketFor, bucketNames, bucketOf, formatDay, parseDay, yearsAfter, type BucketKind, type DayRange } from './buckets.ts'
+import {
+  bucketFor,
+  bucketNames,
+  bucketOf,
+  formatDay,
+  parseDay,
+  yearsAfter,
+  type BucketKind,
+  type DayRange,
+} from './buckets.ts'
 import { eventTypes, type EventType } from './stage.ts'
 import { unknownStage } from './stages.ts'
 import { dayLength } from './sums.ts'
 
-export type EventCounts = Record<EventType, number>
+type EventCounts = Record<EventType, number>
 
 /** What visitors did with a stage (contract section 7). Rates are fractions of the impressions, 0 where there are none. */
 export interface StageStatistics {
@@ -28,7 +37,10 @@ const mostYears = 100
  *
  * @throws NOT_FOUND; INVALID_INPUT for what is no date, or a range that ends before it begins or is longer
  */
-export async function readStatistics(records: Records, asked: { popupId: string; dateFrom: string | null; dateTo: string | null }): Promise<StageStatistics> {
+export async function readStatistics(
+  records: Records,
+  asked: { popupId: string; dateFrom: string | null; dateTo: string | null },
+): Promise<StageStatistics> {
   const from = readDay('dateFrom', asked.dateFrom)
   const to = readDay('dateTo', asked.dateTo)
   if (from !== null && to !== null && from > to) throw new PagecacheError('INVALID_INPUT', 'dateFrom: is after dateTo')
@@ -51,7 +63,11 @@ export async function readStatistics(records: Records, asked: { popupId: string;
     dateFrom: formatDay(range.from),
     dateTo: formatDay(range.to),
     totals,
-    rates: { ctr: rate(totals.cta_click, totals), closeRate: rate(totals.close, totals), dismissRate: rate(totals.permanent_dismiss, totals) },
+    rates: {
+      ctr: rate(totals.cta_click, totals),
+      closeRate: rate(totals.close, totals),
+      dismissRate: rate(totals.permanent_dismiss, totals),
+    },
     bucket,
     series: [...series.values()],
   }
@@ -59,7 +75,8 @@ export async function readStatistics(records: Records, asked: { popupId: string;
 
 function readDay(name: string, text: string | null): number | null {
   const day = text === null ? null : parseDay(text)
-  if (text !== null && day === null) throw new PagecacheError('INVALID_INPUT', `${name}: expected a date such as 2026-11-21`)
+  if (text !== null && day === null)
+    throw new PagecacheError('INVALID_INPUT', `${name}: expected a date such as 2026-11-21`)
   return day
 }
 
@@ -75,7 +92,12 @@ async function findStage({ db }: Records, id: string): Promise<Pick<StageRow, 'i
   return stage
 }
 
-async function wholeRange(records: Records, stage: Pick<StageRow, 'id' | 'created_at'>, from: number | null, to: number | null): Promise<DayRange> {
+async function wholeRange(
+  records: Records,
+  stage: Pick<StageRow, 'id' | 'created_at'>,
+  from: number | null,
+  to: number | null,
+): Promise<DayRange> {
   const today = Math.floor(records.now() / dayLength)
   const last = to ?? Math.max(today, from ?? today)
   return { from: from ?? Math.min(last, await firstDay(records, stage)), to: last }
@@ -84,7 +106,10 @@ async function wholeRange(records: Records, stage: Pick<StageRow, 'id' | 'create
 /** Only of what was asked for: without dates all that there is is counted. */
 function assertBounded({ from, to }: DayRange, field: 'dateFrom' | 'dateTo'): void {
   if (to < yearsAfter(from, mostYears)) return
-  throw new PagecacheError('INVALID_INPUT', `${field}: from ${formatDay(from)} to ${formatDay(to)} is more than ${mostYears} years, the longest range`)
+  throw new PagecacheError(
+    'INVALID_INPUT',
+    `${field}: from ${formatDay(from)} to ${formatDay(to)} is more than ${mostYears} years, the longest range`,
+  )
 }
 
 async function firstDay({ db }: Records, stage: Pick<StageRow, 'id' | 'created_at'>): Promise<number> {
@@ -98,7 +123,12 @@ async function firstDay({ db }: Records, stage: Pick<StageRow, 'id' | 'created_a
 }
 
 /** The sums of a range, by the hour or by the day; a day's stands at its first hour. */
-async function readSums({ db }: Records, stageId: string, { from, to }: DayRange, hourly: boolean): Promise<({ hour: number } & EventCounts)[]> {
+async function readSums(
+  { db }: Records,
+  stageId: string,
+  { from, to }: DayRange,
+  hourly: boolean,
+): Promise<({ hour: number } & EventCounts)[]> {
   const within = db
     .selectFrom('vendor_stage_rollup')
     .where('popup_id', '=', stageId)

@@ -50,7 +50,8 @@ function toFields(body: Buffer): Record<string, unknown> {
   } catch {
     throw invalid('the body is not JSON')
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('the body is not a JSON object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('the body is not a JSON object')
   assertHarmless(value, 1)
   return value as Record<string, unknown>
 }

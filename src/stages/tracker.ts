@@ -74,7 +74,12 @@ class ThreadTracker implements Tracker {
 
   #ask<Asked, Answer>(waiting: Waiting<Asked, Answer>[], asked: Asked): Promise<Answer> {
     if (this.#closing !== null || waiting.length >= mostWaiting) {
-      return Promise.reject(new PagecacheError('STORE_BUSY', this.#closing === null ? 'Events come faster than they can be written' : 'The tracker is closed'))
+      return Promise.reject(
+        new PagecacheError(
+          'STORE_BUSY',
+          this.#closing === null ? 'Events come faster than they can be written' : 'The tracker is closed',
+        ),
+      )
     }
     return new Promise((resolve, reject) => {
       waiting.push({ asked, resolve, reject })
@@ -89,7 +94,8 @@ class ThreadTracker implements Tracker {
   /** Something waits, or the thread has time. */
   #schedule(): void {
     if (!this.#hasWork) return
-    const rest = this.#questions.length > 0 || this.#events.length >= enough ? 0 : this.#sentAt + gathering - performance.now()
+    const rest =
+      this.#questions.length > 0 || this.#events.length >= enough ? 0 : this.#sentAt + gathering - performance.now()
     if (rest > 0) this.#timer ??= setTimeout(this.#flush, rest)
     // What came with the same turn of the event loop goes together.
     else this.#immediate ??= setImmediate(this.#flush)
@@ -100,7 +106,10 @@ class ThreadTracker implements Tracker {
     clearImmediate(this.#immediate)
     this.#timer = this.#immediate = undefined
     if (!this.#hasWork) return
-    this.#thread ??= startThread(this.#options, (gone) => void (this.#thread = this.#thread === gone ? null : this.#thread))
+    this.#thread ??= startThread(
+      this.#options,
+      (gone) => void (this.#thread = this.#thread === gone ? null : this.#thread),
+    )
     this.#sentAt = performance.now()
     const [writing, asking] = [this.#events.splice(0, mostAtOnce), this.#questions.splice(0, mostAtOnce)]
     this.#thread.work({ events: writing.map(({ asked }) => asked), questions: asking.map(({ asked }) => asked) }).then(

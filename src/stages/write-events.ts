@@ -14,23 +14,31 @@ export type EventWriter = (events: readonly TrackedEvent[]) => Promise<Outcome[]
  * there together or not at all. Whether a stage records is read under the same lock, so that nobody else's change is overlooked.
  */
 export function prepareWriter(db: RecordsDatabase): EventWriter {
-  const insertEvents = prepareRows<StageEventRow>(eventColumns, (rows) => db.insertInto('vendor_stage_event').values(rows))
+  const insertEvents = prepareRows<StageEventRow>(eventColumns, (rows) =>
+    db.insertInto('vendor_stage_event').values(rows),
+  )
   const addSums = prepareRows<StageRollupRow>(sumColumns, (rows) =>
-    db.insertInto('vendor_stage_rollup').values(rows).onConflict((conflict) =>
-      conflict.columns(['popup_id', 'hour']).doUpdateSet((row) => ({
-        impression: row('vendor_stage_rollup.impression', '+', row.ref('excluded.impression')),
-        cta_click: row('vendor_stage_rollup.cta_click', '+', row.ref('excluded.cta_click')),
-        close: row('vendor_stage_rollup.close', '+', row.ref('excluded.close')),
-        permanent_dismiss: row('vendor_stage_rollup.permanent_dismiss', '+', row.ref('excluded.permanent_dismiss')),
-      })),
-    ),
+    db
+      .insertInto('vendor_stage_rollup')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['popup_id', 'hour']).doUpdateSet((row) => ({
+          impression: row('vendor_stage_rollup.impression', '+', row.ref('excluded.impression')),
+          cta_click: row('vendor_stage_rollup.cta_click', '+', row.ref('excluded.cta_click')),
+          close: row('vendor_stage_rollup.close', '+', row.ref('excluded.close')),
+          permanent_dismiss: row('vendor_stage_rollup.permanent_dismiss', '+', row.ref('excluded.permanent_dismiss')),
+        })),
+      ),
   )
   const addShows = prepareRows<StageSessionRow>(sessionColumns, (rows) =>
-    db.insertInto('vendor_stage_session').values(rows).onConflict((conflict) =>
-      conflict.columns(['expires_at', 'session', 'popup_id']).doUpdateSet((row) => ({
-        shows: row('vendor_stage_session.shows', '+', row.ref('excluded.shows')),
-      })),
-    ),
+    db
+      .insertInto('vendor_stage_session')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['expires_at', 'session', 'popup_id']).doUpdateSet((row) => ({
+          shows: row('vendor_stage_session.shows', '+', row.ref('excluded.shows')),
+        })),
+      ),
   )
 
   return (events) =>
@@ -44,15 +52,35 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
       const recorded = events.filter((_, index) => isRecorded(outcomes[index]!))
       const rows = recorded.map(toRow)
       await insertEvents.execute(transaction, rows)
-      await addSums.execute(transaction, sumByHour(rows.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) }))))
+      await addSums.execute(
+        transaction,
+        sumByHour(
+          rows.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) })),
+        ),
+      )
       await addShows.execute(transaction, showsOf(recorded))
       return outcomes
     })
 }
 
-const findStage = prepareLookup<Recording>((db, id) => db.selectFrom('vendor_stage').select(['stats_enabled', 'frequency']).where('id', '=', id).where('deleted', 'is', null))
+const findStage = prepareLookup<Recording>((db, id) =>
+  db
+    .selectFrom('vendor_stage')
+    .select(['stats_enabled', 'frequency'])
+    .where('id', '=', id)
+    .where('deleted', 'is', null),
+)
 
-const eventColumns = ['id', 'popup_id', 'event_type', 'sales_channel_id', 'customer_id', 'page_type', 'request_url', 'created_at'] as const
+const eventColumns = [
+  'id',
+  'popup_id',
+  'event_type',
+  'sales_channel_id',
+  'customer_id',
+  'page_type',
+  'request_url',
+  'created_at',
+] as const
 const sumColumns = ['popup_id', 'hour', 'impression', 'cta_click', 'close', 'permanent_dismiss'] as const
 const sessionColumns = ['expires_at', 'session', 'popup_id', 'shows'] as const
 

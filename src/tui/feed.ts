@@ -21,7 +21,7 @@ export interface FeedPlan {
 }
 
 /** Without news for so long a value is called stale (milliseconds). */
-export const staleAfter = 3000
+const staleAfter = 3000
 /** A source that does not answer is asked less and less often, down to this (milliseconds). */
 const longestPause = 5000
 

@@ -5,13 +5,17 @@ import type { Row } from './panel.ts'
  * status; `>1s`, `>200ms`: took longer. All of them must hold.
  */
 export function matches(row: Row, filter: string): boolean {
-  return filter.split(/\s+/).filter((word) => word !== '').every((word) => matchesWord(row, word.toLowerCase()))
+  return filter
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .every((word) => matchesWord(row, word.toLowerCase()))
 }
 
 function matchesWord(row: Row, word: string): boolean {
   if (word.startsWith('!') && word.length > 1) return !matchesWord(row, word.slice(1))
   const status = /^([1-5])(?:xx|(\d\d))$/.exec(word)
-  if (status && row.status !== null) return status[2] === undefined ? Math.floor(row.status / 100) === Number(status[1]) : row.status === Number(word)
+  if (status && row.status !== null)
+    return status[2] === undefined ? Math.floor(row.status / 100) === Number(status[1]) : row.status === Number(word)
   const slower = /^>(\d+(?:\.\d+)?)(ms|s)$/.exec(word)
   if (slower) return row.ms !== null && row.ms > Number(slower[1]) * (slower[2] === 's' ? 1000 : 1)
   return row.text.toLowerCase().includes(word)

@@ -7,16 +7,28 @@ import type { ScreenInput } from './screen.ts'
 const noticeFor = 8000
 
 /** The last line: a question, the filter that is typed, a message, or the keys that make sense now. */
-export function footLine({ name, view, now, leaving }: Pick<ScreenInput, 'name' | 'view' | 'now' | 'leaving'>, width: number, context: KeyContext): Line {
+export function footLine(
+  { name, view, now, leaving }: Pick<ScreenInput, 'name' | 'view' | 'now' | 'leaving'>,
+  width: number,
+  context: KeyContext,
+): Line {
   const { overlay, notice } = view
   if (overlay.kind === 'confirm-cancel') return cancelQuestion(name, width)
-  if (overlay.kind === 'filter') return spread([span(' / ', 'accent'), span(view.filter), span('▏', 'accent')], [...key('enter', 'keep'), span('  '), ...key('esc', 'take back'), span(' ')], width)
-  if (overlay.kind === 'help' || overlay.kind === 'detail') return [span(' '), ...key('esc', 'close'), span('  '), ...key('↑ ↓', 'scroll'), span('  '), ...key('q', leaving)]
+  if (overlay.kind === 'filter')
+    return spread(
+      [span(' / ', 'accent'), span(view.filter), span('▏', 'accent')],
+      [...key('enter', 'keep'), span('  '), ...key('esc', 'take back'), span(' ')],
+      width,
+    )
+  if (overlay.kind === 'help' || overlay.kind === 'detail')
+    return [span(' '), ...key('esc', 'close'), span('  '), ...key('↑ ↓', 'scroll'), span('  '), ...key('q', leaving)]
   if (notice && now - notice.at < noticeFor) return [span(` ${notice.text}`, notice.tone)]
   // The way out stands at the end, and goes last.
   const out: Line = [...key('q', leaving), span(' ')]
   const room = width - 3 - out.reduce((sum, { text }) => sum + cells(text), 0)
-  const parts = hints(context).filter(({ label }) => label !== 'q').map(({ label, hint }) => key(label, hint))
+  const parts = hints(context)
+    .filter(({ label }) => label !== 'q')
+    .map(({ label, hint }) => key(label, hint))
   return spread([span(' '), ...join(parts, room, '  ')], out, width)
 }
 
@@ -24,7 +36,10 @@ export function footLine({ name, view, now, leaving }: Pick<ScreenInput, 'name' 
 export function cancelQuestion(name: string, width: number): Line {
   const answers: Line = [...key('y', 'cancel it'), span('  '), ...key('n', 'no')]
   const room = width - lineWidth(answers)
-  const [question, explanation] = ['Cancel this warmup?  ', 'Cancel this warmup? What is in the cache stays, the rest is not fetched.  ']
+  const [question, explanation] = [
+    'Cancel this warmup?  ',
+    'Cancel this warmup? What is in the cache stays, the rest is not fetched.  ',
+  ]
   const shortened = cutMiddle(name, Math.max(5, room - cells(` On : ${question}`)))
   const texts = [` On ${name}: ${explanation}`, ` On ${shortened}: ${question}`, ` ${question}`]
   return [span(texts.find((text) => cells(text) <= room) ?? ' Cancel?  ', 'warn'), ...answers]

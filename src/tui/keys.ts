@@ -50,12 +50,40 @@ const manyPanels = ({ panels }: KeyContext) => panels > 1
 /** The one table of keys: what is pressed, the foot, the help and the documentation are made from it. */
 export const keyTable: readonly KeyBinding[] = [
   { keys: ['?', 'h'], label: '?', action: 'help', help: 'This list of keys', hint: 'help' },
-  { keys: ['p'], label: 'p', action: 'pause', help: 'Pause the warmup; what is under way is finished', hint: 'pause', when: ({ status }) => status === 'running' },
-  { keys: ['r'], label: 'r', action: 'resume', help: 'Resume the paused warmup', hint: 'resume', when: ({ status }) => status === 'paused' },
-  { keys: ['c'], label: 'c', action: 'cancel', help: 'Cancel the warmup, after a question', hint: 'cancel', when: ({ status }) => status === 'running' || status === 'paused' },
+  {
+    keys: ['p'],
+    label: 'p',
+    action: 'pause',
+    help: 'Pause the warmup; what is under way is finished',
+    hint: 'pause',
+    when: ({ status }) => status === 'running',
+  },
+  {
+    keys: ['r'],
+    label: 'r',
+    action: 'resume',
+    help: 'Resume the paused warmup',
+    hint: 'resume',
+    when: ({ status }) => status === 'paused',
+  },
+  {
+    keys: ['c'],
+    label: 'c',
+    action: 'cancel',
+    help: 'Cancel the warmup, after a question',
+    hint: 'cancel',
+    when: ({ status }) => status === 'running' || status === 'paused',
+  },
   { keys: ['left', '['], label: '←', action: 'previous-tab', help: 'The tab before', when: manyTabs },
   { keys: ['right', ']'], label: '→', action: 'next-tab', help: 'The next tab', when: manyTabs },
-  { keys: ['1', '2', '3', '4', '5'], label: '1-5', action: 'tab', help: 'A tab by its number', hint: 'tabs', when: manyTabs },
+  {
+    keys: ['1', '2', '3', '4', '5'],
+    label: '1-5',
+    action: 'tab',
+    help: 'A tab by its number',
+    hint: 'tabs',
+    when: manyTabs,
+  },
   { keys: ['tab'], label: 'tab', action: 'next-panel', help: 'The next list', hint: 'list', when: manyPanels },
   { keys: ['shift+tab'], label: 'shift tab', action: 'previous-panel', help: 'The list before', when: manyPanels },
   { keys: ['up', 'k'], label: '↑', action: 'up', help: 'One row up' },
@@ -65,10 +93,28 @@ export const keyTable: readonly KeyBinding[] = [
   { keys: ['home', 'g'], label: 'home', action: 'first', help: 'The first row' },
   { keys: ['end', 'G'], label: 'end', action: 'last', help: 'The last row' },
   { keys: ['return'], label: 'enter', action: 'detail', help: 'All about the selected row', hint: 'detail' },
-  { keys: ['/'], label: '/', action: 'filter', help: 'Show only rows with these words; !word: without it; 5xx, 404: of that status; >1s: slower', hint: 'filter' },
-  { keys: ['e'], label: 'e', action: 'errors', help: 'Show only what went wrong, and everything again', hint: 'errors' },
+  {
+    keys: ['/'],
+    label: '/',
+    action: 'filter',
+    help: 'Show only rows with these words; !word: without it; 5xx, 404: of that status; >1s: slower',
+    hint: 'filter',
+  },
+  {
+    keys: ['e'],
+    label: 'e',
+    action: 'errors',
+    help: 'Show only what went wrong, and everything again',
+    hint: 'errors',
+  },
   { keys: ['f'], label: 'f', action: 'freeze', help: 'Hold the picture still, and let it go on', hint: 'freeze' },
-  { keys: ['s'], label: 's', action: 'save', help: 'Save what is known as a JSON file in the working directory', hint: 'save' },
+  {
+    keys: ['s'],
+    label: 's',
+    action: 'save',
+    help: 'Save what is known as a JSON file in the working directory',
+    hint: 'save',
+  },
   { keys: ['escape'], label: 'esc', action: 'close', help: 'Close what is open; take back the filter' },
   { keys: ['ctrl+z'], label: 'ctrl z', action: 'suspend', help: 'Back to the shell for a while; fg comes back' },
   { keys: ['q', 'ctrl+c'], label: 'q', action: 'detach', help: 'Leave this screen', hint: 'leave' },
@@ -139,5 +185,7 @@ export function actionOf(key: string, context: KeyContext): Action | null {
 
 /** The keys that the foot of the screen names now. */
 export function hints(context: KeyContext): { label: string; hint: string }[] {
-  return keyTable.flatMap(({ label, hint, when }) => (hint !== undefined && (when?.(context) ?? true) ? [{ label, hint }] : []))
+  return keyTable.flatMap(({ label, hint, when }) =>
+    hint !== undefined && (when?.(context) ?? true) ? [{ label, hint }] : [],
+  )
 }

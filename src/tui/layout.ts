@@ -1,5 +1,5 @@
 /** Below this nothing but one line is shown. */
-export const smallest = { columns: 60, rows: 15 }
+const smallest = { columns: 60, rows: 15 }
 
 /** Two lists stand side by side from here on. */
 const twoColumnsFrom = 110
@@ -35,8 +35,16 @@ export interface Layout {
  * @param panels how many lists there are
  * @param lead whether the first list has the whole width where others stand side by side; else the last one may have it
  */
-export function toLayout(columns: number, rows: number, wanted: number, panels: number, focus: number, lead = false): Layout {
-  if (columns < smallest.columns || rows < smallest.rows) return { kind: 'one-line', columns, rows, summary: 0, arrangement: 'tabbed', areas: [] }
+export function toLayout(
+  columns: number,
+  rows: number,
+  wanted: number,
+  panels: number,
+  focus: number,
+  lead = false,
+): Layout {
+  if (columns < smallest.columns || rows < smallest.rows)
+    return { kind: 'one-line', columns, rows, summary: 0, arrangement: 'tabbed', areas: [] }
   const body = rows - 2
   const least = rows >= 24 ? goodPanel : leastPanel
   const summary = panels === 0 ? Math.min(wanted, body) : Math.min(wanted, body - least)
@@ -44,11 +52,17 @@ export function toLayout(columns: number, rows: number, wanted: number, panels: 
   return { kind: 'full', columns, rows, summary, ...arrange(area, panels, focus, lead) }
 }
 
-function arrange(area: Omit<Area, 'panel'>, panels: number, focus: number, lead: boolean): Pick<Layout, 'arrangement' | 'areas'> {
+function arrange(
+  area: Omit<Area, 'panel'>,
+  panels: number,
+  focus: number,
+  lead: boolean,
+): Pick<Layout, 'arrangement' | 'areas'> {
   if (panels === 0) return { arrangement: 'stacked', areas: [] }
   if (panels === 1) return { arrangement: 'stacked', areas: [{ ...area, panel: 0 }] }
   const gridRows = Math.ceil((panels + (lead ? 1 : 0)) / 2)
-  if (area.width >= twoColumnsFrom && area.height >= gridRows * leastPanel) return { arrangement: 'grid', areas: grid(area, panels, gridRows, lead) }
+  if (area.width >= twoColumnsFrom && area.height >= gridRows * leastPanel)
+    return { arrangement: 'grid', areas: grid(area, panels, gridRows, lead) }
   if (area.height >= panels * goodPanel) return { arrangement: 'stacked', areas: stack(area, panels) }
   return { arrangement: 'tabbed', areas: [{ ...area, panel: Math.min(focus, panels - 1) }] }
 }
@@ -69,7 +83,9 @@ function grid(area: Omit<Area, 'panel'>, panels: number, gridRows: number, lead:
     const base = { panel, row: area.row + sum(heights.slice(0, line)), height: heights[line]! }
     const alone = (lead && panel === 0) || (panel === panels - 1 && place(panel) % 2 === 0)
     if (alone) return { ...base, column: 0, width: area.width }
-    return place(panel) % 2 === 0 ? { ...base, column: 0, width: left } : { ...base, column: left + 1, width: area.width - left - 1 }
+    return place(panel) % 2 === 0
+      ? { ...base, column: 0, width: left }
+      : { ...base, column: left + 1, width: area.width - left - 1 }
   })
 }
 

@@ -25,7 +25,10 @@ const Row = memo(function Row({ line }: { line: Line }) {
 
 /** Most rows of two pictures are the same: those cost nothing. */
 function sameLine({ line: left }: { line: Line }, { line: right }: { line: Line }): boolean {
-  return left.length === right.length && left.every(({ text, tone }, index) => text === right[index]!.text && tone === right[index]!.tone)
+  return (
+    left.length === right.length &&
+    left.every(({ text, tone }, index) => text === right[index]!.text && tone === right[index]!.tone)
+  )
 }
 
 export function Lines({ lines }: { lines: readonly Line[] }) {

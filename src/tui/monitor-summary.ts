@@ -31,7 +31,9 @@ const parts: Readonly<Record<keyof SystemState, string>> = {
 
 /** Everything once. */
 export async function readAll(source: Source): Promise<SystemState> {
-  const values = await Promise.all(Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const))
+  const values = await Promise.all(
+    Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const),
+  )
   return Object.fromEntries(values) as unknown as SystemState
 }
 
@@ -41,7 +43,10 @@ export async function readAll(source: Source): Promise<SystemState> {
  */
 export async function readLast(source: Source, feeds: Feeds, within: number): Promise<Partial<SystemState>> {
   const latest = await Promise.race([readAll(source).catch(() => null), sleep(within, null, { ref: false })])
-  return latest ?? (Object.fromEntries(Object.entries(feeds).map(([name, { value }]) => [name, value])) as Partial<SystemState>)
+  return (
+    latest ??
+    (Object.fromEntries(Object.entries(feeds).map(([name, { value }]) => [name, value])) as Partial<SystemState>)
+  )
 }
 
 /** One sentence for each part that is known. */
@@ -59,7 +64,11 @@ const lineEvery = 10_000
 const lineEveryPercent = 5
 
 /** Whether a line is to be printed: the first, each ten seconds, each five percent of a warmup and when it has ended. */
-export function isDueLine(printed: { state: SystemState; at: number } | null, state: SystemState, now: number): boolean {
+export function isDueLine(
+  printed: { state: SystemState; at: number } | null,
+  state: SystemState,
+  now: number,
+): boolean {
   if (printed === null || now - printed.at >= lineEvery) return true
   const [before, after] = [printed.state.warmup.progress, state.warmup.progress]
   if (after === null) return false

@@ -8,27 +8,42 @@ const keyColumn = 14
 /** The help: every key of the table that makes sense here. */
 export function helpLines(width: number, rows: number, context: KeyContext): Line[] {
   // p and r are both told, whatever the run's state is now.
-  const bindings = keyTable.filter(({ when }) => when === undefined || when({ ...context, status: 'running' }) || when({ ...context, status: 'paused' }))
+  const bindings = keyTable.filter(
+    ({ when }) =>
+      when === undefined || when({ ...context, status: 'running' }) || when({ ...context, status: 'paused' }),
+  )
   const lines = bindings.flatMap(({ keys, label, help }) => {
     const others = keys.filter((key) => key.length === 1 && key !== label && !label.includes(key))
     const names = others.length > 0 && label.length === 1 ? `${label} ${others.join(' ')}` : label
-    return wrap(help, width - keyColumn - 3).map((text, index): Line => [span(padEnd(index === 0 ? `   ${names}` : '', keyColumn), 'accent'), span(text)])
+    return wrap(help, width - keyColumn - 3).map((text, index): Line => [
+      span(padEnd(index === 0 ? `   ${names}` : '', keyColumn), 'accent'),
+      span(text),
+    ])
   })
   const title: Line[] = lines.length + 2 <= rows ? [[span(' Keys', 'strong')], []] : []
   return [...title, ...lines].slice(0, rows)
 }
 
 /** All about one row, wrapped, with what the cache says of its URL below. */
-export function detailLines({ detail, inspection, scroll }: Extract<Overlay, { kind: 'detail' }>, width: number, rows: number): Line[] {
+export function detailLines(
+  { detail, inspection, scroll }: Extract<Overlay, { kind: 'detail' }>,
+  width: number,
+  rows: number,
+): Line[] {
   const lines: Line[] = [[span(` ${detail.title}`, 'strong')], []]
   const names = Math.max(8, ...detail.facts.map(([name]) => name.length)) + 2
-  const facts: (readonly [string, string])[] = [...(detail.url === null ? [] : [['URL', detail.url] as const]), ...detail.facts]
+  const facts: (readonly [string, string])[] = [
+    ...(detail.url === null ? [] : [['URL', detail.url] as const]),
+    ...detail.facts,
+  ]
   for (const [name, value] of facts) {
-    for (const [index, text] of wrap(value, width - names - 2).entries()) lines.push([span(` ${padEnd(index === 0 ? name : '', names)} `, 'dim'), span(text)])
+    for (const [index, text] of wrap(value, width - names - 2).entries())
+      lines.push([span(` ${padEnd(index === 0 ? name : '', names)} `, 'dim'), span(text)])
   }
   if (detail.url !== null) {
     lines.push([], [span(' In the cache now', 'strong')])
-    for (const text of inspection ?? ['asking …']) lines.push(...wrap(text, width - 2).map((part): Line => [span(`   ${part}`)]))
+    for (const text of inspection ?? ['asking …'])
+      lines.push(...wrap(text, width - 2).map((part): Line => [span(`   ${part}`)]))
   }
   const last = Math.max(0, lines.length - rows)
   return lines.slice(Math.min(scroll, last), Math.min(scroll, last) + rows)

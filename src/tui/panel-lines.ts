@@ -22,17 +22,24 @@ export function panelLines({ panel, rows, selected, width, height, view, title }
   const room = height - 1
   const first = scrollTo(selected ?? 0, rows.length, room)
   const seen = rows.slice(first, first + room)
-  const position = rows.length > room ? `${formatCount(first + 1)}–${formatCount(first + seen.length)} of ${formatCount(rows.length)}` : ''
+  const position =
+    rows.length > room
+      ? `${formatCount(first + 1)}–${formatCount(first + seen.length)} of ${formatCount(rows.length)}`
+      : ''
   const notes = [...filterNotes(view), ...(position === '' ? [] : [position])]
   const head = title ?? [...rule(2, selected !== null), titleSpan(panel, selected !== null)]
   const lines = seen.map((row, index) => rowLine(row, selected === first + index, width))
-  const empty: Line[] = rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row fits the filter.' : panel.empty}`, 'dim')]]
+  const empty: Line[] =
+    rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row fits the filter.' : panel.empty}`, 'dim')]]
   return [ruled(head, notes, width, selected !== null), ...fill([...lines, ...empty], room)]
 }
 
 /** All titles in one line, where only the focused list is shown. */
 export function titlesLine(panels: readonly Panel[], focus: number, width: number): Line {
-  const titles = panels.flatMap((panel, index) => [...rule(index === 0 ? 2 : 1, true), titleSpan(panel, index === focus)])
+  const titles = panels.flatMap((panel, index) => [
+    ...rule(index === 0 ? 2 : 1, true),
+    titleSpan(panel, index === focus),
+  ])
   return lineWidth(titles) <= width ? titles : [...rule(2, true), titleSpan(panels[focus]!, true)]
 }
 
@@ -52,14 +59,19 @@ function rule(length: number, focused: boolean): Line {
 
 /** A title line that is ruled to its end, with notes before the end. */
 function ruled(head: Line, notes: readonly string[], width: number, focused: boolean): Line {
-  const right: Line = notes.length === 0 ? rule(1, focused) : [span(` ${notes.join(' · ')} `, focused ? 'strong' : 'dim'), ...rule(1, focused)]
+  const right: Line =
+    notes.length === 0
+      ? rule(1, focused)
+      : [span(` ${notes.join(' · ')} `, focused ? 'strong' : 'dim'), ...rule(1, focused)]
   const between = width - lineWidth(head) - lineWidth(right)
   return between < 0 ? spread(head, [], width) : [...head, ...rule(between, focused), ...right]
 }
 
 function rowLine(row: Row, selected: boolean, width: number): Line {
   const line = fitLine(row.line(width - 3), width - 3)
-  return selected ? [span('› ', 'accent'), ...line.map(({ text }) => span(text, 'selected')), span(' ')] : [span('  '), ...line, span(' ')]
+  return selected
+    ? [span('› ', 'accent'), ...line.map(({ text }) => span(text, 'selected')), span(' ')]
+    : [span('  '), ...line, span(' ')]
 }
 
 function fill(lines: readonly Line[], height: number): Line[] {

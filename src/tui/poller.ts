@@ -44,7 +44,10 @@ export class Poller {
       const running: Running = { plan, stopped: false, timer: null }
       this.#running.set(name, running)
       const known = this.#feeds[name]
-      this.#feeds = { ...this.#feeds, [name]: known ? { ...known, since: this.#options.now(), at: null } : newFeed(this.#options.now()) }
+      this.#feeds = {
+        ...this.#feeds,
+        [name]: known ? { ...known, since: this.#options.now(), at: null } : newFeed(this.#options.now()),
+      }
       void this.#ask(name, running)
     }
   }
@@ -76,10 +79,13 @@ export class Poller {
     if (running.stopped) return
     const feed = after(this.#feeds[name]!)
     this.#feeds = { ...this.#feeds, [name]: feed }
-    running.timer = setTimeout(() => {
-      running.timer = null
-      void this.#ask(name, running)
-    }, pauseAfter(feed, every, random()))
+    running.timer = setTimeout(
+      () => {
+        running.timer = null
+        void this.#ask(name, running)
+      },
+      pauseAfter(feed, every, random()),
+    )
     onChange(this.#feeds)
   }
 
@@ -104,5 +110,10 @@ async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
 }
 
 function samePlan(left: FeedPlan, right: FeedPlan | undefined): boolean {
-  return right !== undefined && left.operation === right.operation && left.every === right.every && JSON.stringify(left.input) === JSON.stringify(right.input)
+  return (
+    right !== undefined &&
+    left.operation === right.operation &&
+    left.every === right.every &&
+    JSON.stringify(left.input) === JSON.stringify(right.input)
+  )
 }

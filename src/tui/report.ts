@@ -3,7 +3,12 @@ import type { Feeds } from './poller.ts'
 /** What `s` writes: everything that is known at this moment, as the operations told it. */
 export function toReport(name: string, feeds: Feeds, time: number): { file: string; content: string } {
   const at = new Date(time).toISOString()
-  const values = Object.fromEntries(Object.entries(feeds).map(([feed, { value, error }]) => [feed, error === null ? value : { error, lastValue: value }]))
+  const values = Object.fromEntries(
+    Object.entries(feeds).map(([feed, { value, error }]) => [
+      feed,
+      error === null ? value : { error, lastValue: value },
+    ]),
+  )
   return {
     file: `pagecache-report-${at.slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')}.json`,
     content: `${JSON.stringify({ at, source: name, ...values }, null, 2)}\n`,

@@ -27,7 +27,14 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
     return path
   }
   const session = new Session({ ...options, save, now: () => performance.now(), time: Date.now, random: Math.random })
-  const ink = render(<Monitor session={session} />, { stdin, stdout, alternateScreen: true, incrementalRendering: true, exitOnCtrlC: false, maxFps })
+  const ink = render(<Monitor session={session} />, {
+    stdin,
+    stdout,
+    alternateScreen: true,
+    incrementalRendering: true,
+    exitOnCtrlC: false,
+    maxFps,
+  })
   const leave = () => ink.unmount()
   let fault: unknown = null
   // What nobody caught would be printed onto the screen that is about to go.

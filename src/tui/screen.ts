@@ -44,7 +44,15 @@ export function toScreen(input: ScreenInput): Line[] {
       const shownRows = visibleRows(panel.rows, view.filter, view.errorsOnly)
       const focused = area.panel === focus
       const title = layout.arrangement === 'tabbed' ? titlesLine(shown.panels, focus, area.width - 1) : null
-      return panelLines({ panel, rows: shownRows, selected: focused ? selectedOf(view, tabId, panel, shownRows) : null, width: area.width === columns ? width : area.width, height: area.height, view, title })
+      return panelLines({
+        panel,
+        rows: shownRows,
+        selected: focused ? selectedOf(view, tabId, panel, shownRows) : null,
+        width: area.width === columns ? width : area.width,
+        height: area.height,
+        view,
+        title,
+      })
     }),
   ]
   const filled = Array.from({ length: rows - 2 }, (_, row) => body[row] ?? [])
@@ -54,7 +62,10 @@ export function toScreen(input: ScreenInput): Line[] {
 /** The rest stays empty: a picture that fills the screen stands at its top, wherever the cursor was before. */
 function oneLine({ name, view, shown: { stale, short }, rows }: ScreenInput, width: number): Line[] {
   // What waits for an answer is seen, however small the terminal is.
-  const line = view.overlay.kind === 'confirm-cancel' ? cancelQuestion(name, width) : [span(stale === null ? short : `STALE ${short}`)]
+  const line =
+    view.overlay.kind === 'confirm-cancel'
+      ? cancelQuestion(name, width)
+      : [span(stale === null ? short : `STALE ${short}`)]
   return Array.from({ length: Math.max(1, rows) }, (_, row) => fitLine(row > 0 ? [] : line, width))
 }
 
@@ -72,21 +83,31 @@ function selectedOf(view: View, tabId: string, panel: Panel, rows: readonly Row[
 function tabSpans({ tabs, view }: Pick<ScreenInput, 'tabs' | 'view'>, width: number): Line {
   if (tabs.length === 1) return [span(` ${tabs[0]!.title.toLowerCase()}`, 'strong')]
   const spans = (short: boolean): Line =>
-    tabs.flatMap(({ title }, index) => [span('  '), index === view.tab ? span(`[${index + 1} ${title}]`, 'accent') : span(short ? String(index + 1) : `${index + 1} ${title}`, 'dim')])
+    tabs.flatMap(({ title }, index) => [
+      span('  '),
+      index === view.tab
+        ? span(`[${index + 1} ${title}]`, 'accent')
+        : span(short ? String(index + 1) : `${index + 1} ${title}`, 'dim'),
+    ])
   return lineWidth(spans(false)) <= width ? spans(false) : spans(true)
 }
 
 function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: number): Line {
   const clock = span(`${timeOfDay(time)} UTC`, 'dim')
   const badges: Line = [
-    ...(view.frozen ? [span(`FROZEN ${Math.max(0, Math.round((now - view.frozen.at) / 1000))} s`, 'warn'), span('  ')] : []),
+    ...(view.frozen
+      ? [span(`FROZEN ${Math.max(0, Math.round((now - view.frozen.at) / 1000))} s`, 'warn'), span('  ')]
+      : []),
     ...(shown.stale === null ? [] : [span(shown.stale, 'bad'), span('  ')]),
   ]
   const title = span(' pagecache', 'strong')
   const left = [title, ...tabSpans({ tabs, view }, width - lineWidth([title, ...badges, clock]) - 2)]
   const room = Math.max(0, width - lineWidth(left) - 1)
   // What may be wrong with the picture is said before where it comes from and what time it is, and be it cut short.
-  const right = [[...badges, span(name, 'dim'), span('  '), clock], [...badges, clock]].find((line) => lineWidth(line) <= room)
+  const right = [
+    [...badges, span(name, 'dim'), span('  '), clock],
+    [...badges, clock],
+  ].find((line) => lineWidth(line) <= room)
   return spread(left, right ?? fitLine(badges, room), width)
 }
 
@@ -120,4 +141,3 @@ function areaLines(areas: readonly Area[], draw: (area: Area) => Line[]): Line[]
     return right ? beside(draw(left), draw(right), left.width, ' ') : draw(left)
   })
 }
-

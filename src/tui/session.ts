@@ -7,7 +7,19 @@ import { toScreen } from './screen.ts'
 import type { Source } from './source.ts'
 import type { Tab } from './tab.ts'
 import type { Line } from './text/line.ts'
-import { act, answer, focusOf, isConfirmed, startView, type, type Effect, type Notice, type Outcome, type RunAction, type View } from './view.ts'
+import {
+  act,
+  answer,
+  focusOf,
+  isConfirmed,
+  startView,
+  type,
+  type Effect,
+  type Notice,
+  type Outcome,
+  type RunAction,
+  type View,
+} from './view.ts'
 
 export interface SessionOptions {
   source: Source
@@ -83,7 +95,17 @@ export class Session {
   /** The picture for a screen of this size. */
   screen(columns: number, rows: number): Line[] {
     const { source, tabs, leaving, now, time } = this.#options
-    return toScreen({ columns, rows, name: source.name, tabs, view: this.#view, shown: this.#shown(), leaving: leaving(this.#poller.feeds), now: now(), time: time() })
+    return toScreen({
+      columns,
+      rows,
+      name: source.name,
+      tabs,
+      view: this.#view,
+      shown: this.#shown(),
+      leaving: leaving(this.#poller.feeds),
+      now: now(),
+      time: time(),
+    })
   }
 
   /** Keys that arrived at once. A question is answered by a key of its own: text that was pasted by mistake must not cancel a run. */
@@ -134,7 +156,14 @@ export class Session {
     if (action === null) return { view }
     const panel = shown.panels[focusOf(view, this.#tab.id, shown.panels.length)]
     const rows = visibleRows(panel?.rows ?? [], view.filter, view.errorsOnly)
-    return act(view, action, key, { tabId: this.#tab.id, tabs, shown, rows, feeds: this.#poller.feeds, now: this.#options.now() })
+    return act(view, action, key, {
+      tabId: this.#tab.id,
+      tabs,
+      shown,
+      rows,
+      feeds: this.#poller.feeds,
+      now: this.#options.now(),
+    })
   }
 
   #follow(effect: Effect): void {
@@ -157,7 +186,9 @@ export class Session {
   }
 
   async #inspect(url: string): Promise<void> {
-    const lines = await this.#options.source.perform('cache.inspect', { url }).then(toInspection, (error: unknown) => [`The cache cannot be asked: ${reason(error)}`])
+    const lines = await this.#options.source
+      .perform('cache.inspect', { url })
+      .then(toInspection, (error: unknown) => [`The cache cannot be asked: ${reason(error)}`])
     const { overlay } = this.#view
     // Another row may have been opened in the meantime.
     if (overlay.kind !== 'detail' || overlay.detail.url !== url) return

@@ -8,13 +8,23 @@ export function warmupSummary({ progress, live }: Watched): string[] {
   if (progress === null) return ['There was no warmup yet. One starts: pagecache warmup:start']
   const done = progress.processed_urls + progress.failed_urls
   const seconds = (Date.parse(progress.finished_at ?? progress.updated_at) - Date.parse(progress.created_at)) / 1000
-  const counts = [`${formatCount(progress.processed_urls - progress.skipped_urls)} stored`, `${formatCount(progress.skipped_urls)} fresh before`, `${formatCount(progress.failed_urls)} failed`]
-  const reasons = live ? Object.entries({ ...live.results.notStored, ...live.results.failed }).toSorted(([, left], [, right]) => right - left) : []
+  const counts = [
+    `${formatCount(progress.processed_urls - progress.skipped_urls)} stored`,
+    `${formatCount(progress.skipped_urls)} fresh before`,
+    `${formatCount(progress.failed_urls)} failed`,
+  ]
+  const reasons = live
+    ? Object.entries({ ...live.results.notStored, ...live.results.failed }).toSorted(
+        ([, left], [, right]) => right - left,
+      )
+    : []
   return [
     `Warmup ${progress.id}: ${progress.status}, ${progress.percentage.toFixed(2)} %, ${formatCount(done)} of ${formatCount(progress.total_urls)} pages in ${formatDuration(Math.max(0, seconds))}`,
     `  ${counts.join(', ')}${live && live.rate.average > 0 ? `; ${live.rate.average.toFixed(1)} pages/s on average` : ''}`,
     ...(progress.message === null ? [] : [`  ${progress.message}`]),
-    ...(reasons.length === 0 ? [] : [`  why pages stayed cold: ${reasons.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(', ')}`]),
+    ...(reasons.length === 0
+      ? []
+      : [`  why pages stayed cold: ${reasons.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(', ')}`]),
     ...(progress.failed_urls === 0 ? [] : [`  which ones: pagecache warmup:failures ${progress.id}`]),
     ...(isOver(progress.status) ? [] : [`  it goes on; to see it again: pagecache warmup:watch ${progress.id}`]),
   ]

@@ -3,7 +3,7 @@ import type { FeedPlans, Feeds } from './poller.ts'
 import type { Asked } from './view.ts'
 
 /** Everything that a tab is drawn from. `now`: monotonic milliseconds, as in the feeds; `time`: milliseconds since the epoch. */
-export interface TabInput {
+interface TabInput {
   feeds: Feeds
   asked: Asked | null
   now: number

@@ -54,7 +54,12 @@ export const startView: View = {
 }
 
 /** What a key leads to beside a changed view. */
-export type Effect = { kind: 'perform'; action: RunAction; id: string } | { kind: 'detach' } | { kind: 'suspend' } | { kind: 'save' } | { kind: 'inspect'; url: string }
+export type Effect =
+  | { kind: 'perform'; action: RunAction; id: string }
+  | { kind: 'detach' }
+  | { kind: 'suspend' }
+  | { kind: 'save' }
+  | { kind: 'inspect'; url: string }
 
 /** What the screen shows while a key is pressed. */
 export interface Scene {
@@ -96,7 +101,12 @@ export function act(view: View, action: Action, key: string, scene: Scene): Outc
   switch (action) {
     case 'pause':
     case 'resume':
-      return shown.run ? { view: { ...view, asked: { action, id: shown.run.id } }, effect: { kind: 'perform', action, id: shown.run.id } } : { view }
+      return shown.run
+        ? {
+            view: { ...view, asked: { action, id: shown.run.id } },
+            effect: { kind: 'perform', action, id: shown.run.id },
+          }
+        : { view }
     case 'cancel':
       return shown.run ? { view: { ...view, overlay: { kind: 'confirm-cancel', id: shown.run.id } } } : { view }
     case 'filter':
@@ -116,7 +126,9 @@ export function act(view: View, action: Action, key: string, scene: Scene): Outc
       return { view: close(view) }
     case 'next-tab':
     case 'previous-tab':
-      return { view: { ...view, tab: turn(view.tab, action === 'next-tab' ? 1 : -1, scene.tabs), overlay: { kind: 'none' } } }
+      return {
+        view: { ...view, tab: turn(view.tab, action === 'next-tab' ? 1 : -1, scene.tabs), overlay: { kind: 'none' } },
+      }
     case 'tab':
       return { view: { ...view, tab: Math.min(Number(key) - 1, scene.tabs - 1), overlay: { kind: 'none' } } }
     default:
@@ -130,7 +142,23 @@ function close(view: View): View {
   return { ...view, filter: '', errorsOnly: false }
 }
 
-type ListAction = Exclude<Action, 'pause' | 'resume' | 'cancel' | 'filter' | 'freeze' | 'errors' | 'save' | 'help' | 'detach' | 'suspend' | 'close' | 'next-tab' | 'previous-tab' | 'tab'>
+type ListAction = Exclude<
+  Action,
+  | 'pause'
+  | 'resume'
+  | 'cancel'
+  | 'filter'
+  | 'freeze'
+  | 'errors'
+  | 'save'
+  | 'help'
+  | 'detach'
+  | 'suspend'
+  | 'close'
+  | 'next-tab'
+  | 'previous-tab'
+  | 'tab'
+>
 
 function inList(view: View, action: ListAction, scene: Scene): Outcome {
   const { overlay } = view
@@ -146,7 +174,14 @@ function inList(view: View, action: ListAction, scene: Scene): Outcome {
   const place = placeOf(tabId, panel.id)
   const at = selectedIndex(view, place, rows)
   if (action === 'detail') return openDetail(view, rows[at]!)
-  const moves = { up: at - 1, down: at + 1, 'page-up': at - pageRows, 'page-down': at + pageRows, first: 0, last: rows.length - 1 }
+  const moves = {
+    up: at - 1,
+    down: at + 1,
+    'page-up': at - pageRows,
+    'page-down': at + pageRows,
+    first: 0,
+    last: rows.length - 1,
+  }
   const index = Math.max(0, Math.min(rows.length - 1, moves[action]))
   return { view: { ...view, selected: { ...view.selected, [place]: { id: rows[index]!.id, index } } } }
 }
@@ -158,7 +193,13 @@ function openDetail(view: View, { detail }: Row): Outcome {
 
 function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>, action: ListAction): View {
   if (action === 'detail') return { ...view, overlay: { kind: 'none' } }
-  const steps: Partial<Record<ListAction, number>> = { up: -1, down: 1, 'page-up': -pageRows, 'page-down': pageRows, first: -Infinity }
+  const steps: Partial<Record<ListAction, number>> = {
+    up: -1,
+    down: 1,
+    'page-up': -pageRows,
+    'page-down': pageRows,
+    first: -Infinity,
+  }
   const scroll = Math.max(0, overlay.scroll + (steps[action] ?? 0))
   return { ...view, overlay: { ...overlay, scroll } }
 }
@@ -167,7 +208,11 @@ function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>,
 export function answer(view: View, key: string): Outcome {
   if (view.overlay.kind !== 'confirm-cancel') return { view }
   const { id } = view.overlay
-  if (key === 'y') return { view: { ...view, overlay: { kind: 'none' }, asked: { action: 'cancel', id } }, effect: { kind: 'perform', action: 'cancel', id } }
+  if (key === 'y')
+    return {
+      view: { ...view, overlay: { kind: 'none' }, asked: { action: 'cancel', id } },
+      effect: { kind: 'perform', action: 'cancel', id },
+    }
   if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
   return key === 'n' || key === 'escape' || key === 'q' ? { view: { ...view, overlay: { kind: 'none' } } } : { view }
 }
@@ -189,7 +234,11 @@ function turn(index: number, by: number, length: number): number {
   return length === 0 ? 0 : (index + by + length) % length
 }
 
-const confirmed: Record<RunAction, readonly string[]> = { pause: ['paused', 'completed', 'cancelled', 'failed'], resume: ['running', 'completed', 'cancelled', 'failed'], cancel: ['cancelled', 'completed', 'failed'] }
+const confirmed: Record<RunAction, readonly string[]> = {
+  pause: ['paused', 'completed', 'cancelled', 'failed'],
+  resume: ['running', 'completed', 'cancelled', 'failed'],
+  cancel: ['cancelled', 'completed', 'failed'],
+}
 
 /** Whether the store says by now that what was asked for has happened. */
 export function isConfirmed(asked: Asked, run: TabView['run']): boolean {

@@ -53,5 +53,7 @@ export async function watchLines({ source, id, signal, update, tell }: WatchLine
 
 function news(watched: Watched): string {
   if (watched.progress?.status === 'paused') return 'Paused.'
-  return silence(watched) === null ? '' : 'No worker tells of it. It goes on when one does: pagecache messenger:consume async'
+  return silence(watched) === null
+    ? ''
+    : 'No worker tells of it. It goes on when one does: pagecache messenger:consume async'
 }

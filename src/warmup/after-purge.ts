@@ -38,17 +38,22 @@ async function rewarm(options: AfterPurgeOptions, work: Work): Promise<void> {
   const { records, delay, batchSize, now } = options
   if (delay === null) return
   const mark = await readMark(records)
-  if (mark && (await isUnderWay(records, mark.run_id))) return work.release(work.message, { delay: Math.max(delay, 1000) })
+  if (mark && (await isUnderWay(records, mark.run_id)))
+    return work.release(work.message, { delay: Math.max(delay, 1000) })
   const until = now()
   const urls = new UrlList()
   for await (const url of purgedUrls(records, (mark?.until ?? work.message.createdAt) - overlap)) urls.add(url, 1, 0)
   const plan = await options.plan(urls, work.stop)
   if (plan.discovery.total === 0) return
-  await createRun(records, { salesChannelId: null, batchSize, force: false, ...plan, failure: null, message: 'What was purged, again' }, async (transaction, runId) => {
-    await work.hold(transaction, work.message)
-    await writeMark(transaction, runId, until)
-    await work.complete(work.message, transaction)
-  })
+  await createRun(
+    records,
+    { salesChannelId: null, batchSize, force: false, ...plan, failure: null, message: 'What was purged, again' },
+    async (transaction, runId) => {
+      await work.hold(transaction, work.message)
+      await writeMark(transaction, runId, until)
+      await work.complete(work.message, transaction)
+    },
+  )
 }
 
 async function readMark(records: Records) {

@@ -15,14 +15,23 @@ export async function makeDeliver(app: App): Promise<Handler> {
   const origins = new Set(salesChannels.map((channel) => new URL(channel.origin).origin))
   const behind = new Set(reverseProxies.filter((proxy) => isBehind(proxy, origins)).map((proxy) => proxy.name))
   const { db } = await app.records()
-  await resumeDeliveries({ db, now: Date.now }, reverseProxies.map(({ name }) => name))
+  await resumeDeliveries(
+    { db, now: Date.now },
+    reverseProxies.map(({ name }) => name),
+  )
   return deliverHandler({
     db,
     now: Date.now,
     random: Math.random,
     timing: realTiming,
     proxies: reverseProxies,
-    settings: { timeout: purge.timeout, retryFor: purge.retryFor, everythingAbove: purge.everythingAbove, settle: purge.settleTime, promptly },
+    settings: {
+      timeout: purge.timeout,
+      retryFor: purge.retryFor,
+      everythingAbove: purge.everythingAbove,
+      settle: purge.settleTime,
+      promptly,
+    },
     onDelivered: async (proxy, delivered) => {
       if (behind.has(proxy)) await takeAgain(await app.pages(), delivered)
     },
@@ -37,7 +46,8 @@ function isBehind({ url, position }: ReverseProxy, origins: ReadonlySet<string>)
 async function takeAgain(pages: PageStore, delivered: readonly Pending[] | null): Promise<void> {
   if (delivered === null) return void (await pages.remove({ kind: 'all' }))
   const { toMatcher } = await import('../purge/pattern.ts')
-  for (const { kind, key } of delivered) if (kind === 'pattern') await pages.remove({ kind: 'matching', matches: toMatcher(key!) })
+  for (const { kind, key } of delivered)
+    if (kind === 'pattern') await pages.remove({ kind: 'matching', matches: toMatcher(key!) })
   for (const soft of [false, true]) {
     const some = delivered.filter((purge) => purge.soft === soft)
     const [urls, tags] = [keysOf(some, ['url']), keysOf(some, ['tag', 'entity'])]

@@ -13,11 +13,20 @@ export function tasksOf(app: App): readonly Task[] {
   return [
     nightly({
       name: 'vendor_cache.cleanup_reverse_proxy_log',
-      run: ({ stop }) => remove(app, stop, retention.reverseProxyLogDays, async () => (await import('../purge/log/prune.ts')).makePrunePurges(reverseProxies.map(({ name }) => name))),
+      run: ({ stop }) =>
+        remove(app, stop, retention.reverseProxyLogDays, async () =>
+          (await import('../purge/log/prune.ts')).makePrunePurges(reverseProxies.map(({ name }) => name)),
+        ),
     }),
     nightly({
       name: 'vendor_cache.cleanup_invalidation_log',
-      run: ({ stop }) => remove(app, stop, retention.invalidationLogDays, async () => (await import('../purge/log/prune.ts')).pruneInvalidations),
+      run: ({ stop }) =>
+        remove(
+          app,
+          stop,
+          retention.invalidationLogDays,
+          async () => (await import('../purge/log/prune.ts')).pruneInvalidations,
+        ),
     }),
     nightly({ name: 'vendor_cache.cleanup_pages', run: ({ stop }) => cleanUpPages(app, stop) }),
     nightly({
@@ -28,9 +37,23 @@ export function tasksOf(app: App): readonly Task[] {
   ]
 }
 
-async function remove(app: App, stop: AbortSignal, days: number, load: () => Promise<RemoveSlice>): Promise<{ done: boolean; result: string }> {
-  const [records, removeSlice, { removeInSlices }] = await Promise.all([app.records(), load(), import('../schedule/remove-in-slices.ts')])
-  const { removed, done } = await removeInSlices(removeSlice, { records, before: app.now() - days * day, timing: realTiming, stop })
+async function remove(
+  app: App,
+  stop: AbortSignal,
+  days: number,
+  load: () => Promise<RemoveSlice>,
+): Promise<{ done: boolean; result: string }> {
+  const [records, removeSlice, { removeInSlices }] = await Promise.all([
+    app.records(),
+    load(),
+    import('../schedule/remove-in-slices.ts'),
+  ])
+  const { removed, done } = await removeInSlices(removeSlice, {
+    records,
+    before: app.now() - days * day,
+    timing: realTiming,
+    stop,
+  })
   return { done, result: `${plural(removed, 'row')} removed` }
 }
 
@@ -46,7 +69,10 @@ async function cleanUpPages(app: App, stop: AbortSignal): Promise<{ done: boolea
   const { expired, orphans } = await pages.sweep()
   const { pruneRuns } = await import('../warmup/run/prune-runs.ts')
   const { done, result } = await remove(app, stop, app.config.retention.warmupDays, async () => pruneRuns)
-  return { done, result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; of ended warmups ${result}` }
+  return {
+    done,
+    result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; of ended warmups ${result}`,
+  }
 }
 
 /** What handles the messages of the tasks. */

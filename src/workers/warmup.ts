@@ -22,7 +22,13 @@ export async function makeWarmupHandler(app: App): Promise<Handler> {
   const { concurrency, requestsPerSecond, retries, variants } = app.config.warmup
   return warmupHandler({
     records,
-    rulesFor: (origin, crawlDelays) => ({ concurrency, requestsPerSecond, crawlDelay: crawlDelayOf(app, origin, crawlDelays), retries, longestWait }),
+    rulesFor: (origin, crawlDelays) => ({
+      concurrency,
+      requestsPerSecond,
+      crawlDelay: crawlDelayOf(app, origin, crawlDelays),
+      retries,
+      longestWait,
+    }),
     fetchPage: fetchThroughProxy(app),
     passes: toPasses(variants),
     timing: realTiming,
@@ -59,7 +65,9 @@ export function originsOf(app: App): OriginOfChannel {
  */
 function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<string, number>>): number | null {
   const originOf = originsOf(app)
-  const delays = Object.entries(crawlDelays).flatMap(([channelId, delay]) => ((originOf(channelId) ?? origin) === origin ? [delay] : []))
+  const delays = Object.entries(crawlDelays).flatMap(([channelId, delay]) =>
+    (originOf(channelId) ?? origin) === origin ? [delay] : [],
+  )
   return delays.length > 0 ? Math.max(...delays) : null
 }
 
@@ -80,7 +88,10 @@ async function warmupWorkers(app: App): Promise<WorkerStatistics[]> {
   const [{ batchType }, queue] = await Promise.all([import('../warmup/run/messages.ts'), app.queue()])
   const { workers } = await queue.statistics()
   const now = Date.now()
-  return workers.filter(({ types, stopping, seenAt, host, pid }) => types.includes(batchType) && !stopping && now - seenAt <= silentFor && (host !== hostname() || isAlive(pid)))
+  return workers.filter(
+    ({ types, stopping, seenAt, host, pid }) =>
+      types.includes(batchType) && !stopping && now - seenAt <= silentFor && (host !== hostname() || isAlive(pid)),
+  )
 }
 
 function isAlive(pid: number): boolean {

@@ -9,7 +9,7 @@ import { makeAfterPurgeHandler } from './warmup-after-purge.ts'
 import { makeWarmupHandler } from './warmup.ts'
 
 /** Makes the handler of one type of message from what the app has. Heavy parts are opened by the first message that needs them. */
-export type HandlerMaker = (app: App) => Promise<Handler>
+type HandlerMaker = (app: App) => Promise<Handler>
 
 /** Every type of message that there is, with who handles it. */
 const makers: readonly HandlerMaker[] = [makeDeliver, makeWarmupHandler, makeAfterPurgeHandler]
@@ -107,7 +107,9 @@ export function describeEvent(event: ConsumeEvent): string {
     case 'lost':
       return printable(`${event.message.type} ${event.message.id} was taken over by another worker`)
     case 'retried':
-      return printable(`${event.message.type} ${event.message.id} failed and is tried again in ${(event.delay / 1000).toFixed(1)} s: ${event.error}`)
+      return printable(
+        `${event.message.type} ${event.message.id} failed and is tried again in ${(event.delay / 1000).toFixed(1)} s: ${event.error}`,
+      )
     case 'failed':
       return printable(`${event.message.type} ${event.message.id} failed for good: ${event.error}`)
     case 'trouble':

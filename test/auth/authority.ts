@@ -7,7 +7,9 @@ import { tempDir } from '../helpers/temp-dir.ts'
 export const lifetime = 600_000
 
 /** An authority over records and keys of its own, with a clock that tests set. */
-export async function openAuthority(directory?: string): Promise<{ authority: Authority; records: Records; keys: KeyRing; dataDir: string; clock: { now: number } }> {
+export async function openAuthority(
+  directory?: string,
+): Promise<{ authority: Authority; records: Records; keys: KeyRing; dataDir: string; clock: { now: number } }> {
   const dataDir = directory ?? (await tempDir())
   const clock = { now: Date.parse('2026-11-21T12:00:00Z') }
   const records = await openRecords({ directory: dataDir, now: () => clock.now })

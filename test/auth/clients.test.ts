@@ -17,7 +17,8 @@ async function openTicking(directory?: string) {
 /** A chain of clients, each made by the one before it; the first on the command line. */
 async function chain(records: Records, ...names: string[]): Promise<Client[]> {
   const clients: Client[] = []
-  for (const name of names) clients.push((await createClient(records, name, 'write', clients.at(-1)?.id ?? null)).client)
+  for (const name of names)
+    clients.push((await createClient(records, name, 'write', clients.at(-1)?.id ?? null)).client)
   return clients
 }
 
@@ -45,7 +46,10 @@ describe('a client that another one made', () => {
   it('ends itself when it revokes the one by which it came, or itself', async () => {
     const { records } = await openTicking()
     const [first, second] = await chain(records, 'first', 'second', 'third')
-    expect((await revokeClient(records, first!.id, second!.id)).made.map(({ name }) => name)).toEqual(['second', 'third'])
+    expect((await revokeClient(records, first!.id, second!.id)).made.map(({ name }) => name)).toEqual([
+      'second',
+      'third',
+    ])
     const [own] = await chain(records, 'own', 'child')
     expect((await revokeClient(records, own!.id, own!.id)).made.map(({ name }) => name)).toEqual(['child'])
     expect(await activeNames(records)).toEqual([])
@@ -54,7 +58,12 @@ describe('a client that another one made', () => {
   it('gets no token any more, and the tokens that it has are void in every process', async () => {
     const { authority, records, keys, clock, dataDir } = await openTicking()
     const [first] = await chain(records, 'first', 'second')
-    const { client, secret } = await createClient(records, 'third', 'write', (await listClients(records, all)).clients[1]!.id)
+    const { client, secret } = await createClient(
+      records,
+      'third',
+      'write',
+      (await listClients(records, all)).clients[1]!.id,
+    )
     const token = await signToken(keys, client, clock.now, lifetime)
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted', actor: client.id })
     const other = await openTicking(dataDir)
@@ -67,7 +76,10 @@ describe('a client that another one made', () => {
 
 it('who is revoked makes and revokes nobody any more, whatever was judged before', async () => {
   const { records, dataDir } = await openTicking()
-  const [leaver, stayer] = [(await createClient(records, 'leaver', 'write')).client, (await createClient(records, 'stayer', 'write')).client]
+  const [leaver, stayer] = [
+    (await createClient(records, 'leaver', 'write')).client,
+    (await createClient(records, 'stayer', 'write')).client,
+  ]
   const other = await openTicking(dataDir)
   await revokeClient(other.records, leaver.id)
   await expect(createClient(records, 'lasting', 'write', leaver.id)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
@@ -100,7 +112,8 @@ it('a hundred an hour are made over the API, whoever asks and whatever becomes o
     if (count % 2 === 0) await revokeClient(records, made.id, client.id)
   }
   const last = (await listClients(records, { limit: 1, offset: 100 })).clients[0]!
-  for (const by of [client.id, last.id]) await expect(createClient(records, 'one more', 'write', by)).rejects.toMatchObject({ code: 'TOO_MANY_REQUESTS' })
+  for (const by of [client.id, last.id])
+    await expect(createClient(records, 'one more', 'write', by)).rejects.toMatchObject({ code: 'TOO_MANY_REQUESTS' })
   await createClient(records, 'here', 'write')
   clock.now += 3_600_001
   await createClient(records, 'one more', 'write', client.id)
@@ -116,7 +129,9 @@ it('a list is a page of all', async () => {
 it('clients from before it was remembered are nobody’s, and stay', async () => {
   const directory = await tempDir()
   const before = await openRecords({ directory, now: Date.now, migrations: migrations.slice(0, 9) })
-  await sql`INSERT INTO api_clients (id, name, scopes, secret_hash, created_at) VALUES ('old', 'old', 'read write', 'x', 1)`.execute(before.db)
+  await sql`INSERT INTO api_clients (id, name, scopes, secret_hash, created_at) VALUES ('old', 'old', 'read write', 'x', 1)`.execute(
+    before.db,
+  )
   await before.close()
   const { records } = await openTicking(directory)
   expect((await listClients(records, all)).clients).toMatchObject([{ id: 'old', createdBy: null, revokedBy: null }])

@@ -22,8 +22,14 @@ async function load(customerToken: object, files: Record<string, string> = {}) {
 }
 
 function pem(type: 'rsa' | 'ec' | 'ed25519' | 'x25519' | 'private', size = 2048): string {
-  if (type === 'private') return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const { publicKey } = type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: size }) : type === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-384' }) : generateKeyPairSync(type as 'ed25519')
+  if (type === 'private')
+    return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const { publicKey } =
+    type === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: size })
+      : type === 'ec'
+        ? generateKeyPairSync('ec', { namedCurve: 'P-384' })
+        : generateKeyPairSync(type as 'ed25519')
   return publicKey.export({ type: 'spki', format: 'pem' }).toString()
 }
 
@@ -40,7 +46,9 @@ describe('a key', () => {
     ['ec', null, 'ES384'],
     ['ed25519', null, 'EdDSA'],
   ] as const)('%s is for the algorithm that is named, %s, or follows from it', async (type, algorithm, expected) => {
-    const loaded = await withCustomerKey(await load({ header: 'a', publicKeyFile: 'keys/a', algorithm }, { a: pem(type) }))
+    const loaded = await withCustomerKey(
+      await load({ header: 'a', publicKeyFile: 'keys/a', algorithm }, { a: pem(type) }),
+    )
     expect(toCustomerKey(loaded).algorithm).toBe(expected)
   })
 
@@ -50,7 +58,11 @@ describe('a key', () => {
     expect(toCustomerKey(handed).key.export().toString()).toBe(secret)
     const shown = describeConfig(handed)
     expect(JSON.stringify(shown)).not.toContain('canary')
-    expect(shown).toContainEqual({ key: 'stages.customerToken.secretFile', value: 'keys/a', source: 'pagecache.yaml:4' })
+    expect(shown).toContainEqual({
+      key: 'stages.customerToken.secretFile',
+      value: 'keys/a',
+      source: 'pagecache.yaml:4',
+    })
   })
 
   it('is not asked for where there is no token', async () => {
@@ -61,20 +73,52 @@ describe('a key', () => {
 
 describe('a key file is a fault that', () => {
   it.each<[string, object, Record<string, string>, RegExp]>([
-    ['says where it was looked for', { secretFile: 'keys/none' }, {}, /secretFile \(pagecache\.yaml:4\): cannot be read: ENOENT.*keys\/none/],
+    [
+      'says where it was looked for',
+      { secretFile: 'keys/none' },
+      {},
+      /secretFile \(pagecache\.yaml:4\): cannot be read: ENOENT.*keys\/none/,
+    ],
     ['says that it is a directory', { secretFile: 'keys' }, {}, /cannot be read: it is no file/],
     ['says that it is a device', { secretFile: '/dev/zero' }, {}, /cannot be read: it is no file/],
     ['says that it is too large', { secretFile: 'keys/a' }, { a: 'x'.repeat(65_537) }, /larger than 64 KB/],
     ['says how short it is', { secretFile: 'keys/a' }, { a: ' canary \n' }, /holds 6 bytes; HS256 needs 32 or more/],
-    ['says how short it is for its algorithm', { secretFile: 'keys/a', algorithm: 'HS512' }, { a: secret }, /holds 33 bytes; HS512 needs 64/],
-    ['refuses a public key as a secret', { secretFile: 'keys/a' }, { a: pem('rsa') }, /holds a key in PEM, not a secret/],
-    ['refuses a secret as a public key', { publicKeyFile: 'keys/a' }, { a: secret }, /publicKeyFile \(pagecache\.yaml:4\): holds no public key/],
+    [
+      'says how short it is for its algorithm',
+      { secretFile: 'keys/a', algorithm: 'HS512' },
+      { a: secret },
+      /holds 33 bytes; HS512 needs 64/,
+    ],
+    [
+      'refuses a public key as a secret',
+      { secretFile: 'keys/a' },
+      { a: pem('rsa') },
+      /holds a key in PEM, not a secret/,
+    ],
+    [
+      'refuses a secret as a public key',
+      { publicKeyFile: 'keys/a' },
+      { a: secret },
+      /publicKeyFile \(pagecache\.yaml:4\): holds no public key/,
+    ],
     ['refuses a private key', { publicKeyFile: 'keys/a' }, { a: pem('private') }, /holds a private key/],
     ['refuses a small key', { publicKeyFile: 'keys/a' }, { a: pem('rsa', 1024) }, /holds a key that signs no tokens/],
-    ['refuses a key that signs nothing', { publicKeyFile: 'keys/a' }, { a: pem('x25519') }, /holds a key that signs no tokens/],
-    ['refuses a key for another algorithm', { publicKeyFile: 'keys/a', algorithm: 'ES256' }, { a: pem('ec') }, /holds a key for ES384, and not for ES256/],
+    [
+      'refuses a key that signs nothing',
+      { publicKeyFile: 'keys/a' },
+      { a: pem('x25519') },
+      /holds a key that signs no tokens/,
+    ],
+    [
+      'refuses a key for another algorithm',
+      { publicKeyFile: 'keys/a', algorithm: 'ES256' },
+      { a: pem('ec') },
+      /holds a key for ES384, and not for ES256/,
+    ],
   ])('%s', async (_, settings, files, message) => {
-    const error: unknown = await load({ cookie: 'a', ...settings }, files).then(withCustomerKey).catch((thrown: unknown) => thrown)
+    const error: unknown = await load({ cookie: 'a', ...settings }, files)
+      .then(withCustomerKey)
+      .catch((thrown: unknown) => thrown)
     if (!(error instanceof PagecacheError)) throw new Error(`no fault was found: ${String(error)}`)
     expect(error).toMatchObject({ code: 'CONFIG_INVALID', exit: 2, hint: expect.any(String) as string })
     expect(error.message).toMatch(message)
@@ -95,11 +139,27 @@ describe('the configuration of a token', () => {
     ['with two places', { cookie: 'a', header: 'b', secretFile: 'a' }, /cookie or header, one of them/],
     ['with two keys', { cookie: 'a', secretFile: 'a', publicKeyFile: 'b' }, /secretFile or publicKeyFile, one of them/],
     ['with two of both', { cookie: 'a', header: 'b', secretFile: 'a', publicKeyFile: 'b' }, /one of them/],
-    ['with the algorithm of a key for a secret', { cookie: 'a', secretFile: 'a', algorithm: 'RS256' }, /HS256, HS384, HS512 with secretFile/],
-    ['with the algorithm of a secret for a key', { cookie: 'a', publicKeyFile: 'a', algorithm: 'HS256' }, /HS256, HS384, HS512 with secretFile/],
-    ['with none as its algorithm', { cookie: 'a', secretFile: 'a', algorithm: 'none' }, /customerToken\.algorithm .*expected one of HS256/],
+    [
+      'with the algorithm of a key for a secret',
+      { cookie: 'a', secretFile: 'a', algorithm: 'RS256' },
+      /HS256, HS384, HS512 with secretFile/,
+    ],
+    [
+      'with the algorithm of a secret for a key',
+      { cookie: 'a', publicKeyFile: 'a', algorithm: 'HS256' },
+      /HS256, HS384, HS512 with secretFile/,
+    ],
+    [
+      'with none as its algorithm',
+      { cookie: 'a', secretFile: 'a', algorithm: 'none' },
+      /customerToken\.algorithm .*expected one of HS256/,
+    ],
     ['with a cookie of two words', { cookie: 'a b', secretFile: 'a' }, /customerToken\.cookie/],
-    ['with a key that there is not', { cookie: 'a', secret: 'canary' }, /customerToken\.secret .*unknown key; known here: .*secretFile/],
+    [
+      'with a key that there is not',
+      { cookie: 'a', secret: 'canary' },
+      /customerToken\.secret .*unknown key; known here: .*secretFile/,
+    ],
   ])('%s is a fault', async (_, settings, message) => {
     await expect(load(settings)).rejects.toThrow(message)
     await expect(load(settings)).rejects.not.toThrow('canary')

@@ -4,7 +4,16 @@ import { describe, expect, it } from 'vitest'
 import { CustomerTokens } from '../../src/auth/customer-tokens.ts'
 import type { CustomerTokenSettings } from '../../src/config/schema.ts'
 
-const settings: CustomerTokenSettings = { cookie: 'customer', header: null, algorithm: null, secretFile: null, publicKeyFile: null, claim: 'sub', issuer: 'shop', audience: 'pagecache' }
+const settings: CustomerTokenSettings = {
+  cookie: 'customer',
+  header: null,
+  algorithm: null,
+  secretFile: null,
+  publicKeyFile: null,
+  claim: 'sub',
+  issuer: 'shop',
+  audience: 'pagecache',
+}
 const shop = generateKeyPairSync('ed25519')
 const start = Date.parse('2026-11-21T12:00:00Z')
 
@@ -19,7 +28,11 @@ function open(more: Partial<CustomerTokenSettings> = {}, key: KeyObject = shop.p
 }
 
 /** Signed by the shop's key, with other claims or another header than a good one. */
-function sign(claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}, key: KeyObject = shop.privateKey): Promise<string> {
+function sign(
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+  key: KeyObject = shop.privateKey,
+): Promise<string> {
   const jwt = new SignJWT({ sub: 'customer-7', iss: 'shop', aud: 'pagecache', exp: start / 1000 + 600, ...claims })
   return jwt.setProtectedHeader({ alg: 'EdDSA', ...header } as never).sign(key, { crit: { 'x-own': true } })
 }
@@ -31,9 +44,13 @@ function part(value: unknown): string {
 describe('a token of the shop', () => {
   it('says who is logged in', async () => {
     expect(await open().tokens.read(await sign())).toBe('customer-7')
-    expect(await open().tokens.read(await sign({ aud: ['other', 'pagecache'] }, { typ: 'JWT', kid: 'key-1' }))).toBe('customer-7')
+    expect(await open().tokens.read(await sign({ aud: ['other', 'pagecache'] }, { typ: 'JWT', kid: 'key-1' }))).toBe(
+      'customer-7',
+    )
     expect(await open({ claim: 'customerNumber' }).tokens.read(await sign({ customerNumber: 10_042 }))).toBe('10042')
-    expect(await open({ issuer: null, audience: null }).tokens.read(await sign({ iss: 'other', aud: undefined }))).toBe('customer-7')
+    expect(await open({ issuer: null, audience: null }).tokens.read(await sign({ iss: 'other', aud: undefined }))).toBe(
+      'customer-7',
+    )
   })
 
   it.each([
@@ -42,7 +59,9 @@ describe('a token of the shop', () => {
     ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' })],
     ['ES512', generateKeyPairSync('ec', { namedCurve: 'P-521' })],
   ])('may be signed with %s', async (algorithm, { privateKey, publicKey }) => {
-    expect(await open({}, publicKey, algorithm).tokens.read(await sign({}, { alg: algorithm }, privateKey))).toBe('customer-7')
+    expect(await open({}, publicKey, algorithm).tokens.read(await sign({}, { alg: algorithm }, privateKey))).toBe(
+      'customer-7',
+    )
   })
 
   it('is signed as the configuration says, and not otherwise with the same key', async () => {
@@ -75,7 +94,13 @@ describe('a token of the shop', () => {
     const token = await sign()
     expect(await tokens.read(token)).toBe('customer-7')
     const [header, , signature] = token.split('.')
-    expect(await tokens.read([header, part({ sub: 'customer-8', iss: 'shop', aud: 'pagecache', exp: start / 1000 + 600 }), signature].join('.'))).toBeNull()
+    expect(
+      await tokens.read(
+        [header, part({ sub: 'customer-8', iss: 'shop', aud: 'pagecache', exp: start / 1000 + 600 }), signature].join(
+          '.',
+        ),
+      ),
+    ).toBeNull()
   })
 })
 
@@ -89,15 +114,16 @@ describe('nobody is logged in with', () => {
   const other = generateKeyPairSync('ed25519')
   const forgeries: Record<string, () => string | Promise<string>> = {
     'alg: none': () => `${part({ alg: 'none' })}.${part(claims)}.`,
-    'alg: none and a signature': async () => `${part({ alg: 'none' })}.${part(claims)}.${(await sign()).split('.')[2]!}`,
+    'alg: none and a signature': async () =>
+      `${part({ alg: 'none' })}.${part(claims)}.${(await sign()).split('.')[2]!}`,
     'an HMAC made with the public key': () => hmac(pem),
     'an HMAC made with the public key without its last line': () => hmac(pem.trim()),
     'an HMAC made with nothing': () => hmac(''),
     'another key': () => sign({}, {}, other.privateKey),
     'a key in the header': () => sign({}, { jwk: other.publicKey.export({ format: 'jwk' }) }, other.privateKey),
-    'jku': () => sign({}, { jku: 'http://127.0.0.1:9/keys' }),
-    'x5u': () => sign({}, { x5u: 'http://127.0.0.1:9/keys' }),
-    'crit': () => sign({}, { crit: ['x-own'], 'x-own': 1 }),
+    jku: () => sign({}, { jku: 'http://127.0.0.1:9/keys' }),
+    x5u: () => sign({}, { x5u: 'http://127.0.0.1:9/keys' }),
+    crit: () => sign({}, { crit: ['x-own'], 'x-own': 1 }),
     'a kid like a path': () => sign({}, { kid: '../../../../dev/null' }),
     'a kid that is no text': () => sign({}, { kid: ['a'] }),
     'an expired one': () => sign({ exp: start / 1000 - 60 }),
@@ -113,8 +139,8 @@ describe('nobody is logged in with', () => {
     'a signature cut off': async () => (await sign()).slice(0, -10),
     'five parts': async () => `${await sign()}.a.b`,
     'broken JSON': () => `${Buffer.from('{').toString('base64url')}.e30.AAAA`,
-    'text': () => 'nonsense',
-    'nothing': () => '',
+    text: () => 'nonsense',
+    nothing: () => '',
   }
 
   it.each(Object.entries(forgeries))('%s', async (_, make) => {

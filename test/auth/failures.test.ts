@@ -6,7 +6,8 @@ import { openAuthority } from './authority.ts'
 async function setUp() {
   const opened = await openAuthority()
   const { client, secret } = await createClient(opened.records, 'test', 'write')
-  const grant = (address: string, clientSecret: string, clientId = client.id) => opened.authority.grant({ clientId, clientSecret, scope: null, address })
+  const grant = (address: string, clientSecret: string, clientId = client.id) =>
+    opened.authority.grant({ clientId, clientSecret, scope: null, address })
   return { ...opened, client, secret, grant }
 }
 
@@ -22,7 +23,8 @@ describe('guessing', () => {
 
   it('from one address at many clients is answered with the limit, there alone', async () => {
     const { grant, secret } = await setUp()
-    for (let client = 0; client < 10; client++) expect(await grant('192.0.2.1', 'wrong', `client-${client}`)).toEqual({ kind: 'unknown-client' })
+    for (let client = 0; client < 10; client++)
+      expect(await grant('192.0.2.1', 'wrong', `client-${client}`)).toEqual({ kind: 'unknown-client' })
     expect(await grant('192.0.2.1', 'wrong', 'client-11')).toMatchObject({ kind: 'limited', retryAfter: 60 })
     expect(await grant('192.0.2.1', secret)).toMatchObject({ kind: 'limited' })
     expect(await grant('198.51.100.1', secret)).toMatchObject({ kind: 'granted' })
@@ -30,7 +32,8 @@ describe('guessing', () => {
 
   it('at a client that there is not looks the same', async () => {
     const [one, other] = [await setUp(), await setUp()]
-    for (let turn = 0; turn < 12; turn++) expect(await one.grant('192.0.2.1', 'wrong')).toEqual(await other.grant('192.0.2.1', 'wrong', 'nobody'))
+    for (let turn = 0; turn < 12; turn++)
+      expect(await one.grant('192.0.2.1', 'wrong')).toEqual(await other.grant('192.0.2.1', 'wrong', 'nobody'))
   })
 })
 
@@ -61,7 +64,8 @@ describe('scopes', () => {
   it('a client gets what it asks for, and no more than it may have', async () => {
     const { authority, records } = await openAuthority()
     const { client, secret } = await createClient(records, 'dashboard', 'read')
-    const grant = (scope: string | null) => authority.grant({ clientId: client.id, clientSecret: secret, scope, address: '192.0.2.1' })
+    const grant = (scope: string | null) =>
+      authority.grant({ clientId: client.id, clientSecret: secret, scope, address: '192.0.2.1' })
     expect(await grant(null)).toMatchObject({ kind: 'granted', scopes: ['read'] })
     expect(await grant('read')).toMatchObject({ kind: 'granted', scopes: ['read'] })
     for (const scope of ['write', 'read write', 'admin']) expect(await grant(scope)).toEqual({ kind: 'invalid-scope' })
@@ -70,7 +74,11 @@ describe('scopes', () => {
   it('a client that may write can ask for less', async () => {
     const { authority, records } = await openAuthority()
     const { client, secret } = await createClient(records, 'deployment', 'write')
-    expect(await authority.grant({ clientId: client.id, clientSecret: secret, scope: 'read', address: '' })).toMatchObject({ kind: 'granted', scopes: ['read'] })
-    expect(await authority.grant({ clientId: client.id, clientSecret: secret, scope: null, address: '' })).toMatchObject({ kind: 'granted', scopes: ['read', 'write'] })
+    expect(
+      await authority.grant({ clientId: client.id, clientSecret: secret, scope: 'read', address: '' }),
+    ).toMatchObject({ kind: 'granted', scopes: ['read'] })
+    expect(
+      await authority.grant({ clientId: client.id, clientSecret: secret, scope: null, address: '' }),
+    ).toMatchObject({ kind: 'granted', scopes: ['read', 'write'] })
   })
 })

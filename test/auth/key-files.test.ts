@@ -23,7 +23,12 @@ it('that cannot be read are refused, without a word of what is in them', async (
   new KeyRing(options(dataDir))
   const file = join(dataDir, 'keys', '000001.json')
   await writeFile(file, (await readFile(file, 'utf8')).replace(/"d":"[^"]*"/, '"d":"canary"'))
-  expect(() => new KeyRing(options(dataDir))).toThrow(expect.objectContaining({ code: 'STORE_DAMAGED', message: expect.not.stringContaining('canary') as string }) as Error)
+  expect(() => new KeyRing(options(dataDir))).toThrow(
+    expect.objectContaining({
+      code: 'STORE_DAMAGED',
+      message: expect.not.stringContaining('canary') as string,
+    }) as Error,
+  )
 })
 
 it('that are gone are made anew', async () => {

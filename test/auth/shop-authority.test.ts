@@ -6,10 +6,13 @@ const presenter = { address: '192.0.2.1', host: 'shop.example' }
 function setUp(accepts: (token: string) => boolean | Promise<boolean>) {
   const clock = { now: 1_000_000 }
   const asked: string[] = []
-  const authority = new ShopAuthority(async (token, host) => {
-    asked.push(`${host} ${token}`)
-    return accepts(token)
-  }, () => clock.now)
+  const authority = new ShopAuthority(
+    async (token, host) => {
+      asked.push(`${host} ${token}`)
+      return accepts(token)
+    },
+    () => clock.now,
+  )
   return { authority, clock, asked }
 }
 
@@ -20,7 +23,12 @@ function jwt(payload: Record<string, unknown>): string {
 describe('a token that the shop accepts', () => {
   it('is asked about once, and for 60 seconds believed', async () => {
     const { authority, clock, asked } = setUp(() => true)
-    for (const _ of [1, 2, 3]) expect(await authority.judge('token', presenter)).toEqual({ kind: 'accepted', actor: 'shop:unknown', scopes: ['read', 'write'] })
+    for (const _ of [1, 2, 3])
+      expect(await authority.judge('token', presenter)).toEqual({
+        kind: 'accepted',
+        actor: 'shop:unknown',
+        scopes: ['read', 'write'],
+      })
     expect(asked).toEqual(['shop.example token'])
     clock.now += 60_000
     await authority.judge('token', presenter)
@@ -65,7 +73,9 @@ describe('a token that the shop does not accept', () => {
     for (let turn = 0; turn < 30; turn++) await authority.judge(`token-${turn}`, presenter)
     expect(asked.length).toBe(10)
     expect(await authority.judge('another', presenter)).toMatchObject({ kind: 'limited' })
-    expect(await authority.judge('another', { ...presenter, address: '198.51.100.1' })).toMatchObject({ kind: 'refused' })
+    expect(await authority.judge('another', { ...presenter, address: '198.51.100.1' })).toMatchObject({
+      kind: 'refused',
+    })
   })
 })
 

@@ -21,7 +21,8 @@ function part(value: unknown): string {
 describe('a token of ours', () => {
   it('is accepted with its scopes, at first and again', async () => {
     const { authority, token, client } = await withToken('read')
-    for (const _ of [1, 2]) expect(await authority.judge(token)).toEqual({ kind: 'accepted', actor: client.id, scopes: ['read'] })
+    for (const _ of [1, 2])
+      expect(await authority.judge(token)).toEqual({ kind: 'accepted', actor: client.id, scopes: ['read'] })
   })
 
   it('expires, although it was accepted before', async () => {
@@ -50,11 +51,21 @@ describe('a token of ours', () => {
 
   it('holds nothing but who, what and when', async () => {
     const { token, client, secret } = await withToken()
-    const [header, payload] = token.split('.').slice(0, 2).map((text) => JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>)
+    const [header, payload] = token
+      .split('.')
+      .slice(0, 2)
+      .map((text) => JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>)
     expect(header).toEqual({ alg: 'EdDSA', typ: 'at+jwt', kid: expect.any(String) as string })
     expect(payload).toEqual({
-      iss: 'pagecache', aud: 'pagecache-api', sub: client.id, client_id: client.id, scope: 'read write',
-      jti: expect.any(String) as string, iat: expect.any(Number) as number, nbf: expect.any(Number) as number, exp: expect.any(Number) as number,
+      iss: 'pagecache',
+      aud: 'pagecache-api',
+      sub: client.id,
+      client_id: client.id,
+      scope: 'read write',
+      jti: expect.any(String) as string,
+      iat: expect.any(Number) as number,
+      nbf: expect.any(Number) as number,
+      exp: expect.any(Number) as number,
     })
     expect(Number(payload!['exp']) - Number(payload!['iat'])).toBe(600)
     expect(token).not.toContain(secret)
@@ -63,44 +74,72 @@ describe('a token of ours', () => {
 
 describe('what is no token of ours is refused', () => {
   const forgeries: Record<string, (given: Awaited<ReturnType<typeof withToken>>) => string | Promise<string>> = {
-    'alg: none': ({ token, keys }) => `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.')[1]!}.`,
-    'alg: none with a signature': ({ token, keys }) => `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.').slice(1).join('.')}`,
+    'alg: none': ({ token, keys }) =>
+      `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.')[1]!}.`,
+    'alg: none with a signature': ({ token, keys }) =>
+      `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.').slice(1).join('.')}`,
     'an HMAC made with the public key': ({ token, keys }) => {
       const { kid, publicKey } = keys.current()
       const signed = `${part({ alg: 'HS256', typ: 'at+jwt', kid })}.${token.split('.')[1]!}`
-      return `${signed}.${createHmac('sha256', publicKey.export({ type: 'spki', format: 'pem' })).update(signed).digest('base64url')}`
+      return `${signed}.${createHmac('sha256', publicKey.export({ type: 'spki', format: 'pem' }))
+        .update(signed)
+        .digest('base64url')}`
     },
-    'an unknown kid': ({ client, clock, dataDir }) => signToken(new KeyRing({ dataDir: `${dataDir}/other`, now: () => clock.now, lifetime }), client, clock.now, lifetime),
+    'an unknown kid': ({ client, clock, dataDir }) =>
+      signToken(
+        new KeyRing({ dataDir: `${dataDir}/other`, now: () => clock.now, lifetime }),
+        client,
+        clock.now,
+        lifetime,
+      ),
     'a kid like a path': (given) => forge(given, { kid: '../../../../dev/null' }),
     'a kid that is a property of every object': (given) => forge(given, { kid: '__proto__' }),
     'no kid': (given) => forge(given, { kid: undefined }),
-    'jku': (given) => forge(given, { jku: 'http://127.0.0.1:9/keys' }),
-    'x5u': (given) => forge(given, { x5u: 'http://127.0.0.1:9/keys' }),
-    'a key in the header': (given) => forge(given, { jwk: generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }) }),
-    'crit': (given) => forge(given, { crit: ['x-own'], 'x-own': 1 }),
+    jku: (given) => forge(given, { jku: 'http://127.0.0.1:9/keys' }),
+    x5u: (given) => forge(given, { x5u: 'http://127.0.0.1:9/keys' }),
+    'a key in the header': (given) =>
+      forge(given, { jwk: generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }) }),
+    crit: (given) => forge(given, { crit: ['x-own'], 'x-own': 1 }),
     'another type': (given) => forge(given, { typ: 'JWT' }),
     'another issuer': (given) => forge(given, {}, { iss: 'shop' }),
     'another audience': (given) => forge(given, {}, { aud: 'shop' }),
-    'expired': (given) => forge(given, {}, { exp: given.clock.now / 1000 - 60 }),
+    expired: (given) => forge(given, {}, { exp: given.clock.now / 1000 - 60 }),
     'no end': (given) => forge(given, {}, { exp: undefined }),
     'not yet valid': (given) => forge(given, {}, { nbf: given.clock.now / 1000 + 60 }),
     'a client that there is not': (given) => forge(given, {}, { sub: '0190c0de-0000-7000-8000-000000000001' }),
     'no client': (given) => forge(given, {}, { sub: undefined }),
     'nine kilobytes': (given) => forge(given, {}, { padding: 'x'.repeat(9000) }),
-    'a changed payload': ({ token }) => [token.split('.')[0]!, part({ scope: 'read write' }), token.split('.')[2]!].join('.'),
+    'a changed payload': ({ token }) =>
+      [token.split('.')[0]!, part({ scope: 'read write' }), token.split('.')[2]!].join('.'),
     'a signature cut off': ({ token }) => token.slice(0, -10),
     'five parts': ({ token }) => `${token}.a.b`,
-    'text': () => 'nonsense',
-    'nothing': () => '',
+    text: () => 'nonsense',
+    nothing: () => '',
     'broken JSON': () => `${Buffer.from('{').toString('base64url')}.e30.AAAA`,
   }
 
   /** Signed by the right key, with another header or other claims. */
-  function forge({ keys, client, clock }: Awaited<ReturnType<typeof withToken>>, header: Record<string, unknown>, claims: Record<string, unknown> = {}): Promise<string> {
+  function forge(
+    { keys, client, clock }: Awaited<ReturnType<typeof withToken>>,
+    header: Record<string, unknown>,
+    claims: Record<string, unknown> = {},
+  ): Promise<string> {
     const at = clock.now / 1000
     const { kid, privateKey } = keys.current()
-    const jwt = new SignJWT({ iss: 'pagecache', aud: 'pagecache-api', sub: client.id, scope: 'read write', jti: 'a', iat: at, nbf: at, exp: at + 600, ...claims })
-    return jwt.setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header } as never).sign(privateKey, { crit: { 'x-own': true } })
+    const jwt = new SignJWT({
+      iss: 'pagecache',
+      aud: 'pagecache-api',
+      sub: client.id,
+      scope: 'read write',
+      jti: 'a',
+      iat: at,
+      nbf: at,
+      exp: at + 600,
+      ...claims,
+    })
+    return jwt
+      .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header } as never)
+      .sign(privateKey, { crit: { 'x-own': true } })
   }
 
   it.each(Object.entries(forgeries))('%s', async (_, make) => {

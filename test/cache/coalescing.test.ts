@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ProxySettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl, type Site } from './site.ts'
@@ -10,30 +10,32 @@ async function openSlow(changes: Partial<ProxySettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   const waiting: ((reply: Reply) => void)[] = []
-  site.answers(() => new Promise<Reply>(resolve => waiting.push(resolve)))
+  site.answers(() => new Promise<Reply>((resolve) => waiting.push(resolve)))
   return {
     site,
     waiting,
     arrived: (count: number) => vi.waitFor(() => expect(site.origin.requests).toHaveLength(count)),
-    release: (reply: Reply | ((index: number) => Reply) = page) => waiting.splice(0).forEach((answer, index) => answer(typeof reply === 'function' ? reply(index) : reply)),
+    release: (reply: Reply | ((index: number) => Reply) = page) =>
+      waiting.splice(0).forEach((answer, index) => answer(typeof reply === 'function' ? reply(index) : reply)),
   }
 }
 
-const crowd = <T>(count: number, each: (index: number) => Promise<T>) => Array.from({ length: count }, (_, index) => each(index))
+const crowd = <T>(count: number, each: (index: number) => Promise<T>) =>
+  Array.from({ length: count }, (_, index) => each(index))
 
 describe('visitors who want one page at the same time', () => {
-  test('fifty cost one request', async () => {
+  it('fifty cost one request', async () => {
     const { site, arrived, release } = await openSlow()
     const visits = crowd(50, () => site.visit('/a'))
     await arrived(1)
     release()
     const answers = await Promise.all(visits)
-    expect(new Set(answers.map(answer => answer.text))).toEqual(new Set(['the page']))
-    expect(answers.filter(answer => answer.field('cache-status')?.includes('collapsed'))).toHaveLength(49)
+    expect(new Set(answers.map((answer) => answer.text))).toEqual(new Set(['the page']))
+    expect(answers.filter((answer) => answer.field('cache-status')?.includes('collapsed'))).toHaveLength(49)
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  test('fifty on a stale page cost one validation', async () => {
+  it('fifty on a stale page cost one validation', async () => {
     const { site, arrived, release } = await openSlow()
     const first = site.visit('/a')
     await arrived(1)
@@ -44,39 +46,49 @@ describe('visitors who want one page at the same time', () => {
     await arrived(2)
     expect(site.origin.requests[1]!.fields.get('if-none-match')).toBe('"a"')
     release({ status: 304, fields: { ...page.fields, ETag: '"a"' } })
-    expect((await Promise.all(visits)).map(answer => answer.text)).toEqual(Array(50).fill('the page'))
+    expect((await Promise.all(visits)).map((answer) => answer.text)).toEqual(Array(50).fill('the page'))
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  test('other variants of it are other requests, one each', async () => {
+  it('other variants of it are other requests, one each', async () => {
     const { site, waiting, arrived, release } = await openSlow()
-    const visits = crowd(40, index => site.visit('/a', { fields: { Cookie: `sw-currency=${index % 2 === 0 ? 'EUR' : 'CHF'}` } }))
+    const visits = crowd(40, (index) =>
+      site.visit('/a', { fields: { Cookie: `sw-currency=${index % 2 === 0 ? 'EUR' : 'CHF'}` } }),
+    )
     await arrived(2)
-    release(index => ({ ...page, body: String(index) }))
+    release((index) => ({ ...page, body: String(index) }))
     await Promise.all(visits)
     expect(waiting).toEqual([])
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  test('who turns out to vary gets an answer of their own', async () => {
+  it('who turns out to vary gets an answer of their own', async () => {
     const { site } = await openSlow()
-    site.answers((request: OriginRequest) => ({ ...page, fields: { ...page.fields, Vary: 'Accept-Language' }, body: request.fields.get('accept-language')! }))
-    const answers = await Promise.all(crowd(30, index => site.visit('/a', { fields: { 'Accept-Language': ['de', 'en', 'fr'][index % 3]! } })))
-    expect(answers.map(answer => answer.text)).toEqual(Array.from({ length: 30 }, (_, index) => ['de', 'en', 'fr'][index % 3]))
+    site.answers((request: OriginRequest) => ({
+      ...page,
+      fields: { ...page.fields, Vary: 'Accept-Language' },
+      body: request.fields.get('accept-language')!,
+    }))
+    const answers = await Promise.all(
+      crowd(30, (index) => site.visit('/a', { fields: { 'Accept-Language': ['de', 'en', 'fr'][index % 3]! } })),
+    )
+    expect(answers.map((answer) => answer.text)).toEqual(
+      Array.from({ length: 30 }, (_, index) => ['de', 'en', 'fr'][index % 3]),
+    )
   })
 
-  test('what is private is asked for by each, at once and not one behind the other', async () => {
+  it('what is private is asked for by each, at once and not one behind the other', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(20, () => site.visit('/a'))
     await arrived(1)
     release({ fields: { 'Cache-Control': 'private' }, body: 'yours 0' })
     await vi.waitFor(() => expect(waiting).toHaveLength(19))
-    release(index => ({ fields: { 'Cache-Control': 'private' }, body: `yours ${index + 1}` }))
-    const bodies = (await Promise.all(visits)).map(answer => answer.text)
+    release((index) => ({ fields: { 'Cache-Control': 'private' }, body: `yours ${index + 1}` }))
+    const bodies = (await Promise.all(visits)).map((answer) => answer.text)
     expect(new Set(bodies).size).toBe(20)
   })
 
-  test('the next ones do not wait for each other on a page that was private just now', async () => {
+  it('the next ones do not wait for each other on a page that was private just now', async () => {
     const { site, arrived, release } = await openSlow()
     const first = site.visit('/a')
     await arrived(1)
@@ -88,18 +100,18 @@ describe('visitors who want one page at the same time', () => {
     await Promise.all(visits)
   })
 
-  test('a cookie goes to the one who caused it', async () => {
+  it('a cookie goes to the one who caused it', async () => {
     const { site, arrived, release } = await openSlow()
     const visits = crowd(10, () => site.visit('/a'))
     await arrived(1)
     release({ ...page, fields: { ...page.fields, 'Set-Cookie': 'session=1' } })
-    expect((await Promise.all(visits)).filter(answer => answer.field('set-cookie') !== null)).toHaveLength(1)
+    expect((await Promise.all(visits)).filter((answer) => answer.field('set-cookie') !== null)).toHaveLength(1)
     expect(site.origin.requests).toHaveLength(1)
   })
 })
 
 describe('when the one who asked', () => {
-  test('leaves, the others get the page all the same', async () => {
+  it('leaves, the others get the page all the same', async () => {
     const { site, arrived, release } = await openSlow()
     const leaving = new AbortController()
     const leader = site.visit('/a', { signal: leaving.signal })
@@ -107,22 +119,22 @@ describe('when the one who asked', () => {
     const others = crowd(5, () => site.visit('/a'))
     leaving.abort()
     release()
-    expect((await Promise.all(others)).map(answer => answer.text)).toEqual(Array(5).fill('the page'))
+    expect((await Promise.all(others)).map((answer) => answer.text)).toEqual(Array(5).fill('the page'))
     await leader
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  test('meets an error that cannot be shared, each asks for itself', async () => {
+  it('meets an error that cannot be shared, each asks for itself', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(5, () => site.visit('/a'))
     await arrived(1)
     release({ status: 500, body: 'sorry' })
     await vi.waitFor(() => expect(waiting).toHaveLength(4))
     release(page)
-    expect((await Promise.all(visits)).map(answer => answer.status).toSorted()).toEqual([200, 200, 200, 200, 500])
+    expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 500])
   })
 
-  test('meets a shop that breaks off, nobody waits for ever', async () => {
+  it('meets a shop that breaks off, nobody waits for ever', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(5, () => site.visit('/a'))
     await arrived(1)
@@ -132,10 +144,10 @@ describe('when the one who asked', () => {
     release({ breaks: 'before' })
     await vi.waitFor(() => expect(waiting).toHaveLength(4))
     release(page)
-    expect((await Promise.all(visits)).map(answer => answer.status).toSorted()).toEqual([200, 200, 200, 200, 502])
+    expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 502])
   })
 
-  test('waits for a page that is purged meanwhile, a later visitor does not join', async () => {
+  it('waits for a page that is purged meanwhile, a later visitor does not join', async () => {
     const { site, waiting, arrived } = await openSlow()
     const before = site.visit('/a')
     await arrived(1)
@@ -163,17 +175,17 @@ describe('stale while revalidated', () => {
     return slow
   }
 
-  test('fifty visitors, one fetch behind their backs', async () => {
+  it('fifty visitors, one fetch behind their backs', async () => {
     const { site, arrived, release } = await openStale()
     const answers = await Promise.all(crowd(50, () => site.visit('/a')))
-    expect(answers.map(answer => answer.text)).toEqual(Array(50).fill('old'))
+    expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('old'))
     await arrived(2)
     release({ fields: swr, body: 'new' })
     await vi.waitFor(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  test('a shop that fails is asked again by the next visitor', async () => {
+  it('a shop that fails is asked again by the next visitor', async () => {
     const { site, arrived, release } = await openStale()
     expect((await site.visit('/a')).text).toBe('old')
     await arrived(2)

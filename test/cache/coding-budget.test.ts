@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { encode } from '../../src/pages/codec.ts'
 import type { Encoding } from '../../src/pages/page.ts'
 import { Budget, passing, Share } from '../../src/cache/body.ts'
@@ -12,11 +12,19 @@ const KiB = 1024
 const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html' }
 
 function received(encoding: string): Received {
-  return { status: 200, headers: [['content-encoding', encoding], ['content-type', 'text/html']], requestedAt: 0, receivedAt: 0 } as unknown as Received
+  return {
+    status: 200,
+    headers: [
+      ['content-encoding', encoding],
+      ['content-type', 'text/html'],
+    ],
+    requestedAt: 0,
+    receivedAt: 0,
+  } as unknown as Received
 }
 
-describe.each<Encoding>(['gzip', 'br', 'zstd'])('a body in %s that unpacks to a thousand times its size', coding => {
-  test.each([
+describe.each<Encoding>(['gzip', 'br', 'zstd'])('a body in %s that unpacks to a thousand times its size', (coding) => {
+  it.each([
     ['than a page may', 'limit', 512 * KiB, 64 * KiB * KiB],
     ['than there is room for', 'budget', 64 * KiB * KiB, 512 * KiB],
   ] as const)('is unpacked no further once it is larger %s', async (_, why, maxPageSize, room) => {
@@ -37,30 +45,34 @@ describe.each<Encoding>(['gzip', 'br', 'zstd'])('a body in %s that unpacks to a 
   })
 })
 
-test('sixty of them at once: each visitor gets what the shop sent, and the next page is stored', async () => {
+it('sixty of them at once: each visitor gets what the shop sent, and the next page is stored', async () => {
   const site = await openSite()
   onTestFinished(() => site.close())
   const page = Buffer.alloc(900 * KiB, 'a')
   const coded = await encode(page, 'gzip')
   site.answers({ fields: { ...fields, 'Content-Encoding': 'gzip' }, body: coded })
-  const answers = await Promise.all(Array.from({ length: 60 }, (_, number) => site.visit(`/${number}`, { fields: { 'Accept-Encoding': 'gzip' } })))
-  expect(answers.filter(answer => answer.status === 200 && answer.body.equals(coded))).toHaveLength(60)
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, number) => site.visit(`/${number}`, { fields: { 'Accept-Encoding': 'gzip' } })),
+  )
+  expect(answers.filter((answer) => answer.status === 200 && answer.body.equals(coded))).toHaveLength(60)
   expect((await site.visit('/next', { fields: { 'Accept-Encoding': 'gzip' } })).field('cache-status')).toMatch(/stored/)
 })
 
-test('no room to code a page: it is passed on as it came', async () => {
+it('no room to code a page: it is passed on as it came', async () => {
   const budget = new Budget(1000)
   const share = new Share(budget)
   share.take(900)
   const response = { ...received('identity') }
-  expect(await new Coder({ compression: true, maxPageSize: 2000 }).code(response, Buffer.alloc(900, 'a'), share)).toBe('budget')
+  expect(await new Coder({ compression: true, maxPageSize: 2000 }).code(response, Buffer.alloc(900, 'a'), share)).toBe(
+    'budget',
+  )
   share.release()
   expect(budget.take(1000)).toBe(true)
 })
 
-test.each<[string, (stream: Readable) => unknown]>([
-  ['read', stream => buffer(stream)],
-  ['never read', stream => stream.destroy()],
+it.each<[string, (stream: Readable) => unknown]>([
+  ['read', (stream) => buffer(stream)],
+  ['never read', (stream) => stream.destroy()],
 ])('a collected body that is passed on and %s is on the budget until then', async (_, end) => {
   const budget = new Budget(300 * KiB)
   const share = new Share(budget)
@@ -68,13 +80,13 @@ test.each<[string, (stream: Readable) => unknown]>([
   const stream = passing(Buffer.alloc(300 * KiB), share)
   expect(budget.take(1)).toBe(false)
   budget.giveBack(1)
-  const closed = new Promise(resolve => stream.once('close', resolve))
+  const closed = new Promise((resolve) => stream.once('close', resolve))
   await end(stream)
   await closed
   expect(budget.take(300 * KiB)).toBe(true)
 })
 
-test('a large page that reflects its visitor is not kept for them beside the budget', async () => {
+it('a large page that reflects its visitor is not kept for them beside the budget', async () => {
   const site = await openSite()
   onTestFinished(() => site.close())
   const mark = 'visitors-own-mark-0123456789'

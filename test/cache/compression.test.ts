@@ -1,5 +1,5 @@
 import zlib from 'node:zlib'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { encode } from '../../src/pages/codec.ts'
 import type { Encoding } from '../../src/pages/page.ts'
 import type { ProxySettings } from '../../src/cache/build.ts'
@@ -8,11 +8,18 @@ import { openSite, shopUrl, type Seen } from './site.ts'
 const html = `<!doctype html><title>Shoe</title>${'<p>A shoe like any other.</p>'.repeat(100)}`
 const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html; charset=utf-8', ETag: '"a"' }
 
-async function open(changes: Partial<ProxySettings> = {}, reply: Parameters<Awaited<ReturnType<typeof openSite>>['answers']>[0] = { fields, body: html }) {
+async function open(
+  changes: Partial<ProxySettings> = {},
+  reply: Parameters<Awaited<ReturnType<typeof openSite>>['answers']>[0] = { fields, body: html },
+) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   site.answers(reply)
-  return { site, get: (coding?: string, more: Record<string, string> = {}) => site.visit('/a', { fields: { ...(coding === undefined ? {} : { 'Accept-Encoding': coding }), ...more } }) }
+  return {
+    site,
+    get: (coding?: string, more: Record<string, string> = {}) =>
+      site.visit('/a', { fields: { ...(coding === undefined ? {} : { 'Accept-Encoding': coding }), ...more } }),
+  }
 }
 
 function plain(answer: Seen): string {
@@ -23,7 +30,7 @@ function plain(answer: Seen): string {
 }
 
 describe('a page in what the visitor takes', () => {
-  test.each<[string | undefined, string | null]>([
+  it.each<[string | undefined, string | null]>([
     [undefined, null],
     ['', null],
     ['gzip', 'gzip'],
@@ -51,7 +58,7 @@ describe('a page in what the visitor takes', () => {
     expect(site.origin.requests[0]!.fields.get('accept-encoding')).toBe('identity')
   })
 
-  test('all of them from one request, the second time without waiting', async () => {
+  it('all of them from one request, the second time without waiting', async () => {
     const { site, get } = await open()
     for (const coding of ['gzip', 'br', 'zstd', 'identity']) expect(plain(await get(coding))).toBe(html)
     for (const coding of ['gzip', 'br', 'zstd', 'identity']) {
@@ -66,12 +73,12 @@ describe('a page in what the visitor takes', () => {
     expect(page!.size).toBeLessThan(html.length / 4)
   })
 
-  test('is transcoded once, however many want it at the same time', async () => {
+  it('is transcoded once, however many want it at the same time', async () => {
     const { get } = await open()
     await get('br')
     const gzip = vi.spyOn(zlib, 'gzip')
     const unbrotli = vi.spyOn(zlib, 'brotliDecompress')
-    onTestFinished(() => void [gzip, unbrotli].map(spy => spy.mockRestore()))
+    onTestFinished(() => void [gzip, unbrotli].map((spy) => spy.mockRestore()))
     const answers = await Promise.all(Array.from({ length: 50 }, () => get('gzip')))
     await get('gzip')
     expect(answers.map(plain)).toEqual(Array(50).fill(html))
@@ -79,15 +86,16 @@ describe('a page in what the visitor takes', () => {
     expect(unbrotli.mock.calls.length).toBeLessThanOrEqual(1)
   })
 
-  test('HEAD says what GET would', async () => {
+  it('HEAD says what GET would', async () => {
     const { site, get } = await open()
     const whole = await get('gzip')
     const head = await site.visit('/a', { method: 'HEAD', fields: { 'Accept-Encoding': 'gzip' } })
-    for (const name of ['content-encoding', 'content-length', 'etag', 'vary', 'content-type']) expect(head.field(name), name).toBe(whole.field(name))
+    for (const name of ['content-encoding', 'content-length', 'etag', 'vary', 'content-type'])
+      expect(head.field(name), name).toBe(whole.field(name))
     expect(head.body).toHaveLength(0)
   })
 
-  test('a coded copy is revalidated by its weak tag', async () => {
+  it('a coded copy is revalidated by its weak tag', async () => {
     const { get } = await open()
     await get('br')
     const answer = await get('br', { 'If-None-Match': 'W/"a"' })
@@ -97,15 +105,18 @@ describe('a page in what the visitor takes', () => {
     expect(answer.field('content-encoding')).toBeNull()
   })
 
-  test('Vary keeps what the shop put there, and has Accept-Encoding once', async () => {
-    const { site, get } = await open({}, request => ({ fields: { ...fields, Vary: request.target === '/a' ? 'Foo' : 'foo, accept-encoding' }, body: html }))
+  it('Vary keeps what the shop put there, and has Accept-Encoding once', async () => {
+    const { site, get } = await open({}, (request) => ({
+      fields: { ...fields, Vary: request.target === '/a' ? 'Foo' : 'foo, accept-encoding' },
+      body: html,
+    }))
     expect((await get('br')).field('vary')).toBe('Foo, Accept-Encoding')
     expect((await site.visit('/b', { fields: { 'Accept-Encoding': 'br' } })).field('vary')).toBe('foo, accept-encoding')
   })
 })
 
 describe('what is left as it is', () => {
-  test.each([
+  it.each([
     ['no-transform', { ...fields, 'Cache-Control': 'public, s-maxage=60, no-transform' }, html],
     ['a picture', { ...fields, 'Content-Type': 'image/jpeg' }, html],
     ['a body without a type', { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"' }, html],
@@ -115,55 +126,72 @@ describe('what is left as it is', () => {
     const { site, get } = await open({}, { fields: given, body })
     for (const answer of [await get('br, gzip'), await get('br, gzip')]) {
       expect(answer.text).toBe(body)
-      for (const [name, value] of Object.entries({ 'content-encoding': null, vary: null, etag: '"a"' })) expect(answer.field(name), name).toBe(value)
+      for (const [name, value] of Object.entries({ 'content-encoding': null, vary: null, etag: '"a"' }))
+        expect(answer.field(name), name).toBe(value)
     }
     expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({ encoding: 'identity', size: body.length })
   })
 
-  test('everything, where compression is off', async () => {
+  it('everything, where compression is off', async () => {
     const { get } = await open({ compression: false })
     const answer = await get('br, gzip')
     expect(answer.field('content-encoding')).toBeNull()
     expect(answer.text).toBe(html)
   })
 
-  test.each(['deflate', 'compress', 'gzip, br', 'x-odd'])('a body in %s, which is passed on untouched', async coding => {
-    const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body: 'coded somehow' })
-    for (const answer of [await get('br'), await get('br'), await get()]) {
-      expect(answer.text).toBe('coded somehow')
-      expect(answer.field('content-encoding')).toBe(coding)
-      expect(answer.field('etag')).toBe('"a"')
-    }
-    expect(site.origin.requests).toHaveLength(1)
-  })
+  it.each(['deflate', 'compress', 'gzip, br', 'x-odd'])(
+    'a body in %s, which is passed on untouched',
+    async (coding) => {
+      const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body: 'coded somehow' })
+      for (const answer of [await get('br'), await get('br'), await get()]) {
+        expect(answer.text).toBe('coded somehow')
+        expect(answer.field('content-encoding')).toBe(coding)
+        expect(answer.field('etag')).toBe('"a"')
+      }
+      expect(site.origin.requests).toHaveLength(1)
+    },
+  )
 })
 
 describe('a shop that compresses though it was asked not to', () => {
-  test.each<Encoding>(['gzip', 'br', 'zstd'])('in %s: stored as it came, decoded for whoever cannot read it', async coding => {
-    const body = await encode(Buffer.from(html), coding)
-    const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body })
-    for (const answer of [await get(coding), await get(coding)]) {
-      expect(answer.body.equals(body)).toBe(true)
-      expect(answer.field('content-encoding')).toBe(coding)
-    }
-    expect(plain(await get())).toBe(html)
-    expect(plain(await get('gzip'))).toBe(html)
-    expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({ encoding: coding, originalSize: html.length, size: body.length })
-    expect(site.origin.requests).toHaveLength(1)
-  })
+  it.each<Encoding>(['gzip', 'br', 'zstd'])(
+    'in %s: stored as it came, decoded for whoever cannot read it',
+    async (coding) => {
+      const body = await encode(Buffer.from(html), coding)
+      const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body })
+      for (const answer of [await get(coding), await get(coding)]) {
+        expect(answer.body.equals(body)).toBe(true)
+        expect(answer.field('content-encoding')).toBe(coding)
+      }
+      expect(plain(await get())).toBe(html)
+      expect(plain(await get('gzip'))).toBe(html)
+      expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({
+        encoding: coding,
+        originalSize: html.length,
+        size: body.length,
+      })
+      expect(site.origin.requests).toHaveLength(1)
+    },
+  )
 
-  test('and breaks it: nothing is stored', async () => {
+  it('and breaks it: nothing is stored', async () => {
     const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': 'gzip' }, body: 'no gzip at all' })
     expect((await get('gzip')).status).toBe(502)
     expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
   })
 
-  test.each<Encoding>(['gzip', 'br', 'zstd'])('and sends a bomb in %s: it is not unpacked, not stored, and passed on as it came', async coding => {
-    const bomb = await encode(Buffer.alloc(8 << 20), coding)
-    const { site, get } = await open({ maxPageSize: 1 << 20 }, { fields: { ...fields, 'Content-Encoding': coding }, body: bomb })
-    const answer = await get(coding)
-    expect([answer.status, answer.body.equals(bomb), answer.field('content-encoding')]).toEqual([200, true, coding])
-    expect(answer.field('cache-status')).toContain('detail="larger than cache.maxPageSize"')
-    expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
-  })
+  it.each<Encoding>(['gzip', 'br', 'zstd'])(
+    'and sends a bomb in %s: it is not unpacked, not stored, and passed on as it came',
+    async (coding) => {
+      const bomb = await encode(Buffer.alloc(8 << 20), coding)
+      const { site, get } = await open(
+        { maxPageSize: 1 << 20 },
+        { fields: { ...fields, 'Content-Encoding': coding }, body: bomb },
+      )
+      const answer = await get(coding)
+      expect([answer.status, answer.body.equals(bomb), answer.field('content-encoding')]).toEqual([200, true, coding])
+      expect(answer.field('cache-status')).toContain('detail="larger than cache.maxPageSize"')
+      expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
+    },
+  )
 })

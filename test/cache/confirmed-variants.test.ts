@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { LedgerFile } from '../../src/pages/ledger-file.ts'
 import type { ProxySettings } from '../../src/cache/build.ts'
 import { cookieChanges } from '../../src/cache/set-cookie.ts'
@@ -21,17 +21,33 @@ interface ShopOptions {
 /** A shop that knows the customer group by the session alone, and gives the hash as Shopware does. */
 function shop({ silent = false, marks = false }: ShopOptions = {}): (request: OriginRequest) => Reply {
   return ({ method, target, fields }) => {
-    const cookies = new Map((fields.get('cookie') ?? '').split('; ').map(pair => pair.split('=') as [string, string]))
+    const cookies = new Map((fields.get('cookie') ?? '').split('; ').map((pair) => pair.split('=') as [string, string]))
     if (method === 'POST') {
       const group = target.slice('/login/'.length)
       const session = `session-of-${group}-${fields.get('x-customer')}`
-      return { fields: { 'Cache-Control': 'private', 'Set-Cookie': [`session=${session}; HttpOnly`, `sw-cache-hash=GROUP${group}; Path=/`] }, body: 'in' }
+      return {
+        fields: {
+          'Cache-Control': 'private',
+          'Set-Cookie': [`session=${session}; HttpOnly`, `sw-cache-hash=GROUP${group}; Path=/`],
+        },
+        body: 'in',
+      }
     }
     const group = /^session-of-(\w)/.exec(cookies.get('session') ?? '')?.[1]
     const hash = group === undefined ? '' : `GROUP${group}`
     const differs = (cookies.get('sw-cache-hash') ?? '') !== hash
-    const change = hash === '' ? 'sw-cache-hash=deleted; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; Path=/' : `sw-cache-hash=${hash}; Path=/`
-    return { fields: { ...shared, ...(differs && !silent ? { 'Set-Cookie': change } : {}), ...(marks && hash !== '' ? { 'sw-cache-hash': hash } : {}) }, body: hash === '' ? 'page for all' : `page of ${hash}` }
+    const change =
+      hash === ''
+        ? 'sw-cache-hash=deleted; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; Path=/'
+        : `sw-cache-hash=${hash}; Path=/`
+    return {
+      fields: {
+        ...shared,
+        ...(differs && !silent ? { 'Set-Cookie': change } : {}),
+        ...(marks && hash !== '' ? { 'sw-cache-hash': hash } : {}),
+      },
+      body: hash === '' ? 'page for all' : `page of ${hash}`,
+    }
   }
 }
 
@@ -43,7 +59,8 @@ async function open(options?: ShopOptions, changes: Partial<ProxySettings> = {})
 }
 
 function visitors(site: Site) {
-  const get = async (cookie: string | null, target = '/p', long = true) => site.visit(target, { fields: cookie === null ? {} : { Cookie: cookie }, long })
+  const get = async (cookie: string | null, target = '/p', long = true) =>
+    site.visit(target, { fields: cookie === null ? {} : { Cookie: cookie }, long })
   const login = async (group: string, customer: string) => {
     await site.visit(`/login/${group}`, { method: 'POST', fields: { 'X-Customer': customer } })
     return `session=session-of-${group}-${customer}; sw-cache-hash=GROUP${group}`
@@ -53,8 +70,12 @@ function visitors(site: Site) {
 
 const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(answer.field('cache-status') ?? '')
 
-describe.each<[string, ShopOptions]>([['Shopware', {}], ['Shopware that marks its answers', { marks: true }], ['a shop that never corrects a hash', { silent: true }]])('%s', (_, options) => {
-  test('visitors of a group share their page, across sessions', async () => {
+describe.each<[string, ShopOptions]>([
+  ['Shopware', {}],
+  ['Shopware that marks its answers', { marks: true }],
+  ['a shop that never corrects a hash', { silent: true }],
+])('%s', (_, options) => {
+  it('visitors of a group share their page, across sessions', async () => {
     const { get, login } = await open(options)
     const [first, second] = [await login('A', '1'), await login('A', '2')]
     expect((await get(first)).text).toBe('page of GROUPA')
@@ -64,10 +85,10 @@ describe.each<[string, ShopOptions]>([['Shopware', {}], ['Shopware that marks it
     expect((await get(first, '/p', false)).hot).toBe(true)
   })
 
-  test.each([
+  it.each([
     ['no session', 'sw-cache-hash=GROUPA'],
     ['an invented session', 'session=invented; sw-cache-hash=GROUPA'],
-    ['another group\'s session', 'session=session-of-B-1; sw-cache-hash=GROUPA'],
+    ["another group's session", 'session=session-of-B-1; sw-cache-hash=GROUPA'],
     ['cookies that are no session', '_ga=1; theme=dark; sw-cache-hash=GROUPA'],
   ])('a hash with %s fills nothing that the group gets', async (_name, forged) => {
     const { get, login } = await open(options)
@@ -80,7 +101,7 @@ describe.each<[string, ShopOptions]>([['Shopware', {}], ['Shopware that marks it
     expect((await get(null)).text).toBe('page for all')
   })
 
-  test('hundreds of forged hashes cost confirmed visitors nothing', async () => {
+  it('hundreds of forged hashes cost confirmed visitors nothing', async () => {
     const { site, get, login } = await open(options)
     const member = await login('A', '1')
     await get(member)
@@ -91,7 +112,7 @@ describe.each<[string, ShopOptions]>([['Shopware', {}], ['Shopware that marks it
     expect(site.store.findByUrl(`${shopUrl}/p`).length).toBeLessThanOrEqual(65)
   })
 
-  test('scripts of analytics change nothing', async () => {
+  it('scripts of analytics change nothing', async () => {
     const { get, login } = await open(options)
     const [first, second] = [await login('A', '1'), await login('A', '2')]
     await get(`_ga=GA1.1; ${first}; _ga_ABC=GS1.1; cookie-preference=1`)
@@ -100,7 +121,7 @@ describe.each<[string, ShopOptions]>([['Shopware', {}], ['Shopware that marks it
 })
 
 describe('an answer that changes a cookie of the key', () => {
-  test.each([
+  it.each([
     ['sets it', null, 'sw-cache-hash=GROUPA; Path=/'],
     ['changes it', 'sw-cache-hash=OLD', 'sw-cache-hash=GROUPA; Path=/'],
     ['deletes it by Max-Age', 'sw-cache-hash=OLD', 'sw-cache-hash=OLD; Max-Age=0'],
@@ -117,7 +138,7 @@ describe('an answer that changes a cookie of the key', () => {
     expect(site.store.findByUrl(`${shopUrl}/p`)).toEqual([])
   })
 
-  test('a 304 that does so renews nothing', async () => {
+  it('a 304 that does so renews nothing', async () => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, ETag: '"a"' }, body: 'page for all' })
     await get(null)
@@ -128,14 +149,16 @@ describe('an answer that changes a cookie of the key', () => {
     expect((await get(null)).text).toBe('new page for all')
   })
 
-  test('is not shared with those who wait for it', async () => {
+  it('is not shared with those who wait for it', async () => {
     const { site, get } = await open()
     let count = 0
     let release = () => {}
-    const first = new Promise<void>(resolve => (release = resolve))
+    const first = new Promise<void>((resolve) => (release = resolve))
     site.answers(async ({ fields }) => {
       if (count++ === 0) await first
-      return fields.has('cookie') ? { fields: { ...shared, 'Set-Cookie': 'sw-cache-hash=GROUPA' }, body: 'page of GROUPA' } : { fields: shared, body: 'page for all' }
+      return fields.has('cookie')
+        ? { fields: { ...shared, 'Set-Cookie': 'sw-cache-hash=GROUPA' }, body: 'page of GROUPA' }
+        : { fields: shared, body: 'page for all' }
     })
     const member = get('session=a')
     await expect.poll(() => site.origin.requests.length).toBe(1)
@@ -145,7 +168,7 @@ describe('an answer that changes a cookie of the key', () => {
     for (const other of others) expect((await other).text).toBe('page for all')
   })
 
-  test('of a page that is revalidated in the background replaces nothing', async () => {
+  it('of a page that is revalidated in the background replaces nothing', async () => {
     const { site, get } = await open()
     const fields = { 'Cache-Control': 'public, max-age=10, stale-while-revalidate=600' }
     site.answers({ fields, body: 'page for all' })
@@ -158,14 +181,14 @@ describe('an answer that changes a cookie of the key', () => {
     expect((await get(null)).text).toBe('page for all')
   })
 
-  test('other cookies are stripped from a page that the shop calls public, as ever', async () => {
+  it('other cookies are stripped from a page that the shop calls public, as ever', async () => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, 'Set-Cookie': 'session=a' }, body: 'page' })
     await get(null)
     expect(isHit(await get(null))).toBe(true)
   })
 
-  test('an answer that is marked with another hash is not stored', async () => {
+  it('an answer that is marked with another hash is not stored', async () => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, 'sw-cache-hash': 'GROUPA' }, body: 'page of GROUPA' })
     expect((await get(null)).field('cache-status')).toMatch(/another sw-cache-hash/)
@@ -176,7 +199,7 @@ describe('an answer that changes a cookie of the key', () => {
 })
 
 describe('a confirmation', () => {
-  test('ends when the shop takes the hash away', async () => {
+  it('ends when the shop takes the hash away', async () => {
     const { site, get, login } = await open({ silent: true })
     const member = await login('A', '1')
     site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'sw-cache-hash=; Max-Age=0' } })
@@ -187,7 +210,7 @@ describe('a confirmation', () => {
     expect((await get(await login('A', '2'))).text).toBe('page of GROUPA')
   })
 
-  test('does not survive an exchanged session, but one more cookie', async () => {
+  it('does not survive an exchanged session, but one more cookie', async () => {
     const { site, get, login } = await open({ silent: true })
     const [first, second] = [await login('A', '1'), await login('A', '2')]
     site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'session=anonymous' } })
@@ -200,9 +223,12 @@ describe('a confirmation', () => {
     expect(isHit(await get(await login('A', '3')))).toBe(true)
   })
 
-  test('is good for a forged currency no more than for a hash', async () => {
+  it('is good for a forged currency no more than for a hash', async () => {
     const { site, get } = await open()
-    site.answers(({ fields }) => ({ fields: shared, body: /session=usd/.test(fields.get('cookie') ?? '') ? 'in USD' : 'in EUR' }))
+    site.answers(({ fields }) => ({
+      fields: shared,
+      body: /session=usd/.test(fields.get('cookie') ?? '') ? 'in USD' : 'in EUR',
+    }))
     await get('sw-currency=USD')
     site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'sw-currency=USD' } })
     await site.visit('/checkout/configure', { method: 'POST', fields: { Cookie: 'session=usd' } })
@@ -210,23 +236,30 @@ describe('a confirmation', () => {
     expect((await get('session=usd; sw-currency=USD')).text).toBe('in USD')
   })
 
-  test('is not needed for cookies that visitors may choose', async () => {
-    const { site, get } = await open(undefined, { variants: { cookies: ['theme'], headers: [], freeCookies: ['theme'] } })
+  it('is not needed for cookies that visitors may choose', async () => {
+    const { site, get } = await open(undefined, {
+      variants: { cookies: ['theme'], headers: [], freeCookies: ['theme'] },
+    })
     site.answers(({ fields }) => ({ fields: shared, body: fields.get('cookie') ?? '' }))
     await get('theme=dark')
     expect(isHit(await get('session=a; theme=dark'))).toBe(true)
   })
 
-  test('is not needed by the warmup, whose variants the operator chose', async () => {
+  it('is not needed by the warmup, whose variants the operator chose', async () => {
     const { site, get } = await open()
     site.answers({ fields: shared, body: 'in USD' })
-    const asked = askFor(`${shopUrl}/p`, { cookie: 'sw-currency=USD' }, new AbortController().signal, site.proxy.classifying)
+    const asked = askFor(
+      `${shopUrl}/p`,
+      { cookie: 'sw-currency=USD' },
+      new AbortController().signal,
+      site.proxy.classifying,
+    )
     if (asked?.kind !== 'question') throw new Error('The URL is no question for the cache')
     await site.proxy.warm(asked.question, new AbortController().signal)
     expect(isHit(await get('session=a; sw-currency=USD'))).toBe(true)
   })
 
-  test('outlives a restart, and holds in every process', async () => {
+  it('outlives a restart, and holds in every process', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'pagecache-confirmed-'))
     onTestFinished(() => rm(directory, { recursive: true, force: true }))
     const confirmedFile = join(directory, 'confirmed.sqlite')
@@ -245,7 +278,7 @@ describe('a confirmation', () => {
   })
 })
 
-test('a ledger whose file is no database, or vanishes, keeps what it learns', async () => {
+it('a ledger whose file is no database, or vanishes, keeps what it learns', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'pagecache-ledger-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const ledger = new LedgerFile(directory, () => noon)
@@ -256,7 +289,7 @@ test('a ledger whose file is no database, or vanishes, keeps what it learns', as
   ledger.close()
 })
 
-test.each<[string, string | null]>([
+it.each<[string, string | null]>([
   ['a=b; Path=/', 'b'],
   ['a = b ;HttpOnly', 'b'],
   ['a="b"', '"b"'],

@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fieldLines } from '../../src/cache/fields.ts'
 import type { Case, Step } from './cases/case.ts'
 import { allCases } from './cases/all.ts'
 import type { Reply } from './scripted-origin.ts'
 import { noon, openSite, shopUrl, type Seen, type Site } from './site.ts'
 
-test('every case has an id of its own', () => {
-  expect(new Set(allCases.map(each => each.id)).size).toBe(allCases.length)
+it('every case has an id of its own', () => {
+  expect(new Set(allCases.map((each) => each.id)).size).toBe(allCases.length)
 })
 
 describe.each([
@@ -19,9 +19,9 @@ describe.each([
   })
   afterAll(() => site.close())
 
-  for (const [rfc, cases] of Map.groupBy(allCases, each => each.rfc)) {
+  for (const [rfc, cases] of Map.groupBy(allCases, (each) => each.rfc)) {
     describe(`RFC ${rfc}`, () => {
-      test.each(cases)('$id ($level): $says', each => run(site, each))
+      it.each(cases)('$id ($level): $says', (each) => run(site, each))
     })
   }
 })
@@ -43,7 +43,8 @@ async function run(site: Site, each: Case): Promise<void> {
     if (step.background) await untilStored(site, path + (step.target ?? ''), asked, step)
     expect(site.origin.requests.length, `${where}: requests that reached the origin`).toBe(asked)
     const last = site.origin.requests.at(-1)
-    for (const [name, value] of Object.entries(step.sent ?? {})) expect(last?.fields.get(name.toLowerCase()) ?? null, `${where}: ${name} at the origin`).toBe(value)
+    for (const [name, value] of Object.entries(step.sent ?? {}))
+      expect(last?.fields.get(name.toLowerCase()) ?? null, `${where}: ${name} at the origin`).toBe(value)
     expect(answer === null, `${where}: breaks off`).toBe(step.fails === true)
     if (answer !== null) check(answer, step, bodies, where)
   }
@@ -53,7 +54,11 @@ async function run(site: Site, each: Case): Promise<void> {
 
 async function ask(site: Site, target: string, step: Step): Promise<Seen | null> {
   const { method = 'GET', send = {}, requestBody } = step
-  const visit = site.visit(target, { method, fields: send, ...(requestBody === undefined ? {} : { body: requestBody }) })
+  const visit = site.visit(target, {
+    method,
+    fields: send,
+    ...(requestBody === undefined ? {} : { body: requestBody }),
+  })
   return step.fails ? visit.catch(() => null) : visit
 }
 
@@ -62,7 +67,9 @@ async function untilStored(site: Site, target: string, asked: number, step: Step
   await vi.waitFor(() => expect(site.origin.requests.length).toBe(asked))
   const status = step.reply?.status ?? 200
   if (status !== 200 && status !== 304) return
-  await vi.waitFor(() => expect(site.store.findByUrl(shopUrl + target).map(page => page.cachedAt)).toContain(site.now()))
+  await vi.waitFor(() =>
+    expect(site.store.findByUrl(shopUrl + target).map((page) => page.cachedAt)).toContain(site.now()),
+  )
 }
 
 function check(answer: Seen, step: Step, bodies: readonly string[], where: string): void {
@@ -77,7 +84,11 @@ function check(answer: Seen, step: Step, bodies: readonly string[], where: strin
   if (body === 'none') expect(answer.text, `${where}: body`).toBe('')
   else if (typeof body === 'object') expect(answer.text, `${where}: body`).toBe(body.text)
   else expect(answer.text, `${where}: body`).toBe(body === 'new' ? bodies.at(-1) : bodies[body])
-  if (step.interim !== undefined) expect(answer.interim.map(({ status }) => status), `${where}: interim responses`).toEqual(step.interim)
+  if (step.interim !== undefined)
+    expect(
+      answer.interim.map(({ status }) => status),
+      `${where}: interim responses`,
+    ).toEqual(step.interim)
   // One answer has one Age, whoever made it (RFC 9111 §5.1).
   expect(fieldLines(answer.headers, 'age').length, `${where}: lines of Age`).toBeLessThanOrEqual(1)
 }

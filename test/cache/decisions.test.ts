@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { formatHttpDate } from '../../src/lib/http-date.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
 import { bestEncodings } from '../../src/cache/accept-encoding.ts'
@@ -11,27 +11,48 @@ import { draft } from '../pages/draft.ts'
 
 const now = Date.UTC(2026, 0, 15, 12)
 const at = (seconds: number) => formatHttpDate(now + seconds * 1000)
-const received = (headers: HeaderPair[], more: Partial<Received> = {}): Received => ({ status: 200, headers, requestedAt: now, receivedAt: now, ...more })
-const nobody: Asked = { headers: [], site: 'http://shop.example', unkeyedCookies: null, odd: false, keyedFields: [], states: [] }
+const received = (headers: HeaderPair[], more: Partial<Received> = {}): Received => ({
+  status: 200,
+  headers,
+  requestedAt: now,
+  receivedAt: now,
+  ...more,
+})
+const nobody: Asked = {
+  headers: [],
+  site: 'http://shop.example',
+  unkeyedCookies: null,
+  odd: false,
+  keyedFields: [],
+  states: [],
+}
 
 describe('lifetimes', () => {
-  const of = (control: string, more: HeaderPair[] = []) => lifetimesOf(received([['Cache-Control', control], ...more]), 0)
+  const of = (control: string, more: HeaderPair[] = []) =>
+    lifetimesOf(received([['Cache-Control', control], ...more]), 0)
 
-  test('in seconds and moments', () => {
+  it('in seconds and moments', () => {
     expect(of('max-age=60, stale-while-revalidate=30, stale-if-error=600', [['Age', '10']])).toEqual({
-      cachedAt: now, initialAge: 10, lifetime: 60, staleWhileRevalidate: 30, staleIfError: 600, staleAllowed: true, noCache: false,
-      staleAt: now + 50_000, deleteAt: now + 50_000 + 7 * 86_400_000,
+      cachedAt: now,
+      initialAge: 10,
+      lifetime: 60,
+      staleWhileRevalidate: 30,
+      staleIfError: 600,
+      staleAllowed: true,
+      noCache: false,
+      staleAt: now + 50_000,
+      deleteAt: now + 50_000 + 7 * 86_400_000,
     })
   })
 
-  test('a page that is of no use when stale is dropped when it is', () => {
+  it('a page that is of no use when stale is dropped when it is', () => {
     const page = of('s-maxage=60')
     expect(page.deleteAt).toBe(page.staleAt)
     expect(of('s-maxage=60', [['ETag', '"a"']]).deleteAt).toBeGreaterThan(page.staleAt)
     expect(of('s-maxage=60, stale-while-revalidate=30').deleteAt).toBe(page.staleAt + 30_000)
   })
 
-  test('the default lifetime is for responses that say nothing', () => {
+  it('the default lifetime is for responses that say nothing', () => {
     expect(lifetimesOf(received([]), 300).lifetime).toBe(300)
     expect(lifetimesOf(received([['Last-Modified', at(-100)]]), 300).lifetime).toBe(300)
     expect(lifetimesOf(received([['Last-Modified', at(-86_400)]]), 300).lifetime).toBe(8640)
@@ -40,15 +61,29 @@ describe('lifetimes', () => {
     expect(lifetimesOf(received([], { status: 500 }), 300).lifetime).toBe(0)
   })
 
-  test('age: the greatest of what is known, and a second of Date is rounding', () => {
-    const age = (headers: HeaderPair[], more: Partial<Received> = {}) => lifetimesOf(received(headers, more), 0).initialAge
+  it('age: the greatest of what is known, and a second of Date is rounding', () => {
+    const age = (headers: HeaderPair[], more: Partial<Received> = {}) =>
+      lifetimesOf(received(headers, more), 0).initialAge
     expect(age([['Date', at(0)]], { requestedAt: now + 900, receivedAt: now + 900 })).toBe(0)
-    expect(age([['Date', at(-30)], ['Age', '10']])).toBe(30)
-    expect(age([['Date', at(0)], ['Age', '10']], { requestedAt: now - 5000 })).toBe(15)
+    expect(
+      age([
+        ['Date', at(-30)],
+        ['Age', '10'],
+      ]),
+    ).toBe(30)
+    expect(
+      age(
+        [
+          ['Date', at(0)],
+          ['Age', '10'],
+        ],
+        { requestedAt: now - 5000 },
+      ),
+    ).toBe(15)
     expect(age([['Date', at(600)]])).toBe(0)
   })
 
-  test('a clock that was set back makes nobody younger', () => {
+  it('a clock that was set back makes nobody younger', () => {
     expect(ageAt({ initialAge: 7, cachedAt: now }, now - 3_600_000)).toBe(7)
   })
 })
@@ -56,7 +91,7 @@ describe('lifetimes', () => {
 describe('what a page may be used for', () => {
   const page = draft('a', { staleAt: now, staleWhileRevalidate: 10, staleIfError: 20, deleteAt: now + 30_000 })
 
-  test.each([
+  it.each([
     [-1, 'fresh'],
     [0, 'stale-while-revalidate'],
     [9_999, 'stale-while-revalidate'],
@@ -66,7 +101,7 @@ describe('what a page may be used for', () => {
     expect(usability({ ...page, noCache: true }, now + after)).toBe('stale')
   })
 
-  test('stale for an error, and longer where there is no origin at all', () => {
+  it('stale for an error, and longer where there is no origin at all', () => {
     expect(mayServeStale(page, 'error', now + 19_999)).toBe(true)
     expect(mayServeStale(page, 'error', now + 20_000)).toBe(false)
     expect(mayServeStale(page, 'unreachable', now + 29_999)).toBe(true)
@@ -77,11 +112,12 @@ describe('what a page may be used for', () => {
 })
 
 describe('what may be stored', () => {
-  const obstacle = (headers: HeaderPair[], asked: Partial<Asked> = {}, status = 200, ttl = 0) => storeObstacle({ ...nobody, ...asked }, status, headers, ttl)
+  const obstacle = (headers: HeaderPair[], asked: Partial<Asked> = {}, status = 200, ttl = 0) =>
+    storeObstacle({ ...nobody, ...asked }, status, headers, ttl)
   const fresh: HeaderPair = ['Cache-Control', 'max-age=60']
   const shared: HeaderPair = ['Cache-Control', 'public, max-age=60']
 
-  test.each<[string, HeaderPair[], Partial<Asked>, boolean]>([
+  it.each<[string, HeaderPair[], Partial<Asked>, boolean]>([
     ['explicit freshness', [fresh], {}, true],
     ['nothing at all', [], {}, false],
     ['a validator', [['ETag', '"a"']], {}, true],
@@ -91,28 +127,53 @@ describe('what may be stored', () => {
     ['Vary: Cookie and none', [fresh, ['Vary', 'Cookie']], {}, true],
     ['an odd request', [shared], { odd: true }, false],
     ['a part of a page', [shared], { headers: [['HX-Request', 'true']] }, false],
-    ['a part that a script asks for', [['Cache-Control', 'max-age=60']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, false],
-    ['a part that a script asks for, in the key', [fresh], { headers: [['X-Requested-With', 'XMLHttpRequest']], keyedFields: ['x-requested-with'] }, true],
+    [
+      'a part that a script asks for',
+      [['Cache-Control', 'max-age=60']],
+      { headers: [['X-Requested-With', 'XMLHttpRequest']] },
+      false,
+    ],
+    [
+      'a part that a script asks for, in the key',
+      [fresh],
+      { headers: [['X-Requested-With', 'XMLHttpRequest']], keyedFields: ['x-requested-with'] },
+      true,
+    ],
     ['a part that something else asks for', [shared], { headers: [['X-Requested-With', 'com.example.app']] }, false],
-    ['a part of a page that Vary names', [shared, ['Vary', 'X-Requested-With']], { headers: [['X-Requested-With', 'XMLHttpRequest']] }, true],
+    [
+      'a part of a page that Vary names',
+      [shared, ['Vary', 'X-Requested-With']],
+      { headers: [['X-Requested-With', 'XMLHttpRequest']] },
+      true,
+    ],
     ['sw-dynamic-cache-bypass', [shared, ['sw-dynamic-cache-bypass', '1']], {}, false],
     ['an empty Expires', [['Expires', '']], {}, true],
     ['Set-Cookie', [fresh, ['Set-Cookie', 'a=1']], {}, false],
-    ['Set-Cookie, s-maxage', [['Cache-Control', 's-maxage=1'], ['Set-Cookie', 'a=1']], {}, true],
+    [
+      'Set-Cookie, s-maxage',
+      [
+        ['Cache-Control', 's-maxage=1'],
+        ['Set-Cookie', 'a=1'],
+      ],
+      {},
+      true,
+    ],
   ])('%s', (_, headers, asked, may) => {
     expect(obstacle(headers, asked) === null).toBe(may)
   })
 
-  test('an error that one visitor may have caused is not stored', () => {
+  it('an error that one visitor may have caused is not stored', () => {
     expect(obstacle([shared], {}, 404)).toBeNull()
     expect(obstacle([shared], { headers: [['User-Agent', '\xe4']] }, 404)).not.toBeNull()
     expect(obstacle([shared], {}, 416)).not.toBeNull()
     expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 500)).not.toBeNull()
     expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toMatch(/unusual Accept/)
-    expect(obstacle([shared, ['Content-Type', 'text/html; charset=utf-8']], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toBeNull()
+    expect(
+      obstacle([shared, ['Content-Type', 'text/html; charset=utf-8']], { headers: [['Accept', 'a'.repeat(600)]] }, 200),
+    ).toBeNull()
   })
 
-  test('a default lifetime makes silence storable, and nothing that is forbidden', () => {
+  it('a default lifetime makes silence storable, and nothing that is forbidden', () => {
     expect(obstacle([], {}, 200, 60)).toBeNull()
     expect(obstacle([], {}, 302, 60)).not.toBeNull()
     expect(obstacle([['Cache-Control', 'no-store']], {}, 200, 60)).toBe('Cache-Control: no-store')
@@ -120,26 +181,38 @@ describe('what may be stored', () => {
 })
 
 describe('Vary', () => {
-  const request = (fields: Record<string, string>, cookies: string | null = null) => ({ field: (name: string) => fields[name] ?? null, unkeyedCookies: cookies })
+  const request = (fields: Record<string, string>, cookies: string | null = null) => ({
+    field: (name: string) => fields[name] ?? null,
+    unkeyedCookies: cookies,
+  })
 
-  test('its names, once each and in lower case', () => {
-    expect(varyNames([['Vary', 'Foo, bar'], ['vary', ' FOO ']])).toEqual(['foo', 'bar'])
+  it('its names, once each and in lower case', () => {
+    expect(
+      varyNames([
+        ['Vary', 'Foo, bar'],
+        ['vary', ' FOO '],
+      ]),
+    ).toEqual(['foo', 'bar'])
     expect(varyNames([['Vary', 'Foo, *']])).toBe('*')
     expect(varyNames([])).toEqual([])
   })
 
-  test('the key is what the same request matches', () => {
+  it('the key is what the same request matches', () => {
     const fields = { foo: 'a , b', 'accept-language': 'en;q=0.5, DE' }
     const vary = secondaryKey(['foo', 'accept-language', 'accept-encoding', 'cookie', 'none'], request(fields, 'a=1'))
     expect(vary).toEqual({ foo: 'a,b', 'accept-language': 'de,en;q=0.5', cookie: 'a=1', none: null })
     expect(selects({ vary, headers: [] }, request(fields, 'a=1'))).toBe(true)
-    for (const other of [{ ...fields, foo: 'a' }, { ...fields, none: '' }]) expect(selects({ vary, headers: [] }, request(other, 'a=1'))).toBe(false)
+    for (const other of [
+      { ...fields, foo: 'a' },
+      { ...fields, none: '' },
+    ])
+      expect(selects({ vary, headers: [] }, request(other, 'a=1'))).toBe(false)
     expect(selects({ vary, headers: [] }, request(fields))).toBe(false)
   })
 })
 
 describe('ranges', () => {
-  test.each<[string | null, number, unknown]>([
+  it.each<[string | null, number, unknown]>([
     [null, 10, null],
     ['bytes=0-', 10, { start: 0, end: 9 }],
     ['bytes=-4', 10, { start: 6, end: 9 }],
@@ -157,17 +230,20 @@ describe('ranges', () => {
     expect(parseRange(header, size)).toEqual(range)
   })
 
-  test.each([null, 'bytes 0-1/*', 'bytes */10', 'bytes 5-2/10', 'bytes 0-10/10', 'lines 0-1/2', 'bytes 0-1'])('Content-Range %j says no place', header => {
-    expect(parseContentRange(header)).toBeNull()
-  })
+  it.each([null, 'bytes 0-1/*', 'bytes */10', 'bytes 5-2/10', 'bytes 0-10/10', 'lines 0-1/2', 'bytes 0-1'])(
+    'Content-Range %j says no place',
+    (header) => {
+      expect(parseContentRange(header)).toBeNull()
+    },
+  )
 
-  test('Content-Range', () => {
+  it('Content-Range', () => {
     expect(parseContentRange(' Bytes 0-1/2 ')).toEqual({ start: 0, end: 1, total: 2 })
   })
 })
 
 describe('preconditions', () => {
-  test.each([
+  it.each([
     ['"a"', '"a"', true],
     ['W/"a"', '"a"', true],
     ['"b", W/"a"', 'W/"a"', true],
@@ -184,27 +260,35 @@ describe('preconditions', () => {
     expect(matchesEntityTag(condition, etag)).toBe(matches)
   })
 
-  test('If-None-Match decides alone', () => {
-    const headers: HeaderPair[] = [['ETag', '"a"'], ['Last-Modified', at(-100)]]
+  it('If-None-Match decides alone', () => {
+    const headers: HeaderPair[] = [
+      ['ETag', '"a"'],
+      ['Last-Modified', at(-100)],
+    ]
     expect(isNotModified({ ifNoneMatch: '"b"', ifModifiedSince: at(0) }, headers, now)).toBe(false)
     expect(isNotModified({ ifNoneMatch: null, ifModifiedSince: at(-100) }, headers, now)).toBe(true)
     expect(isNotModified({ ifNoneMatch: null, ifModifiedSince: null }, headers, now)).toBe(false)
   })
 
-  test('If-Range wants a strong validator', () => {
-    const headers: HeaderPair[] = [['ETag', '"a"'], ['Last-Modified', at(-100)], ['Date', at(0)]]
+  it('If-Range wants a strong validator', () => {
+    const headers: HeaderPair[] = [
+      ['ETag', '"a"'],
+      ['Last-Modified', at(-100)],
+      ['Date', at(0)],
+    ]
     for (const condition of [null, '"a"', at(-100)]) expect(rangeStillHolds(condition, headers, now)).toBe(true)
-    for (const condition of ['W/"a"', '"b"', at(-101), 'x']) expect(rangeStillHolds(condition, headers, now)).toBe(false)
+    for (const condition of ['W/"a"', '"b"', at(-101), 'x'])
+      expect(rangeStillHolds(condition, headers, now)).toBe(false)
     expect(rangeStillHolds(at(-100), headers.with(2, ['Date', at(-100)]), now)).toBe(false)
   })
 
-  test('a tag is weakened once', () => {
+  it('a tag is weakened once', () => {
     expect(weaken(weaken('"a"'))).toBe('W/"a"')
   })
 })
 
 describe('Accept-Encoding', () => {
-  test.each<[string | null, string[]]>([
+  it.each<[string | null, string[]]>([
     [null, ['identity']],
     ['', ['identity']],
     ['gzip, deflate, br, zstd', ['br', 'zstd', 'gzip']],

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import type { Reply } from './scripted-origin.ts'
@@ -23,7 +23,7 @@ async function open(memory: number) {
   return {
     site,
     /** The next request to the origin waits; gives what lets it go on. */
-    hold: () => site.answers(() => new Promise<Reply>(resolve => (answer = resolve))),
+    hold: () => site.answers(() => new Promise<Reply>((resolve) => (answer = resolve))),
     release: async (reply: Reply) => {
       await vi.waitFor(() => expect(answer).not.toBeNull())
       answer!(reply)
@@ -31,8 +31,11 @@ async function open(memory: number) {
   }
 }
 
-describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,', (_, memory) => {
-  test.each(selections)('of %s fences what is being fetched', async (_name, selection, covers) => {
+describe.each([
+  ['memory', 16 << 20],
+  ['disk', 0],
+])('a purge, with pages from %s,', (_, memory) => {
+  it.each(selections)('of %s fences what is being fetched', async (_name, selection, covers) => {
     const { site, hold, release } = await open(memory)
     hold()
     const visit = site.visit('/a')
@@ -47,7 +50,7 @@ describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,
     expect(site.store.counters().products.count).toBe(1)
   })
 
-  test.each(selections)('of %s fences what is being validated', async (_name, selection, covers) => {
+  it.each(selections)('of %s fences what is being validated', async (_name, selection, covers) => {
     const { site, hold, release } = await open(memory)
     site.answers({ fields, body: 'old' })
     await site.visit('/a')
@@ -65,24 +68,27 @@ describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,
     if (covers) expect(site.origin.requests[2]!.fields.has('if-none-match')).toBe(false)
   })
 
-  test.each(selections.filter(([, , covers]) => covers))('of %s fences what is fetched in the background', async (_name, selection) => {
-    const { site, hold, release } = await open(memory)
-    const swr = { ...fields, 'Cache-Control': 'max-age=10, stale-while-revalidate=600' }
-    site.answers({ fields: swr, body: 'old' })
-    await site.visit('/a')
-    site.wait(20)
-    hold()
-    expect((await site.visit('/a')).text).toBe('old')
-    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
-    await site.store.remove(selection)
-    await release({ fields: swr, body: 'old again' })
-    site.answers({ fields: swr, body: 'new' })
-    expect((await site.visit('/a')).text).toBe('new')
-    expect((await site.visit('/a')).text).toBe('new')
-    expect(site.origin.requests).toHaveLength(3)
-  })
+  it.each(selections.filter(([, , covers]) => covers))(
+    'of %s fences what is fetched in the background',
+    async (_name, selection) => {
+      const { site, hold, release } = await open(memory)
+      const swr = { ...fields, 'Cache-Control': 'max-age=10, stale-while-revalidate=600' }
+      site.answers({ fields: swr, body: 'old' })
+      await site.visit('/a')
+      site.wait(20)
+      hold()
+      expect((await site.visit('/a')).text).toBe('old')
+      await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+      await site.store.remove(selection)
+      await release({ fields: swr, body: 'old again' })
+      site.answers({ fields: swr, body: 'new' })
+      expect((await site.visit('/a')).text).toBe('new')
+      expect((await site.visit('/a')).text).toBe('new')
+      expect(site.origin.requests).toHaveLength(3)
+    },
+  )
 
-  test('is answered, and no stale page stands in after it', async () => {
+  it('is answered, and no stale page stands in after it', async () => {
     const { site } = await open(memory)
     site.answers({ fields: { ...fields, 'Cache-Control': 'max-age=10, stale-if-error=600' }, body: 'old' })
     await site.visit('/a')
@@ -93,11 +99,16 @@ describe.each([['memory', 16 << 20], ['disk', 0]])('a purge, with pages from %s,
   })
 })
 
-test('what another process has removed is not served from memory, the hot path left out', async () => {
+it('what another process has removed is not served from memory, the hot path left out', async () => {
   const { site } = await open(16 << 20)
   site.answers({ fields, body: 'old' })
   await site.visit('/a')
-  const other = await openFilesystemStore({ directory: site.directory, maxSize: null, now: site.now, onWarning: () => {} })
+  const other = await openFilesystemStore({
+    directory: site.directory,
+    maxSize: null,
+    now: site.now,
+    onWarning: () => {},
+  })
   onTestFinished(() => other.close())
   for (const [, selection] of selections.slice(0, 4)) {
     site.answers({ fields, body: 'new' })
@@ -108,21 +119,23 @@ test('what another process has removed is not served from memory, the hot path l
   expect(site.origin.requests).toHaveLength(5)
 })
 
-test('an unsafe request has invalidated before its answer comes back', async () => {
+it('an unsafe request has invalidated before its answer comes back', async () => {
   const { site } = await open(16 << 20)
   site.answers({ fields, body: 'old' })
   await site.visit('/a')
-  site.answers(request => (request.method === 'POST' ? { status: 303, fields: { Location: '/a' } } : { fields, body: 'new' }))
+  site.answers((request) =>
+    request.method === 'POST' ? { status: 303, fields: { Location: '/a' } } : { fields, body: 'new' },
+  )
   expect((await site.visit('/b', { method: 'POST', body: 'rating=5' })).status).toBe(303)
   expect((await site.visit('/a')).text).toBe('new')
 })
 
-test('its answer waits for the removal', async () => {
+it('its answer waits for the removal', async () => {
   const { site } = await open(16 << 20)
   const remove = site.store.remove.bind(site.store)
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()
   const order: string[] = []
-  site.store.remove = async selection => {
+  site.store.remove = async (selection) => {
     await gate
     const count = await remove(selection)
     order.push('removed')
@@ -138,7 +151,7 @@ test('its answer waits for the removal', async () => {
   expect(order).toEqual(['removed', 'answered'])
 })
 
-test('a purge between storing a page and remembering it leaves nothing in memory', async () => {
+it('a purge between storing a page and remembering it leaves nothing in memory', async () => {
   const { site } = await open(16 << 20)
   const put = site.store.put.bind(site.store)
   site.store.put = async (...page) => {
@@ -153,7 +166,7 @@ test('a purge between storing a page and remembering it leaves nothing in memory
   expect((await site.visit('/a')).text).toBe('new')
 })
 
-test('a click in the basket is no invalidation of what is never cached', async () => {
+it('a click in the basket is no invalidation of what is never cached', async () => {
   const { site } = await open(16 << 20)
   const fence = site.store.fence()
   site.answers({ status: 302, fields: { Location: '/checkout/cart' } })

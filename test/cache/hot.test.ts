@@ -1,9 +1,14 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Fields } from './scripted-origin.ts'
 import { openSite } from './site.ts'
 
 const html = '<p>A page of a shop.</p>'.repeat(100)
-const fields = { 'Cache-Control': 'public, max-age=60', 'Content-Type': 'text/html', ETag: '"a"', 'Last-Modified': 'Thu, 15 Jan 2026 11:00:00 GMT' }
+const fields = {
+  'Cache-Control': 'public, max-age=60',
+  'Content-Type': 'text/html',
+  ETag: '"a"',
+  'Last-Modified': 'Thu, 15 Jan 2026 11:00:00 GMT',
+}
 
 const visitors: Fields[] = [
   {},
@@ -41,10 +46,12 @@ describe.each<[string, Record<string, string>]>([
   ['a page for some states', { ...fields, 'sw-invalidation-states': 'logged-in' }],
   ['a page to be validated', { ...fields, 'Cache-Control': 'public, max-age=60, no-cache' }],
 ])('of %s the hot path says what the long way says', (_, given) => {
-  test.each([0, 5, 59.9, 60, 90])('%s seconds later', async seconds => {
+  it.each([0, 5, 59.9, 60, 90])('%s seconds later', async (seconds) => {
     const site = await openSite({ bypass: { cookies: ['login'], paths: ['/account'] } })
     onTestFinished(() => site.close())
-    site.answers(request => (request.fields.has('if-none-match') ? { status: 304, fields: given } : { fields: given, body: html }))
+    site.answers((request) =>
+      request.fields.has('if-none-match') ? { status: 304, fields: given } : { fields: given, body: html },
+    )
     let hot = 0
     for (const target of ['/a', '/a?b=1&a=2', '/a/../a', '/account']) {
       for (const visitor of visitors) {
@@ -56,7 +63,10 @@ describe.each<[string, Record<string, string>]>([
         if (!short.hot) continue
         hot += 1
         const long = await site.visit(target, { fields: visitor, long: true })
-        expect({ status: short.status, headers: short.headers, body: short.body.toString('base64') }, JSON.stringify(visitor)).toEqual({ status: long.status, headers: long.headers, body: long.body.toString('base64') })
+        expect(
+          { status: short.status, headers: short.headers, body: short.body.toString('base64') },
+          JSON.stringify(visitor),
+        ).toEqual({ status: long.status, headers: long.headers, body: long.body.toString('base64') })
       }
     }
     // Most of these visitors get a fresh page, and get it the short way; what is validated or varies by cookies takes the long one.

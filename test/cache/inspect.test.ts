@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ProxySettings } from '../../src/cache/build.ts'
 import { inspectUrl } from '../../src/cache/inspect.ts'
 import { openSite, shopUrl } from './site.ts'
@@ -9,11 +9,15 @@ const fields = { 'Cache-Control': 'public, max-age=60' }
 async function open(changes: Partial<ProxySettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
-  return { site, inspect: (target: string) => inspectUrl(site.proxy, site.store, target.startsWith('/') ? shopUrl + target : target, site.now(), signal) }
+  return {
+    site,
+    inspect: (target: string) =>
+      inspectUrl(site.proxy, site.store, target.startsWith('/') ? shopUrl + target : target, site.now(), signal),
+  }
 }
 
 describe('why a URL is cached', () => {
-  test('fresh', async () => {
+  it('fresh', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a')
@@ -22,12 +26,16 @@ describe('why a URL is cached', () => {
       url: `${shopUrl}/a`,
       cached: true,
       reason: 'It is cached and fresh: visitors get it without asking the shop.',
-      explanation: [`Sales channel Shop (${shopUrl}), asked at ${site.origin.url}.`, 'One variant is stored.', expect.stringMatching(/^For every visitor: status 200, fresh for another 40/)],
+      explanation: [
+        `Sales channel Shop (${shopUrl}), asked at ${site.origin.url}.`,
+        'One variant is stored.',
+        expect.stringMatching(/^For every visitor: status 200, fresh for another 40/),
+      ],
     })
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  test.each([
+  it.each([
     ['max-age=10', 'the next visitor makes the cache ask the shop'],
     ['max-age=10, stale-while-revalidate=60', 'the next visitor gets it at once'],
     ['max-age=60, no-cache', 'the next visitor makes the cache ask the shop'],
@@ -39,10 +47,14 @@ describe('why a URL is cached', () => {
     expect((await inspect('/a')).reason).toContain(words)
   })
 
-  test('what each variant is for, and what may be done with it', async () => {
+  it('what each variant is for, and what may be done with it', async () => {
     const { site, inspect } = await open()
-    site.answers(request => ({
-      fields: { 'Cache-Control': 'public, max-age=60, stale-while-revalidate=120, stale-if-error=3600', Vary: 'Accept-Language', 'sw-invalidation-states': 'logged-in' },
+    site.answers((request) => ({
+      fields: {
+        'Cache-Control': 'public, max-age=60, stale-while-revalidate=120, stale-if-error=3600',
+        Vary: 'Accept-Language',
+        'sw-invalidation-states': 'logged-in',
+      },
       body: request.fields.get('accept-language') ?? 'none',
     }))
     await site.visit('/a', { fields: { 'Accept-Language': 'de', Cookie: 'sw-currency=EUR' } })
@@ -53,17 +65,19 @@ describe('why a URL is cached', () => {
     expect(text).toContain('2 variants are stored.')
     expect(text).toContain('For cookie sw-currency=EUR; accept-language: de: status 200')
     expect(text).toContain('For accept-language: (none): status 200')
-    expect(text).toMatch(/not for visitors in the state logged-in, then 2.* stale while it is fetched anew, 1.* stale when the shop fails/)
+    expect(text).toMatch(
+      /not for visitors in the state logged-in, then 2.* stale while it is fetched anew, 1.* stale when the shop fails/,
+    )
   })
 
-  test('a part of a page', async () => {
+  it('a part of a page', async () => {
     const { site, inspect } = await open()
     site.answers({ status: 206, fields: { ...fields, 'Content-Range': 'bytes 0-3/10' }, body: '0123' })
     await site.visit('/a', { fields: { Range: 'bytes=0-3' } })
     expect((await inspect('/a')).explanation.at(-1)).toContain('only bytes 0 to 3 of 10')
   })
 
-  test('by whatever form of its URL', async () => {
+  it('by whatever form of its URL', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a?b=1&a=2')
@@ -74,26 +88,39 @@ describe('why a URL is cached', () => {
 })
 
 describe('why a URL is not cached', () => {
-  test.each(['http://evil.example/', 'https://shop.example/', 'http://shop.example:81/', 'no url', 'http://user@shop.example/'])('%s belongs to no channel', async url => {
+  it.each([
+    'http://evil.example/',
+    'https://shop.example/',
+    'http://shop.example:81/',
+    'no url',
+    'http://user@shop.example/',
+  ])('%s belongs to no channel', async (url) => {
     const { site, inspect } = await open()
-    expect(await inspect(url)).toMatchObject({ cached: false, reason: 'The URL belongs to no sales channel: visitors get a 421.', explanation: [`Sales channels: ${shopUrl}.`] })
+    expect(await inspect(url)).toMatchObject({
+      cached: false,
+      reason: 'The URL belongs to no sales channel: visitors get a 421.',
+      explanation: [`Sales channels: ${shopUrl}.`],
+    })
     expect(site.origin.requests).toEqual([])
   })
 
-  test('a bypass path', async () => {
+  it('a bypass path', async () => {
     const { site, inspect } = await open()
     expect((await inspect('/checkout/cart')).reason).toBe('It always goes to the shop: a path that is never cached.')
     expect(site.origin.requests).toEqual([])
   })
 
-  test('nobody was there yet', async () => {
+  it('nobody was there yet', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
-    expect(await inspect('/a')).toMatchObject({ cached: false, reason: expect.stringMatching(/^It is not cached now, but could be: the shop answers 200 and allows it/) })
+    expect(await inspect('/a')).toMatchObject({
+      cached: false,
+      reason: expect.stringMatching(/^It is not cached now, but could be: the shop answers 200 and allows it/),
+    })
     expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
   })
 
-  test.each([
+  it.each([
     [{ 'Cache-Control': 'no-store' }, 'Cache-Control: no-store'],
     [{ 'Cache-Control': 'private, max-age=60' }, 'Cache-Control: private'],
     [{ ...fields, Vary: '*' }, 'Vary: *'],
@@ -108,13 +135,13 @@ describe('why a URL is not cached', () => {
     expect((await inspect('/a')).reason).toBe(`It is not cached: its last answer could not be stored (${words}).`)
   })
 
-  test('the shop is away', async () => {
+  it('the shop is away', async () => {
     const { site, inspect } = await open()
     site.answers({ breaks: 'before' })
     expect((await inspect('/a')).reason).toMatch(/^It is not cached, and the shop does not answer: .+\.$/)
   })
 
-  test('it was purged', async () => {
+  it('was purged', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a')

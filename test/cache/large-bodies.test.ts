@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import type { ProxySettings } from '../../src/cache/build.ts'
 import { inFlight } from '../../src/cache/in-flight.ts'
@@ -15,7 +15,8 @@ const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', 'Content-T
 /** Whatever a test does, nothing of the budgets is kept. */
 afterEach(() => {
   const { bodies, transcoders } = inFlight
-  if (bodies.used + bodies.waiting + transcoders.used + transcoders.waiting > 0) throw new Error('a budget was not given back')
+  if (bodies.used + bodies.waiting + transcoders.used + transcoders.waiting > 0)
+    throw new Error('a budget was not given back')
 })
 
 /** A site that has stored `/a`; `reads` are the bodies that were opened or read since. */
@@ -37,8 +38,11 @@ async function open(changes: Partial<ProxySettings> = {}, reply: Record<string, 
   return { site, reads }
 }
 
-describe.each([['a large page', {}], ['a page, where memory takes none', { memory: 0 }]])('%s', (_, changes) => {
-  test('is read in pieces, and whole', async () => {
+describe.each([
+  ['a large page', {}],
+  ['a page, where memory takes none', { memory: 0 }],
+])('%s', (_, changes) => {
+  it('is read in pieces, and whole', async () => {
     const { site, reads } = await open(changes)
     for (let visit = 0; visit < 2; visit++) {
       const answer = await site.visit('/a')
@@ -49,7 +53,7 @@ describe.each([['a large page', {}], ['a page, where memory takes none', { memor
     expect(reads).toEqual(['openBody', 'openBody'])
   })
 
-  test.each([
+  it.each([
     ['304 by its tag', { fields: { 'If-None-Match': '"a"' } }, 304],
     ['HEAD', { method: 'HEAD' }, 200],
     ['416', { fields: { Range: 'bytes=99999999-' } }, 416],
@@ -60,23 +64,39 @@ describe.each([['a large page', {}], ['a page, where memory takes none', { memor
     if (status === 200) expect(answer.field('content-length')).toBe(String(body.length))
   })
 
-  test.each([[0, 0], [1, 65_535], [65_535, 65_536], [65_536, 131_071], [70_000, 200_001], [body.length - 1, body.length - 1], [0, body.length - 1]])('bytes %i to %i of it need their pieces', async (start, end) => {
+  it.each([
+    [0, 0],
+    [1, 65_535],
+    [65_535, 65_536],
+    [65_536, 131_071],
+    [70_000, 200_001],
+    [body.length - 1, body.length - 1],
+    [0, body.length - 1],
+  ])('bytes %i to %i of it need their pieces', async (start, end) => {
     const { site, reads } = await open(changes)
     const answer = await site.visit('/a', { fields: { Range: `bytes=${start}-${end}` } })
-    expect([answer.status, answer.field('content-range'), answer.field('content-length')]).toEqual([206, `bytes ${start}-${end}/${body.length}`, String(end - start + 1)])
+    expect([answer.status, answer.field('content-range'), answer.field('content-length')]).toEqual([
+      206,
+      `bytes ${start}-${end}/${body.length}`,
+      String(end - start + 1),
+    ])
     expect(answer.body.equals(body.subarray(start, end + 1))).toBe(true)
     expect(reads).toEqual(['openBody'])
   })
 
-  test('its last bytes', async () => {
+  it('its last bytes', async () => {
     const { site } = await open(changes)
     expect((await site.visit('/a', { fields: { Range: 'bytes=-5' } })).text).toBe(body.subarray(-5).toString())
   })
 
-  test('a part of it that the shop sent', async () => {
+  it('a part of it that the shop sent', async () => {
     const { site } = await open(changes)
     const part = body.subarray(1000, 1_500_000)
-    site.answers({ status: 206, fields: { ...fields, 'Content-Range': `bytes 1000-1499999/${body.length}` }, body: part })
+    site.answers({
+      status: 206,
+      fields: { ...fields, 'Content-Range': `bytes 1000-1499999/${body.length}` },
+      body: part,
+    })
     await site.visit('/b', { fields: { Range: 'bytes=1000-1499999' } })
     await isStored(site.store, '/b')
     site.answers({ status: 500 })
@@ -84,18 +104,21 @@ describe.each([['a large page', {}], ['a page, where memory takes none', { memor
     expect([answer.status, answer.body.equals(body.subarray(70_000, 140_001))]).toEqual([206, true])
   })
 
-  test('a purge while it is sent: the reader gets the rest, and nobody else a byte', async () => {
+  it('a purge while it is sent: the reader gets the rest, and nobody else a byte', async () => {
     const { site } = await open(changes)
-    const pieces = streamed(await ask(site)).pieces(() => {})[Symbol.asyncIterator]()
+    const pieces = streamed(await ask(site))
+      .pieces(() => {})
+      [Symbol.asyncIterator]()
     const read = [Buffer.from((await pieces.next()).value as Buffer)]
     await site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })
-    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) read.push(Buffer.from(next.value))
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next())
+      read.push(Buffer.from(next.value))
     expect(Buffer.concat(read).equals(body)).toBe(true)
     site.answers({ fields, body: 'new' })
     expect((await site.visit('/a')).text).toBe('new')
   })
 
-  test('damaged at its beginning it is a miss, damaged within it is cut, and both drop the page', async () => {
+  it('damaged at its beginning it is a miss, damaged within it is cut, and both drop the page', async () => {
     const { site } = await open(changes)
     for (const at of [10, 1_000_000]) {
       await damage(site.directory, at)
@@ -109,7 +132,7 @@ describe.each([['a large page', {}], ['a page, where memory takes none', { memor
     expect(site.origin.requests).toHaveLength(3)
   })
 
-  test('confirmed by the shop it stays where it is', async () => {
+  it('confirmed by the shop it stays where it is', async () => {
     const { site, reads } = await open(changes)
     site.wait(70)
     site.answers({ status: 304, fields })
@@ -118,7 +141,7 @@ describe.each([['a large page', {}], ['a page, where memory takes none', { memor
     expect((await site.visit('/a')).body.equals(body)).toBe(true)
   })
 
-  test('a body that is never read gives back what it holds', async () => {
+  it('a body that is never read gives back what it holds', async () => {
     const { site } = await open(changes)
     const answer = streamed(await ask(site))
     expect(inFlight.bodies.used).toBeGreaterThan(0)
@@ -129,7 +152,11 @@ describe.each([['a large page', {}], ['a page, where memory takes none', { memor
 describe('a large page that is stored as brotli', () => {
   const html = { ...fields, 'Content-Type': 'text/html' }
 
-  test.each([['br', brotliDecompressSync], ['gzip', gunzipSync], ['identity', (coded: Buffer) => coded]])('is sent in %s', async (coding, decode) => {
+  it.each([
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+    ['identity', (coded: Buffer) => coded],
+  ])('is sent in %s', async (coding, decode) => {
     const { site, reads } = await open({}, html)
     const answer = await site.visit('/a', { fields: { 'Accept-Encoding': coding } })
     expect(decode(answer.body).equals(body)).toBe(true)
@@ -138,13 +165,19 @@ describe('a large page that is stored as brotli', () => {
     expect(reads.length).toBeLessThan(2)
   })
 
-  test('to sixty visitors at once who want another coding: each gets all of it', async () => {
+  it('to sixty visitors at once who want another coding: each gets all of it', async () => {
     const { site } = await open({}, html)
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, number) => site.visit('/a', { fields: { 'Accept-Encoding': number % 2 === 0 ? 'identity' : 'gzip' } })))
-    expect(answers.filter((answer, number) => (number % 2 === 0 ? answer.body : gunzipSync(answer.body)).equals(body))).toHaveLength(60)
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, number) =>
+        site.visit('/a', { fields: { 'Accept-Encoding': number % 2 === 0 ? 'identity' : 'gzip' } }),
+      ),
+    )
+    expect(
+      answers.filter((answer, number) => (number % 2 === 0 ? answer.body : gunzipSync(answer.body)).equals(body)),
+    ).toHaveLength(60)
   })
 
-  test('is not decoded for a range: the whole is sent', async () => {
+  it('is not decoded for a range: the whole is sent', async () => {
     const { site } = await open({}, html)
     const answer = await site.visit('/a', { fields: { Range: 'bytes=0-9', 'Accept-Encoding': 'br' } })
     expect([answer.status, brotliDecompressSync(answer.body).equals(body)]).toEqual([200, true])
@@ -157,7 +190,18 @@ async function isStored(store: PageStore, path = '/a'): Promise<void> {
 }
 
 async function ask(site: Awaited<ReturnType<typeof open>>['site']) {
-  return site.proxy.answer({ method: 'GET', scheme: 'http', host: 'shop.example', target: '/a', headers: [], remoteAddress: null, forwardedFor: null, body: null, signal: new AbortController().signal, onInterim: () => {} })
+  return site.proxy.answer({
+    method: 'GET',
+    scheme: 'http',
+    host: 'shop.example',
+    target: '/a',
+    headers: [],
+    remoteAddress: null,
+    forwardedFor: null,
+    body: null,
+    signal: new AbortController().signal,
+    onInterim: () => {},
+  })
 }
 
 function streamed({ body: sent }: Awaited<ReturnType<typeof ask>>): StreamedBody {

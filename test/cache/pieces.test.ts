@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { OriginClient } from '../../src/cache/origin.ts'
 import { freeTaken } from '../../src/cache/pieces.ts'
 
@@ -17,7 +17,7 @@ const shop = createServer((request, response) => {
 })
 let client: OriginClient
 beforeAll(async () => {
-  await new Promise<void>(resolve => shop.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
   client = await OriginClient.open({ connect: 5000, headers: 5000, idle: 5000, total: 5000 })
 })
 afterAll(async () => {
@@ -27,36 +27,47 @@ afterAll(async () => {
 
 async function ask(target: string) {
   const origin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
-  return await client.send({ origin, target, method: 'GET', headers: [], body: null, signal: new AbortController().signal, onInterim: () => {} })
+  return await client.send({
+    origin,
+    target,
+    method: 'GET',
+    headers: [],
+    body: null,
+    signal: new AbortController().signal,
+    onInterim: () => {},
+  })
 }
 
 const readers: Record<string, (done: () => void) => void> = {
-  'takes it at once': done => done(),
-  'takes it a turn later': done => void setImmediate(done),
+  'takes it at once': (done) => done(),
+  'takes it a turn later': (done) => void setImmediate(done),
 }
 
-test.each(['/length', '/chunked'].flatMap(target => Object.keys(readers).map(name => [target, name] as const)))('%s to a reader who %s is whole, and its memory is given back', async (target, name) => {
-  const seen: Buffer[] = []
-  const memory = new Set<ArrayBufferLike>()
-  const reader = new Writable({
-    highWaterMark: 1,
-    write(piece: Buffer, _, done) {
-      memory.add(piece.buffer)
-      // Read when it is taken, as a socket would: memory that was given back too early shows as missing bytes.
-      readers[name]!(() => (seen.push(Buffer.from(piece)), done()))
-    },
-  })
-  const { body: answer } = await ask(target)
-  freeTaken(answer, reader)
-  await pipeline(answer, reader)
-  expect(Buffer.concat(seen).equals(body)).toBe(true)
-  const kept = [...memory].filter(each => !(each as ArrayBuffer).detached)
-  expect(memory.size).toBeGreaterThan(10)
-  // The last ones, and what the parser had to join.
-  expect(kept.length).toBeLessThan(memory.size / 4)
-})
+it.each(['/length', '/chunked'].flatMap((target) => Object.keys(readers).map((name) => [target, name] as const)))(
+  '%s to a reader who %s is whole, and its memory is given back',
+  async (target, name) => {
+    const seen: Buffer[] = []
+    const memory = new Set<ArrayBufferLike>()
+    const reader = new Writable({
+      highWaterMark: 1,
+      write(piece: Buffer, _, done) {
+        memory.add(piece.buffer)
+        // Read when it is taken, as a socket would: memory that was given back too early shows as missing bytes.
+        readers[name]!(() => (seen.push(Buffer.from(piece)), done()))
+      },
+    })
+    const { body: answer } = await ask(target)
+    freeTaken(answer, reader)
+    await pipeline(answer, reader)
+    expect(Buffer.concat(seen).equals(body)).toBe(true)
+    const kept = [...memory].filter((each) => !(each as ArrayBuffer).detached)
+    expect(memory.size).toBeGreaterThan(10)
+    // The last ones, and what the parser had to join.
+    expect(kept.length).toBeLessThan(memory.size / 4)
+  },
+)
 
-test('many at the same time get what they asked for, though all are read through the same memory', async () => {
+it('many at the same time get what they asked for, though all are read through the same memory', async () => {
   const bodies = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => {
       const { body: answer } = await ask(index % 2 === 0 ? '/length' : '/chunked')
@@ -65,17 +76,17 @@ test('many at the same time get what they asked for, though all are read through
       return Buffer.concat(parts)
     }),
   )
-  expect(bodies.filter(each => !each.equals(body))).toEqual([])
+  expect(bodies.filter((each) => !each.equals(body))).toEqual([])
 })
 
-test('a reader who takes nothing has no more than two pieces waiting', async () => {
+it('a reader who takes nothing has no more than two pieces waiting', async () => {
   const { body: answer } = await ask('/length')
   let held = 0
   answer.on('data', (piece: Buffer) => {
     held += piece.length
     answer.pause()
   })
-  await new Promise(resolve => answer.once('pause', resolve))
+  await new Promise((resolve) => answer.once('pause', resolve))
   // Others come and go meanwhile.
   for (let count = 0; count < 5; count++) for await (const piece of (await ask('/length')).body) void piece
   expect(held + answer.readableLength).toBeLessThanOrEqual(64 * 1024)

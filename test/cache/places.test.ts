@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { clientStates, cookieBypass, pathBypass } from '../../src/cache/bypass.ts'
 import { Channels, normaliseHost, toChannel } from '../../src/cache/channel.ts'
 import { withAuthorization } from '../../src/cache/forward.ts'
@@ -8,7 +8,7 @@ import { canonicalUrl, primaryKey, unkeyedCookies } from '../../src/cache/key.ts
 const channel = (id: string, url: string) => toChannel({ id, name: id, url, origin: 'http://127.0.0.1:8000/ignored' })
 
 describe('a Host', () => {
-  test.each([
+  it.each([
     ['Shop.Example', 'http', 'shop.example'],
     ['shop.example:80', 'http', 'shop.example'],
     ['shop.example:443', 'https', 'shop.example'],
@@ -22,18 +22,48 @@ describe('a Host', () => {
     expect(normaliseHost(host, scheme)).toBe(normal)
   })
 
-  test.each(['', ' ', 'a b', 'a/x', 'a@b', 'a:', 'a:x', 'a:0', 'a:65536', 'a:99999', '.a', '-', 'a,b', 'a\tb', 'a?', 'a#', 'é', '[x]', 'a'.repeat(256)])('%j is none', host => {
+  it.each([
+    '',
+    ' ',
+    'a b',
+    'a/x',
+    'a@b',
+    'a:',
+    'a:x',
+    'a:0',
+    'a:65536',
+    'a:99999',
+    '.a',
+    '-',
+    'a,b',
+    'a\tb',
+    'a?',
+    'a#',
+    'é',
+    '[x]',
+    'a'.repeat(256),
+  ])('%j is none', (host) => {
     expect(normaliseHost(host, 'http')).toBeNull()
   })
 })
 
 describe('the channel of a request', () => {
   const channels = new Channels(
-    [channel('root', 'http://shop.example'), channel('de', 'http://shop.example/de/'), channel('deep', 'http://shop.example/de/b2b'), channel('port', 'http://shop.example:8080'), channel('secure', 'https://shop.example'), channel('other', 'http://only.example/shop')],
-    new Map([['localhost:9000', 'shop.example'], ['only.example', 'shop.example']]),
+    [
+      channel('root', 'http://shop.example'),
+      channel('de', 'http://shop.example/de/'),
+      channel('deep', 'http://shop.example/de/b2b'),
+      channel('port', 'http://shop.example:8080'),
+      channel('secure', 'https://shop.example'),
+      channel('other', 'http://only.example/shop'),
+    ],
+    new Map([
+      ['localhost:9000', 'shop.example'],
+      ['only.example', 'shop.example'],
+    ]),
   )
 
-  test.each([
+  it.each([
     ['http', 'shop.example', '/', 'root'],
     ['http', 'shop.example', '/a/b', 'root'],
     ['http', 'shop.example', '/de', 'de'],
@@ -57,13 +87,30 @@ describe('the channel of a request', () => {
     expect(channels.find(scheme, host, path)?.id).toBe(id)
   })
 
-  test('its own form: no slash at the end, no path of the origin', () => {
-    expect(channel('a', 'HTTP://Shop.Example:80/de//')).toMatchObject({ scheme: 'http', host: 'shop.example', path: '/de', url: 'http://shop.example/de', origin: 'http://127.0.0.1:8000' })
+  it('its own form: no slash at the end, no path of the origin', () => {
+    expect(channel('a', 'HTTP://Shop.Example:80/de//')).toMatchObject({
+      scheme: 'http',
+      host: 'shop.example',
+      path: '/de',
+      url: 'http://shop.example/de',
+      origin: 'http://127.0.0.1:8000',
+    })
   })
 
-  test('of an absolute URL, with its target', () => {
-    expect(channels.locate('http://shop.example/de/a?b=1#c')).toMatchObject({ channel: { id: 'de' }, target: '/de/a?b=1' })
-    for (const url of ['http://evil.example/', 'http://user@shop.example/', '/de/a', 'shop.example', 'ftp://shop.example/', 'http://shop.example@evil.example/']) expect(channels.locate(url)).toBeNull()
+  it('of an absolute URL, with its target', () => {
+    expect(channels.locate('http://shop.example/de/a?b=1#c')).toMatchObject({
+      channel: { id: 'de' },
+      target: '/de/a?b=1',
+    })
+    for (const url of [
+      'http://evil.example/',
+      'http://user@shop.example/',
+      '/de/a',
+      'shop.example',
+      'ftp://shop.example/',
+      'http://shop.example@evil.example/',
+    ])
+      expect(channels.locate(url)).toBeNull()
   })
 })
 
@@ -71,31 +118,40 @@ describe('the key of a page', () => {
   const de = channel('de', 'http://shop.example/de')
   const url = canonicalUrl(de, { path: '/de/a', query: '?b=1' })
   const rules = { cookies: ['sw-cache-hash', 'sw-currency'], headers: ['X-Country'] }
-  const key = (cookie: string, headers: Record<string, string> = {}) => primaryKey(de, url, rules, parseCookies(cookie), name => headers[name] ?? null)
+  const key = (cookie: string, headers: Record<string, string> = {}) =>
+    primaryKey(de, url, rules, parseCookies(cookie), (name) => headers[name] ?? null)
 
-  test('names channel, URL and what the request has of the variants', () => {
+  it('names channel, URL and what the request has of the variants', () => {
     expect(url).toBe('http://shop.example/de/a?b=1')
     expect(key('')).toBe('de http://shop.example/de/a?b=1')
-    expect(key('sw-currency=EUR; sw-cache-hash=x', { 'x-country': 'AT' })).toBe('de http://shop.example/de/a?b=1\ncookie sw-cache-hash=x\ncookie sw-currency=EUR\nheader x-country=AT')
+    expect(key('sw-currency=EUR; sw-cache-hash=x', { 'x-country': 'AT' })).toBe(
+      'de http://shop.example/de/a?b=1\ncookie sw-cache-hash=x\ncookie sw-currency=EUR\nheader x-country=AT',
+    )
   })
 
-  test('the order of cookies, other cookies and empty ones say nothing', () => {
+  it('the order of cookies, other cookies and empty ones say nothing', () => {
     expect(key('a=1; sw-cache-hash=x; sw-currency=EUR')).toBe(key('sw-currency=EUR; sw-cache-hash=x; b=2'))
     expect(key('sw-currency=')).toBe(key(''))
   })
 
-  test('a value cannot pass for another variant', () => {
-    const keys = [key('sw-currency=EUR'), key('sw-cache-hash=EUR'), key('', { 'x-country': 'EUR' }), key('sw-cache-hash=x sw-currency=EUR'), key('sw-cache-hash=x; sw-currency=EUR')]
+  it('a value cannot pass for another variant', () => {
+    const keys = [
+      key('sw-currency=EUR'),
+      key('sw-cache-hash=EUR'),
+      key('', { 'x-country': 'EUR' }),
+      key('sw-cache-hash=x sw-currency=EUR'),
+      key('sw-cache-hash=x; sw-currency=EUR'),
+    ]
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  test('what is too long to be a variant is none', () => {
+  it('what is too long to be a variant is none', () => {
     expect(key(`sw-cache-hash=${'x'.repeat(256)}`)).not.toBeNull()
     expect(key(`sw-cache-hash=${'x'.repeat(257)}`)).toBeNull()
     expect(key('', { 'x-country': 'x'.repeat(257) })).toBeNull()
   })
 
-  test('cookies beyond it are compared whatever their order', () => {
+  it('cookies beyond it are compared whatever their order', () => {
     expect(unkeyedCookies(parseCookies('b=2; sw-currency=EUR; a=1'), rules.cookies)).toBe('a=1; b=2')
     expect(unkeyedCookies(parseCookies('sw-currency=EUR'), rules.cookies)).toBeNull()
   })
@@ -103,16 +159,34 @@ describe('the key of a page', () => {
 
 describe('past the cache', () => {
   const bypasses = pathBypass(['/checkout', '/account/', '/Admin'])
-  test.each(['/checkout', '/checkout/', '/checkout/cart', '/CHECKOUT', '/%63heckout', '/checkout;jsessionid=1', '//checkout', '/x/../checkout', '/x/%2e%2e/checkout', '/account', '/account/x.css', '/account%2Fx.css', '/admin', '/static/..%2faccount'])('%s goes to the shop', path => {
+  it.each([
+    '/checkout',
+    '/checkout/',
+    '/checkout/cart',
+    '/CHECKOUT',
+    '/%63heckout',
+    '/checkout;jsessionid=1',
+    '//checkout',
+    '/x/../checkout',
+    '/x/%2e%2e/checkout',
+    '/account',
+    '/account/x.css',
+    '/account%2Fx.css',
+    '/admin',
+    '/static/..%2faccount',
+  ])('%s goes to the shop', (path) => {
     expect(bypasses(path)).toBe(true)
   })
 
-  test.each(['/', '/checkouts', '/de/checkout', '/my-account', '/accounting', '/check/out'])('%s may be cached', path => {
-    expect(bypasses(path)).toBe(false)
-  })
+  it.each(['/', '/checkouts', '/de/checkout', '/my-account', '/accounting', '/check/out'])(
+    '%s may be cached',
+    (path) => {
+      expect(bypasses(path)).toBe(false)
+    },
+  )
 
   const cookie = (header: string) => cookieBypass(parseCookies(header), { cookies: ['login', 'session_*'] })
-  test.each([
+  it.each([
     ['', null],
     ['a=1; sw-cache-hash=abc', null],
     ['login=', 'login'],
@@ -128,7 +202,7 @@ describe('past the cache', () => {
     else expect(found).toBe(name)
   })
 
-  test.each([
+  it.each([
     ['', []],
     ['sw-states=', []],
     ['sw-states=logged-in', ['logged-in']],
@@ -140,10 +214,18 @@ describe('past the cache', () => {
   })
 })
 
-test('credentials in the address of a shop let requests in, but a visitor\'s own go before them', () => {
-  const channel = toChannel({ id: 'c', name: 'Shop', url: 'http://shop.example', origin: 'http://preview:pa%20ss@127.0.0.1:8000' })
+it("credentials in the address of a shop let requests in, but a visitor's own go before them", () => {
+  const channel = toChannel({
+    id: 'c',
+    name: 'Shop',
+    url: 'http://shop.example',
+    origin: 'http://preview:pa%20ss@127.0.0.1:8000',
+  })
   expect(channel.origin).toBe('http://127.0.0.1:8000')
-  expect(withAuthorization([['accept', '*/*']], channel)).toEqual([['accept', '*/*'], ['authorization', `Basic ${Buffer.from('preview:pa ss').toString('base64')}`]])
+  expect(withAuthorization([['accept', '*/*']], channel)).toEqual([
+    ['accept', '*/*'],
+    ['authorization', `Basic ${Buffer.from('preview:pa ss').toString('base64')}`],
+  ])
   expect(withAuthorization([['Authorization', 'Bearer x']], channel)).toEqual([['Authorization', 'Bearer x']])
   const open = toChannel({ id: 'c', name: 'Shop', url: 'http://shop.example', origin: 'http://127.0.0.1:8000' })
   expect(withAuthorization([], open)).toEqual([])

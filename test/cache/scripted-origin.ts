@@ -42,18 +42,18 @@ export interface OriginScript {
 export async function startScriptedOrigin(script: OriginScript): Promise<ScriptedOrigin> {
   const requests: OriginRequest[] = []
   const sockets = new Set<Socket>()
-  const server = createServer({ noDelay: true }, socket => {
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => {})
     void serve(socket, script, requests)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     close: async () => {
-      const closed = new Promise(resolve => server.close(resolve))
+      const closed = new Promise((resolve) => server.close(resolve))
       for (const socket of sockets) socket.destroy()
       await closed
     },
@@ -103,7 +103,7 @@ function send(socket: Socket, method: string, reply: Reply, now: number): void {
   const { status = 200 } = reply
   const body = Buffer.from(reply.body ?? '')
   const fields: Record<string, string | readonly string[]> = { ...reply.fields }
-  const has = (name: string) => Object.keys(fields).some(key => key.toLowerCase() === name)
+  const has = (name: string) => Object.keys(fields).some((key) => key.toLowerCase() === name)
   if (!has('date') && reply.dateless !== true) fields['Date'] = formatHttpDate(now)
   const bodiless = method === 'HEAD' || status === 204 || status === 304
   if (!has('content-length') && !has('transfer-encoding') && !bodiless) fields['Content-Length'] = String(body.length)
@@ -114,6 +114,6 @@ function send(socket: Socket, method: string, reply: Reply, now: number): void {
 }
 
 function head(status: number, fields: Fields): string {
-  const lines = Object.entries(fields).flatMap(([name, value]) => [value].flat().map(line => `${name}: ${line}\r\n`))
+  const lines = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((line) => `${name}: ${line}\r\n`))
   return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`
 }

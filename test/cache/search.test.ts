@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { findAny } from '../../src/cache/search.ts'
 
-test('a needle is found wherever it stands, and none that does not', () => {
+it('a needle is found wherever it stands, and none that does not', () => {
   expect(findAny('abcdefgh', ['xxxx', 'abcd'])).toBe('abcd')
   expect(findAny('abcdefgh', ['efgh'])).toBe('efgh')
   expect(findAny('abcdefgh', ['cdef', 'defghi'])).toBe('cdef')
@@ -12,7 +12,7 @@ test('a needle is found wherever it stands, and none that does not', () => {
   expect(findAny('größe', ['größe'])).toBe('größe')
 })
 
-test('thousands of needles made for a text end the search early, as if one of them stood there', () => {
+it('thousands of needles made for a text end the search early, as if one of them stood there', () => {
   const needles = Array.from({ length: 2000 }, (_, n) => `piece-${n}`)
   expect(findAny('piece- '.repeat(20_000), needles)).not.toBeNull()
   expect(findAny('another text '.repeat(20_000), needles)).toBeNull()

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ProxySettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
@@ -9,7 +9,12 @@ async function open(answers: Reply | ((request: OriginRequest) => Reply), change
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   site.answers(answers)
-  return { site, get: (cookie: string | null, target = '/a', more: Record<string, string> = {}) => site.visit(target, { fields: { ...more, ...(cookie === null ? {} : { Cookie: cookie }) } }), asked: () => site.origin.requests.length }
+  return {
+    site,
+    get: (cookie: string | null, target = '/a', more: Record<string, string> = {}) =>
+      site.visit(target, { fields: { ...more, ...(cookie === null ? {} : { Cookie: cookie }) } }),
+    asked: () => site.origin.requests.length,
+  }
 }
 
 /** Each answer says which one it was. */
@@ -21,7 +26,7 @@ function numbered(more: Record<string, string> = {}): (request: OriginRequest) =
 describe('client states', () => {
   const states = { 'sw-invalidation-states': 'logged-in,cart-filled' }
 
-  test('a visitor in an excluded state gets the shop\'s own answer, all others the page', async () => {
+  it("a visitor in an excluded state gets the shop's own answer, all others the page", async () => {
     const { get, asked } = await open(numbered(states))
     expect((await get(null)).text).toBe('1')
     expect((await get('sw-states=logged-in')).text).toBe('2')
@@ -31,7 +36,7 @@ describe('client states', () => {
     expect(asked()).toBe(3)
   })
 
-  test('and leaves no page behind, even on an empty cache', async () => {
+  it('and leaves no page behind, even on an empty cache', async () => {
     const { get } = await open(numbered(states))
     const answer = await get('sw-states=Logged-In')
     expect(answer.field('cache-status')).toMatch(/detail="the visitor is in the state logged-in/)
@@ -39,13 +44,13 @@ describe('client states', () => {
     expect((await get(null)).text).toBe('2')
   })
 
-  test('a page that names none is for all', async () => {
+  it('a page that names none is for all', async () => {
     const { get } = await open(numbered())
     await get(null)
     expect((await get('sw-states=logged-in')).text).toBe('1')
   })
 
-  test('a validation can change them', async () => {
+  it('a validation can change them', async () => {
     const { site, get } = await open({ fields: { ...fields, ETag: '"a"' }, body: 'page' })
     await get(null)
     site.wait(70)
@@ -57,10 +62,10 @@ describe('client states', () => {
   })
 })
 
-describe('parts of a page that the storefront\'s script asks for', () => {
+describe("parts of a page that the storefront's script asks for", () => {
   const script = { 'X-Requested-With': 'XMLHttpRequest' }
 
-  test('are stored apart from the page of the same URL, for all scripts', async () => {
+  it('are stored apart from the page of the same URL, for all scripts', async () => {
     const { get, asked } = await open(numbered())
     expect((await get(null, '/widgets/buybox/1', script)).text).toBe('1')
     expect((await get(null, '/widgets/buybox/1', script)).text).toBe('1')
@@ -69,7 +74,7 @@ describe('parts of a page that the storefront\'s script asks for', () => {
     expect(asked()).toBe(2)
   })
 
-  test('whichever comes first', async () => {
+  it('whichever comes first', async () => {
     const { get } = await open(numbered({ 'Cache-Control': 'max-age=60' }))
     expect((await get(null, '/a', script)).text).toBe('1')
     expect((await get(null, '/a')).text).toBe('2')
@@ -77,7 +82,7 @@ describe('parts of a page that the storefront\'s script asks for', () => {
 })
 
 describe('what the shop says about one visitor', () => {
-  test('sw-cache-hash=not-cacheable goes to the shop and leaves nothing', async () => {
+  it('sw-cache-hash=not-cacheable goes to the shop and leaves nothing', async () => {
     const { get } = await open(numbered())
     expect((await get('sw-cache-hash=not-cacheable')).text).toBe('1')
     expect((await get('sw-cache-hash=not-cacheable')).text).toBe('2')
@@ -86,14 +91,14 @@ describe('what the shop says about one visitor', () => {
     expect((await get(null)).text).toBe('3')
   })
 
-  test('sw-dynamic-cache-bypass: 1 is not stored', async () => {
+  it('sw-dynamic-cache-bypass: 1 is not stored', async () => {
     const { get, asked } = await open(numbered({ 'sw-dynamic-cache-bypass': '1' }))
     await get(null)
     expect((await get(null)).field('sw-dynamic-cache-bypass')).toBeNull()
     expect(asked()).toBe(2)
   })
 
-  test('a configured bypass cookie goes to the shop, by name and by beginning', async () => {
+  it('a configured bypass cookie goes to the shop, by name and by beginning', async () => {
     const { get, asked } = await open(numbered(), { bypass: { cookies: ['logged_in', 'wordpress_*'], paths: [] } })
     await get(null)
     for (const cookie of ['logged_in=1', 'a=1; wordpress_sec=x']) await get(cookie)
@@ -101,21 +106,28 @@ describe('what the shop says about one visitor', () => {
     expect((await get('logged=1')).text).toBe('1')
   })
 
-  test('a bypass path goes to the shop, however it is spelt', async () => {
+  it('a bypass path goes to the shop, however it is spelt', async () => {
     const { get, site } = await open(numbered())
-    for (const target of ['/account', '/Account/x.css', '/account%2Fx.css', '/static/../account', '/account;x.css', '/checkout?a=1']) {
+    for (const target of [
+      '/account',
+      '/Account/x.css',
+      '/account%2Fx.css',
+      '/static/../account',
+      '/account;x.css',
+      '/checkout?a=1',
+    ]) {
       await get(null, target)
       await get(null, target)
     }
-    expect(site.origin.requests.map(request => request.target)).toContain('/account%2Fx.css')
+    expect(site.origin.requests.map((request) => request.target)).toContain('/account%2Fx.css')
     expect(site.origin.requests).toHaveLength(12)
     expect(Object.values(site.store.counters()).reduce((sum, type) => sum + type.count, 0)).toBe(0)
   })
 })
 
 describe('variants', () => {
-  test('each value of the variant cookies has its page, other cookies have none', async () => {
-    const { get, asked } = await open(request => ({ fields, body: request.fields.get('cookie') ?? 'none' }))
+  it('each value of the variant cookies has its page, other cookies have none', async () => {
+    const { get, asked } = await open((request) => ({ fields, body: request.fields.get('cookie') ?? 'none' }))
     const cookies = [null, 'sw-currency=EUR', 'sw-currency=CHF', 'sw-cache-hash=x', 'sw-cache-hash=x; sw-currency=EUR']
     for (const cookie of cookies) await get(cookie)
     for (const cookie of cookies) expect((await get(cookie)).text).toBe(cookie ?? 'none')
@@ -123,13 +135,16 @@ describe('variants', () => {
     expect(asked()).toBe(5)
   })
 
-  test('so has each value of a configured field', async () => {
-    const { get, site } = await open(request => ({ fields, body: request.fields.get('x-country') ?? 'none' }), { variants: { cookies: [], headers: ['X-Country'] } })
-    for (const country of ['AT', 'DE', 'AT', 'DE']) expect((await get(null, '/a', { 'x-country': country })).text).toBe(country)
+  it('so has each value of a configured field', async () => {
+    const { get, site } = await open((request) => ({ fields, body: request.fields.get('x-country') ?? 'none' }), {
+      variants: { cookies: [], headers: ['X-Country'] },
+    })
+    for (const country of ['AT', 'DE', 'AT', 'DE'])
+      expect((await get(null, '/a', { 'x-country': country })).text).toBe(country)
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  test('a purge of the URL takes all of them', async () => {
+  it('a purge of the URL takes all of them', async () => {
     const { get, site, asked } = await open(numbered())
     for (const cookie of [null, 'sw-currency=EUR', 'sw-cache-hash=x']) await get(cookie)
     expect(await site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })).toBe(3)
@@ -137,7 +152,7 @@ describe('variants', () => {
     expect(asked()).toBe(6)
   })
 
-  test('a value that no shop hands out is not cached', async () => {
+  it('a value that no shop hands out is not cached', async () => {
     const { get, asked } = await open(numbered())
     const long = `sw-cache-hash=${'x'.repeat(300)}`
     await get(long)
@@ -146,19 +161,39 @@ describe('variants', () => {
   })
 })
 
-test('tags and states are kept, and never reach a visitor', async () => {
-  const internal = { xkey: 'product-1 theme', 'Surrogate-Key': 'a,b', 'Cache-Tag': 'c', 'sw-invalidation-states': 'logged-in', 'Surrogate-Control': 'max-age=1' }
+it('tags and states are kept, and never reach a visitor', async () => {
+  const internal = {
+    xkey: 'product-1 theme',
+    'Surrogate-Key': 'a,b',
+    'Cache-Tag': 'c',
+    'sw-invalidation-states': 'logged-in',
+    'Surrogate-Control': 'max-age=1',
+  }
   const { site, get } = await open({ fields: { ...fields, ...internal, ETag: '"a"' }, body: 'page' })
-  const answers = [await get(null), await get(null), await get(null, '/a', { 'If-None-Match': '"a"' }), await get(null, '/checkout'), await get('sw-states=logged-in'), await site.visit('/a', { method: 'POST', body: 'x' })]
-  expect(answers.map(answer => answer.status)).toEqual([200, 200, 304, 200, 200, 200])
+  const answers = [
+    await get(null),
+    await get(null),
+    await get(null, '/a', { 'If-None-Match': '"a"' }),
+    await get(null, '/checkout'),
+    await get('sw-states=logged-in'),
+    await site.visit('/a', { method: 'POST', body: 'x' }),
+  ]
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 304, 200, 200, 200])
   for (const answer of answers) for (const name of Object.keys(internal)) expect(answer.field(name), name).toBeNull()
   await get(null)
   expect(site.store.findByUrl(`${shopUrl}/a`)[0]!.tags.toSorted()).toEqual(['a', 'b', 'c', 'product-1', 'theme'])
 })
 
-test('the type of a page follows its tags, its fields and its path', async () => {
-  const { site, get } = await open(request => ({ fields: { ...fields, ...(request.target.startsWith('/p') ? { xkey: 'product-1' } : { 'X-Type': 'list' }) } }), { types: [{ type: 'buybox', header: 'x-type: list' }] })
+it('the type of a page follows its tags, its fields and its path', async () => {
+  const { site, get } = await open(
+    (request) => ({
+      fields: { ...fields, ...(request.target.startsWith('/p') ? { xkey: 'product-1' } : { 'X-Type': 'list' }) },
+    }),
+    { types: [{ type: 'buybox', header: 'x-type: list' }] },
+  )
   for (const target of ['/p', '/p2?p=2', '/other']) await get(null, target)
-  const types = Object.entries(site.store.counters()).filter(([, { count }]) => count > 0).map(([type]) => type)
+  const types = Object.entries(site.store.counters())
+    .filter(([, { count }]) => count > 0)
+    .map(([type]) => type)
   expect(types.toSorted()).toEqual(['buybox', 'listings', 'products'])
 })

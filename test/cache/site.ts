@@ -11,7 +11,13 @@ import { buildProxy, type ProxySettings } from '../../src/cache/build.ts'
 import { fieldLines } from '../../src/cache/fields.ts'
 import type { Proxy } from '../../src/cache/proxy.ts'
 import type { Answer, Visit } from '../../src/cache/visit.ts'
-import { startScriptedOrigin, type Fields, type OriginRequest, type Reply, type ScriptedOrigin } from './scripted-origin.ts'
+import {
+  startScriptedOrigin,
+  type Fields,
+  type OriginRequest,
+  type Reply,
+  type ScriptedOrigin,
+} from './scripted-origin.ts'
 
 /** The moment at which the clock of a site stands when it is opened: Thursday, 15 January 2026, noon. */
 export const noon = Date.UTC(2026, 0, 15, 12)
@@ -69,8 +75,13 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
   const wait = (seconds: number) => void (time += seconds * 1000)
   const directory = await mkdtemp(join(tmpdir(), 'pagecache-test-'))
   const faults: string[] = []
-  const store = await openFilesystemStore({ directory, maxSize: null, now, onWarning: message => faults.push(message) })
-  const origin = await startScriptedOrigin({ now, advance: wait, answer: request => script(request) })
+  const store = await openFilesystemStore({
+    directory,
+    maxSize: null,
+    now,
+    onWarning: (message) => faults.push(message),
+  })
+  const origin = await startScriptedOrigin({ now, advance: wait, answer: (request) => script(request) })
   const { proxy, close } = await buildProxy({
     channels: [{ id: 'c1', name: 'Shop', url: shopUrl, origin: origin.url }],
     aliases: new Map(),
@@ -96,8 +107,8 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     directory,
     now,
     wait,
-    setTime: moment => void (time = moment),
-    answers: reply => void (script = typeof reply === 'function' ? reply : () => reply),
+    setTime: (moment) => void (time = moment),
+    answers: (reply) => void (script = typeof reply === 'function' ? reply : () => reply),
     visit: (target, options = {}) => visit(proxy, target, options),
     stopProxy: close,
     close: async () => {
@@ -112,10 +123,14 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
 async function visit(proxy: Proxy, target: string, options: VisitOptions): Promise<Seen> {
   const { method = 'GET', signal = new AbortController().signal } = options
   const headers: HeaderPair[] = [['Host', options.host ?? host]]
-  for (const [name, value] of Object.entries(options.fields ?? {})) for (const line of [value].flat()) headers.push([name, line])
+  for (const [name, value] of Object.entries(options.fields ?? {}))
+    for (const line of [value].flat()) headers.push([name, line])
   if (options.body !== undefined) headers.push(['Content-Length', String(Buffer.byteLength(options.body))])
   const request = `${method} ${target} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  const plain = options.body === undefined && options.long !== true ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200) : null
+  const plain =
+    options.body === undefined && options.long !== true
+      ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200)
+      : null
   const view = plain === null ? null : proxy.hot.find(plain)
   if (view !== null) {
     proxy.hot.count(view, 0.01)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { canonicaliser, lenientPath, marketingParameters, removeDotSegments } from '../../src/cache/target.ts'
 
 const canonical = canonicaliser([...marketingParameters, 'ref', 'own_*'])
@@ -8,7 +8,7 @@ const form = (raw: string) => {
 }
 
 describe('the canonical form of a target', () => {
-  test.each([
+  it.each([
     ['/', '/'],
     ['/a/b', '/a/b'],
     ['/a/', '/a/'],
@@ -50,11 +50,19 @@ describe('the canonical form of a target', () => {
     expect(form(raw)).toBe(wanted)
   })
 
-  test.each(['/a?utm_source=x', '/a?gclid=1', '/a?%75tm_source=x', '/a?utm%5Fsource=x', '/a?ref=1', '/a?own_thing', '/a?fbclid=1&utm_medium=2'])('%s has nothing that counts', raw => {
+  it.each([
+    '/a?utm_source=x',
+    '/a?gclid=1',
+    '/a?%75tm_source=x',
+    '/a?utm%5Fsource=x',
+    '/a?ref=1',
+    '/a?own_thing',
+    '/a?fbclid=1&utm_medium=2',
+  ])('%s has nothing that counts', (raw) => {
     expect(form(raw)).toBe('/a')
   })
 
-  test.each(['/a?utm=x', '/a?UTM_SOURCE=x', '/a?refx=1', '/a?xref=1', '/a?my_own_=1', '/a?own=1'])('%s counts', raw => {
+  it.each(['/a?utm=x', '/a?UTM_SOURCE=x', '/a?refx=1', '/a?xref=1', '/a?my_own_=1', '/a?own=1'])('%s counts', (raw) => {
     expect(form(raw)).toBe(raw)
   })
 })
@@ -62,28 +70,28 @@ describe('the canonical form of a target', () => {
 describe('of any target', () => {
   const targets = randomTargets(2000)
 
-  test('the form of the form is the form', () => {
+  it('the form of the form is the form', () => {
     for (const raw of targets) expect(form(form(raw)), raw).toBe(form(raw))
   })
 
-  test('the order of different parameters says nothing', () => {
+  it('the order of different parameters says nothing', () => {
     for (const raw of targets) {
       const [path = '', query] = raw.split(/\?(.*)/s)
       if (query === undefined) continue
       const parts = query.split('&')
-      if (new Set(parts.map(part => form(`/?${part}`).replace(/=.*/, ''))).size !== parts.length) continue
+      if (new Set(parts.map((part) => form(`/?${part}`).replace(/=.*/, ''))).size !== parts.length) continue
       expect(form(`${path}?${parts.toReversed().join('&')}`), raw).toBe(form(raw))
     }
   })
 
-  test('the order of parameters of one name is kept', () => {
+  it('the order of parameters of one name is kept', () => {
     for (const raw of targets) {
-      const values = (text: string) => [...text.matchAll(/[?&]n=(\w*)/g)].map(match => match[1])
+      const values = (text: string) => [...text.matchAll(/[?&]n=(\w*)/g)].map((match) => match[1])
       expect(values(form(raw)), raw).toEqual(values(raw.replace(/^[^?]*/, '')))
     }
   })
 
-  test('it holds no dot segment, blank or control character', () => {
+  it('holds no dot segment, blank or control character', () => {
     for (const raw of targets) {
       const { path, query } = canonical(raw)
       expect(path, raw).toMatch(/^\//)
@@ -98,17 +106,42 @@ describe('of any target', () => {
 function randomTargets(count: number): string[] {
   let seed = 42
   const next = (limit: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % limit
-  const bits = ['a', 'B', '.', '..', '/', '//', '%2e', '%2F', '%41', '%c3', '%', '%z', ' ', '"', '\xe9', '~', ';', ':', '@', '+', '|', '^']
+  const bits = [
+    'a',
+    'B',
+    '.',
+    '..',
+    '/',
+    '//',
+    '%2e',
+    '%2F',
+    '%41',
+    '%c3',
+    '%',
+    '%z',
+    ' ',
+    '"',
+    '\xe9',
+    '~',
+    ';',
+    ':',
+    '@',
+    '+',
+    '|',
+    '^',
+  ]
   const pick = () => bits[next(bits.length)]!
   const names = ['a', 'b', 'n', 'B', '%61', 'utm_source', 'x%20y', '']
   return Array.from({ length: count }, () => {
     const path = `/${Array.from({ length: next(6) }, pick).join('')}`
-    const query = Array.from({ length: next(6) }, () => (next(3) === 0 ? `n=${next(10)}` : `${names[next(names.length)]}=${pick().replaceAll('/', '')}`))
+    const query = Array.from({ length: next(6) }, () =>
+      next(3) === 0 ? `n=${next(10)}` : `${names[next(names.length)]}=${pick().replaceAll('/', '')}`,
+    )
     return query.length === 0 ? path : `${path}?${query.join('&')}`
   })
 }
 
-test.each([
+it.each([
   ['/a/b/../c', '/a/c'],
   ['/a/b/c/./../../g', '/a/g'],
   ['/..', '/'],
@@ -118,6 +151,17 @@ test.each([
   expect(removeDotSegments(path)).toBe(wanted)
 })
 
-test.each(['/Account', '/%41ccount', '/%2541ccount', '//account', '/./account', '/x/../account', '/x%2f..%2faccount', '/account;x', '/\\account', '/x\\..\\account'])('%s may be read as /account', path => {
+it.each([
+  '/Account',
+  '/%41ccount',
+  '/%2541ccount',
+  '//account',
+  '/./account',
+  '/x/../account',
+  '/x%2f..%2faccount',
+  '/account;x',
+  '/\\account',
+  '/x\\..\\account',
+])('%s may be read as /account', (path) => {
   expect(lenientPath(path)).toBe('/account')
 })

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import type { ProxySettings } from '../../src/cache/build.ts'
@@ -6,7 +6,10 @@ import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite } from './site.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60' }
-const pages = ({ method, target }: OriginRequest): Reply => (method === 'POST' ? { status: 303, fields: { Location: target.replace('/to', ''), 'Content-Location': '/other' } } : { fields, body: 'page' })
+const pages = ({ method, target }: OriginRequest): Reply =>
+  method === 'POST'
+    ? { status: 303, fields: { Location: target.replace('/to', ''), 'Content-Location': '/other' } }
+    : { fields, body: 'page' }
 
 async function open(changes: Partial<ProxySettings> = {}) {
   const site = await openSite(changes)
@@ -15,7 +18,7 @@ async function open(changes: Partial<ProxySettings> = {}) {
   const removals: string[][] = []
   const { remove } = site.store
   site.store.remove = async (selection, options) => {
-    if (selection.kind === 'urls') removals.push(selection.urls.map(url => new URL(url).pathname))
+    if (selection.kind === 'urls') removals.push(selection.urls.map((url) => new URL(url).pathname))
     return remove.call(site.store, selection, options)
   }
   const isCached = async (target: string) => /; hit/.test((await site.visit(target)).field('cache-status') ?? '')
@@ -24,7 +27,7 @@ async function open(changes: Partial<ProxySettings> = {}) {
 }
 
 describe('what a POST drops', () => {
-  test.each([
+  it.each([
     ['off', [true, true, true]],
     ['uri', [false, true, true]],
     ['rfc', [false, false, false]],
@@ -36,17 +39,26 @@ describe('what a POST drops', () => {
     for (const [index, target] of targets.entries()) expect(await isCached(target), target).toBe(kept[index])
   })
 
-  test('nothing of another channel\'s paths that are never cached, and nothing on a foreign origin', async () => {
+  it("nothing of another channel's paths that are never cached, and nothing on a foreign origin", async () => {
     const { site, removals, post } = await open()
-    for (const location of ['https://shop.example/product', '//evil.example/product', 'http://shop.example:8080/product', '/checkout', 'javascript:alert(1)', 'http://[']) {
-      site.answers(request => (request.method === 'POST' ? { status: 303, fields: { Location: location } } : { fields, body: 'page' }))
+    for (const location of [
+      'https://shop.example/product',
+      '//evil.example/product',
+      'http://shop.example:8080/product',
+      '/checkout',
+      'javascript:alert(1)',
+      'http://[',
+    ]) {
+      site.answers((request) =>
+        request.method === 'POST' ? { status: 303, fields: { Location: location } } : { fields, body: 'page' },
+      )
       await site.visit('/product')
       await post('/checkout/add')
     }
     expect(removals).toEqual([])
   })
 
-  test('nothing where the shop refuses', async () => {
+  it('nothing where the shop refuses', async () => {
     const { site, removals, post } = await open()
     await site.visit('/to/a')
     for (const status of [400, 404, 500]) {
@@ -58,29 +70,34 @@ describe('what a POST drops', () => {
 })
 
 describe('what it costs', () => {
-  test('no write where nothing is cached', async () => {
+  it('no write where nothing is cached', async () => {
     const { site, removals, post } = await open()
     for (let count = 0; count < 50; count++) await post(`/to/${count}`)
     expect(removals).toEqual([])
     expect(site.proxy.unsafe).toEqual({ pages: 0, writes: 0, failures: 0 })
   })
 
-  test('one write for many that come together', async () => {
+  it('one write for many that come together', async () => {
     const { site, removals, isCached, post } = await open()
     const targets = Array.from({ length: 64 }, (_, index) => `/${index}`)
     for (const target of targets) await site.visit(target)
     await Promise.all(targets.map(post))
     expect(removals.length).toBeLessThanOrEqual(8)
-    expect(removals.flat().filter(path => path !== '/other').toSorted()).toEqual(targets.toSorted())
+    expect(
+      removals
+        .flat()
+        .filter((path) => path !== '/other')
+        .toSorted(),
+    ).toEqual(targets.toSorted())
     expect(site.proxy.unsafe).toEqual({ pages: 64, writes: removals.length, failures: 0 })
     for (const target of targets) expect(await isCached(target), target).toBe(false)
   })
 
-  test('a page that is just being fetched is not stored', async () => {
+  it('a page that is just being fetched is not stored', async () => {
     const { site, isCached, post } = await open()
     let release = () => {}
-    const held = new Promise<void>(resolve => (release = resolve))
-    site.answers(async request => {
+    const held = new Promise<void>((resolve) => (release = resolve))
+    site.answers(async (request) => {
       if (request.method === 'GET') await held
       return request.method === 'GET' ? { fields, body: 'before' } : {}
     })
@@ -94,7 +111,7 @@ describe('what it costs', () => {
     expect((await site.visit('/a')).text).toBe('after')
   })
 
-  test('a store that cannot be written costs the visitor nothing', async () => {
+  it('a store that cannot be written costs the visitor nothing', async () => {
     const { site, post } = await open()
     await site.visit('/to/a')
     const refuse: PageStore['remove'] = async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { askFor } from '../../src/cache/ask.ts'
 import type { ProxySettings } from '../../src/cache/build.ts'
 import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
@@ -12,16 +12,26 @@ async function open(changes: Partial<ProxySettings> = {}) {
   onTestFinished(() => site.close())
   const fetchPage = toFetchPage(site.proxy, site.now, 5000)
   const signal = new AbortController().signal
-  return { site, warm: (target: string, headers: Record<string, string> = {}, force = false) => fetchPage(shopUrl + target, { headers, force, signal }) }
+  return {
+    site,
+    warm: (target: string, headers: Record<string, string> = {}, force = false) =>
+      fetchPage(shopUrl + target, { headers, force, signal }),
+  }
 }
 
 describe('a warmed page and a visited page come out of the same code, with the same key', () => {
-  test.each<[string, string, Record<string, string>, string, Record<string, string>]>([
+  it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
     ['a plain URL', '/a', {}, '/a', { 'User-Agent': 'Mozilla/5.0', 'Accept-Encoding': 'br', Cookie: 'session=1' }],
     ['parameters in another order', '/a?b=1&a=2', {}, '/a?a=2&b=1', {}],
     ['marketing parameters', '/a', {}, '/a?gclid=1', {}],
     ['escapes', '/%C3%A4/~x', {}, '/%c3%a4/%7Ex', {}],
-    ['a variant', '/a', { cookie: 'sw-currency=EUR; sw-cache-hash=x' }, '/a', { Cookie: 'sw-cache-hash=x; a=1; sw-currency=EUR' }],
+    [
+      'a variant',
+      '/a',
+      { cookie: 'sw-currency=EUR; sw-cache-hash=x' },
+      '/a',
+      { Cookie: 'sw-cache-hash=x; a=1; sw-currency=EUR' },
+    ],
   ])('%s', async (_, warmed, headers, visited, visitor) => {
     const { site, warm } = await open()
     site.answers({ fields, body: 'page' })
@@ -30,7 +40,7 @@ describe('a warmed page and a visited page come out of the same code, with the s
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  test('and the other way round: a visited page needs no warming', async () => {
+  it('and the other way round: a visited page needs no warming', async () => {
     const { site, warm } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a?b=1&a=2')
@@ -39,7 +49,7 @@ describe('a warmed page and a visited page come out of the same code, with the s
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  test('the origin sees the same target and the public host', async () => {
+  it('the origin sees the same target and the public host', async () => {
     const { site, warm } = await open()
     site.answers({ fields, body: 'page' })
     await warm('/a?b=1&utm_source=x&a=2')
@@ -47,10 +57,10 @@ describe('a warmed page and a visited page come out of the same code, with the s
     expect(site.origin.requests[0]!.fields.get('host')).toBe('shop.example')
   })
 
-  test('a visitor and the warmup share one fetch', async () => {
+  it('a visitor and the warmup share one fetch', async () => {
     const { site, warm } = await open()
     let answer: ((reply: Reply) => void) | null = null
-    site.answers(() => new Promise<Reply>(resolve => (answer = resolve)))
+    site.answers(() => new Promise<Reply>((resolve) => (answer = resolve)))
     const visit = site.visit('/a')
     await vi.waitFor(() => expect(answer).not.toBeNull())
     const warming = warm('/a')
@@ -64,8 +74,12 @@ describe('a warmed page and a visited page come out of the same code, with the s
 })
 
 describe('what becomes of a page that is warmed', () => {
-  test.each<[string, Reply, object]>([
-    ['private', { fields: { 'Cache-Control': 'private' } }, { kind: 'not-stored', status: 200, reason: 'Cache-Control: private' }],
+  it.each<[string, Reply, object]>([
+    [
+      'private',
+      { fields: { 'Cache-Control': 'private' } },
+      { kind: 'not-stored', status: 200, reason: 'Cache-Control: private' },
+    ],
     ['gone', { status: 404 }, { kind: 'failed', status: 404 }],
     ['an error', { status: 503, fields: { 'Retry-After': '7' } }, { kind: 'failed', status: 503, retryAfter: 7000 }],
     ['broken off', { breaks: 'before' }, { kind: 'failed', status: null }],
@@ -75,7 +89,7 @@ describe('what becomes of a page that is warmed', () => {
     expect(await warm('/a')).toMatchObject(result)
   })
 
-  test('stale and confirmed: stored', async () => {
+  it('stale and confirmed: stored', async () => {
     const { site, warm } = await open()
     site.answers({ fields: { ...fields, ETag: '"a"' }, body: 'page' })
     await warm('/a')
@@ -86,7 +100,7 @@ describe('what becomes of a page that is warmed', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  test('a path that is never cached, and a URL of nobody, cost no request', async () => {
+  it('a path that is never cached, and a URL of nobody, cost no request', async () => {
     const { site, warm } = await open()
     expect((await warm('/checkout/cart')).kind).toBe('not-stored')
     expect(askFor('http://evil.example/', {}, new AbortController().signal, site.proxy.classifying)).toBeNull()

@@ -5,7 +5,11 @@ const points = (values: number[]) => values.map((value, index) => ({ label: `d${
 
 describe('a chart', () => {
   it('is as high as what it shows, with its scale and its first and last label', () => {
-    expect(drawChart(points([0, 1, 8, 16]), { width: 24, height: 2 })).toEqual([' 16 ┤            ███', '  0 ┤    ▁▁▁ ███ ███', '     d0            d3'])
+    expect(drawChart(points([0, 1, 8, 16]), { width: 24, height: 2 })).toEqual([
+      ' 16 ┤            ███',
+      '  0 ┤    ▁▁▁ ███ ███',
+      '     d0            d3',
+    ])
   })
 
   it('fits into its width whatever the number of points, and loses none', () => {

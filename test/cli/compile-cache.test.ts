@@ -8,17 +8,24 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 it('keeps compiled code in the home directory, and none where others could put theirs first', async () => {
   const [home, shared] = [await tempDir(), await tempDir()]
-  expect(await run(['cache:stats', '--help'], { env: { HOME: home, TMPDIR: shared } })).toMatchObject({ code: 0, stderr: '' })
+  expect(await run(['cache:stats', '--help'], { env: { HOME: home, TMPDIR: shared } })).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
   expect(await readdir(join(home, '.cache', 'pagecache'))).not.toEqual([])
   expect(await readdir(shared)).toEqual([])
 })
 
-it('does without it where the home directory is somebody else\'s, or nobody\'s', async () => {
+it("does without it where the home directory is somebody else's, or nobody's", async () => {
   const shared = await tempDir()
   // Owned by root; as root itself the directory is made somebody else's.
   const foreign = process.getuid!() === 0 ? await tempDir() : '/'
   if (process.getuid!() === 0) await promisify(execFile)('chown', ['65534', foreign])
-  for (const HOME of [foreign, '/nonexistent']) expect(await run(['cache:stats', '--help'], { env: { HOME, TMPDIR: shared } })).toMatchObject({ code: 0, stderr: '' })
+  for (const HOME of [foreign, '/nonexistent'])
+    expect(await run(['cache:stats', '--help'], { env: { HOME, TMPDIR: shared } })).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
   expect(await readdir(foreign)).not.toContain('.cache')
   expect(await readdir(shared)).toEqual([])
 })

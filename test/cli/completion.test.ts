@@ -4,7 +4,15 @@ import { completionScript, type CompletableCommand } from '../../src/cli/complet
 import { run } from '../helpers/cli.ts'
 
 const commands: CompletableCommand[] = [
-  { id: 'cache:clear', summary: "Clear the shop's `cache`.", flags: { type: { type: 'option', options: ['cms', 'products'] }, yes: { type: 'boolean', summary: 'Do not [ask].' } }, args: {} },
+  {
+    id: 'cache:clear',
+    summary: "Clear the shop's `cache`.",
+    flags: {
+      type: { type: 'option', options: ['cms', 'products'] },
+      yes: { type: 'boolean', summary: 'Do not [ask].' },
+    },
+    args: {},
+  },
   { id: 'cache:list', flags: { tag: { type: 'option' }, internal: { type: 'boolean', hidden: true } }, args: {} },
   { id: 'completion', flags: {}, args: { shell: { options: ['bash', 'zsh'] } } },
 ]
@@ -43,7 +51,9 @@ describe('bash', () => {
 
 it.each(['zsh', 'fish'] as const)('%s gets every command, flag and value, and no syntax out of a summary', (shell) => {
   const script = completionScript(shell, 'pagecache', commands)
-  expect(script).toMatch(shell === 'zsh' ? /'cache\\:clear:Clear the shops cache.'/ : /-a 'cache:clear' -d 'Clear the shops cache.'/)
+  expect(script).toMatch(
+    shell === 'zsh' ? /'cache\\:clear:Clear the shops cache.'/ : /-a 'cache:clear' -d 'Clear the shops cache.'/,
+  )
   expect(script).toContain('cms products')
   expect(script).toContain('Do not ask.')
   expect(script).not.toContain('internal')

@@ -21,8 +21,14 @@ const destructive: Record<string, string[]> = {
 }
 
 it('knows every command that asks', async () => {
-  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as { commands: Record<string, { flags: { yes?: { hidden?: boolean } } }> }
-  expect(Object.keys(commands).filter((name) => commands[name]!.flags.yes !== undefined && !commands[name]!.flags.yes.hidden)).toEqual(Object.keys(destructive))
+  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
+    commands: Record<string, { flags: { yes?: { hidden?: boolean } } }>
+  }
+  expect(
+    Object.keys(commands).filter(
+      (name) => commands[name]!.flags.yes !== undefined && !commands[name]!.flags.yes.hidden,
+    ),
+  ).toEqual(Object.keys(destructive))
 })
 
 it.each(Object.entries(destructive))('%s refuses off a terminal without --yes', async (command, args) => {
@@ -38,21 +44,32 @@ it('client:rotate-key asks for --drop-old alone', async () => {
 })
 
 describe.runIf(hasTmux)('a question on a terminal', { timeout: 60_000 }, () => {
-  it.each(Object.entries(destructive))('of %s that is answered with no ends with 0, and nothing was changed', async (command, args) => {
-    const terminal = await openTerminal(`${program} ${command} ${args.join(' ')}; echo "code $?"`, { columns: 120, rows: 20, cwd: await tempDir() })
-    await terminal.see(/\[y\/N\]|\(keep\/remove\)/)
-    await terminal.keys('n', 'Enter')
-    const screen = await terminal.see('code ')
-    expect(screen).toMatch(/^Nothing was changed\.\ncode 0$/m)
-    expect(screen).not.toContain('Error')
-  })
+  it.each(Object.entries(destructive))(
+    'of %s that is answered with no ends with 0, and nothing was changed',
+    async (command, args) => {
+      const terminal = await openTerminal(`${program} ${command} ${args.join(' ')}; echo "code $?"`, {
+        columns: 120,
+        rows: 20,
+        cwd: await tempDir(),
+      })
+      await terminal.see(/\[y\/N\]|\(keep\/remove\)/)
+      await terminal.keys('n', 'Enter')
+      const screen = await terminal.see('code ')
+      expect(screen).toMatch(/^Nothing was changed\.\ncode 0$/m)
+      expect(screen).not.toContain('Error')
+    },
+  )
 
   it.each([
     ['Enter', 0],
     ['C-d', 0],
     ['C-c', 130],
   ])('that is answered with %s ends with %d', async (key, code) => {
-    const terminal = await openTerminal(`${program} reverse-proxy:clear; echo "code $?"`, { columns: 120, rows: 20, cwd: await tempDir() })
+    const terminal = await openTerminal(`${program} reverse-proxy:clear; echo "code $?"`, {
+      columns: 120,
+      rows: 20,
+      cwd: await tempDir(),
+    })
     await terminal.see('[y/N]')
     await terminal.keys(key)
     expect(await terminal.see('code ')).toMatch(new RegExp(`Nothing was changed\\.\ncode ${code}`))

@@ -26,18 +26,34 @@ it('credentials in the address of a shop are printed by no command', async () =>
   const origin = await startOrigin()
   const address = origin.url.replace('http://', 'http://user:canary@')
   const cwd = await tempDir()
-  const channel = { id, name: 'Shop', url: 'http://shop.example', origin: address, sitemaps: ['/sitemap.xml?token=canary'] }
+  const channel = {
+    id,
+    name: 'Shop',
+    url: 'http://shop.example',
+    origin: address,
+    sitemaps: ['/sitemap.xml?token=canary'],
+  }
   await writeFile(join(cwd, 'pagecache.yaml'), JSON.stringify({ server: { port: 0 }, salesChannels: [channel] }))
   try {
     const served = await printedByServe([], cwd)
     expect(served).toContain(`Shop: http://shop.example from ${origin.url.replace('http://', 'http://***@')}`)
     const printed = [served, await printedByServe(['--origin', address], await tempDir())]
-    const commands = ['config:show', 'doctor', 'warmup:start --wait', 'warmup:start --wait --json', 'warmup:start --dry-run', 'cache:inspect http://shop.example/a', 'cache:inspect http://other.example/']
+    const commands = [
+      'config:show',
+      'doctor',
+      'warmup:start --wait',
+      'warmup:start --wait --json',
+      'warmup:start --dry-run',
+      'cache:inspect http://shop.example/a',
+      'cache:inspect http://other.example/',
+    ]
     for (const command of commands) {
       const { stdout, stderr } = await run(command.split(' '), { cwd })
       printed.push(stdout, stderr)
     }
-    const { stdout, stderr } = await run(['init', '--json', '--url', 'http://shop.example', '--origin', address], { cwd: await tempDir() })
+    const { stdout, stderr } = await run(['init', '--json', '--url', 'http://shop.example', '--origin', address], {
+      cwd: await tempDir(),
+    })
     expect(JSON.parse(stdout)).toMatchObject({ salesChannel: { origin: origin.url.replace('http://', 'http://***@') } })
     printed.push(stdout, stderr)
     expect(printed.join('\n')).toContain('answered 404')

@@ -11,7 +11,11 @@ it('records that another process keeps locked are unreachable: 5', async () => {
   const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
   onTestFinished(() => void other.close())
   other.exec('BEGIN IMMEDIATE')
-  expect(await run(['client:create', 'name'], { cwd })).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('is locked by another process') as string })
+  expect(await run(['client:create', 'name'], { cwd })).toMatchObject({
+    code: 5,
+    stdout: '',
+    stderr: expect.stringContaining('is locked by another process') as string,
+  })
 }, 30_000)
 
 it('a file that is no database of pagecache is a failure, which waiting does not mend: 1', async () => {
@@ -24,7 +28,9 @@ it('a file that is no database of pagecache is a failure, which waiting does not
 })
 
 it('every command says which it can end with, and every one of them has a meaning', async () => {
-  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as { commands: Record<string, { exitCodes?: number[] }> }
+  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
+    commands: Record<string, { exitCodes?: number[] }>
+  }
   for (const [id, { exitCodes }] of Object.entries(commands)) {
     expect(exitCodes, id).toEqual(expect.arrayContaining([0, 1, 2, 130]))
     for (const code of exitCodes!) expect([0, 1, 2, 3, 4, 5, 130], id).toContain(code)

@@ -1,33 +1,49 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { isDue, ProgressDisplay, toBar, toLine, type Progress } from '../../src/cli/progress.ts'
 
-const half: Progress = { kind: 'advance', done: 60_000, total: 120_000, percentage: 50, perSecond: 78.4, etaSeconds: 769, failed: 64 }
-const at = (percentage: number): Progress => ({ kind: 'advance', done: percentage, total: 100, percentage, perSecond: 0, etaSeconds: null, failed: 0 })
+const half: Progress = {
+  kind: 'advance',
+  done: 60_000,
+  total: 120_000,
+  percentage: 50,
+  perSecond: 78.4,
+  etaSeconds: 769,
+  failed: 64,
+}
+const at = (percentage: number): Progress => ({
+  kind: 'advance',
+  done: percentage,
+  total: 100,
+  percentage,
+  perSecond: 0,
+  etaSeconds: null,
+  failed: 0,
+})
 
 describe('a line', () => {
-  test('says how far, how fast, how long and what failed', () => {
+  it('says how far, how fast, how long and what failed', () => {
     expect(toLine(half, 20_000)).toBe('50.00 % (60,000/120,000), 78/s, ETA 12 min 49 s, 64 failed')
     expect(toLine(at(0), 0)).toBe('0.00 % (0/100)')
   })
 
-  test('guesses no end in the first moments', () => {
+  it('guesses no end in the first moments', () => {
     const early: Progress = { ...half, percentage: 2.99, perSecond: 7.84, failed: 0 }
     expect(toLine(early, 9_999)).toBe('2.99 % (60,000/120,000), 7.8/s')
     expect(toLine(early, 10_000)).toContain('ETA')
   })
 
-  test('says that it stands still, at once', () => {
+  it('says that it stands still, at once', () => {
     const paused: Progress = { ...half, paused: true }
     expect(toLine(paused, 20_000)).toBe('50.00 % (60,000/120,000), paused, 64 failed')
     expect(isDue({ progress: half, at: 1000 }, paused, 1001)).toBe(true)
     expect(isDue({ progress: paused, at: 1000 }, half, 1001)).toBe(true)
   })
 
-  test('escapes what could steer a terminal', () => {
+  it('escapes what could steer a terminal', () => {
     expect(toLine({ kind: 'text', text: 'a\u001b[2Jb' }, 0)).toBe('a\\u{1b}[2Jb')
   })
 
-  test('is due first, each five percent, each ten seconds, and when the kind changes', () => {
+  it('is due first, each five percent, each ten seconds, and when the kind changes', () => {
     const printed = { progress: at(12), at: 1000 }
     expect(isDue(null, at(0), 0)).toBe(true)
     expect(isDue(printed, at(14.99), 2000)).toBe(false)
@@ -39,12 +55,14 @@ describe('a line', () => {
 })
 
 describe('a bar', () => {
-  test.each([100, 80, 60, 40, 12])('fits into %i columns', (columns) => {
+  it.each([100, 80, 60, 40, 12])('fits into %i columns', (columns) => {
     expect(toBar(half, 20_000, columns).length).toBeLessThanOrEqual(columns)
   })
 
-  test('is filled as far as it is done', () => {
-    expect(toBar(half, 20_000, 200)).toBe(`${'█'.repeat(20)}${'░'.repeat(20)}  50.00 %  60,000/120,000  78/s  ETA 12 min 49 s  64 failed`)
+  it('is filled as far as it is done', () => {
+    expect(toBar(half, 20_000, 200)).toBe(
+      `${'█'.repeat(20)}${'░'.repeat(20)}  50.00 %  60,000/120,000  78/s  ETA 12 min 49 s  64 failed`,
+    )
     expect(toBar(at(100), 0, 200)).not.toContain('░')
     expect(toBar({ ...at(99.99) }, 0, 200)).toContain('░')
   })
@@ -54,11 +72,15 @@ describe('the display', () => {
   function display(animated: boolean) {
     const written: string[] = []
     let now = 0
-    const shown = new ProgressDisplay({ stream: { columns: 80, write: (text) => written.push(text) }, animated, now: () => now })
+    const shown = new ProgressDisplay({
+      stream: { columns: 80, write: (text) => written.push(text) },
+      animated,
+      now: () => now,
+    })
     return { shown, written, wait: (milliseconds: number) => (now += milliseconds) }
   }
 
-  test('off a terminal prints the first and the last line always, and no control character', () => {
+  it('off a terminal prints the first and the last line always, and no control character', () => {
     const { shown, written, wait } = display(false)
     for (const percentage of [0, 1, 2, 3, 6, 7]) {
       shown.update(at(percentage))
@@ -69,7 +91,7 @@ describe('the display', () => {
     expect(written).toEqual(['0.00 % (0/100)\n', '6.00 % (6/100)\n', '7.00 % (7/100)\n'])
   })
 
-  test('on a terminal draws one line again and again, and leaves it standing', () => {
+  it('on a terminal draws one line again and again, and leaves it standing', () => {
     const { shown, written } = display(true)
     shown.update(at(1))
     shown.update(at(2))
@@ -78,7 +100,7 @@ describe('the display', () => {
     expect(written[2]).toBe('\n')
   })
 
-  test('says nothing where nothing was told', () => {
+  it('says nothing where nothing was told', () => {
     const { shown, written } = display(true)
     shown.end()
     expect(written).toEqual([])

@@ -69,15 +69,27 @@ describe('a place that cannot be', () => {
     expect([code, stdout]).toEqual([5, ''])
   })
 
-  it.runIf(process.getuid?.() === 0 && canRunAs(65534))('ends where another user may not write or look, exit 5 and 2', async () => {
-    const cwd = await tempDir()
-    await chmod(cwd, 0o755)
-    expect(await run(['warmup:list'], { cwd, uid: 65534 })).toMatchObject({ code: 5, stderr: expect.stringContaining('EACCES') as string })
-    await mkdir(join(cwd, 'closed', 'inner'), { recursive: true })
-    await chmod(join(cwd, 'closed'), 0o700)
-    expect(await run(['warmup:list', '--project-dir', 'closed/inner'], { cwd, uid: 65534 })).toMatchObject({ code: 2, stderr: expect.stringContaining('permission denied') as string })
-    expect(await run(['warmup:list', '--config', 'closed/a.yaml'], { cwd, uid: 65534 })).toMatchObject({ code: 2, stderr: expect.stringContaining('permission denied') as string })
-  })
+  it.runIf(process.getuid?.() === 0 && canRunAs(65534))(
+    'ends where another user may not write or look, exit 5 and 2',
+    async () => {
+      const cwd = await tempDir()
+      await chmod(cwd, 0o755)
+      expect(await run(['warmup:list'], { cwd, uid: 65534 })).toMatchObject({
+        code: 5,
+        stderr: expect.stringContaining('EACCES') as string,
+      })
+      await mkdir(join(cwd, 'closed', 'inner'), { recursive: true })
+      await chmod(join(cwd, 'closed'), 0o700)
+      expect(await run(['warmup:list', '--project-dir', 'closed/inner'], { cwd, uid: 65534 })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('permission denied') as string,
+      })
+      expect(await run(['warmup:list', '--config', 'closed/a.yaml'], { cwd, uid: 65534 })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('permission denied') as string,
+      })
+    },
+  )
 
   it('a configuration may come from a pipe or be empty', async () => {
     const cwd = await tempDir()

@@ -8,16 +8,30 @@ describe('init', () => {
   it.each([
     ['http://shop.example:8081', 'http://127.0.0.1:8000', 8081, 'server.port is 8081, the port of the URL.'],
     ['http://localhost:8080', 'http://127.0.0.1:8000', 8080, 'server.port is 8080, the port of the URL.'],
-    ['http://shop.example', 'http://127.0.0.1:8000', null, 'have a web server forward port 80 to pagecache, which listens at port 8080'],
-    ['https://shop.example:8443', 'http://127.0.0.1:8000', null, 'TLS ends before pagecache: have a web server forward port 8443'],
+    [
+      'http://shop.example',
+      'http://127.0.0.1:8000',
+      null,
+      'have a web server forward port 80 to pagecache, which listens at port 8080',
+    ],
+    [
+      'https://shop.example:8443',
+      'http://127.0.0.1:8000',
+      null,
+      'TLS ends before pagecache: have a web server forward port 8443',
+    ],
     ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens at the port of its URL'],
     ['http://shop.example:8000', 'http://10.0.0.1:8000', 8000, 'server.port is 8000'],
   ])('takes the port of %s in front of %s, or says why not', async (url, origin, port, note) => {
     const cwd = await tempDir()
     expect((await run(['init', '--url', url, '--origin', origin], { cwd })).stdout).toContain(note)
-    const value = JSON.parse((await run(['init', '--force', '--json', '--url', url, '--origin', origin], { cwd })).stdout)
+    const value = JSON.parse(
+      (await run(['init', '--force', '--json', '--url', url, '--origin', origin], { cwd })).stdout,
+    )
     expect(value).toMatchObject({ port, portNote: expect.stringContaining(note) })
-    expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toContain(port === null || port === 8080 ? '\n  # port: 8080\n' : `\n  port: ${port}\n`)
+    expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toContain(
+      port === null || port === 8080 ? '\n  # port: 8080\n' : `\n  port: ${port}\n`,
+    )
   })
 
   it('writes a configuration that every command accepts', async () => {
@@ -27,7 +41,11 @@ describe('init', () => {
     const { code, stdout } = await run(['config:show', '--json'], { cwd })
     expect(code).toBe(0)
     const { values } = JSON.parse(stdout) as { values: { key: string; value: unknown; source: string }[] }
-    expect(values).toContainEqual({ key: 'salesChannels[0].origin', value: 'http://127.0.0.1:8000', source: expect.stringMatching(/^pagecache.yaml:\d+$/) as string })
+    expect(values).toContainEqual({
+      key: 'salesChannels[0].origin',
+      value: 'http://127.0.0.1:8000',
+      source: expect.stringMatching(/^pagecache.yaml:\d+$/) as string,
+    })
   })
 
   it('replaces a file only with --force, even one that is broken', async () => {
@@ -35,7 +53,11 @@ describe('init', () => {
     await writeFile(join(cwd, 'pagecache.yaml'), 'broken: [')
     const refused = await run(['init', '--json'], { cwd })
     expect(refused.code).toBe(3)
-    expect(JSON.parse(refused.stdout)).toMatchObject({ success: false, code: 'WRONG_STATE', hint: 'Replace it with --force.' })
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      success: false,
+      code: 'WRONG_STATE',
+      hint: 'Replace it with --force.',
+    })
     expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toBe('broken: [')
     expect((await run(['init', '--force'], { cwd })).code).toBe(0)
     expect((await run(['cache:stats'], { cwd })).code).toBe(0)
@@ -72,7 +94,10 @@ describe('a broken configuration', () => {
 describe('config:show', () => {
   it('names flag-free sources and masks secrets', async () => {
     const cwd = await tempDir()
-    await writeFile(join(cwd, 'pagecache.yaml'), 'reverseProxies:\n  - { name: a, type: varnish, url: "http://user:canary@127.0.0.1:1" }\n')
+    await writeFile(
+      join(cwd, 'pagecache.yaml'),
+      'reverseProxies:\n  - { name: a, type: varnish, url: "http://user:canary@127.0.0.1:1" }\n',
+    )
     const { stdout } = await run(['config:show'], { cwd, env: { PAGECACHE_SERVER_PORT: '81', APP_ENV: 'dev' } })
     expect(stdout).toContain('environment: dev\n')
     expect(stdout).toContain('server.port\t81\tPAGECACHE_SERVER_PORT\n')

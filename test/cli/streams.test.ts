@@ -51,11 +51,14 @@ describe.runIf(existsSync('/dev/full'))('a disk that is full', () => {
     return spawnSync('bash', ['-c', shell], { cwd: await tempDir(), encoding: 'utf8' })
   }
 
-  it.each(['cache:stats', 'cache:stats --json', '--help', '--version', 'completion bash'])('under the output of %s is one sentence and exit code 1', async (command) => {
-    const { status, stderr } = await redirected(command, '> /dev/full')
-    expect(stderr).toMatch(/^Error: The output cannot be written: ENOSPC\b.*\n$/)
-    expect(status).toBe(1)
-  })
+  it.each(['cache:stats', 'cache:stats --json', '--help', '--version', 'completion bash'])(
+    'under the output of %s is one sentence and exit code 1',
+    async (command) => {
+      const { status, stderr } = await redirected(command, '> /dev/full')
+      expect(stderr).toMatch(/^Error: The output cannot be written: ENOSPC\b.*\n$/)
+      expect(status).toBe(1)
+    },
+  )
 
   it('under the errors alone leaves the value and the exit code', async () => {
     const { status, stdout } = await redirected('warmup:start --wait --json', '2> /dev/full')
@@ -111,7 +114,10 @@ describe('bin/run.js', () => {
     // `import.meta` and dynamic import are the newest syntax in it, of Node 12 or earlier as expressions in a module.
     const newer = /\?\?|\?\.|\|\|=|&&=|#\w+ =|^await /m
     expect(source.replaceAll(/\/\/.*|'[^']*'/g, '')).not.toMatch(newer)
-    const asOld = source.replace('process.versions.node', "'20.19.0'").replace('process.version}', "'v20.19.0'}").replaceAll('import.meta', '({})')
+    const asOld = source
+      .replace('process.versions.node', "'20.19.0'")
+      .replace('process.version}', "'v20.19.0'}")
+      .replaceAll('import.meta', '({})')
     const child = spawnSync(process.execPath, ['--input-type=module', '--eval', asOld], { encoding: 'utf8' })
     expect(() => new Script(`(async () => {${asOld}})`)).not.toThrow()
     expect(child.stderr).toBe('pagecache needs Node 22.19 or later; this is v20.19.0.\n')

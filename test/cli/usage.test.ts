@@ -6,14 +6,22 @@ describe('wrong usage', () => {
   it.each([
     [['cache:stat'], 'There is no command cache:stat.', 'Did you mean cache:stats?'],
     [['cache', 'stats'], 'There is no command cache stats.', 'Did you mean cache:stats?'],
-    [['vendor:cache', 'clear', '--dry-run'], 'There is no command vendor cache clear.', 'Did you mean vendor:cache:clear?'],
+    [
+      ['vendor:cache', 'clear', '--dry-run'],
+      'There is no command vendor cache clear.',
+      'Did you mean vendor:cache:clear?',
+    ],
     [['vendor', 'cache', 'clear'], 'There is no command vendor cache clear.', 'Did you mean vendor:cache:clear?'],
     [['cache', 'inspect', 'http://a/'], 'There is no command cache inspect.', 'Did you mean cache:inspect?'],
     [['cash'], 'There is no command cash.', 'Did you mean cache?'],
     [['xyzzy-plugh'], 'There is no command xyzzy-plugh.', 'pagecache --help lists all commands.'],
     [['cache:stats', '--jsn'], 'There is no flag --jsn.', 'Did you mean --json?'],
     [['cache:list', '--limt=3'], 'There is no flag --limt.', 'Did you mean --limit?'],
-    [['vendor:cache:clear', '--type', 'prodcts'], '--type: expected one of products, categories, cms, listings, buybox, not "prodcts"', 'Did you mean products?'],
+    [
+      ['vendor:cache:clear', '--type', 'prodcts'],
+      '--type: expected one of products, categories, cms, listings, buybox, not "prodcts"',
+      'Did you mean products?',
+    ],
     [['completion', 'bsh'], 'SHELL: expected one of bash', 'Did you mean bash?'],
     [['cache:list', '--limit', 'many'], '--limit: expected a whole number, not "many"', 'pagecache cache:list --help'],
     [['cache:list', '--limit', '0'], 'Error: --limit: expected a whole number from 1 to 1000\n', ''],
@@ -22,27 +30,67 @@ describe('wrong usage', () => {
     [['cache:stats', 'extra'], 'cache:stats takes no arguments, but got "extra".', 'pagecache cache:stats --help'],
     [['cache:inspect', 'http://a/', 'more', 'most'], 'cache:inspect takes only URL, but also got "more", "most".', ''],
     [['purge:entity', 'product', 'a', 'b'], 'purge:entity takes only TYPE and ID, but also got "b".', ''],
-    [['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', 'never'], 'Error: --from: expected a date such as 2026-11-21\n', ''],
-    [['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', '2026-02-02', '--to', '2026-01-01'], 'Error: --from: is after --to\n', ''],
+    [
+      ['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', 'never'],
+      'Error: --from: expected a date such as 2026-11-21\n',
+      '',
+    ],
+    [
+      ['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', '2026-02-02', '--to', '2026-01-01'],
+      'Error: --from: is after --to\n',
+      '',
+    ],
     [['stage:stats', 'summer'], 'Error: ID: expected the id of a stage, a UUID\n', ''],
-    [['stage:create', 'x', '--retention-days', '-1'], 'Error: --retention-days: expected a whole number from 0 to 36500\n', ''],
-    [['stage:create', 'x', '--page-type', 'a', '--page-type', ''], 'Error: --page-type: expected the name of a page type\n', ''],
+    [
+      ['stage:create', 'x', '--retention-days', '-1'],
+      'Error: --retention-days: expected a whole number from 0 to 36500\n',
+      '',
+    ],
+    [
+      ['stage:create', 'x', '--page-type', 'a', '--page-type', ''],
+      'Error: --page-type: expected the name of a page type\n',
+      '',
+    ],
     [['stage:create', 'x', '--cta-label', 'Go'], 'Error: --cta-url: expected an http or https URL', ''],
     [['stage:create', ''], 'Error: NAME: expected a name of 1 to 200 characters\n', ''],
     [['stage:create', 'x', '--cta-url', '/a'], 'Error: --cta-url needs --cta-label beside it.\n', ''],
-    [['stage:create', 'x', '--text', 'a', '--html-file', 'b'], 'Error: --html-file and --text exclude each other; give one of them.\n', ''],
+    [
+      ['stage:create', 'x', '--text', 'a', '--html-file', 'b'],
+      'Error: --html-file and --text exclude each other; give one of them.\n',
+      '',
+    ],
     [['stage:create', 'x', '--headline'], 'Error: --headline needs a value.\n', ''],
-    [['stage:create', 'x', '--frequency'], 'Error: --frequency needs a value: one of always, once_per_session, once\n', ''],
-    [['stage:create', 'x', '--headline', 'a', '--headline', 'b'], 'Error: --headline was given twice; it can be given once.\n', ''],
+    [
+      ['stage:create', 'x', '--frequency'],
+      'Error: --frequency needs a value: one of always, once_per_session, once\n',
+      '',
+    ],
+    [
+      ['stage:create', 'x', '--headline', 'a', '--headline', 'b'],
+      'Error: --headline was given twice; it can be given once.\n',
+      '',
+    ],
     [['cache:inspect', 'nothing'], 'Error: URL: nothing is no URL with scheme and host', ''],
     [['stage:update', '0190c0de-0000-7000-8000-00000000000a'], 'Nothing to change was named.', '--no-active'],
     [['warmup:start', '--batch-size', '0'], 'Error: --batch-size: expected a whole number from 1 to 1000\n', ''],
     [['purge:url', 'http://a/', 'nothing'], 'Error: URLS: ', ''],
     [['purge:entity', 'product', 'nothing'], 'Error: ID: "nothing" is no id\n', ''],
     [['client:create', ' \u0007'], 'Error: NAME: expected a name of 1 to 200 characters\n', ''],
-    [['cache:stats', '--server', 'http://user:canary@a', '--profile', 'b'], 'Error: --profile and --server exclude each other; give one of them.\n', ''],
-    [['cache:stats', '--server', 'http://127.0.0.1:1', '--env', 'staging'], 'Error: --env cannot be combined with --server', 'Leave out --env, or --server.'],
-    [['cache:stats', '--server', 'http://127.0.0.1:1', '--project-dir', '.', '--config', 'a.yaml'], 'Error: --project-dir and --config cannot be combined with --server', ''],
+    [
+      ['cache:stats', '--server', 'http://user:canary@a', '--profile', 'b'],
+      'Error: --profile and --server exclude each other; give one of them.\n',
+      '',
+    ],
+    [
+      ['cache:stats', '--server', 'http://127.0.0.1:1', '--env', 'staging'],
+      'Error: --env cannot be combined with --server',
+      'Leave out --env, or --server.',
+    ],
+    [
+      ['cache:stats', '--server', 'http://127.0.0.1:1', '--project-dir', '.', '--config', 'a.yaml'],
+      'Error: --project-dir and --config cannot be combined with --server',
+      '',
+    ],
     [['cache:stats', '--profile', 'a', '--env', 'staging'], 'Error: --env cannot be combined with --profile', ''],
     [['--jsn'], 'There is no command --jsn.', 'The command comes first'],
     [['help', 'cash:stats'], 'There is no command cash:stats.', 'Did you mean cache:stats?'],
@@ -56,7 +104,9 @@ describe('wrong usage', () => {
   })
 
   it('is one small JSON document with --json, without the command line in it', async () => {
-    const { code, stdout, stderr } = await run(['cache:stats', '--json', '--token=canary-secret'], { cwd: await tempDir() })
+    const { code, stdout, stderr } = await run(['cache:stats', '--json', '--token=canary-secret'], {
+      cwd: await tempDir(),
+    })
     expect(JSON.parse(stdout)).toEqual({
       success: false,
       message: 'There is no flag --token.',
@@ -89,11 +139,14 @@ describe('help', () => {
     expect([bare.code, asked.code]).toEqual([0, 0])
   })
 
-  it.each([[['cache:stats', '--help']], [['cache:stats', '-h']], [['help', 'cache:stats']]])('%j explains a command, with examples', async (args) => {
-    const { code, stdout } = await run(args)
-    expect(stdout).toMatch(/USAGE[\s\S]*--project-dir[\s\S]*EXAMPLES[\s\S]*\$ pagecache cache:stats --json/)
-    expect(code).toBe(0)
-  })
+  it.each([[['cache:stats', '--help']], [['cache:stats', '-h']], [['help', 'cache:stats']]])(
+    '%j explains a command, with examples',
+    async (args) => {
+      const { code, stdout } = await run(args)
+      expect(stdout).toMatch(/USAGE[\s\S]*--project-dir[\s\S]*EXAMPLES[\s\S]*\$ pagecache cache:stats --json/)
+      expect(code).toBe(0)
+    },
+  )
 
   it('is plain text where nobody looks', async () => {
     const { stdout } = await run(['cache:stats', '--help'])

@@ -21,8 +21,17 @@ it('writes durations and sizes as they would stand in the file', () => {
 it('masks credentials in URLs and the values of cookies and headers that are secret', () => {
   const id = '0190c0de-0000-7000-8000-000000000001'
   const values = describeValues({
-    salesChannels: [{ id, url: 'http://a', origin: 'http://user:canary@b', sitemaps: ['http://a/map.xml?access_token=canary&page=1'] }],
-    warmup: { variants: [{ cookies: { 'session-id': 'canary', 'sw-currency': 'EUR' }, headers: { Authorization: 'canary' } }] },
+    salesChannels: [
+      {
+        id,
+        url: 'http://a',
+        origin: 'http://user:canary@b',
+        sitemaps: ['http://a/map.xml?access_token=canary&page=1'],
+      },
+    ],
+    warmup: {
+      variants: [{ cookies: { 'session-id': 'canary', 'sw-currency': 'EUR' }, headers: { Authorization: 'canary' } }],
+    },
   })
   expect(JSON.stringify(values)).not.toContain('canary')
   expect(values).toMatchObject({
@@ -35,7 +44,7 @@ it('masks credentials in URLs and the values of cookies and headers that are sec
 })
 
 it('finds variables that look like settings and are none', () => {
-  expect(unknownVariables({ PAGECACHE_SERVER_PROT: '1', PAGECACHE_ENV: 'a', PAGECACHE_CACHE_MEMORY: '1', HOME: '/' })).toEqual([
-    { name: 'PAGECACHE_SERVER_PROT', guess: 'PAGECACHE_SERVER_PORT' },
-  ])
+  expect(
+    unknownVariables({ PAGECACHE_SERVER_PROT: '1', PAGECACHE_ENV: 'a', PAGECACHE_CACHE_MEMORY: '1', HOME: '/' }),
+  ).toEqual([{ name: 'PAGECACHE_SERVER_PROT', guess: 'PAGECACHE_SERVER_PORT' }])
 })

@@ -23,7 +23,8 @@ async function fault(...given: Parameters<typeof load>): Promise<string> {
   return error.message
 }
 
-const channel = '{ id: 0190c0de-0000-7000-8000-000000000001, name: Shop, url: http://shop.example, origin: "http://127.0.0.1:8000" }'
+const channel =
+  '{ id: 0190c0de-0000-7000-8000-000000000001, name: Shop, url: http://shop.example, origin: "http://127.0.0.1:8000" }'
 
 describe('defaults', () => {
   it('are there without a file, in milliseconds and bytes', async () => {
@@ -40,9 +41,12 @@ describe('defaults', () => {
     })
   })
 
-  it.each(['', '# nothing\n', 'server:\n  # port: 1\nsalesChannels:\n  # none\n'])('are there with a file that says nothing: %j', async (yaml) => {
-    expect((await load(yaml)).config).toEqual((await load(null)).config)
-  })
+  it.each(['', '# nothing\n', 'server:\n  # port: 1\nsalesChannels:\n  # none\n'])(
+    'are there with a file that says nothing: %j',
+    async (yaml) => {
+      expect((await load(yaml)).config).toEqual((await load(null)).config)
+    },
+  )
 
   it('are all shown in the file that init writes', () => {
     const template = configTemplate(null)
@@ -60,7 +64,9 @@ describe('precedence', () => {
   it('is flag, variable, file, default, and each value says which', async () => {
     const values = [{ path: ['server', 'port'] as const, value: 1003, flag: 'port' }]
     const loaded = await load(yaml, { variables, flags: { values } })
-    const described = Object.fromEntries(describeConfig(loaded).map(({ key, value, source }) => [key, `${String(value)} ${source}`]))
+    const described = Object.fromEntries(
+      describeConfig(loaded).map(({ key, value, source }) => [key, `${String(value)} ${source}`]),
+    )
     expect(described).toMatchObject({
       'server.port': '1003 --port',
       'server.processes': '4 PAGECACHE_SERVER_PROCESSES',
@@ -71,14 +77,22 @@ describe('precedence', () => {
 
   it('reads numbers, booleans, null, sizes and durations from variables', async () => {
     const { config } = await load('cache: { maxSize: 1GB }', {
-      variables: { PAGECACHE_CACHE_MEMORY: '1MB', PAGECACHE_CACHE_COMPRESSION: 'false', PAGECACHE_CACHE_MAX_SIZE: 'null', PAGECACHE_ORIGIN_TOTAL_TIMEOUT: '90', PAGECACHE_CACHE_DEFAULT_TTL: '5m' },
+      variables: {
+        PAGECACHE_CACHE_MEMORY: '1MB',
+        PAGECACHE_CACHE_COMPRESSION: 'false',
+        PAGECACHE_CACHE_MAX_SIZE: 'null',
+        PAGECACHE_ORIGIN_TOTAL_TIMEOUT: '90',
+        PAGECACHE_CACHE_DEFAULT_TTL: '5m',
+      },
     })
     expect(config.cache).toMatchObject({ memory: 1024 ** 2, compression: false, maxSize: null, defaultTtl: 300_000 })
     expect(config.origin.totalTimeout).toBe(90_000)
   })
 
   it('ignores variables that are empty, and those of others', async () => {
-    const { config } = await load(null, { variables: { PAGECACHE_SERVER_PORT: '', PAGECACHE_PORT_80_TCP: 'tcp://10.0.0.1' } })
+    const { config } = await load(null, {
+      variables: { PAGECACHE_SERVER_PORT: '', PAGECACHE_PORT_80_TCP: 'tcp://10.0.0.1' },
+    })
     expect(config.server.port).toBe(8080)
   })
 })
@@ -95,9 +109,12 @@ describe('environment and places', () => {
     expect(loaded.places.dataDir).toBe(join(loaded.places.projectDir, 'var/data', environment))
   })
 
-  it.each(['../../etc', '..', '.', 'a/b', 'a\u0000b', '', ' ', '-x', 'a'.repeat(65)])('%j is no name of an environment', async (env) => {
-    expect(await fault(null, { flags: { env } })).toContain('is no name of an environment')
-  })
+  it.each(['../../etc', '..', '.', 'a/b', 'a\u0000b', '', ' ', '-x', 'a'.repeat(65)])(
+    '%j is no name of an environment',
+    async (env) => {
+      expect(await fault(null, { flags: { env } })).toContain('is no name of an environment')
+    },
+  )
 
   it('takes the project directory and the file from variables', async () => {
     const projectDir = await tempDir()
@@ -129,7 +146,9 @@ describe('faults', () => {
       '  server.hosst (pagecache.yaml:3): unknown key; did you mean host?',
       expect.stringContaining('  salesChannels[0].id (pagecache.yaml:6): 1 is not valid; expected a UUID'),
       expect.stringContaining('  salesChannels[0].url (pagecache.yaml:6): "ftp://x" is not valid; expected a URL'),
-      expect.stringContaining('  salesChannels[0].origin (pagecache.yaml:6): "http://a/b" is not valid; expected a URL'),
+      expect.stringContaining(
+        '  salesChannels[0].origin (pagecache.yaml:6): "http://a/b" is not valid; expected a URL',
+      ),
       '  cache.memory (pagecache.yaml:4): "much" is not valid; expected a size such as 128MB, or a number of bytes',
       '  warmup (pagecache.yaml:7): 5 is not valid; expected a group of keys and values',
     ])
@@ -141,9 +160,21 @@ describe('faults', () => {
   })
 
   it.each([
-    ['two channels with one id', `salesChannels: [${channel}, ${channel.replace('shop.example', 'b.example')}]`, 'salesChannels[1].id'],
-    ['two channels with one URL', `salesChannels: [${channel}, ${channel.replace('000001', '000002').replace('shop.example', 'SHOP.example/')}]`, 'salesChannels[1].url'],
-    ['two reverse proxies with one name', 'reverseProxies: [{ name: a, type: varnish, url: "http://a" }, { name: a, type: varnish, url: "http://b" }]', 'reverseProxies[1].name'],
+    [
+      'two channels with one id',
+      `salesChannels: [${channel}, ${channel.replace('shop.example', 'b.example')}]`,
+      'salesChannels[1].id',
+    ],
+    [
+      'two channels with one URL',
+      `salesChannels: [${channel}, ${channel.replace('000001', '000002').replace('shop.example', 'SHOP.example/')}]`,
+      'salesChannels[1].url',
+    ],
+    [
+      'two reverse proxies with one name',
+      'reverseProxies: [{ name: a, type: varnish, url: "http://a" }, { name: a, type: varnish, url: "http://b" }]',
+      'reverseProxies[1].name',
+    ],
   ])('%s', async (_, yaml, key) => {
     const message = await fault(yaml)
     expect(message).toContain(`${key} (pagecache.yaml:1): `)
@@ -178,7 +209,10 @@ describe('faults', () => {
     ['a text', 'hello\n'],
     ['a tag that would build something', 'server: !!js/function "x"\n'],
     ['two documents', 'server: {}\n---\ncache: {}\n'],
-    ['aliases that multiply', `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefgh'].map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`).join('\n')}\n`],
+    [
+      'aliases that multiply',
+      `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefgh'].map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`).join('\n')}\n`,
+    ],
   ])('%s is refused', async (_, yaml) => {
     expect(await fault(yaml)).toContain('(pagecache.yaml:')
   })
@@ -190,7 +224,9 @@ describe('faults', () => {
   })
 
   it('never show a secret', async () => {
-    const message = await fault('reverseProxies: [{ name: a, type: varnish, url: "http://root:canary@a/b?token=canary" }]\nauth: canary\n')
+    const message = await fault(
+      'reverseProxies: [{ name: a, type: varnish, url: "http://root:canary@a/b?token=canary" }]\nauth: canary\n',
+    )
     expect(message).toContain('http://***@a/b?token=***')
     expect(message).not.toContain('canary')
   })
@@ -209,8 +245,16 @@ describe('what is accepted', () => {
     const { config } = await load(
       `salesChannels: [${channel.replace('http://shop.example', 'HTTP://Shop.Example:80/de/')}]\ncache: { memory: 0, maxSize: 1.5 GB, types: [{ type: cms, header: "X-Page: cms" }] }\ntrustedProxies: ["fe80::/10", 10.1.2.3]\n`,
     )
-    expect(config.salesChannels[0]).toMatchObject({ url: 'http://shop.example/de', origin: 'http://127.0.0.1:8000', sitemaps: [] })
-    expect(config.cache).toMatchObject({ memory: 0, maxSize: 1.5 * 1024 ** 3, types: [{ type: 'cms', header: 'X-Page: cms' }] })
+    expect(config.salesChannels[0]).toMatchObject({
+      url: 'http://shop.example/de',
+      origin: 'http://127.0.0.1:8000',
+      sitemaps: [],
+    })
+    expect(config.cache).toMatchObject({
+      memory: 0,
+      maxSize: 1.5 * 1024 ** 3,
+      types: [{ type: 'cms', header: 'X-Page: cms' }],
+    })
     expect(config.trustedProxies).toEqual(['fe80::/10', '10.1.2.3'])
   })
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { openMetrics } from '../../src/http/api/metrics.ts'
 import { Traffic } from '../../src/http/front/traffic.ts'
@@ -8,13 +8,23 @@ import { createStageCounts } from '../../src/stages/counts.ts'
 
 /** Names that are told; `app` is not asked for names. */
 async function told(): Promise<Set<string>> {
-  const metrics = await openMetrics({ app: () => ({}) as App, traffic: new Traffic(), stages: createStageCounts(), memory: () => ({ bytes: 0, pages: 0 }) })
+  const metrics = await openMetrics({
+    app: () => ({}) as App,
+    traffic: new Traffic(),
+    stages: createStageCounts(),
+    memory: () => ({ bytes: 0, pages: 0 }),
+  })
   const { text } = await metrics.toText([await metrics.values()])
   return new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!))
 }
 
 /** Not those that a recording rule makes (`job:…:rate15m`). */
-const namesIn = (text: string) => new Set([...text.matchAll(/(?<![:\w])(?:pagecache|process|nodejs)_\w*[a-z](?![\w*:])/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
+const namesIn = (text: string) =>
+  new Set(
+    [...text.matchAll(/(?<![:\w])(?:pagecache|process|nodejs)_\w*[a-z](?![\w*:])/g)].map(([name]) =>
+      name.replace(/_(?:bucket|sum|count)$/, ''),
+    ),
+  )
 const read = (file: string) => readFile(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
 
 interface Rule {
@@ -25,35 +35,42 @@ interface Rule {
   annotations?: { summary?: string }
 }
 
-const rules = async () => (parse(await read('alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(group => group.rules)
+const rules = async () =>
+  (parse(await read('alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules)
 
-test('every metric of ours is explained, and only those that there are', async () => {
-  const ours = [...(await told())].filter(name => name.startsWith('pagecache_')).sort()
-  expect([...namesIn(await read('monitoring.md'))].filter(name => name.startsWith('pagecache_')).sort()).toEqual(ours)
+it('every metric of ours is explained, and only those that there are', async () => {
+  const ours = [...(await told())].filter((name) => name.startsWith('pagecache_')).sort()
+  expect([...namesIn(await read('monitoring.md'))].filter((name) => name.startsWith('pagecache_')).sort()).toEqual(ours)
 })
 
-test('what monitoring.md says of Node and of the processes is there too', async () => {
+it('what monitoring.md says of Node and of the processes is there too', async () => {
   const names = await told()
-  const others = [...namesIn(await read('monitoring.md'))].filter(name => !name.startsWith('pagecache_'))
+  const others = [...namesIn(await read('monitoring.md'))].filter((name) => !name.startsWith('pagecache_'))
   expect(others.length).toBeGreaterThan(0)
   for (const name of others) expect(names).toContain(name)
 })
 
-test.each(['grafana.json', 'alerts.yaml'])('%s asks for metrics that there are', async file => {
+it.each(['grafana.json', 'alerts.yaml'])('%s asks for metrics that there are', async (file) => {
   const names = await told()
-  const expressions = file === 'grafana.json'
-    ? (JSON.parse(await read(file)) as { panels: { targets?: { expr: string }[] }[] }).panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
-    : (await rules()).map(({ expr }) => expr)
+  const expressions =
+    file === 'grafana.json'
+      ? (JSON.parse(await read(file)) as { panels: { targets?: { expr: string }[] }[] }).panels.flatMap(
+          ({ targets = [] }) => targets.map(({ expr }) => expr),
+        )
+      : (await rules()).map(({ expr }) => expr)
   expect(expressions.length).toBeGreaterThan(10)
-  for (const expression of expressions) for (const name of namesIn(expression)) expect(names, expression).toContain(name)
+  for (const expression of expressions)
+    for (const name of namesIn(expression)) expect(names, expression).toContain(name)
 })
 
-test('every metric of ours is on the dashboard or in an alert', async () => {
+it('every metric of ours is on the dashboard or in an alert', async () => {
   const used = namesIn(`${await read('grafana.json')}\n${await read('alerts.yaml')}`)
-  expect([...(await told())].filter(name => name.startsWith('pagecache_') && !used.has(name))).toEqual(['pagecache_memory_pages'])
+  expect([...(await told())].filter((name) => name.startsWith('pagecache_') && !used.has(name))).toEqual([
+    'pagecache_memory_pages',
+  ])
 })
 
-test('every alert says how bad it is, and monitoring.md what to do about it; none is explained that there is not', async () => {
+it('every alert says how bad it is, and monitoring.md what to do about it; none is explained that there is not', async () => {
   const alerts = (await rules()).filter(({ alert }) => alert !== undefined)
   for (const { alert, labels, annotations } of alerts) {
     expect(['critical', 'warning'], alert).toContain(labels?.severity)
@@ -63,11 +80,22 @@ test('every alert says how bad it is, and monitoring.md what to do about it; non
   expect(explained.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted())
 })
 
-test('every alert is tested on a series on which it fires and on one on which it is silent', async () => {
-  const texts = await Promise.all(['alerts.test.yaml', 'alerts-day.test.yaml'].map(file => readFile(new URL(file, import.meta.url), 'utf8')))
-  const asked = texts.flatMap(text => (parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }).tests.flatMap(each => each.alert_rule_test))
+it('every alert is tested on a series on which it fires and on one on which it is silent', async () => {
+  const texts = await Promise.all(
+    ['alerts.test.yaml', 'alerts-day.test.yaml'].map((file) => readFile(new URL(file, import.meta.url), 'utf8')),
+  )
+  const asked = texts.flatMap((text) =>
+    (parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }).tests.flatMap(
+      (each) => each.alert_rule_test,
+    ),
+  )
   const names = (await rules()).flatMap(({ alert }) => alert ?? [])
-  const those = (fires: boolean) => [...new Set(asked.filter(({ exp_alerts = [] }) => exp_alerts.length > 0 === fires).map(({ alertname }) => alertname))].toSorted()
+  const those = (fires: boolean) =>
+    [
+      ...new Set(
+        asked.filter(({ exp_alerts = [] }) => exp_alerts.length > 0 === fires).map(({ alertname }) => alertname),
+      ),
+    ].toSorted()
   expect(those(true)).toEqual(names.toSorted())
   expect(those(false)).toEqual(names.toSorted())
 })

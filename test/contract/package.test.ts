@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { startChild } from '../helpers/child.ts'
 import { freePort } from '../helpers/daemon.ts'
@@ -27,44 +27,66 @@ async function packageFile(): Promise<PackageFile> {
 /** What `npm install` would make of the tarball: its files, and beside them the packages that it names, and nothing else of ours. */
 async function install(): Promise<string> {
   const directory = await tempDir()
-  const { stdout } = await exec('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', directory], { cwd: root })
+  const { stdout } = await exec('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', directory], {
+    cwd: root,
+  })
   await exec('tar', ['xzf', join(directory, stdout.trim()), '-C', directory])
   const installed = join(directory, 'package')
   await mkdir(join(installed, 'node_modules'))
-  for (const name of Object.keys((await packageFile()).dependencies)) await symlink(join(root, 'node_modules', name), join(installed, 'node_modules', name))
+  for (const name of Object.keys((await packageFile()).dependencies))
+    await symlink(join(root, 'node_modules', name), join(installed, 'node_modules', name))
   return installed
 }
 
 describe('what is published', { timeout: 60_000 }, () => {
-  test('says its version and serves, with the packages alone that it names', async () => {
+  it('says its version and serves, with the packages alone that it names', async () => {
     const program = join(await install(), 'bin', 'run.js')
     const { version } = await packageFile()
     const { stdout } = await exec(process.execPath, [program, '--version'])
     expect(stdout).toMatch(new RegExp(`^pagecache/${version.replaceAll('.', '\\.')} `))
-    const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+    const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
     onTestFinished(() => origin.stop())
     const port = await freePort()
     const cwd = await tempDir()
-    const daemon = await startChild([process.execPath, program, 'serve', '--origin', origin.url, '--port', String(port)], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('pagecache listens on') })
+    const daemon = await startChild(
+      [process.execPath, program, 'serve', '--origin', origin.url, '--port', String(port)],
+      {
+        cwd,
+        env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
+        ready: (logs) => logs.includes('pagecache listens on'),
+      },
+    )
     onTestFinished(async () => void (await daemon.stop()))
     expect(await exchange(`http://127.0.0.1:${port}/a`)).toMatchObject({ status: 200 })
     expect((await exchange(`http://127.0.0.1:${port}/admin`)).status).toBe(200)
     expect(await daemon.stop()).toBe(0)
   })
 
-  test('names the packages that the bundle imports, and no other', async () => {
-    const files = (await readdir(join(root, 'dist'), { recursive: true })).filter(file => file.endsWith('.js'))
-    const code = await Promise.all(files.map(file => readFile(join(root, 'dist', file), 'utf8')))
-    const imported = code.flatMap(text => [...text.matchAll(/(?:\bfrom|\bimport\(?|\brequire\()\s*["'`]((?:@[a-z][\w.-]*\/)?[a-z][\w.-]*)(?:\/[\w./-]+)?["'`]/g)].map(([, name]) => name!))
+  it('names the packages that the bundle imports, and no other', async () => {
+    const files = (await readdir(join(root, 'dist'), { recursive: true })).filter((file) => file.endsWith('.js'))
+    const code = await Promise.all(files.map((file) => readFile(join(root, 'dist', file), 'utf8')))
+    const imported = code.flatMap((text) =>
+      [
+        ...text.matchAll(
+          /(?:\bfrom|\bimport\(?|\brequire\()\s*["'`]((?:@[a-z][\w.-]*\/)?[a-z][\w.-]*)(?:\/[\w./-]+)?["'`]/g,
+        ),
+      ].map(([, name]) => name!),
+    )
     expect([...new Set(imported)].sort()).toEqual(Object.keys((await packageFile()).dependencies).sort())
   })
 })
 
-test('the licences of what is bundled go along, with their text', async () => {
+it('the licences of what is bundled go along, with their text', async () => {
   const text = await readFile(join(root, 'dist/LICENCES.txt'), 'utf8')
   // One of each bundle: the commands, the operators' page, its style sheet.
-  for (const [name, words] of Object.entries({ h3: 'Permission is hereby granted', preact: 'Permission is hereby granted', uplot: 'Permission is hereby granted' })) {
-    const { version } = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }
+  for (const [name, words] of Object.entries({
+    h3: 'Permission is hereby granted',
+    preact: 'Permission is hereby granted',
+    uplot: 'Permission is hereby granted',
+  })) {
+    const { version } = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as {
+      version: string
+    }
     const [, its = ''] = text.split(`${name} ${version} (`)
     expect(its.split('-'.repeat(80))[0], name).toContain(words)
   }
@@ -73,22 +95,33 @@ test('the licences of what is bundled go along, with their text', async () => {
 describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
   const readContainerfile = () => readFile(join(root, 'docs/deploy/Containerfile'), 'utf8')
 
-  test('has all that it builds from let through to it, and nothing of anybody\'s own', async () => {
-    const [first, ...others] = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  it("has all that it builds from let through to it, and nothing of anybody's own", async () => {
+    const [first, ...others] = (await readFile(join(root, '.dockerignore'), 'utf8'))
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
     // Everything is kept out but what is named: what lies in a checkout (var, keys, .git) is not known beforehand.
     expect(first).toBe('*')
-    const names = others.map(line => line.replace(/^!/, ''))
-    expect(others).toEqual(names.map(name => `!${name}`))
+    const names = others.map((line) => line.replace(/^!/, ''))
+    expect(others).toEqual(names.map((name) => `!${name}`))
     const context = await tempDir()
     for (const name of names) await cp(join(root, name), join(context, name), { recursive: true })
     await symlink(join(root, 'node_modules'), join(context, 'node_modules'))
-    expect(await readContainerfile()).toContain('npm ci --ignore-scripts --no-audit --no-fund && npm run build && npm pack --silent')
+    expect(await readContainerfile()).toContain(
+      'npm ci --ignore-scripts --no-audit --no-fund && npm run build && npm pack --silent',
+    )
     await exec(process.execPath, ['scripts/build.js'], { cwd: context })
-    const packed = async (cwd: string) => (JSON.parse((await exec('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd })).stdout) as { files: { path: string }[] }[])[0]!.files.map(({ path }) => path.replace(/-[\w-]{8}\.js$/, '.js')).sort()
+    const packed = async (cwd: string) =>
+      (
+        JSON.parse((await exec('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd })).stdout) as {
+          files: { path: string }[]
+        }[]
+      )[0]!.files
+        .map(({ path }) => path.replace(/-[\w-]{8}\.js$/, '.js'))
+        .sort()
     expect(await packed(context)).toEqual(await packed(root))
   })
 
-  test('checks the health on the port that it exposes, as a user of few rights', async () => {
+  it('checks the health on the port that it exposes, as a user of few rights', async () => {
     const text = await readContainerfile()
     const port = /^EXPOSE (\d+)$/m.exec(text)![1]!
     expect(text).toContain(`http://127.0.0.1:${port}/healthz`)
@@ -98,23 +131,28 @@ describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
 
 describe('the systemd units', () => {
   const readUnit = (name: string) => readFile(join(root, 'docs/deploy', name), 'utf8')
-  const valuesOf = (unit: string, key: string) => [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!)
+  const valuesOf = (unit: string, key: string) =>
+    [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!)
 
-  test('start the program where the guide installs it, and hand it one socket', async () => {
-    const [service, socket, guide] = await Promise.all([readUnit('pagecache.service'), readUnit('pagecache.socket'), readFile(join(root, 'docs/deploy.md'), 'utf8')])
+  it('start the program where the guide installs it, and hand it one socket', async () => {
+    const [service, socket, guide] = await Promise.all([
+      readUnit('pagecache.service'),
+      readUnit('pagecache.socket'),
+      readFile(join(root, 'docs/deploy.md'), 'utf8'),
+    ])
     const [, prefix] = /npm install --global --prefix (\S+) pagecache/.exec(guide)!
     expect(valuesOf(service, 'ExecStart')).toEqual([`${prefix}/bin/pagecache serve`])
     expect(valuesOf(socket, 'ListenStream')).toHaveLength(1)
   })
 
-  test('give the daemon the time that its own deadlines give', async () => {
+  it('give the daemon the time that its own deadlines give', async () => {
     const service = await readUnit('pagecache.service')
     const { server, warmup } = (await loadConfig({ projectDir: await tempDir() }, { variables: {} })).config
     const [seconds] = valuesOf(service, 'TimeoutStopSec').map(Number)
     expect(seconds! * 1000).toBeGreaterThan(Math.max(server.stopDelay + server.stopGrace, warmup.timeout))
   })
 
-  test('forbid nothing that V8 does', async () => {
+  it('forbid nothing that V8 does', async () => {
     expect(valuesOf(await readUnit('pagecache.service'), 'MemoryDenyWriteExecute')).toEqual([])
   })
 })

@@ -18,7 +18,15 @@ function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
 }
 
 /** Bundled libraries are recognised by what they alone contain. */
-const heavy = { kysely: 'SelectQueryBuilderImpl', yaml: 'MULTILINE_IMPLICIT_KEY', 'cli-table3': 'colWidths', saxes: 'SaxesParser', ink: 'exitAlternativeScreen', h3: 'toNodeHandler', jose: 'JWSSignatureVerificationFailed' }
+const heavy = {
+  kysely: 'SelectQueryBuilderImpl',
+  yaml: 'MULTILINE_IMPLICIT_KEY',
+  'cli-table3': 'colWidths',
+  saxes: 'SaxesParser',
+  ink: 'exitAlternativeScreen',
+  h3: 'toNodeHandler',
+  jose: 'JWSSignatureVerificationFailed',
+}
 
 const chunks = readdirSync(join(dist, 'chunks')).map((file) => readFileSync(join(dist, 'chunks', file), 'utf8'))
 
@@ -26,11 +34,21 @@ it.each(Object.entries(heavy))('%s would be recognised', (_, mark) => {
   expect(chunks.some((code) => code.includes(mark))).toBe(true)
 })
 
-it.each(['cli/main.js', 'commands/cache/stats.js', 'commands/serve.js', 'commands/warmup/watch.js', 'commands/monitor.js', 'commands/client/create.js'])('%s loads no database, no network and no HTTP framework', (entry) => {
+it.each([
+  'cli/main.js',
+  'commands/cache/stats.js',
+  'commands/serve.js',
+  'commands/warmup/watch.js',
+  'commands/monitor.js',
+  'commands/client/create.js',
+])('%s loads no database, no network and no HTTP framework', (entry) => {
   const loaded = [...loadedBy(entry)]
   expect(loaded).not.toContain('better-sqlite3')
   expect(loaded).not.toContain('undici')
   expect(loaded).not.toContain('pino')
-  const code = loaded.filter((file) => file.endsWith('.js')).map((file) => readFileSync(join(dist, file), 'utf8')).join('\n')
+  const code = loaded
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => readFileSync(join(dist, file), 'utf8'))
+    .join('\n')
   for (const [name, mark] of Object.entries(heavy)) expect(code.includes(mark), name).toBe(false)
 })

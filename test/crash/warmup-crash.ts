@@ -68,7 +68,10 @@ class Shop {
       this.requests.set(number, [...times, performance.now()])
       await sleep(latency)
       const kind = kindOf(number)
-      response.writeHead(kind === 'missing' ? 404 : 200, { 'content-type': 'text/html', 'cache-control': kind === 'private' ? 'private' : 'public, s-maxage=86400' })
+      response.writeHead(kind === 'missing' ? 404 : 200, {
+        'content-type': 'text/html',
+        'cache-control': kind === 'private' ? 'private' : 'public, s-maxage=86400',
+      })
       response.end(`<h1>${number}</h1>`)
     })
   }
@@ -108,9 +111,12 @@ class Sampler {
   async look(): Promise<WarmupProgress> {
     const progress = (await readProgress(this.#records, this.#id))!
     const { total_urls, checked_urls, processed_urls, failed_urls, remaining_urls, skipped_urls, percentage } = progress
-    const fault = (what: string) => void this.faults.push(`${what}: ${JSON.stringify(progress)} after ${JSON.stringify(this.last)}`)
-    if (remaining_urls !== total_urls - processed_urls - failed_urls) fault('remaining is not total − processed − failed')
-    if (checked_urls < processed_urls + failed_urls || checked_urls > total_urls || skipped_urls > processed_urls) fault('the counts do not fit together')
+    const fault = (what: string) =>
+      void this.faults.push(`${what}: ${JSON.stringify(progress)} after ${JSON.stringify(this.last)}`)
+    if (remaining_urls !== total_urls - processed_urls - failed_urls)
+      fault('remaining is not total − processed − failed')
+    if (checked_urls < processed_urls + failed_urls || checked_urls > total_urls || skipped_urls > processed_urls)
+      fault('the counts do not fit together')
     const before = this.last
     for (const key of ['checked_urls', 'processed_urls', 'failed_urls', 'skipped_urls', 'percentage'] as const) {
       if (before && progress[key] < before[key]) fault(`${key} went backwards`)
@@ -128,14 +134,25 @@ export async function crashWarmup(options: CrashOptions): Promise<CrashReport> {
   const running = new Set<Child>()
   try {
     const origin = await shop.listen()
-    const salesChannels = [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: publicUrl, origin, sitemaps: ['/sitemap.xml'] }]
-    await writeFile(join(project.path, 'pagecache.yaml'), JSON.stringify({ salesChannels, warmup: { concurrency: options.concurrency, retries: 0 } }))
+    const salesChannels = [
+      { id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: publicUrl, origin, sitemaps: ['/sitemap.xml'] },
+    ]
+    await writeFile(
+      join(project.path, 'pagecache.yaml'),
+      JSON.stringify({ salesChannels, warmup: { concurrency: options.concurrency, retries: 0 } }),
+    )
     const started = await runProgram(['warmup:start', '--json'], { projectDir: project.path })
     if (started.code !== 0) throw new Error(`warmup:start ended with ${started.code}:\n${started.stderr}`)
     const { progressId } = JSON.parse(started.stdout) as { progressId: string }
     const records = await openRecords({ directory: join(project.path, 'var/data/prod'), now: Date.now })
     try {
-      return await crashRun(options, { shop, records, id: progressId, running, startWorker: () => startWorker(project.path, running) })
+      return await crashRun(options, {
+        shop,
+        records,
+        id: progressId,
+        running,
+        startWorker: () => startWorker(project.path, running),
+      })
     } finally {
       await records.close()
     }
@@ -147,7 +164,10 @@ export async function crashWarmup(options: CrashOptions): Promise<CrashReport> {
 }
 
 async function startWorker(projectDir: string, running: Set<Child>): Promise<Child> {
-  const child = await startChild([process.execPath, bin, 'messenger:consume', 'async', '--project-dir', projectDir], { cwd: projectDir, ready: () => true })
+  const child = await startChild([process.execPath, bin, 'messenger:consume', 'async', '--project-dir', projectDir], {
+    cwd: projectDir,
+    ready: () => true,
+  })
   running.add(child)
   void child.ended.then(() => running.delete(child))
   return child
@@ -161,7 +181,10 @@ interface CrashRun {
   startWorker(): Promise<Child>
 }
 
-async function crashRun(options: CrashOptions, { shop, records, id, running, startWorker: start }: CrashRun): Promise<CrashReport> {
+async function crashRun(
+  options: CrashOptions,
+  { shop, records, id, running, startWorker: start }: CrashRun,
+): Promise<CrashReport> {
   const began = performance.now()
   const random = seeded(options.seed)
   const sampler = new Sampler(records, id)
@@ -184,7 +207,13 @@ async function crashRun(options: CrashOptions, { shop, records, id, running, sta
     end.abort()
     await sampling
   }
-  return judge(options, { shop, kills, sampler, seconds: (performance.now() - began) / 1000, failures: await failedUrls(records, id) })
+  return judge(options, {
+    shop,
+    kills,
+    sampler,
+    seconds: (performance.now() - began) / 1000,
+    failures: await failedUrls(records, id),
+  })
 }
 
 async function failedUrls(records: Records, id: string): Promise<string[]> {
@@ -206,8 +235,10 @@ function judge(options: CrashOptions, { shop, kills, sampler, seconds, failures 
   const expected = Array.from({ length: options.urls }, (_, number) => kindOf(number))
   const failed = expected.filter((kind) => kind !== 'page').length
   if (progress.status !== 'completed') faults.push(`it is stuck: ${JSON.stringify(progress)}`)
-  if (progress.processed_urls !== options.urls - failed || progress.failed_urls !== failed) faults.push(`not every URL was counted once: ${JSON.stringify(progress)}; expected ${failed} failures`)
-  if (failures.length !== failed || new Set(failures).size !== failed) faults.push(`${failures.length} failures of ${new Set(failures).size} URLs are kept, expected ${failed}`)
+  if (progress.processed_urls !== options.urls - failed || progress.failed_urls !== failed)
+    faults.push(`not every URL was counted once: ${JSON.stringify(progress)}; expected ${failed} failures`)
+  if (failures.length !== failed || new Set(failures).size !== failed)
+    faults.push(`${failures.length} failures of ${new Set(failures).size} URLs are kept, expected ${failed}`)
   if (shop.requests.size !== options.urls) faults.push(`${options.urls - shop.requests.size} URLs were never asked for`)
   const byKill = kills.map(() => 0)
   let repeated = 0
@@ -220,9 +251,20 @@ function judge(options: CrashOptions, { shop, kills, sampler, seconds, failures 
     }
   }
   const repeatedByOneKill = Math.max(0, ...byKill)
-  if (repeatedByOneKill > options.concurrency) faults.push(`one kill repeated ${repeatedByOneKill} URLs, more than ${options.concurrency}`)
-  if (kills.length < options.kills) faults.push(`the run ended after ${kills.length} of ${options.kills} kills: give it more URLs`)
-  return { kills: kills.length, seconds, samples: sampler.samples, longestSilence: longestSilence(kills, shop), repeated, repeatedByOneKill, progress, faults }
+  if (repeatedByOneKill > options.concurrency)
+    faults.push(`one kill repeated ${repeatedByOneKill} URLs, more than ${options.concurrency}`)
+  if (kills.length < options.kills)
+    faults.push(`the run ended after ${kills.length} of ${options.kills} kills: give it more URLs`)
+  return {
+    kills: kills.length,
+    seconds,
+    samples: sampler.samples,
+    longestSilence: longestSilence(kills, shop),
+    repeated,
+    repeatedByOneKill,
+    progress,
+    faults,
+  }
 }
 
 /** From a kill to the next request that begins. */

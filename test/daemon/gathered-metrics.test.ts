@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { GatheredMetrics } from '../../src/daemon/gathered-metrics.ts'
 import { openMetrics, type MetricValues } from '../../src/http/api/metrics.ts'
 import { Traffic } from '../../src/http/front/traffic.ts'
@@ -9,20 +9,34 @@ import { createStageCounts } from '../../src/stages/counts.ts'
 async function processWith(hits: number): Promise<MetricValues> {
   const traffic = new Traffic()
   for (let count = 0; count < hits; count += 1) traffic.count('hit', 200, 2)
-  const metrics = await openMetrics({ app: () => ({}) as App, traffic, stages: createStageCounts(), memory: () => ({ bytes: 10, pages: 1 }) })
+  const metrics = await openMetrics({
+    app: () => ({}) as App,
+    traffic,
+    stages: createStageCounts(),
+    memory: () => ({ bytes: 10, pages: 1 }),
+  })
   // As it comes from another process.
   return JSON.parse(JSON.stringify(await metrics.values())) as MetricValues
 }
 
 async function read(gathered: GatheredMetrics<string>): Promise<(sample: string) => number | undefined> {
-  const { toText } = await openMetrics({ app: () => ({}) as App, traffic: new Traffic(), stages: createStageCounts(), memory: () => ({ bytes: 0, pages: 0 }) })
+  const { toText } = await openMetrics({
+    app: () => ({}) as App,
+    traffic: new Traffic(),
+    stages: createStageCounts(),
+    memory: () => ({ bytes: 0, pages: 0 }),
+  })
   const { text } = await toText(gathered.all())
-  return sample => text.split('\n').filter(line => line.startsWith(`${sample} `)).map(line => Number(line.slice(sample.length + 1)))[0]
+  return (sample) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(`${sample} `))
+      .map((line) => Number(line.slice(sample.length + 1)))[0]
 }
 
 const hits = 'pagecache_requests_total{result="hit"}'
 
-test('what a process counted stays when it has gone, again and again; what it held goes with it', async () => {
+it('what a process counted stays when it has gone, again and again; what it held goes with it', async () => {
   const gathered = new GatheredMetrics<string>()
   gathered.note('a', await processWith(3))
   gathered.note('b', await processWith(5))
@@ -44,7 +58,7 @@ test('what a process counted stays when it has gone, again and again; what it he
   expect((await read(gathered))(hits)).toBe(12)
 })
 
-test('one that ended before it told anything adds nothing', async () => {
+it('one that ended before it told anything adds nothing', async () => {
   const gathered = new GatheredMetrics<string>()
   gathered.note('a', await processWith(3))
   gathered.end('never told')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { stopListening } from '../../src/daemon/listen.ts'
 
 /** Asks from a thread of its own, so that connections are made while this one accepts none; the first of the shared numbers counts them. */
@@ -22,7 +22,10 @@ const visitors = `
 
 async function connectUnseen(server: Server, count: number): Promise<string[]> {
   const made = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(visitors, { eval: true, workerData: { port: (server.address() as AddressInfo).port, count, made } })
+  const worker = new Worker(visitors, {
+    eval: true,
+    workerData: { port: (server.address() as AddressInfo).port, count, made },
+  })
   onTestFinished(async () => void (await worker.terminate()))
   const outcomes: string[] = []
   worker.on('message', (outcome: string) => outcomes.push(outcome))
@@ -31,8 +34,8 @@ async function connectUnseen(server: Server, count: number): Promise<string[]> {
   return outcomes
 }
 
-test('who waits in the kernel when a daemon stops listening is accepted first', async () => {
-  const server = createServer(socket => socket.resume().end('hello')).listen(0, '127.0.0.1')
+it('who waits in the kernel when a daemon stops listening is accepted first', async () => {
+  const server = createServer((socket) => socket.resume().end('hello')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const outcomes = await connectUnseen(server, 20)
   await stopListening(server)
@@ -40,9 +43,9 @@ test('who waits in the kernel when a daemon stops listening is accepted first', 
   expect(new Set(outcomes)).toEqual(new Set(['hello']))
 })
 
-test('who waits is not served before nobody waits any more: whoever is answered may come again at once', async () => {
+it('who waits is not served before nobody waits any more: whoever is answered may come again at once', async () => {
   const order: string[] = []
-  const server = createServer(socket => {
+  const server = createServer((socket) => {
     order.push(server.listening ? 'served while listening' : 'served')
     socket.resume().end('hello')
   }).listen(0, '127.0.0.1')

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const parentModule = new URL('../../src/daemon/parent.ts', import.meta.url).href
 
@@ -19,7 +19,7 @@ const script = `
   parent.leave()
 `
 
-test('a configuration that comes while a process starts with the one before is not forgotten', () => {
+it('a configuration that comes while a process starts with the one before is not forgotten', () => {
   const told = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
   expect(JSON.parse(told)).toEqual([false, true, false])
 })

@@ -16,7 +16,20 @@ async function options(changed: Partial<DemoOptions>): Promise<DemoOptions & { t
   let text = ''
   const write = (part: string) => void (text += part)
   const signal = new AbortController().signal
-  return { root, program: 'pagecache', temporary, port: null, keep: false, latency: 'off', output: 2, variables: process.env, signal, write, text: () => text, ...changed }
+  return {
+    root,
+    program: 'pagecache',
+    temporary,
+    port: null,
+    keep: false,
+    latency: 'off',
+    output: 2,
+    variables: process.env,
+    signal,
+    write,
+    text: () => text,
+    ...changed,
+  }
 }
 
 /** A package whose shop is the real one and whose program is the given text. */
@@ -26,7 +39,10 @@ async function packageWith(program: string): Promise<string> {
   await mkdir(join(directory, 'dist/demo'), { recursive: true })
   await writeFile(join(directory, 'package.json'), '{"type":"module"}')
   await writeFile(join(directory, 'bin/run.js'), program)
-  await writeFile(join(directory, 'dist/demo/shop-main.js'), `import ${JSON.stringify(join(root, 'src/demo/shop-main.ts'))}`)
+  await writeFile(
+    join(directory, 'dist/demo/shop-main.js'),
+    `import ${JSON.stringify(join(root, 'src/demo/shop-main.ts'))}`,
+  )
   return directory
 }
 
@@ -62,7 +78,11 @@ it('notices at once that its port is taken, and leaves nothing behind', async ()
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
   const demo = await options({ port })
-  await expect(runDemo(demo)).rejects.toMatchObject({ code: 'LISTEN_FAILED', exit: 1, message: `Cannot listen on 127.0.0.1:${port}: EADDRINUSE` })
+  await expect(runDemo(demo)).rejects.toMatchObject({
+    code: 'LISTEN_FAILED',
+    exit: 1,
+    message: `Cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
+  })
   expect(demo.text()).toBe('')
   expect(await readdir(demo.temporary)).toEqual([])
 })
@@ -89,10 +109,22 @@ it('takes shop and cache with it when it is killed', { timeout: 60_000 }, async 
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
   child.stderr.resume()
   await expect.poll(() => stdout, { timeout: 50_000 }).toContain('keeps running until Ctrl-C')
-  const urls = [/demo shop with \d+ pages is at (\S+)\.\n/, /stands before it, at (\S+)\.\n/].map((pattern) => pattern.exec(stdout)?.[1] ?? '')
+  const urls = [/demo shop with \d+ pages is at (\S+)\.\n/, /stands before it, at (\S+)\.\n/].map(
+    (pattern) => pattern.exec(stdout)?.[1] ?? '',
+  )
   for (const url of urls) expect((await fetch(url)).status).toBe(200)
   child.kill('SIGKILL')
-  for (const url of urls) await expect.poll(() => fetch(url).then(() => 'answers', () => 'gone'), { timeout: 20_000 }).toBe('gone')
+  for (const url of urls)
+    await expect
+      .poll(
+        () =>
+          fetch(url).then(
+            () => 'answers',
+            () => 'gone',
+          ),
+        { timeout: 20_000 },
+      )
+      .toBe('gone')
 })
 
 it('says what went wrong when the cache does not start', async () => {

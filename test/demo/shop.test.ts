@@ -15,7 +15,10 @@ function ask(path: string, init: RequestInit = {}): Promise<Response> {
 }
 
 function cookiesOf(response: Response): string {
-  return response.headers.getSetCookie().map((cookie) => cookie.split(';')[0]).join('; ')
+  return response.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';')[0])
+    .join('; ')
 }
 
 function pathOf(type: string, channel = 0): string {
@@ -24,13 +27,19 @@ function pathOf(type: string, channel = 0): string {
 }
 
 async function login(email: string): Promise<string> {
-  return cookiesOf(await ask('/account/login', { method: 'POST', body: new URLSearchParams({ username: email, password: 'demo' }) }))
+  return cookiesOf(
+    await ask('/account/login', { method: 'POST', body: new URLSearchParams({ username: email, password: 'demo' }) }),
+  )
 }
 
 async function fillBasket(cookie = ''): Promise<Response> {
   const page = await (await ask(pathOf('products'))).text()
   const productId = /name="productId" value="(\w+)"/.exec(page)?.[1] ?? ''
-  return ask('/checkout/line-item/add', { method: 'POST', headers: { cookie }, body: new URLSearchParams({ productId, quantity: '2' }) })
+  return ask('/checkout/line-item/add', {
+    method: 'POST',
+    headers: { cookie },
+    body: new URLSearchParams({ productId, quantity: '2' }),
+  })
 }
 
 describe('pages', () => {
@@ -64,7 +73,8 @@ describe('pages', () => {
 
   it('are the same at every start', async () => {
     await using other = await startShop({ latency: 'off', publicUrls: { en: shop.url, de: `${shop.url}/de` } }).then(
-      (started) => ({ url: started.url, [Symbol.asyncDispose]: () => started.close() }))
+      (started) => ({ url: started.url, [Symbol.asyncDispose]: () => started.close() }),
+    )
     const path = pathOf('products', 1)
     expect(await (await fetch(other.url + path)).text()).toBe(await (await ask(path)).text())
   })
@@ -76,8 +86,12 @@ describe('pages', () => {
   })
 
   it('link only to pages that exist', async () => {
-    const html = await Promise.all(['/', pathOf('categories', 1), pathOf('products', 1)].map(async (path) => (await ask(path)).text()))
-    const links = new Set(html.flatMap((text) => [...text.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map((match) => match[1] ?? '')))
+    const html = await Promise.all(
+      ['/', pathOf('categories', 1), pathOf('products', 1)].map(async (path) => (await ask(path)).text()),
+    )
+    const links = new Set(
+      html.flatMap((text) => [...text.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map((match) => match[1] ?? '')),
+    )
     expect(links.size).toBeGreaterThan(50)
     for (const link of links) expect((await ask(link.replaceAll('&amp;', '&'))).status, link).toBeLessThan(400)
   })
@@ -111,8 +125,12 @@ describe('HTTP', () => {
   })
 
   it('compresses for those who take it', async () => {
-    expect((await ask(pathOf('cms'), { headers: { 'accept-encoding': 'br, gzip;q=0.5' } })).headers.get('content-encoding')).toBe('gzip')
-    expect((await ask(pathOf('cms'), { headers: { 'accept-encoding': 'gzip;q=0' } })).headers.get('content-encoding')).toBe(null)
+    expect(
+      (await ask(pathOf('cms'), { headers: { 'accept-encoding': 'br, gzip;q=0.5' } })).headers.get('content-encoding'),
+    ).toBe('gzip')
+    expect(
+      (await ask(pathOf('cms'), { headers: { 'accept-encoding': 'gzip;q=0' } })).headers.get('content-encoding'),
+    ).toBe(null)
   })
 
   it('answers 404 that no cache may share, 405 and 413', async () => {
@@ -122,12 +140,17 @@ describe('HTTP', () => {
     expect((await ask('/account/login', { method: 'POST', body: 'x'.repeat(20_000) })).status).toBe(413)
   })
 
-  it.each([['png', 'image/png'], ['svg', 'image/svg+xml']])('serves %s images with validators', async (extension, type) => {
+  it.each([
+    ['png', 'image/png'],
+    ['svg', 'image/svg+xml'],
+  ])('serves %s images with validators', async (extension, type) => {
     const image = await ask(`/media/aurora-lamp.${extension}`)
     expect([image.status, image.headers.get('content-type')]).toEqual([200, type])
     expect(image.headers.get('cache-control')).toBe('public, max-age=604800')
     expect(image.headers.get('last-modified')).not.toBe(null)
-    const again = await ask(`/media/aurora-lamp.${extension}`, { headers: { 'if-none-match': image.headers.get('etag') ?? '' } })
+    const again = await ask(`/media/aurora-lamp.${extension}`, {
+      headers: { 'if-none-match': image.headers.get('etag') ?? '' },
+    })
     expect(again.status).toBe(304)
   })
 })
@@ -138,17 +161,22 @@ describe('sitemap', () => {
     const robots = await (await ask('/robots.txt')).text()
     expect(robots).toContain(`Sitemap: ${channel?.url}/sitemap.xml`)
     const children = locationsOf(await (await ask(`${channel?.prefix}/sitemap.xml`)).text())
-    const pages = await Promise.all(children.map(async (url) => {
-      const child = await fetch(url)
-      expect(child.headers.get('content-type')).toBe('application/octet-stream')
-      expect(child.headers.get('content-encoding')).toBe(null)
-      return locationsOf(gunzipSync(Buffer.from(await child.arrayBuffer())).toString())
-    }))
+    const pages = await Promise.all(
+      children.map(async (url) => {
+        const child = await fetch(url)
+        expect(child.headers.get('content-type')).toBe('application/octet-stream')
+        expect(child.headers.get('content-encoding')).toBe(null)
+        return locationsOf(gunzipSync(Buffer.from(await child.arrayBuffer())).toString())
+      }),
+    )
     expect(pages.flat().toSorted()).toEqual(channel?.pages.map((page) => channel.url + page.path).toSorted())
   })
 
   it('names public URLs where something stands in front', async () => {
-    const fronted = await startShop({ latency: 'off', publicUrls: { en: 'http://shop.example', de: 'http://laden.example' } })
+    const fronted = await startShop({
+      latency: 'off',
+      publicUrls: { en: 'http://shop.example', de: 'http://laden.example' },
+    })
     try {
       const children = locationsOf(await (await fetch(`${fronted.url}/sitemap.xml`)).text())
       expect(children.every((url) => url.startsWith('http://shop.example/sitemap/'))).toBe(true)
@@ -168,12 +196,17 @@ describe('visitors', () => {
     expect(page.headers.get('cache-control')).toBe('private, no-cache')
     expect(page.headers.has('xkey')).toBe(false)
     expect(await page.text()).toContain('Hello Ada')
-    expect(await (await ask('/account', { headers: { cookie: await login('bob@example.com') } })).text()).toContain('Hello Bob')
+    expect(await (await ask('/account', { headers: { cookie: await login('bob@example.com') } })).text()).toContain(
+      'Hello Bob',
+    )
     expect(await (await ask('/')).text()).not.toContain('Hello')
   })
 
   it('are refused with a wrong password, sent to the login, and logged out', async () => {
-    const wrong = await ask('/account/login', { method: 'POST', body: new URLSearchParams({ username: 'a@b', password: 'x' }) })
+    const wrong = await ask('/account/login', {
+      method: 'POST',
+      body: new URLSearchParams({ username: 'a@b', password: 'x' }),
+    })
     expect([wrong.status, wrong.headers.getSetCookie()]).toEqual([422, []])
     expect((await ask('/de/account')).headers.get('location')).toBe('/de/account/login')
     const cookie = await login('ada@example.com')
@@ -198,9 +231,20 @@ describe('visitors', () => {
     let now = 0
     const aging = await startShop({ latency: 'off', clock: () => now })
     try {
-      const add = await fetch(`${aging.url}/checkout/line-item/add`, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ productId: aging.channels[0]?.pages.find((page) => page.type === 'products')?.tags[0]?.slice(8) ?? '' }) })
+      const add = await fetch(`${aging.url}/checkout/line-item/add`, {
+        method: 'POST',
+        redirect: 'manual',
+        body: new URLSearchParams({
+          productId: aging.channels[0]?.pages.find((page) => page.type === 'products')?.tags[0]?.slice(8) ?? '',
+        }),
+      })
       const form = new URLSearchParams({ username: 'ada@example.com', password: 'demo' })
-      const logged = await fetch(`${aging.url}/account/login`, { method: 'POST', redirect: 'manual', headers: { cookie: cookiesOf(add) }, body: form })
+      const logged = await fetch(`${aging.url}/account/login`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie: cookiesOf(add) },
+        body: form,
+      })
       const cookie = cookiesOf(logged)
       expect(cookie).toContain('sw-states=logged-in%2Ccart-filled')
       expect(cookie.split(';')[0]).not.toBe(cookiesOf(add).split(';')[0])

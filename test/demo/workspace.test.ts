@@ -14,19 +14,27 @@ beforeEach(() => {
 })
 afterEach(() => workspace.close())
 
-it('runs a program in its directory, without what steers the operator\'s own cache', async () => {
-  const program = 'fs.writeFileSync("seen", JSON.stringify([process.cwd(), process.env.PAGECACHE_SERVER, process.env.APP_ENV]))'
+it("runs a program in its directory, without what steers the operator's own cache", async () => {
+  const program =
+    'fs.writeFileSync("seen", JSON.stringify([process.cwd(), process.env.PAGECACHE_SERVER, process.env.APP_ENV]))'
   await workspace.run(['-e', program], never, 2)
   expect(JSON.parse(readFileSync(join(directory, 'seen'), 'utf8'))).toEqual([directory, null, null])
 })
 
 it('fails with the exit code of what it ran', async () => {
-  await expect(workspace.run(['-e', 'process.exit(3)'], never, 2)).rejects.toMatchObject({ code: 'CHECK_FAILED', message: expect.stringContaining('ended with 3') })
+  await expect(workspace.run(['-e', 'process.exit(3)'], never, 2)).rejects.toMatchObject({
+    code: 'CHECK_FAILED',
+    message: expect.stringContaining('ended with 3'),
+  })
 })
 
 it('interrupts what it runs when the demo is interrupted', async () => {
   const ending = new AbortController()
-  const running = workspace.run(['-e', 'fs.writeFileSync("started", ""); setInterval(() => {}, 1000)'], ending.signal, 2)
+  const running = workspace.run(
+    ['-e', 'fs.writeFileSync("started", ""); setInterval(() => {}, 1000)'],
+    ending.signal,
+    2,
+  )
   await expect.poll(() => existsSync(join(directory, 'started'))).toBe(true)
   ending.abort()
   await expect(running).rejects.toMatchObject({ name: 'AbortError' })
@@ -34,11 +42,18 @@ it('interrupts what it runs when the demo is interrupted', async () => {
 
 it('tells what a helper said that ended before it was ready', async () => {
   const starting = workspace.start(['-e', 'console.error("port is taken"); process.exit(1)'], never, () => false)
-  await expect(starting).rejects.toMatchObject({ code: 'CHECK_FAILED', message: expect.stringMatching(/ended with 1\.\nport is taken$/) })
+  await expect(starting).rejects.toMatchObject({
+    code: 'CHECK_FAILED',
+    message: expect.stringMatching(/ended with 1\.\nport is taken$/),
+  })
 })
 
 it('leaves neither processes nor files behind', async () => {
-  const printed = await workspace.start(['-e', 'console.log(process.pid); setInterval(() => {}, 1000)'], never, (text) => text.includes('\n'))
+  const printed = await workspace.start(
+    ['-e', 'console.log(process.pid); setInterval(() => {}, 1000)'],
+    never,
+    (text) => text.includes('\n'),
+  )
   await workspace.close()
   expect(() => process.kill(Number(printed), 0)).toThrow('ESRCH')
   expect(existsSync(directory)).toBe(false)

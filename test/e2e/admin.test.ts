@@ -19,11 +19,20 @@ let reader: ApiClient
 
 beforeAll(async () => {
   origin = await startOrigin()
-  daemon = await startDaemon({ config: (url) => ({ salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Storefront', url, origin: origin.url }] }) })
-  const page = (name: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product }, body: `<h1>${name}</h1>` })
+  daemon = await startDaemon({
+    config: (url) => ({
+      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Storefront', url, origin: origin.url }],
+    }),
+  })
+  const page = (name: string) => ({
+    headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product },
+    body: `<h1>${name}</h1>`,
+  })
   for (const path of ['/a', '/b', '/c']) origin.on(path, page(path))
   origin.on('/admin/admin.js', { body: 'the shop’s own' })
-  origin.on('/sitemap.xml', { body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>` })
+  origin.on('/sitemap.xml', {
+    body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>`,
+  })
   operator = await createClient(daemon, 'operator', 'write')
   reader = await createClient(daemon, 'reader', 'read')
   if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
@@ -41,8 +50,16 @@ async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))
-  page.on('console', (message) => message.type() === 'error' && !/status of 40[0139]/.test(message.text()) && faults.push(message.text()))
-  page.on('request', (request) => !request.url().startsWith(daemon.url) && !request.url().startsWith('data:') && faults.push(request.url()))
+  page.on(
+    'console',
+    (message) =>
+      message.type() === 'error' && !/status of 40[0139]/.test(message.text()) && faults.push(message.text()),
+  )
+  page.on(
+    'request',
+    (request) =>
+      !request.url().startsWith(daemon.url) && !request.url().startsWith('data:') && faults.push(request.url()),
+  )
   onTestFinished(async () => {
     await context.close()
     expect(faults).toEqual([])
@@ -70,12 +87,18 @@ describe('what is served at /admin', () => {
     expect(headers.get('content-security-policy')).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     )
-    expect([headers.get('x-content-type-options'), headers.get('x-frame-options'), headers.get('referrer-policy')]).toEqual(['nosniff', 'DENY', 'no-referrer'])
+    expect([
+      headers.get('x-content-type-options'),
+      headers.get('x-frame-options'),
+      headers.get('referrer-policy'),
+    ]).toEqual(['nosniff', 'DENY', 'no-referrer'])
   })
 
   it('is not sent again to who has it, leads from /admin/ to /admin, and takes no other method', async () => {
     const { headers } = await exchange(`${daemon.url}/admin/admin.js`)
-    expect((await exchange(`${daemon.url}/admin/admin.js`, { headers: { 'if-none-match': headers.get('etag')! } })).status).toBe(304)
+    expect(
+      (await exchange(`${daemon.url}/admin/admin.js`, { headers: { 'if-none-match': headers.get('etag')! } })).status,
+    ).toBe(304)
     const moved = await exchange(`${daemon.url}/admin/`)
     expect([moved.status, moved.headers.get('location')]).toEqual([308, '/admin'])
     const posted = await exchange(`${daemon.url}/admin`, { method: 'POST' })
@@ -120,11 +143,21 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Purge' }).click()
     await page.getByText('3 pages removed.').waitFor()
     await page.getByLabel('URL of the page').fill(`${daemon.url}/a`)
-    await page.getByRole('region', { name: /Purges of .*\/a/ }).getByText(product).waitFor()
+    await page
+      .getByRole('region', { name: /Purges of .*\/a/ })
+      .getByText(product)
+      .waitFor()
     await page.getByLabel('Id or product number').fill(product.slice('product-'.length))
-    await page.getByRole('region', { name: /Purges of product/ }).getByText(product).waitFor()
+    await page
+      .getByRole('region', { name: /Purges of product/ })
+      .getByText(product)
+      .waitFor()
     const { stdout } = await daemon.run('invalidation-log:recent', '--json')
-    expect((JSON.parse(stdout) as { items: unknown[] }).items[0]).toMatchObject({ source: 'api', actor: operator.clientId, value: product })
+    expect((JSON.parse(stdout) as { items: unknown[] }).items[0]).toMatchObject({
+      source: 'api',
+      actor: operator.clientId,
+      value: product,
+    })
 
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
     await page.getByRole('combobox').first().selectOption('urls')
@@ -137,7 +170,14 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
     const page = await open()
     await logIn(page)
-    await expect.poll(() => page.locator('.figure', { has: page.getByText('Asked of the shop') }).getByRole('definition').textContent()).toMatch(/^[1-9]/)
+    await expect
+      .poll(() =>
+        page
+          .locator('.figure', { has: page.getByText('Asked of the shop') })
+          .getByRole('definition')
+          .textContent(),
+      )
+      .toMatch(/^[1-9]/)
     const pages = page.locator('.figure', { has: page.getByText('Pages', { exact: true }) }).getByRole('definition')
     await expect.poll(() => pages.textContent()).not.toBe('0')
     await page.getByRole('button', { name: 'Clear all pages' }).click()
@@ -160,7 +200,10 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Start' }).press('Enter')
     await page.getByRole('status').getByText('running').waitFor()
     const focused = () => page.evaluate('document.activeElement.textContent')
-    for (const [label, state, next] of [['Pause', 'paused', 'Resume'], ['Resume', 'running', 'Pause']] as const) {
+    for (const [label, state, next] of [
+      ['Pause', 'paused', 'Resume'],
+      ['Resume', 'running', 'Pause'],
+    ] as const) {
       await page.getByRole('button', { name: label, exact: true }).press('Enter')
       await page.getByRole('status').getByText(state).waitFor()
       await expect.poll(focused).toBe(next)
@@ -198,7 +241,10 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     const offered = (await exchange(`${daemon.url}/vendor-stage/active?pageType=cms`)).body.toString()
     expect(offered).toContain('Everything must go.')
     await page.getByRole('button', { name: 'Edit Summer' }).click()
-    expect([await page.getByLabel('Content as text').inputValue(), await page.getByLabel('Page types').inputValue()]).toEqual(['Everything must go.', 'product, cms'])
+    expect([
+      await page.getByLabel('Content as text').inputValue(),
+      await page.getByLabel('Page types').inputValue(),
+    ]).toEqual(['Everything must go.', 'product, cms'])
     await page.getByRole('button', { name: 'Delete stage and events' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
     await page.getByText('There is no stage yet.').waitFor()
@@ -233,7 +279,10 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     const page = await open()
     await logIn(page, leaver)
     const refused: string[] = []
-    page.on('response', (response) => response.url().endsWith('/api/oauth/token') && refused.push(String(response.status())))
+    page.on(
+      'response',
+      (response) => response.url().endsWith('/api/oauth/token') && refused.push(String(response.status())),
+    )
     await daemon.run('client:revoke', leaver.clientId, '--yes')
     for (const view of ['Overview', 'Warmup', 'Queue and tasks']) {
       await go(page, view)
@@ -274,9 +323,14 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
         drawn.add((await page.screenshot()).toString('base64'))
         for (const view of views) {
           await go(page, view)
-          expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${view} at ${width}`).toBeLessThanOrEqual(0)
+          expect(
+            await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+            `${view} at ${width}`,
+          ).toBeLessThanOrEqual(0)
         }
-        const [ink, paper] = (await page.evaluate('[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]')) as [string, string]
+        const [ink, paper] = (await page.evaluate(
+          '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
+        )) as [string, string]
         expect(lightness(ink) < lightness(paper)).toBe(colorScheme === 'light')
       }
     }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, type Shop } from '../http/api/shop.ts'
 import { read } from '../http/front/wire.ts'
 
@@ -15,8 +15,10 @@ type Ending = 'FIN' | 'RST'
 
 /** The shop writes these bytes, and ends the connection when the kernel has sent them. */
 function answerWith(path: string, bytes: string | Buffer, ending: Ending): void {
-  shop.origin.raw(path, socket => {
-    socket.write(bytes, () => (ending === 'FIN' ? socket.end() : setImmediate(() => (socket as Socket).resetAndDestroy())))
+  shop.origin.raw(path, (socket) => {
+    socket.write(bytes, () =>
+      ending === 'FIN' ? socket.end() : setImmediate(() => (socket as Socket).resetAndDestroy()),
+    )
   })
 }
 
@@ -32,26 +34,65 @@ const cut: [name: string, bytes: string | Buffer, ending: Ending][] = [
   ['is HTTP/1.0 and reset', head('1.0') + body, 'RST'],
   ['is reset before its first byte', head('1.1', 'Connection: close\r\n'), 'RST'],
   ['is shorter than its Content-Length', head('1.1', 'Content-Length: 100\r\n') + body, 'FIN'],
-  ['is shorter than its Content-Length, on its last connection', head('1.1', 'Content-Length: 100\r\nConnection: close\r\n') + body, 'FIN'],
-  ['is shorter than its Content-Length, and reset', head('1.1', 'Content-Length: 100\r\nConnection: close\r\n') + body, 'RST'],
+  [
+    'is shorter than its Content-Length, on its last connection',
+    head('1.1', 'Content-Length: 100\r\nConnection: close\r\n') + body,
+    'FIN',
+  ],
+  [
+    'is shorter than its Content-Length, and reset',
+    head('1.1', 'Content-Length: 100\r\nConnection: close\r\n') + body,
+    'RST',
+  ],
   ['is HTTP/1.0 and shorter than its Content-Length', head('1.0', 'Content-Length: 100\r\n') + body, 'FIN'],
   ['lacks its last chunk', head('1.1', 'Transfer-Encoding: chunked\r\n') + chunk, 'FIN'],
-  ['lacks its last chunk, on its last connection', head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + chunk, 'FIN'],
-  ['lacks its last chunk, and is reset', head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + chunk, 'RST'],
-  ['breaks off in a chunk', head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + chunk.slice(0, -5), 'FIN'],
-  ['lacks the end of its last chunk', head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + `${chunk}0\r\n`, 'FIN'],
-  ['is half a gzip file', Buffer.concat([Buffer.from(head('1.1', 'Connection: close\r\nContent-Encoding: gzip\r\n')), packed.subarray(0, -10)]), 'FIN'],
+  [
+    'lacks its last chunk, on its last connection',
+    head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + chunk,
+    'FIN',
+  ],
+  [
+    'lacks its last chunk, and is reset',
+    head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + chunk,
+    'RST',
+  ],
+  [
+    'breaks off in a chunk',
+    head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + chunk.slice(0, -5),
+    'FIN',
+  ],
+  [
+    'lacks the end of its last chunk',
+    head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + `${chunk}0\r\n`,
+    'FIN',
+  ],
+  [
+    'is half a gzip file',
+    Buffer.concat([
+      Buffer.from(head('1.1', 'Connection: close\r\nContent-Encoding: gzip\r\n')),
+      packed.subarray(0, -10),
+    ]),
+    'FIN',
+  ],
 ]
 
 const whole: [name: string, bytes: string, ending: Ending][] = [
   ['ends with its connection', head('1.1', 'Connection: close\r\n') + body, 'FIN'],
   ['is HTTP/1.0 and ends with its connection', head('1.0') + body, 'FIN'],
-  ['has its Content-Length before the connection is reset', head('1.1', `Content-Length: ${body.length}\r\nConnection: close\r\n`) + body, 'RST'],
-  ['has its last chunk before the connection is reset', head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + `${chunk}0\r\n\r\n`, 'RST'],
+  [
+    'has its Content-Length before the connection is reset',
+    head('1.1', `Content-Length: ${body.length}\r\nConnection: close\r\n`) + body,
+    'RST',
+  ],
+  [
+    'has its last chunk before the connection is reset',
+    head('1.1', 'Transfer-Encoding: chunked\r\nConnection: close\r\n') + `${chunk}0\r\n\r\n`,
+    'RST',
+  ],
 ]
 
 describe('an answer that the shop cuts is not stored, and its visitor is told', () => {
-  test.each(cut)('one that %s', async (name, bytes, ending) => {
+  it.each(cut)('one that %s', async (name, bytes, ending) => {
     const path = `/cut-${cut.findIndex(([other]) => other === name)}`
     answerWith(path, bytes, ending)
     expect((await shop.ask(path)).status).toBe(502)
@@ -59,12 +100,15 @@ describe('an answer that the shop cuts is not stored, and its visitor is told', 
     expect(String((await shop.ask(path)).body)).toBe('whole again')
   })
 
-  test.each(cut.filter(([name]) => !name.includes('gzip') && !name.includes('first byte')))('passed through to a visitor: one that %s', async (_, bytes, ending) => {
-    answerWith('/account/page', bytes, ending)
-    await expect(shop.ask('/account/page')).rejects.toThrow()
-  })
+  it.each(cut.filter(([name]) => !name.includes('gzip') && !name.includes('first byte')))(
+    'passed through to a visitor: one that %s',
+    async (_, bytes, ending) => {
+      answerWith('/account/page', bytes, ending)
+      await expect(shop.ask('/account/page')).rejects.toThrow()
+    },
+  )
 
-  test('passed through to a visitor who speaks HTTP/1.0: the connection is reset', async () => {
+  it('passed through to a visitor who speaks HTTP/1.0: the connection is reset', async () => {
     answerWith('/account/page', head('1.1', 'Transfer-Encoding: chunked\r\n') + chunk, 'FIN')
     const socket = connect(shop.port, '127.0.0.1')
     socket.write(`GET /account/page HTTP/1.0\r\nHost: ${shop.host}\r\n\r\n`)
@@ -75,7 +119,7 @@ describe('an answer that the shop cuts is not stored, and its visitor is told', 
 })
 
 describe('an answer that is whole is stored', () => {
-  test.each(whole)('one that %s', async (name, bytes, ending) => {
+  it.each(whole)('one that %s', async (name, bytes, ending) => {
     const path = `/whole-${whole.findIndex(([other]) => other === name)}`
     answerWith(path, bytes, ending)
     const first = await shop.ask(path)
@@ -85,7 +129,7 @@ describe('an answer that is whole is stored', () => {
   })
 })
 
-test('a visitor who speaks HTTP/1.0 gets a whole page and an end', async () => {
+it('a visitor who speaks HTTP/1.0 gets a whole page and an end', async () => {
   shop.origin.on('/account/whole', { body: 'all of it' })
   const socket = connect(shop.port, '127.0.0.1')
   socket.write(`GET /account/whole HTTP/1.0\r\nHost: ${shop.host}\r\n\r\n`)

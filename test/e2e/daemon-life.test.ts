@@ -4,7 +4,7 @@ import { Agent, request as requestPlain, type IncomingMessage } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { startChild } from '../helpers/child.ts'
 import { startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
@@ -25,18 +25,35 @@ async function open(options: DaemonOptions = {}): Promise<Shop> {
 
 /** A daemon whose channel is in its configuration file, which a reload reads again. */
 async function openConfigured(more: Record<string, unknown> = {}) {
-  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const projectDir = await tempDir()
   const write = (url: string, changes: Record<string, unknown> = {}) => {
     const { host, port } = { host: '127.0.0.1', port: Number(new URL(url).port) }
-    return writeFile(join(projectDir, 'pagecache.yaml'), stringify({ salesChannels: [{ id, url, origin: origin.url }], ...more, ...changes, server: { host, port, ...(more['server'] as object | undefined) } }))
+    return writeFile(
+      join(projectDir, 'pagecache.yaml'),
+      stringify({
+        salesChannels: [{ id, url, origin: origin.url }],
+        ...more,
+        ...changes,
+        server: { host, port, ...(more['server'] as object | undefined) },
+      }),
+    )
   }
-  const daemon = await startDaemon({ projectDir, config: url => ({ salesChannels: [{ id, url, origin: origin.url }], ...more }) })
+  const daemon = await startDaemon({
+    projectDir,
+    config: (url) => ({ salesChannels: [{ id, url, origin: origin.url }], ...more }),
+  })
   onTestFinished(async () => {
     await daemon.stop()
     await origin.stop()
   })
-  return { origin, daemon, write: (changes?: Record<string, unknown>) => write(daemon.url, changes), raw: (text: string) => writeFile(join(projectDir, 'pagecache.yaml'), text), remove: () => rm(join(projectDir, 'pagecache.yaml')) }
+  return {
+    origin,
+    daemon,
+    write: (changes?: Record<string, unknown>) => write(daemon.url, changes),
+    raw: (text: string) => writeFile(join(projectDir, 'pagecache.yaml'), text),
+    remove: () => rm(join(projectDir, 'pagecache.yaml')),
+  }
 }
 
 /** A response whose body is still to come. */
@@ -65,7 +82,7 @@ function endless(shop: Pick<Shop, 'origin'>, path: string): { end(): void } {
 }
 
 describe('the end of a daemon', { timeout: 60_000 }, () => {
-  test('says first that it is not ready, finishes what is in hand, and ends with 0', async () => {
+  it('says first that it is not ready, finishes what is in hand, and ends with 0', async () => {
     const shop = await open({ config: { server: { stopDelay: '5s' } } })
     const film = endless(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
@@ -77,7 +94,7 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  test('cuts what is not done at the deadline, and says so', async () => {
+  it('cuts what is not done at the deadline, and says so', async () => {
     const shop = await open({ config: { server: { stopGrace: '200ms' } } })
     endless(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
@@ -87,43 +104,56 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
     expect(shop.daemon.logs()).toContain('1 connections were cut')
   })
 
-  test('does not wait for a connection that is kept alive when its last answer is over', async () => {
+  it('does not wait for a connection that is kept alive when its last answer is over', async () => {
     const shop = await open({ config: { server: { stopGrace: '20s' } } })
     const agent = new Agent({ keepAlive: true })
     onTestFinished(() => agent.destroy())
     const film = endless(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`, agent)
     shop.daemon.kill('SIGTERM')
-    await until(() => shop.ask('/readyz').then(answer => answer.status !== 200, () => true))
+    await until(() =>
+      shop.ask('/readyz').then(
+        (answer) => answer.status !== 200,
+        () => true,
+      ),
+    )
     film.end()
     expect(await textOf(response)).toBe('beginning end')
     expect(await shop.daemon.ended).toBe(0)
     expect(shop.daemon.logs()).not.toContain('were cut')
   })
 
-  test('a second signal ends it at once with 130', async () => {
+  it('a second signal ends it at once with 130', async () => {
     const shop = await open()
     endless(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
     response.on('error', () => {})
     shop.daemon.kill('SIGTERM')
-    await until(() => shop.ask('/readyz').then(answer => answer.status !== 200, () => true))
+    await until(() =>
+      shop.ask('/readyz').then(
+        (answer) => answer.status !== 200,
+        () => true,
+      ),
+    )
     shop.daemon.kill('SIGTERM')
     expect(await shop.daemon.ended).toBe(130)
   })
 })
 
 describe('SIGHUP', { timeout: 60_000 }, () => {
-  const reloaded = (daemon: { logs(): string }, times = 1) => until(() => daemon.logs().split('The configuration was reloaded').length > times)
+  const reloaded = (daemon: { logs(): string }, times = 1) =>
+    until(() => daemon.logs().split('The configuration was reloaded').length > times)
 
-  test('a proxy that is no longer trusted is not believed on the connections that it has', async () => {
+  it('a proxy that is no longer trusted is not believed on the connections that it has', async () => {
     const { daemon, write } = await openConfigured({ trustedProxies: ['127.0.0.1'] })
     const { host, port } = new URL(daemon.url)
     const socket = connect(Number(port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     const event = JSON.stringify({ popupId: id, eventType: 'close' })
     const ask = async () => {
-      socket.write(`POST /vendor-stage/track HTTP/1.1\r\nHost: proxy.internal\r\nX-Forwarded-Host: ${host}\r\nContent-Length: ${event.length}\r\n\r\n${event}`)
+      socket.write(
+        `POST /vendor-stage/track HTTP/1.1\r\nHost: proxy.internal\r\nX-Forwarded-Host: ${host}\r\nContent-Length: ${event.length}\r\n\r\n${event}`,
+      )
       return String((await once(socket, 'data'))[0]).slice(0, 12)
     }
     expect(await ask()).toBe('HTTP/1.1 404')
@@ -133,7 +163,7 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect(await ask()).toBe('HTTP/1.1 421')
   })
 
-  test('takes up the configuration; what was begun with the one before is finished', async () => {
+  it('takes up the configuration; what was begun with the one before is finished', async () => {
     const { origin, daemon, write } = await openConfigured()
     const film = endless({ origin }, '/film')
     const response = await begin(`${daemon.url}/film`)
@@ -152,7 +182,7 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect(await daemon.stop()).toBe(0)
   })
 
-  test('a faulty configuration changes nothing, and every fault is told', async () => {
+  it('a faulty configuration changes nothing, and every fault is told', async () => {
     const { daemon, raw } = await openConfigured()
     await raw('cache: { memory: plenty }\nserver: { nonsense: 1 }\n')
     daemon.kill('SIGHUP')
@@ -165,12 +195,17 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
   })
 
-  test('asks nothing of a daemon that is ending', async () => {
+  it('asks nothing of a daemon that is ending', async () => {
     const { origin, daemon } = await openConfigured()
     const film = endless({ origin }, '/film')
     const response = await begin(`${daemon.url}/film`)
     daemon.kill('SIGTERM')
-    await until(() => exchange(`${daemon.url}/readyz`).then(answer => answer.status !== 200, () => true))
+    await until(() =>
+      exchange(`${daemon.url}/readyz`).then(
+        (answer) => answer.status !== 200,
+        () => true,
+      ),
+    )
     daemon.kill('SIGHUP')
     film.end()
     expect(await textOf(response)).toBe('beginning end')
@@ -178,33 +213,44 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect(daemon.logs()).not.toContain('was reloaded')
   })
 
-  test('a configuration file that is gone is no configuration without sales channels', async () => {
+  it('a configuration file that is gone is no configuration without sales channels', async () => {
     const { daemon, remove } = await openConfigured()
     await remove()
     daemon.kill('SIGHUP')
-    await until(() => daemon.logs().includes('was not reloaded') || daemon.logs().includes('The configuration was reloaded'))
+    await until(
+      () => daemon.logs().includes('was not reloaded') || daemon.logs().includes('The configuration was reloaded'),
+    )
     expect(daemon.logs()).toContain('is gone')
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
   })
 })
 
 describe('several processes', { timeout: 90_000 }, () => {
-  test('answer on one port, have one set of workers, tell their metrics together, and end together', async () => {
+  it('answer on one port, have one set of workers, tell their metrics together, and end together', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     for (let count = 0; count < 20; count++) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
     // Each connection is another process's turn: both count, and the sum is what was asked.
     const metrics = String((await shop.ask('/metrics')).body)
-    const asked = [...metrics.matchAll(/^pagecache_requests_total\{result="(?:hit|miss)"\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
+    const asked = [...metrics.matchAll(/^pagecache_requests_total\{result="(?:hit|miss)"\} (\d+)$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    )
     expect(asked).toBe(20)
-    await until(async () => (JSON.parse((await shop.daemon.run('messenger:stats', '--json')).stdout) as { workers: object[] }).workers.length === 1)
+    await until(
+      async () =>
+        (JSON.parse((await shop.daemon.run('messenger:stats', '--json')).stdout) as { workers: object[] }).workers
+          .length === 1,
+    )
     expect(await childrenOf(shop.daemon.pid)).toHaveLength(3)
     expect(await shop.daemon.stop()).toBe(0)
   })
 
-  test('the one that works on the queue finishes the page that it fetches, however little is granted to requests', async () => {
+  it('the one that works on the queue finishes the page that it fetches, however little is granted to requests', async () => {
     const { origin, daemon } = await openConfigured({ server: { processes: 2, stopGrace: '0s' } })
     const slow = Promise.withResolvers<void>()
-    origin.on('/sitemap.xml', { body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${daemon.url}/slow</loc></url></urlset>` })
+    origin.on('/sitemap.xml', {
+      body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${daemon.url}/slow</loc></url></urlset>`,
+    })
     origin.on('/slow', async () => (await slow.promise, page('slow')))
     expect(await daemon.run('warmup:start')).toMatchObject({ code: 0 })
     await until(() => origin.hits('/slow') === 1)
@@ -216,7 +262,7 @@ describe('several processes', { timeout: 90_000 }, () => {
     expect(JSON.parse(stdout)).toMatchObject({ progress: { status: 'completed', processed_urls: 1 } })
   })
 
-  test('one that is killed is replaced', async () => {
+  it('one that is killed is replaced', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     const before = await childrenOf(shop.daemon.pid)
     process.kill(before[0]!, 'SIGKILL')
@@ -227,21 +273,35 @@ describe('several processes', { timeout: 90_000 }, () => {
     await until(async () => (await shop.ask('/readyz')).status === 200)
   })
 
-  test('a port that is taken is an error with its exit code', async () => {
+  it('a port that is taken is an error with its exit code', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())
     const { port } = taken.address() as { port: number }
-    await expect(startDaemon({ port, args: ['--processes', '2', '--origin', 'http://127.0.0.1:1'] })).rejects.toThrow(/ended \(1\).*Cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/s)
+    await expect(startDaemon({ port, args: ['--processes', '2', '--origin', 'http://127.0.0.1:1'] })).rejects.toThrow(
+      /ended \(1\).*Cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/s,
+    )
   })
 })
 
 describe('where it listens', { timeout: 60_000 }, () => {
   async function serveAt(socket: string, processes = 1) {
-    const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}, asked for ${request.headers['host']}`) })
+    const origin = await startOrigin({
+      otherwise: (request) => page(`page of ${request.path}, asked for ${request.headers['host']}`),
+    })
     const cwd = await tempDir()
-    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { socket, processes }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }))
-    const child = await startChild([process.execPath, program, 'serve', '--no-workers'], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('listens on') })
+    await writeFile(
+      join(cwd, 'pagecache.yaml'),
+      stringify({
+        server: { socket, processes },
+        salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }],
+      }),
+    )
+    const child = await startChild([process.execPath, program, 'serve', '--no-workers'], {
+      cwd,
+      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
+      ready: (logs) => logs.includes('listens on'),
+    })
     onTestFinished(async () => {
       await child.stop()
       await origin.stop()
@@ -252,18 +312,24 @@ describe('where it listens', { timeout: 60_000 }, () => {
   /** As a web server in front would ask, over the socket. */
   function askOver(socketPath: string, path: string): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
-      const request = requestPlain({ socketPath, path, headers: { host: 'shop.example', 'x-forwarded-proto': 'https', connection: 'close' } }, response => {
-        textOf(response).then(text => resolve({ status: response.statusCode!, text }), reject)
-      })
+      const request = requestPlain(
+        { socketPath, path, headers: { host: 'shop.example', 'x-forwarded-proto': 'https', connection: 'close' } },
+        (response) => {
+          textOf(response).then((text) => resolve({ status: response.statusCode!, text }), reject)
+        },
+      )
       request.once('error', reject)
       request.end()
     })
   }
 
-  test('a Unix socket, for a web server in front whose fields are believed', async () => {
+  it('a Unix socket, for a web server in front whose fields are believed', async () => {
     const path = join(await tempDir(), 'pagecache.sock')
     const { child } = await serveAt(path)
-    expect(await askOver(path, '/a')).toMatchObject({ status: 200, text: expect.stringContaining('page of /a, asked for shop.example') as string })
+    expect(await askOver(path, '/a')).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('page of /a, asked for shop.example') as string,
+    })
     // Nobody has no address there: that such a peer is on this machine is no more known than of others.
     expect((await askOver(path, '/metrics')).status).toBe(401)
     child.kill('SIGKILL')
@@ -276,7 +342,7 @@ describe('where it listens', { timeout: 60_000 }, () => {
     expect(await readdir(join(path, '..'))).toEqual([])
   })
 
-  test('a Unix socket of several processes, over one that was left behind', async () => {
+  it('a Unix socket of several processes, over one that was left behind', async () => {
     const path = join(await tempDir(), 'pagecache.sock')
     const { child } = await serveAt(path, 3)
     child.kill('SIGKILL')
@@ -287,7 +353,7 @@ describe('where it listens', { timeout: 60_000 }, () => {
     expect(await readdir(join(path, '..'))).toEqual([])
   })
 
-  test('a path where something else is stays as it is', async () => {
+  it('a path where something else is stays as it is', async () => {
     const path = join(await tempDir(), 'precious')
     await writeFile(path, 'precious')
     await expect(serveAt(path)).rejects.toThrow(/ended \(1\).*Cannot listen on unix:/s)

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { openShop, page, until } from '../http/api/shop.ts'
@@ -6,28 +6,47 @@ import { openShop, page, until } from '../http/api/shop.ts'
 const id = '0190c0de-0000-7000-8000-000000000001'
 
 describe('what the log says', { timeout: 60_000 }, () => {
-  test('a JSON object a line; of a request its path and its result, and nothing of the visitor', async () => {
+  it('a JSON object a line; of a request its path and its result, and nothing of the visitor', async () => {
     const shop = await openShop({ config: { log: { access: true } } })
     onTestFinished(() => shop.close())
-    const headers = { Cookie: 'session=canary-cookie', Authorization: 'Bearer canary-token', 'User-Agent': 'canary-agent' }
+    const headers = {
+      Cookie: 'session=canary-cookie',
+      Authorization: 'Bearer canary-token',
+      'User-Agent': 'canary-agent',
+    }
     await shop.ask('/page?email=canary-query', { headers })
     await shop.ask('/plain')
     await shop.ask('/plain')
     await until(() => shop.daemon.logs().split('"path":"/plain"').length === 3)
-    const lines = shop.daemon.logs().trim().split('\n').map(line => JSON.parse(line) as { level: string; time: string; msg: string; request?: { path: string; result: string; id: string; status: number; ms: number; totalMs: number } })
+    const lines = shop.daemon
+      .logs()
+      .trim()
+      .split('\n')
+      .map(
+        (line) =>
+          JSON.parse(line) as {
+            level: string
+            time: string
+            msg: string
+            request?: { path: string; result: string; id: string; status: number; ms: number; totalMs: number }
+          },
+      )
     const requests = lines.flatMap(({ request }) => request ?? [])
     expect(requests.find(({ path }) => path === '/page')).toMatchObject({ status: 200 })
     expect(requests.filter(({ path }) => path === '/plain').map(({ result }) => result)).toEqual(['miss', 'hit'])
-    expect(new Set(requests.map(request => request.id)).size).toBe(requests.length)
+    expect(new Set(requests.map((request) => request.id)).size).toBe(requests.length)
     for (const { ms, totalMs } of requests) expect(`${ms} ${totalMs}`).toMatch(/^\d+(\.\d{1,2})? \d+(\.\d{1,2})?$/)
     expect(shop.daemon.logs()).not.toMatch(/canary/)
   })
 
-  test('passwords in the URLs of the shop are masked', async () => {
+  it('passwords in the URLs of the shop are masked', async () => {
     const origin = await startOrigin({ otherwise: page('a') })
     onTestFinished(() => origin.stop())
     const port = await freePort()
-    const daemon = await startDaemon({ port, config: url => ({ salesChannels: [{ id, url, origin: origin.url.replace('//', '//user:canary@') }] }) })
+    const daemon = await startDaemon({
+      port,
+      config: (url) => ({ salesChannels: [{ id, url, origin: origin.url.replace('//', '//user:canary@') }] }),
+    })
     onTestFinished(async () => void (await daemon.stop()))
     expect(daemon.logs()).toContain('***@')
     expect(daemon.logs()).not.toContain('canary')

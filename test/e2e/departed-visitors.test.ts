@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
@@ -34,7 +34,12 @@ let seen = 0
 beforeEach(() => void (seen = shop.daemon.logs().length))
 
 /** Lines of the log that say that something went wrong. */
-const complaints = () => shop.daemon.logs().slice(seen).split('\n').filter(line => /"level":"(?!info)/.test(line) || /^\s+at /.test(line))
+const complaints = () =>
+  shop.daemon
+    .logs()
+    .slice(seen)
+    .split('\n')
+    .filter((line) => /"level":"(?!info)/.test(line) || /^\s+at /.test(line))
 
 /** Resolves when the shop has no connection for this any more. */
 const shopIsFree = (path: string) => until(() => !open.has(path))
@@ -42,7 +47,7 @@ const open = new Set<string>()
 
 /** The shop answers a path with these bytes, and keeps silent. */
 function silentAfter(path: string, bytes: string): { asked(): Promise<void> } {
-  shop.origin.raw(path, socket => {
+  shop.origin.raw(path, (socket) => {
     open.add(path)
     socket.once('close', () => open.delete(path))
     if (bytes !== '') socket.write(bytes)
@@ -55,13 +60,19 @@ const cases: [name: string, path: string, line: string, more: string, answer: st
   ['waits for a passed-through GET', '/account/wait', 'GET /account/wait', '', ''],
   ['waits for a POST', '/post', 'POST /post', 'Content-Length: 2\r\n\r\nok', ''],
   ['is in the midst of an upload', '/upload', 'POST /upload', 'Content-Length: 100000\r\n\r\nbeginning', ''],
-  ['is in the midst of a chunked upload', '/chunks', 'POST /chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', ''],
+  [
+    'is in the midst of a chunked upload',
+    '/chunks',
+    'POST /chunks',
+    'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
+    '',
+  ],
   ['is in the midst of a download', '/account/film', 'GET /account/film', '', streaming],
   ['is in the midst of a private page', '/private', 'GET /private', '', streaming],
 ]
 
-describe.each(leavings)('a visitor who %s', how => {
-  test.each(cases)('where it %s: nothing is logged, and the shop is free', async (_, path, line, more, answer) => {
+describe.each(leavings)('a visitor who %s', (how) => {
+  it.each(cases)('where it %s: nothing is logged, and the shop is free', async (_, path, line, more, answer) => {
     const own = `${path}-${how}`
     const { asked } = silentAfter(own, answer)
     const [fields = '', sent = ''] = more.split('\r\n\r\n', 2)
@@ -73,19 +84,28 @@ describe.each(leavings)('a visitor who %s', how => {
     expect(complaints()).toEqual([])
   })
 
-  test('where it has asked for several things at once', async () => {
+  it('where it has asked for several things at once', async () => {
     const own = `/account/several-${how}`
     const { asked } = silentAfter(own, '')
-    const socket = visit(request(`GET ${own}`) + request('GET /account/second') + request('POST /third', 'Content-Length: 5\r\n') + 'half')
+    const socket = visit(
+      request(`GET ${own}`) + request('GET /account/second') + request('POST /third', 'Content-Length: 5\r\n') + 'half',
+    )
     await asked()
     leave(socket, how)
     await shopIsFree(own)
     expect(complaints()).toEqual([])
   })
 
-  test('where it waits for the shop to upgrade', async () => {
+  it('where it waits for the shop to upgrade', async () => {
     let held: Duplex | null = null
-    shop.origin.onUpgrade((_, socket) => void (held = socket.on('error', () => {}).once('end', () => held?.destroy()).once('close', () => (held = null)).resume()))
+    shop.origin.onUpgrade(
+      (_, socket) =>
+        void (held = socket
+          .on('error', () => {})
+          .once('end', () => held?.destroy())
+          .once('close', () => (held = null))
+          .resume()),
+    )
     const socket = visit(upgrade())
     await until(() => held !== null)
     leave(socket, how)
@@ -93,10 +113,14 @@ describe.each(leavings)('a visitor who %s', how => {
     expect(complaints()).toEqual([])
   })
 
-  test('in a tunnel to a silent shop', async () => {
+  it('in a tunnel to a silent shop', async () => {
     let held: Duplex | null = null
     shop.origin.onUpgrade((_, socket) => {
-      held = socket.on('error', () => {}).once('end', () => held?.destroy()).once('close', () => (held = null)).resume()
+      held = socket
+        .on('error', () => {})
+        .once('end', () => held?.destroy())
+        .once('close', () => (held = null))
+        .resume()
       held.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     })
     const socket = visit(upgrade())
@@ -106,10 +130,14 @@ describe.each(leavings)('a visitor who %s', how => {
     expect(complaints()).toEqual([])
   })
 
-  test('in an answer to an upgrade that the shop declined', async () => {
+  it('in an answer to an upgrade that the shop declined', async () => {
     let held: Duplex | null = null
     shop.origin.onUpgrade((_, socket) => {
-      held = socket.on('error', () => {}).once('end', () => held?.destroy()).once('close', () => (held = null)).resume()
+      held = socket
+        .on('error', () => {})
+        .once('end', () => held?.destroy())
+        .once('close', () => (held = null))
+        .resume()
       held.write(streaming)
     })
     const socket = visit(upgrade())
@@ -119,7 +147,15 @@ describe.each(leavings)('a visitor who %s', how => {
     expect(complaints()).toEqual([])
   })
 
-  test.each(['POST /vendor-stage/track', 'POST /api/oauth/token', 'POST /api/_action/vendor-cache/purge', 'PURGE /page', 'GET /admin', 'GET /vendor-stage/client.js', 'GET /metrics'])('in the midst of %s', async line => {
+  it.each([
+    'POST /vendor-stage/track',
+    'POST /api/oauth/token',
+    'POST /api/_action/vendor-cache/purge',
+    'PURGE /page',
+    'GET /admin',
+    'GET /vendor-stage/client.js',
+    'GET /metrics',
+  ])('in the midst of %s', async (line) => {
     const socket = visit(request(line, 'Content-Type: application/json\r\nContent-Length: 1000\r\n') + '{"half')
     await shop.ask('/healthz')
     leave(socket, how)
@@ -128,11 +164,16 @@ describe.each(leavings)('a visitor who %s', how => {
   })
 })
 
-test('a shop that leaves a tunnel takes its visitor along', async () => {
-  shop.origin.onUpgrade((_, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nlast words'))
+it('a shop that leaves a tunnel takes its visitor along', async () => {
+  shop.origin.onUpgrade(
+    (_, socket) =>
+      void socket.end(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nlast words',
+      ),
+  )
   const socket = visit(upgrade())
   let text = ''
-  socket.on('data', chunk => (text += String(chunk)))
+  socket.on('data', (chunk) => (text += String(chunk)))
   await until(() => socket.destroyed || socket.readableEnded)
   expect(text).toContain('last words')
 })

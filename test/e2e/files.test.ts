@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, readFile, readdir, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
@@ -11,7 +11,7 @@ import { page } from '../http/api/shop.ts'
 
 let origin: Origin
 beforeAll(async () => {
-  origin = await startOrigin({ otherwise: request => page(`page of ${request.path} ${'x'.repeat(2000)}`) })
+  origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path} ${'x'.repeat(2000)}`) })
 })
 afterAll(() => origin.stop())
 
@@ -26,7 +26,8 @@ interface Site {
 }
 
 async function openSite(projectDir: string): Promise<Site> {
-  const start = (port?: number) => startDaemon({ projectDir, args: ['--origin', origin.url], ...(port === undefined ? {} : { port }) })
+  const start = (port?: number) =>
+    startDaemon({ projectDir, args: ['--origin', origin.url], ...(port === undefined ? {} : { port }) })
   const pages = join(projectDir, 'var/cache/prod/pages')
   const site: Site = {
     projectDir,
@@ -36,7 +37,7 @@ async function openSite(projectDir: string): Promise<Site> {
       await site.daemon.stop()
       site.daemon = await start(site.daemon.port)
     },
-    bodies: async () => (await filesBeneath(join(pages, 'bodies'))).filter(file => !file.endsWith('/')),
+    bodies: async () => (await filesBeneath(join(pages, 'bodies'))).filter((file) => !file.endsWith('/')),
     stop: async () => void (await site.daemon.stop()),
   }
   return site
@@ -44,7 +45,7 @@ async function openSite(projectDir: string): Promise<Site> {
 
 async function filesBeneath(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  return entries.filter(entry => !entry.isDirectory()).map(entry => join(entry.parentPath, entry.name))
+  return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
 }
 
 async function withSite(use: (site: Site) => Promise<void>): Promise<void> {
@@ -56,42 +57,66 @@ async function withSite(use: (site: Site) => Promise<void>): Promise<void> {
   }
 }
 
-const targets = ['/', '/a/b?c=d', '/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/..%2f..%2f..%2fevil', '/..%5c..%5cevil', '/a%00b', '/%2fetc%2fpasswd', `/${'long'.repeat(1500)}`, '/con', '/.htaccess', '/-rf', '/$(touch evil)', '/;evil', '//evil/evil', '/index.sqlite', '/tmp']
+const targets = [
+  '/',
+  '/a/b?c=d',
+  '/../../etc/passwd',
+  '/%2e%2e/%2e%2e/etc/passwd',
+  '/..%2f..%2f..%2fevil',
+  '/..%5c..%5cevil',
+  '/a%00b',
+  '/%2fetc%2fpasswd',
+  `/${'long'.repeat(1500)}`,
+  '/con',
+  '/.htaccess',
+  '/-rf',
+  '/$(touch evil)',
+  '/;evil',
+  '//evil/evil',
+  '/index.sqlite',
+  '/tmp',
+]
 
-test('names come from a hash of the key, whatever the URL; modes are the owner’s', async () => {
-  await withSite(async site => {
+it('names come from a hash of the key, whatever the URL; modes are the owner’s', async () => {
+  await withSite(async (site) => {
     const before = new Set(await filesBeneath(site.projectDir))
-    for (const target of targets) await speak(site.daemon.port, `GET ${target.replaceAll(' ', '%20')} HTTP/1.1\r\nHost: ${site.daemon.host}\r\nConnection: close\r\n\r\n`)
+    for (const target of targets)
+      await speak(
+        site.daemon.port,
+        `GET ${target.replaceAll(' ', '%20')} HTTP/1.1\r\nHost: ${site.daemon.host}\r\nConnection: close\r\n\r\n`,
+      )
     const bodies = await site.bodies()
     expect(bodies.length).toBeGreaterThan(10)
     for (const file of bodies) {
       expect(file.slice(join(site.pages, 'bodies').length)).toMatch(/^\/([0-9a-f]{2})\/\1[0-9a-f]{30}\.[0-9a-f]{8}$/)
     }
-    const created = (await filesBeneath(site.projectDir)).filter(file => !before.has(file))
-    expect(created.filter(file => !file.startsWith(`${site.pages}/`))).toEqual([])
-    for (const file of [...bodies, join(site.pages, 'index.sqlite')]) expect((await lstat(file)).mode & 0o777).toBe(0o600)
-    for (const directory of [site.pages, join(site.pages, 'bodies'), join(site.pages, 'tmp'), join(bodies[0]!, '..')]) expect((await lstat(directory)).mode & 0o777).toBe(0o700)
+    const created = (await filesBeneath(site.projectDir)).filter((file) => !before.has(file))
+    expect(created.filter((file) => !file.startsWith(`${site.pages}/`))).toEqual([])
+    for (const file of [...bodies, join(site.pages, 'index.sqlite')])
+      expect((await lstat(file)).mode & 0o777).toBe(0o600)
+    for (const directory of [site.pages, join(site.pages, 'bodies'), join(site.pages, 'tmp'), join(bodies[0]!, '..')])
+      expect((await lstat(directory)).mode & 0o777).toBe(0o700)
   })
 })
 
 /** Each does something to the one body of `/victim`; `others` are bodies of other pages. */
 const damages: Record<string, (file: string, others: readonly string[]) => Promise<void>> = {
-  'a flipped bit': async file => {
+  'a flipped bit': async (file) => {
     const body = await readFile(file)
     body[body.length >> 1]! ^= 1
     await writeFile(file, body)
   },
-  'a flipped bit at the end': async file => {
+  'a flipped bit at the end': async (file) => {
     const body = await readFile(file)
     body[body.length - 1]! ^= 0x80
     await writeFile(file, body)
   },
-  truncation: file => truncate(file, 10),
-  'an empty file': file => truncate(file, 0),
-  'bytes at the end': async file => writeFile(file, Buffer.concat([await readFile(file), Buffer.from('more')])),
-  'no file': file => unlink(file),
+  truncation: (file) => truncate(file, 10),
+  'an empty file': (file) => truncate(file, 0),
+  'bytes at the end': async (file) => writeFile(file, Buffer.concat([await readFile(file), Buffer.from('more')])),
+  'no file': (file) => unlink(file),
   'the body of another page': async (file, [other]) => writeFile(file, await readFile(other!)),
-  'a directory': async file => {
+  'a directory': async (file) => {
     await unlink(file)
     await mkdir(file)
   },
@@ -99,27 +124,27 @@ const damages: Record<string, (file: string, others: readonly string[]) => Promi
     await unlink(file)
     await symlink(other!, file)
   },
-  'a link to itself': async file => {
+  'a link to itself': async (file) => {
     await unlink(file)
     await symlink(file, file)
   },
-  'a link to the same bytes elsewhere': async file => {
+  'a link to the same bytes elsewhere': async (file) => {
     await rename(file, `${file}.moved`)
     await symlink(`${file}.moved`, file)
   },
-  'a link to a device': async file => {
+  'a link to a device': async (file) => {
     await unlink(file)
     await symlink('/dev/zero', file)
   },
 }
 
 describe('a body that is not what was stored is a miss and never served', () => {
-  test.each(Object.entries(damages))('%s', async (_, damage) => {
-    await withSite(async site => {
+  it.each(Object.entries(damages))('%s', async (_, damage) => {
+    await withSite(async (site) => {
       await exchange(`${site.daemon.url}/other`)
       const others = await site.bodies()
       await exchange(`${site.daemon.url}/victim`)
-      const [file] = (await site.bodies()).filter(each => !others.includes(each))
+      const [file] = (await site.bodies()).filter((each) => !others.includes(each))
       await site.daemon.stop()
       await damage(file!, others)
       await site.restart()
@@ -136,10 +161,10 @@ describe('a body that is not what was stored is a miss and never served', () => 
 })
 
 describe('what is planted in the cache directory is not followed', () => {
-  test('links in the place of shards, of bodies and of temporary files', async () => {
+  it('links in the place of shards, of bodies and of temporary files', async () => {
     const outside = await tempDir()
     await writeFile(join(outside, 'precious'), 'precious')
-    await withSite(async site => {
+    await withSite(async (site) => {
       for (let shard = 0; shard < 256; shard++) {
         const path = join(site.pages, 'bodies', shard.toString(16).padStart(2, '0'))
         await rm(path, { recursive: true, force: true, maxRetries: 10 })
@@ -152,7 +177,7 @@ describe('what is planted in the cache directory is not followed', () => {
     })
   })
 
-  test('a link in the place of the page directory at start', async () => {
+  it('a link in the place of the page directory at start', async () => {
     const outside = await tempDir()
     const projectDir = await tempDir()
     await mkdir(join(projectDir, 'var/cache/prod'), { recursive: true })
@@ -166,14 +191,16 @@ describe('what is planted in the cache directory is not followed', () => {
   })
 })
 
-test('the key that is stored is compared with the one that is asked for', async () => {
-  await withSite(async site => {
+it('the key that is stored is compared with the one that is asked for', async () => {
+  await withSite(async (site) => {
     await exchange(`${site.daemon.url}/one`)
     const file = (await site.bodies())[0]!
     const name = /\/([0-9a-f]{32})\./.exec(file)![1]
     // The name is of the whole key: of no other text that is at hand.
-    for (const text of ['/one', `${site.daemon.url}/one`]) expect(createHash('sha256').update(text).digest('hex').slice(0, 32)).not.toBe(name)
-    for (const path of ['/two', '/one?x=1', '/One', '/one/']) expect(isHit(await exchange(site.daemon.url + path))).toBe(false)
+    for (const text of ['/one', `${site.daemon.url}/one`])
+      expect(createHash('sha256').update(text).digest('hex').slice(0, 32)).not.toBe(name)
+    for (const path of ['/two', '/one?x=1', '/One', '/one/'])
+      expect(isHit(await exchange(site.daemon.url + path))).toBe(false)
     expect(isHit(await exchange(`${site.daemon.url}/one`))).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readBody } from '../helpers/origin.ts'
 import { isHit } from '../helpers/exchange.ts'
 import { read, speak } from '../http/front/wire.ts'
@@ -17,9 +17,9 @@ const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: ${shop.h
 const last = 'Connection: close\r\n'
 
 describe('answers come in the order of their requests', () => {
-  test('hits, misses, uploads and errors on one connection, all at once', async () => {
+  it('hits, misses, uploads and errors on one connection, all at once', async () => {
     shop.origin.on('/slow', async () => {
-      await new Promise(resolve => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, 100))
       return page('page of /slow')
     })
     shop.origin.on('/echo', async (_, __, incoming) => ({ body: await readBody(incoming) }))
@@ -33,43 +33,62 @@ describe('answers come in the order of their requests', () => {
       get('/new'),
       get('/hit', last),
     ]
-    const { answers, rest } = await speak(shop.port, requests.join(''), { methods: ['GET', 'GET', 'GET', 'POST', 'GET', 'HEAD', 'GET', 'GET'] })
+    const { answers, rest } = await speak(shop.port, requests.join(''), {
+      methods: ['GET', 'GET', 'GET', 'POST', 'GET', 'HEAD', 'GET', 'GET'],
+    })
     expect(rest).toBe('')
-    const wanted = ['page of /hit', 'page of /slow', 'page of /other', 'hello', '"ok"', '', 'page of /new', 'page of /hit']
+    const wanted = [
+      'page of /hit',
+      'page of /slow',
+      'page of /other',
+      'hello',
+      '"ok"',
+      '',
+      'page of /new',
+      'page of /hit',
+    ]
     expect(answers.map((answer, index) => answer.body.includes(wanted[index]!))).toEqual(wanted.map(() => true))
   })
 
-  test('a broken request waits for the answers before it', async () => {
-    const { answers, rest, closed } = await speak(shop.port, `${get('/slow?1')}${get('/slow?2')}BROKEN\r\n\r\n${get('/unseen')}`)
-    expect(answers.map(answer => answer.status)).toEqual([200, 200, 400])
+  it('a broken request waits for the answers before it', async () => {
+    const { answers, rest, closed } = await speak(
+      shop.port,
+      `${get('/slow?1')}${get('/slow?2')}BROKEN\r\n\r\n${get('/unseen')}`,
+    )
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 400])
     expect({ rest, closed }).toEqual({ rest: '', closed: true })
     expect(shop.origin.hits('/unseen')).toBe(0)
   })
 
-  test('a refused request waits too, and takes with it what follows', async () => {
-    const { answers, closed } = await speak(shop.port, `${get('/slow?3')}${get('/', 'Host: evil.example\r\n')}${get('/unseen')}`)
-    expect(answers.map(answer => answer.status)).toEqual([200, 400])
+  it('a refused request waits too, and takes with it what follows', async () => {
+    const { answers, closed } = await speak(
+      shop.port,
+      `${get('/slow?3')}${get('/', 'Host: evil.example\r\n')}${get('/unseen')}`,
+    )
+    expect(answers.map((answer) => answer.status)).toEqual([200, 400])
     expect(closed).toBe(true)
     expect(shop.origin.hits('/unseen')).toBe(0)
   })
 
-  test('empty lines after the last request do no harm', async () => {
+  it('empty lines after the last request do no harm', async () => {
     const { answers } = await speak(shop.port, `${get('/slow?4', last)}\r\n\r\n`)
-    expect(answers.map(answer => answer.status)).toEqual([200])
+    expect(answers.map((answer) => answer.status)).toEqual([200])
   })
 
-  test('an interim response does not land in the midst of another answer', async () => {
+  it('an interim response does not land in the midst of another answer', async () => {
     shop.origin.on('/hinted', (_, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload' })
       return page('page of /hinted')
     })
     const { answers, rest } = await speak(shop.port, get('/slow?5') + get('/hinted', last))
     expect(rest).toBe('')
-    expect(answers.filter(answer => answer.status >= 200).map(answer => /page of [^<]*/.exec(answer.body)![0])).toEqual(['page of /slow', 'page of /hinted'])
+    expect(
+      answers.filter((answer) => answer.status >= 200).map((answer) => /page of [^<]*/.exec(answer.body)![0]),
+    ).toEqual(['page of /slow', 'page of /hinted'])
   })
 })
 
-test('a client of HTTP/1.0 gets no interim response and no chunks', async () => {
+it('a client of HTTP/1.0 gets no interim response and no chunks', async () => {
   shop.origin.on('/streamed', (_, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' })
     response.writeHead(200, { 'cache-control': 'no-store' })
@@ -81,55 +100,77 @@ test('a client of HTTP/1.0 gets no interim response and no chunks', async () => 
   expect(answers[0]!.headers['transfer-encoding']).toBeUndefined()
 })
 
-test('a request in two segments, cut anywhere, is answered once and in full', async () => {
+it('a request in two segments, cut anywhere, is answered once and in full', async () => {
   const request = `${get('/hit', 'Cookie: a=b\r\n')}${get('/other', last)}`
-  const expected = (await speak(shop.port, request)).answers.map(answer => answer.body)
+  const expected = (await speak(shop.port, request)).answers.map((answer) => answer.body)
   const cuts = Array.from({ length: request.length - 1 }, (_, index) => index + 1)
   for (let at = 0; at < cuts.length; at += 20) {
-    const spoken = await Promise.all(cuts.slice(at, at + 20).map(cut => speak(shop.port, [request.slice(0, cut), request.slice(cut)])))
-    for (const { answers, rest } of spoken) expect({ bodies: answers.map(answer => answer.body), rest }).toEqual({ bodies: expected, rest: '' })
+    const spoken = await Promise.all(
+      cuts.slice(at, at + 20).map((cut) => speak(shop.port, [request.slice(0, cut), request.slice(cut)])),
+    )
+    for (const { answers, rest } of spoken)
+      expect({ bodies: answers.map((answer) => answer.body), rest }).toEqual({ bodies: expected, rest: '' })
   }
 })
 
-test('a request that comes byte by byte', async () => {
+it('a request that comes byte by byte', async () => {
   const { answers } = await speak(shop.port, [...get('/hit', last)])
   expect(answers).toMatchObject([{ status: 200 }])
 })
 
-test('hits, then an upload, then hits again on one connection', async () => {
+it('hits, then an upload, then hits again on one connection', async () => {
   shop.origin.on('/echo', async (_, __, incoming) => ({ body: await readBody(incoming) }))
   const socket = connect(shop.port, '127.0.0.1')
   const reading = read(socket)
-  const say = (text: string) => new Promise<void>(resolve => socket.write(text, () => setTimeout(resolve, 30)))
-  for (const text of [get('/hit'), get('/hit'), `POST /echo HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 6\r\n\r\n`, 'upload', get('/hit'), get('/other', last)]) await say(text)
+  const say = (text: string) => new Promise<void>((resolve) => socket.write(text, () => setTimeout(resolve, 30)))
+  for (const text of [
+    get('/hit'),
+    get('/hit'),
+    `POST /echo HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 6\r\n\r\n`,
+    'upload',
+    get('/hit'),
+    get('/other', last),
+  ])
+    await say(text)
   const { answers } = await reading
-  expect(answers.map(answer => answer.status)).toEqual([200, 200, 200, 200, 200])
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200])
   expect(answers[2]!.body).toBe('upload')
   expect(shop.origin.last('/echo').headers['content-length']).toBe('6')
 })
 
 describe('Expect: 100-continue', () => {
-  test('an upload is asked for, and the shop gets it without the expectation', async () => {
+  it('an upload is asked for, and the shop gets it without the expectation', async () => {
     shop.origin.on('/echo', async (_, __, incoming) => ({ body: await readBody(incoming) }))
-    const { answers } = await speak(shop.port, [`PUT /echo HTTP/1.1\r\nHost: ${shop.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n${last}\r\n`, 'hello'])
-    expect(answers.map(answer => answer.status)).toEqual([100, 200])
+    const { answers } = await speak(shop.port, [
+      `PUT /echo HTTP/1.1\r\nHost: ${shop.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n${last}\r\n`,
+      'hello',
+    ])
+    expect(answers.map((answer) => answer.status)).toEqual([100, 200])
     expect(answers[1]!.body).toBe('hello')
     expect(shop.origin.last('/echo').headers['expect']).toBeUndefined()
   })
 
-  test('what is refused is not asked for', async () => {
-    const { answers } = await speak(shop.port, `PUT /echo HTTP/1.1\r\nHost: a b\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`)
-    expect(answers.map(answer => answer.status)).toEqual([400])
+  it('what is refused is not asked for', async () => {
+    const { answers } = await speak(
+      shop.port,
+      `PUT /echo HTTP/1.1\r\nHost: a b\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
+    )
+    expect(answers.map((answer) => answer.status)).toEqual([400])
   })
 })
 
 describe('upgrade requests', () => {
-  const upgrade = (to: string, more = '') => `GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: ${to}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
+  const upgrade = (to: string, more = '') =>
+    `GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: ${to}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
 
-  test('a WebSocket goes through to the shop, both ways', async () => {
+  it('a WebSocket goes through to the shop, both ways', async () => {
     shop.origin.onUpgrade((request, socket, head) => {
-      const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\nxkey: secret\r\n\r\nfrom the shop;`)
+      const accept = createHash('sha1')
+        .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+        .digest('base64')
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\nxkey: secret\r\n\r\nfrom the shop;`,
+      )
       socket.on('end', () => socket.end())
       socket.on('data', (data: Buffer) => socket.write(`echo ${head}${data};`))
     })
@@ -141,48 +182,65 @@ describe('upgrade requests', () => {
     expect(text).toMatch(/^HTTP\/1\.1 101 /)
     expect(text).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
     expect(text).not.toContain('secret')
-    expect(shop.origin.last('/socket').headers).toMatchObject({ host: shop.host, 'x-forwarded-host': shop.host, upgrade: 'websocket' })
+    expect(shop.origin.last('/socket').headers).toMatchObject({
+      host: shop.host,
+      'x-forwarded-host': shop.host,
+      upgrade: 'websocket',
+    })
     for (const word of ['one', 'two']) {
       socket.write(word)
       await until(() => text.includes(`echo ${word};`))
     }
-    const closed = new Promise(resolve => socket.once('close', resolve))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.end()
     await closed
   })
 
-  test('a shop that does not agree ends the connection: nothing is carried past us', async () => {
+  it('a shop that does not agree ends the connection: nothing is carried past us', async () => {
     shop.origin.onUpgrade((_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno'))
-    const { answers, closed } = await speak(shop.port, [upgrade('websocket'), get('/tunnelled', 'X-Forwarded-Host: evil.example\r\n')])
+    const { answers, closed } = await speak(shop.port, [
+      upgrade('websocket'),
+      get('/tunnelled', 'X-Forwarded-Host: evil.example\r\n'),
+    ])
     expect(answers).toMatchObject([{ status: 200, body: 'no', headers: { connection: 'close' } }])
     expect(closed).toBe(true)
     expect(shop.origin.hits('/tunnelled')).toBe(0)
   })
 
-  test('an upgrade that is not granted ends its connection, and nothing behind it is asked of the shop', async () => {
-    const { answers, closed } = await speak(shop.port, [`GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`, `POST /behind HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`])
+  it('an upgrade that is not granted ends its connection, and nothing behind it is asked of the shop', async () => {
+    const { answers, closed } = await speak(shop.port, [
+      `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
+      `POST /behind HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`,
+    ])
     expect([answers.length, answers[0]!.headers['connection'], closed]).toEqual([1, 'close', true])
     expect(shop.origin.hits('/behind')).toBe(0)
   })
 
-  test.each(['h2c', 'HTTP/2.0', 'TLS/1.0', 'websocket, h2c'])('%s is answered as if it had not been asked for', async protocol => {
-    const { answers } = await speak(shop.port, `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`, { answers: 1 })
-    expect(answers).toMatchObject([{ status: 200 }])
-    expect(answers[0]!.body).toContain('page of /hit')
-  })
+  it.each(['h2c', 'HTTP/2.0', 'TLS/1.0', 'websocket, h2c'])(
+    '%s is answered as if it had not been asked for',
+    async (protocol) => {
+      const { answers } = await speak(
+        shop.port,
+        `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
+        { answers: 1 },
+      )
+      expect(answers).toMatchObject([{ status: 200 }])
+      expect(answers[0]!.body).toContain('page of /hit')
+    },
+  )
 
-  test('to a Host that is no channel: 421', async () => {
+  it('to a Host that is no channel: 421', async () => {
     const { answers } = await speak(shop.port, upgrade('websocket').replace(shop.host, 'evil.example'))
-    expect(answers.map(answer => answer.status)).toEqual([421])
+    expect(answers.map((answer) => answer.status)).toEqual([421])
   })
 })
 
-test('a visitor who leaves does not spoil the page for the next one', async () => {
+it('a visitor who leaves does not spoil the page for the next one', async () => {
   let release = () => {}
-  const asked = new Promise<void>(resolve => {
+  const asked = new Promise<void>((resolve) => {
     shop.origin.on('/left', async () => {
       resolve()
-      await new Promise<void>(go => (release = go))
+      await new Promise<void>((go) => (release = go))
       return page('page of /left')
     })
   })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { speak } from '../http/front/wire.ts'
 import { openShop, type Shop } from '../http/api/shop.ts'
 
@@ -31,10 +31,13 @@ const refused: Record<string, string> = {
   'an unknown coding': post('Transfer-Encoding: xchunked', `0\r\n\r\n${smuggled}`),
   'chunked before another coding': post('Transfer-Encoding: chunked, identity', `0\r\n\r\n${smuggled}`),
   'another coding before chunked': post('Transfer-Encoding: gzip, chunked', `0\r\n\r\n${smuggled}`),
-  'identity': post('Transfer-Encoding: identity', smuggled),
+  identity: post('Transfer-Encoding: identity', smuggled),
   'chunked twice': post('Transfer-Encoding: chunked, chunked', `0\r\n\r\n${smuggled}`),
   'two Transfer-Encodings': post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked', `0\r\n\r\n${smuggled}`),
-  'two Transfer-Encodings, the second odd': post('Transfer-Encoding: chunked\r\nTransfer-Encoding: x', `0\r\n\r\n${smuggled}`),
+  'two Transfer-Encodings, the second odd': post(
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: x',
+    `0\r\n\r\n${smuggled}`,
+  ),
   'quoted chunked': post('Transfer-Encoding: "chunked"', `0\r\n\r\n${smuggled}`),
   'chunked with a parameter': post('Transfer-Encoding: chunked;q=1', `0\r\n\r\n${smuggled}`),
   'an empty Transfer-Encoding': post('Transfer-Encoding:', smuggled),
@@ -76,13 +79,16 @@ const refused: Record<string, string> = {
   'a carriage return in a chunk extension': post('Transfer-Encoding: chunked', `1;a\rb\r\na\r\n0\r\n\r\n${smuggled}`),
   'a line feed in a chunk extension': post('Transfer-Encoding: chunked', `1;a\nb\r\na\r\n0\r\n\r\n${smuggled}`),
   'an empty chunk size': post('Transfer-Encoding: chunked', `\r\na\r\n0\r\n\r\n${smuggled}`),
-  'a chunk extension without end': post('Transfer-Encoding: chunked', `1;${'x'.repeat(100_000)}\r\na\r\n0\r\n\r\n${smuggled}`),
+  'a chunk extension without end': post(
+    'Transfer-Encoding: chunked',
+    `1;${'x'.repeat(100_000)}\r\na\r\n0\r\n\r\n${smuggled}`,
+  ),
 }
 
 describe('one 400, and the connection is closed', () => {
-  test.each(Object.entries(refused))('%s', async (_, request) => {
+  it.each(Object.entries(refused))('%s', async (_, request) => {
     const { answers, rest, closed } = await speak(shop.port, request.replaceAll('HOST', shop.host))
-    expect(answers.map(answer => answer.status)).toEqual([400])
+    expect(answers.map((answer) => answer.status)).toEqual([400])
     expect({ rest, closed }).toEqual({ rest: '', closed: true })
     expect(answers[0]!.headers['connection']).toBe('close')
     expect(shop.origin.hits('/smuggled')).toBe(0)
@@ -91,33 +97,58 @@ describe('one 400, and the connection is closed', () => {
 
 describe('what is read to its end by every server alike is served', () => {
   const served: Record<string, { request: string; methods?: string[]; statuses: number[] }> = {
-    'empty lines before the request': { request: '\r\n\r\nGET /page HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n', statuses: [200] },
-    'tabs and blanks around a value': { request: 'GET /page HTTP/1.1\r\nHost: \t HOST \t\r\nConnection: close\r\n\r\n', statuses: [200] },
-    'no blank after the colon': { request: 'GET /page HTTP/1.1\r\nHost:HOST\r\nConnection:close\r\n\r\n', statuses: [200] },
-    'a chunk extension': { request: post('Transfer-Encoding: chunked\r\nConnection: close', '5;a=b\r\nhello\r\n0\r\n\r\n'), statuses: [200] },
-    'trailer fields': { request: post('Transfer-Encoding: chunked\r\nConnection: close', '5\r\nhello\r\n0\r\nX-Trailer: a\r\n\r\n'), statuses: [200] },
-    'leading zeros in Content-Length': { request: post('Content-Length: 0005\r\nConnection: close', 'hello'), statuses: [200] },
-    'CHUNKED in capitals': { request: post('Transfer-Encoding: CHUNKED\r\nConnection: close', '5\r\nhello\r\n0\r\n\r\n'), statuses: [200] },
+    'empty lines before the request': {
+      request: '\r\n\r\nGET /page HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n',
+      statuses: [200],
+    },
+    'tabs and blanks around a value': {
+      request: 'GET /page HTTP/1.1\r\nHost: \t HOST \t\r\nConnection: close\r\n\r\n',
+      statuses: [200],
+    },
+    'no blank after the colon': {
+      request: 'GET /page HTTP/1.1\r\nHost:HOST\r\nConnection:close\r\n\r\n',
+      statuses: [200],
+    },
+    'a chunk extension': {
+      request: post('Transfer-Encoding: chunked\r\nConnection: close', '5;a=b\r\nhello\r\n0\r\n\r\n'),
+      statuses: [200],
+    },
+    'trailer fields': {
+      request: post('Transfer-Encoding: chunked\r\nConnection: close', '5\r\nhello\r\n0\r\nX-Trailer: a\r\n\r\n'),
+      statuses: [200],
+    },
+    'leading zeros in Content-Length': {
+      request: post('Content-Length: 0005\r\nConnection: close', 'hello'),
+      statuses: [200],
+    },
+    'CHUNKED in capitals': {
+      request: post('Transfer-Encoding: CHUNKED\r\nConnection: close', '5\r\nhello\r\n0\r\n\r\n'),
+      statuses: [200],
+    },
   }
-  test.each(Object.entries(served))('%s', async (_, { request, methods, statuses }) => {
+  it.each(Object.entries(served))('%s', async (_, { request, methods, statuses }) => {
     shop.origin.on('/form', { status: 200, body: 'taken' })
     const spoken = await speak(shop.port, request.replaceAll('HOST', shop.host), { methods: methods ?? [] })
-    expect(spoken.answers.map(answer => answer.status)).toEqual(statuses)
+    expect(spoken.answers.map((answer) => answer.status)).toEqual(statuses)
   })
 })
 
 /** A body is a body, whatever it looks like and whatever the method. */
-test.each(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'])('what a %s has in its body is no request', async method => {
+it.each(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'])('what a %s has in its body is no request', async (method) => {
   const request = `${method} /bodied HTTP/1.1\r\nHost: HOST\r\nContent-Length: LENGTH\r\n\r\n`
   const body = smuggled.replaceAll('HOST', shop.host)
   const head = request.replaceAll('HOST', shop.host).replace('LENGTH', String(body.length))
-  const { answers } = await speak(shop.port, `${head}${body}GET /after HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`, { methods: [method] })
-  expect(answers.map(answer => answer.status)).toEqual([200, 200])
+  const { answers } = await speak(
+    shop.port,
+    `${head}${body}GET /after HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`,
+    { methods: [method] },
+  )
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200])
   expect(answers[1]!.body).toContain('page of /after')
   expect(shop.origin.hits('/smuggled')).toBe(0)
 })
 
-test('a body that has not come is not replaced by the next request', async () => {
+it('a body that has not come is not replaced by the next request', async () => {
   const request = `GET /waiting HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 500\r\n\r\n${smuggled.replaceAll('HOST', shop.host)}`
   const { answers, closed } = await speak(shop.port, request)
   expect(answers).toHaveLength(1)
@@ -126,8 +157,8 @@ test('a body that has not come is not replaced by the next request', async () =>
   expect(shop.origin.hits('/smuggled')).toBe(0)
 })
 
-test('nothing of all this was stored', async () => {
-  expect(shop.origin.requests.filter(request => request.path === '/smuggled')).toEqual([])
+it('nothing of all this was stored', async () => {
+  expect(shop.origin.requests.filter((request) => request.path === '/smuggled')).toEqual([])
   expect((await shop.ask('/smuggled')).body.toString()).toContain('page of /smuggled')
   expect(shop.origin.hits('/smuggled')).toBe(1)
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
 import { speak } from '../http/front/wire.ts'
 
@@ -14,21 +14,26 @@ describe('requests that are sent before the ones in front of them are answered',
 
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
 
-  test('thirty at once are answered in order, and the connection goes on', async () => {
+  it('thirty at once are answered in order, and the connection goes on', async () => {
     const paths = Array.from({ length: 30 }, (_, number) => `/page-${number}`)
     const { answers, closed } = await speak(shop.port, [paths.map(get).join(''), get('/page')], { answers: 31 })
     expect(answers.map(({ body }) => /page of (\S+)$/.exec(body)?.[1])).toEqual([...paths, '/page'])
     expect(closed).toBe(false)
   })
 
-  test('of more the first are answered, and the last of them says that it is the last', async () => {
-    const { answers, closed, rest } = await speak(shop.port, Array.from({ length: 50 }, (_, number) => get(`/more-${number}`)).join(''))
+  it('of more the first are answered, and the last of them says that it is the last', async () => {
+    const { answers, closed, rest } = await speak(
+      shop.port,
+      Array.from({ length: 50 }, (_, number) => get(`/more-${number}`)).join(''),
+    )
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 200))
-    expect(answers.map(({ headers }) => headers['connection'] === 'close')).toEqual(Array.from({ length: 32 }, (_, number) => number === 31))
+    expect(answers.map(({ headers }) => headers['connection'] === 'close')).toEqual(
+      Array.from({ length: 32 }, (_, number) => number === 31),
+    )
     expect([closed, rest]).toEqual([true, ''])
   })
 
-  test('a request is taken up when the answer before it is with the client', async () => {
+  it('a request is taken up when the answer before it is with the client', async () => {
     shop.origin.on('/film', { headers: { 'cache-control': 'private' }, body: Buffer.alloc(64 << 20, 'film') })
     const socket = connect({ port: shop.port, host: '127.0.0.1' })
     socket.write(get('/film') + get('/checkout/behind'))
@@ -37,12 +42,12 @@ describe('requests that are sent before the ones in front of them are answered',
     for (let count = 0; count < 20; count++) expect((await shop.ask(`/checkout/${count}`)).status).toBe(200)
     expect(shop.origin.hits('/checkout/behind')).toBe(0)
     const seen: Buffer[] = []
-    socket.on('data', chunk => seen.splice(0, Math.max(0, seen.length - 1), chunk as Buffer))
+    socket.on('data', (chunk) => seen.splice(0, Math.max(0, seen.length - 1), chunk as Buffer))
     await until(() => Buffer.concat(seen).includes('page of /checkout/behind'))
     socket.destroy()
   })
 
-  test('a client that leaves with requests behind each other: none of them is asked', async () => {
+  it('a client that leaves with requests behind each other: none of them is asked', async () => {
     const own = await openShop()
     try {
       const { promise: asked, resolve: tell } = Promise.withResolvers<void>()
@@ -52,11 +57,20 @@ describe('requests that are sent before the ones in front of them are answered',
         return undefined
       })
       const socket = connect({ port: own.port, host: '127.0.0.1' })
-      socket.write(['/checkout/0', '/silent', '/checkout/1', '/checkout/2'].map(path => `GET ${path} HTTP/1.1\r\nHost: ${own.host}\r\nCookie: session-=1\r\nCache-Control: no-store\r\n\r\n`).join(''))
+      socket.write(
+        ['/checkout/0', '/silent', '/checkout/1', '/checkout/2']
+          .map(
+            (path) =>
+              `GET ${path} HTTP/1.1\r\nHost: ${own.host}\r\nCookie: session-=1\r\nCache-Control: no-store\r\n\r\n`,
+          )
+          .join(''),
+      )
       await asked
       socket.destroy()
       await own.ask('/checkout/3')
-      expect([own.origin.hits('/checkout/0'), own.origin.hits('/checkout/1'), own.origin.hits('/checkout/2')]).toEqual([1, 0, 0])
+      expect([own.origin.hits('/checkout/0'), own.origin.hits('/checkout/1'), own.origin.hits('/checkout/2')]).toEqual([
+        1, 0, 0,
+      ])
     } finally {
       await own.close()
     }
@@ -82,10 +96,17 @@ describe('requests that are sent before the ones in front of them are answered',
     })
   }
 
-  test.each([['events', event], ['pages', () => get('/page')]])('a flood of %s from clients who read no answer: they are cut, and others are served', async (_, request) => {
-    const flooding = flood(request())
-    expect((await shop.ask('/healthz')).status).toBe(200)
-    await flooding
-    expect((await shop.ask('/page')).status).toBe(200)
-  }, 60_000)
+  it.each([
+    ['events', event],
+    ['pages', () => get('/page')],
+  ])(
+    'a flood of %s from clients who read no answer: they are cut, and others are served',
+    async (_, request) => {
+      const flooding = flood(request())
+      expect((await shop.ask('/healthz')).status).toBe(200)
+      await flooding
+      expect((await shop.ask('/page')).status).toBe(200)
+    },
+    60_000,
+  )
 })

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { read, type Spoken } from '../http/front/wire.ts'
 import { openShop, residentMemory, until, type Shop } from '../http/api/shop.ts'
@@ -39,24 +39,30 @@ const slow: Record<string, { open(): Promise<Spoken>; statuses: number[] }> = {
   'sends fields at one byte a second': { open: () => drip(head(), 'X-Slow: abc\r\n'), statuses: [408] },
   'sends a field without end': { open: () => drip(`${head()}X-Slow: `, 'a'), statuses: [408] },
   'sends empty lines and no request': { open: () => drip('\r\n', '\r\n'), statuses: [408] },
-  'sends a body at one byte a second': { open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, 'a'), statuses: [408] },
-  'sends chunks at one byte a second': { open: () => drip(`${post()}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'), statuses: [408] },
+  'sends a body at one byte a second': {
+    open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, 'a'),
+    statuses: [408],
+  },
+  'sends chunks at one byte a second': {
+    open: () => drip(`${post()}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'),
+    statuses: [408],
+  },
   'announces a body and sends none': { open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, ''), statuses: [408] },
 }
 
 describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_000 }, () => {
-  test.each(Object.entries(slow))('one that %s', async (_, { open, statuses }) => {
+  it.each(Object.entries(slow))('one that %s', async (_, { open, statuses }) => {
     shop.origin.on('/form', async (__, ___, incoming) => {
       incoming.resume()
       await once(incoming, 'end')
       return { body: 'taken' }
     })
     const { answers, rest, closed } = await open()
-    expect(answers.map(answer => answer.status)).toEqual(statuses)
+    expect(answers.map((answer) => answer.status)).toEqual(statuses)
     expect({ rest, closed }).toEqual({ rest: '', closed: true })
   })
 
-  test('500 of them at once leave the daemon responsive, and all are gone in the end', async () => {
+  it('500 of them at once leave the daemon responsive, and all are gone in the end', async () => {
     const sockets = Array.from({ length: 500 }, (_, index) => {
       const socket = connect(shop.port, '127.0.0.1')
       socket.on('error', () => {})
@@ -64,19 +70,19 @@ describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_00
       if (index % 3 === 2) socket.write('G')
       return socket
     })
-    await Promise.all(sockets.map(socket => once(socket, 'connect')))
-    const closed = sockets.map(socket => new Promise(resolve => socket.resume().once('close', resolve)))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)))
     for (let count = 0; count < 20; count++) expect((await exchange(`${shop.daemon.url}/healthz`)).status).toBe(200)
     await Promise.all(closed)
   })
 
-  test('a connection on which nothing more is said is closed', async () => {
+  it('a connection on which nothing more is said is closed', async () => {
     // Neither a keep-alive of the hit path nor one of Node's outlives its time.
     const socket = connect(shop.port, '127.0.0.1')
     socket.write(`POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`)
     await once(socket, 'data')
     socket.resume()
-    const ended = new Promise(resolve => socket.once('close', resolve))
+    const ended = new Promise((resolve) => socket.once('close', resolve))
     await ended
   }, 90_000)
 })
@@ -84,7 +90,7 @@ describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_00
 describe('200 readers who take next to nothing of a large answer', { concurrent: true, timeout: 175_000 }, () => {
   const large = (seed: number) => Buffer.alloc(12 * MiB, `${seed} 0123456789abcdef`)
 
-  test.each([
+  it.each([
     ['stored', 64, { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=600' }],
     ['passed through', 64, { 'content-type': 'application/octet-stream', 'cache-control': 'private' }],
   ])('%s: memory grows by less than %i MB, and they are cut', async (_, limit, headers) => {
@@ -94,7 +100,8 @@ describe('200 readers who take next to nothing of a large answer', { concurrent:
       own.origin.on('/large', { headers, body })
       await own.ask('/large')
       // The heap has its working size, and what is compiled is compiled: what comes now is the readers' alone.
-      for (let count = 0; count < 10; count++) await Promise.all(Array.from({ length: 50 }, (_, index) => own.ask(`/checkout/${index}`)))
+      for (let count = 0; count < 10; count++)
+        await Promise.all(Array.from({ length: 50 }, (_, index) => own.ask(`/checkout/${index}`)))
       const before = await residentMemory(own.daemon.pid)
       const sockets = await Promise.all(Array.from({ length: 200 }, () => readLittle(own.port, own.host)))
       let peak = 0
@@ -121,13 +128,16 @@ describe('readers of many stored pages that memory does not take', { timeout: 12
   async function openMany(): Promise<Shop> {
     const own = await openShop()
     for (const [number, path] of paths.entries()) {
-      own.origin.on(path, { headers: { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=600' }, body: Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`) })
+      own.origin.on(path, {
+        headers: { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=600' },
+        body: Buffer.alloc(5 * MiB, `${number} 0123456789abcdef`),
+      })
       await own.ask(path)
     }
     return own
   }
 
-  test.each([
+  it.each([
     ['20 of them, who send 30 requests each', 20, 30],
     ['200 of them, with one request each', 200, 1],
   ])('%s: memory grows by less than 96 MB, and others are served', async (_, readers, requests) => {
@@ -135,8 +145,11 @@ describe('readers of many stored pages that memory does not take', { timeout: 12
     try {
       const before = await residentMemory(own.daemon.pid)
       const asked = own.origin.hits()
-      const wanted = (reader: number) => Array.from({ length: requests }, (__, number) => paths[(reader * requests + number) % pages]!)
-      const sockets = await Promise.all(Array.from({ length: readers }, (__, reader) => readLittle(own.port, own.host, wanted(reader))))
+      const wanted = (reader: number) =>
+        Array.from({ length: requests }, (__, number) => paths[(reader * requests + number) % pages]!)
+      const sockets = await Promise.all(
+        Array.from({ length: readers }, (__, reader) => readLittle(own.port, own.host, wanted(reader))),
+      )
       let peak = 0
       await until(async () => {
         peak = Math.max(peak, await residentMemory(own.daemon.pid))
@@ -158,13 +171,13 @@ async function readLittle(port: number, host: string, paths: readonly string[] =
   const socket = connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } })
   socket.on('error', () => {})
   await once(socket, 'connect')
-  socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`).join(''))
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`).join(''))
   return socket
 }
 
 /** Established connections to a port, as the kernel counts them on the server's side. */
 async function connectionsOf(port: number): Promise<number> {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map(line => line.trim().split(/\s+/))
-  return lines.filter(fields => fields[1]?.endsWith(local) && fields[3] === '01').length
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/))
+  return lines.filter((fields) => fields[1]?.endsWith(local) && fields[3] === '01').length
 }

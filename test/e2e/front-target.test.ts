@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { speak } from '../http/front/wire.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
 
@@ -13,7 +13,9 @@ const hidden = () => `GET /hidden HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
 /** The status of one request that is sent with another one behind it; what is refused takes the other one with it. */
 async function statusOf(request: string): Promise<number> {
   const method = /^\S+/.exec(request)![0]
-  const { answers, closed } = await speak(shop.port, request.replaceAll('HOST', shop.host) + hidden(), { methods: [method] })
+  const { answers, closed } = await speak(shop.port, request.replaceAll('HOST', shop.host) + hidden(), {
+    methods: [method],
+  })
   expect(closed).toBe(true)
   expect(answers).toHaveLength(1)
   expect(shop.origin.hits('/hidden')).toBe(0)
@@ -21,7 +23,8 @@ async function statusOf(request: string): Promise<number> {
 }
 
 const get = (target: string, fields = 'Host: HOST') => `GET ${target} HTTP/1.1\r\n${fields}\r\n\r\n`
-const fields = (count: number, value = 'v') => Array.from({ length: count }, (_, index) => `A-${index}: ${value}`).join('\r\n')
+const fields = (count: number, value = 'v') =>
+  Array.from({ length: count }, (_, index) => `A-${index}: ${value}`).join('\r\n')
 
 const refused: Record<string, [request: string, status: number]> = {
   'no Host': [get('/', 'Accept: */*'), 400],
@@ -79,7 +82,7 @@ const refused: Record<string, [request: string, status: number]> = {
 }
 
 describe('refused before anything is looked up', () => {
-  test.each(Object.entries(refused))('%s', async (_, [request, status]) => {
+  it.each(Object.entries(refused))('%s', async (_, [request, status]) => {
     const before = shop.origin.requests.length
     expect(await statusOf(request)).toBe(status)
     expect(shop.origin.requests.length).toBe(before)
@@ -87,8 +90,21 @@ describe('refused before anything is looked up', () => {
 })
 
 describe('a Host that is no channel gets 421, and the shop is not asked', () => {
-  const strangers = ['evil.example', '127.0.0.1', '127.0.0.1:1', 'localhost', 'localhost.evil.example:PORT', '127.0.0.2:PORT', '2130706433:PORT', '0x7f.1:PORT', '127.1:PORT', '[::ffff:127.0.0.1]:PORT', '0.0.0.0:PORT', 'LOCALHOST.:1']
-  test.each(strangers)('%s', async stranger => {
+  const strangers = [
+    'evil.example',
+    '127.0.0.1',
+    '127.0.0.1:1',
+    'localhost',
+    'localhost.evil.example:PORT',
+    '127.0.0.2:PORT',
+    '2130706433:PORT',
+    '0x7f.1:PORT',
+    '127.1:PORT',
+    '[::ffff:127.0.0.1]:PORT',
+    '0.0.0.0:PORT',
+    'LOCALHOST.:1',
+  ]
+  it.each(strangers)('%s', async (stranger) => {
     const host = stranger.replace('PORT', String(shop.port))
     const before = shop.origin.requests.length
     const { answers } = await speak(shop.port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
@@ -98,8 +114,16 @@ describe('a Host that is no channel gets 421, and the shop is not asked', () => 
 })
 
 describe('one channel under several spellings is one site, and one page', () => {
-  test('of its Host', async () => {
-    const spellings = [shop.host, `127.0.0.1.:${shop.port}`, `127.0.0.1:${String(shop.port).padStart(5, '0')}`, `localhost:${shop.port}`, `LocalHost:${shop.port}`, `localhost.:${shop.port}`, `[::1]:${shop.port}`]
+  it('of its Host', async () => {
+    const spellings = [
+      shop.host,
+      `127.0.0.1.:${shop.port}`,
+      `127.0.0.1:${String(shop.port).padStart(5, '0')}`,
+      `localhost:${shop.port}`,
+      `LocalHost:${shop.port}`,
+      `localhost.:${shop.port}`,
+      `[::1]:${shop.port}`,
+    ]
     for (const host of spellings) {
       const { answers } = await speak(shop.port, `GET /spelt HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
       expect(answers[0]).toMatchObject({ status: 200 })
@@ -107,14 +131,21 @@ describe('one channel under several spellings is one site, and one page', () => 
     expect(shop.origin.hits('/spelt')).toBe(1)
   })
 
-  test('the shop is told the public Host, however the visitor spelt it', async () => {
+  it('the shop is told the public Host, however the visitor spelt it', async () => {
     await speak(shop.port, `GET /told HTTP/1.1\r\nHost: LOCALHOST:${shop.port}\r\nConnection: close\r\n\r\n`)
-    expect(shop.origin.last('/told').headers).toMatchObject({ host: shop.host, 'x-forwarded-host': shop.host, 'x-forwarded-proto': 'http' })
+    expect(shop.origin.last('/told').headers).toMatchObject({
+      host: shop.host,
+      'x-forwarded-host': shop.host,
+      'x-forwarded-proto': 'http',
+    })
   })
 
-  test('of its target: the absolute form is the same page', async () => {
+  it('of its target: the absolute form is the same page', async () => {
     for (const target of ['/absolute', `http://${shop.host}/absolute`, `HTTP://${shop.host}/absolute`]) {
-      const { answers } = await speak(shop.port, `GET ${target} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
+      const { answers } = await speak(
+        shop.port,
+        `GET ${target} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`,
+      )
       expect(answers[0]!.status).toBe(200)
     }
     expect(shop.origin.hits('/absolute')).toBe(1)
@@ -140,29 +171,35 @@ describe('odd targets go to the shop as paths of this channel, and nowhere else'
     '/{}|^`"<>': '/%7B%7D%7C%5E%60%22%3C%3E',
     [`/${'a'.repeat(8000)}`]: `/${'a'.repeat(8000)}`,
   }
-  test.each(Object.entries(odd))('%s', async (target, expected) => {
+  it.each(Object.entries(odd))('%s', async (target, expected) => {
     shop.origin.forget()
-    const { answers } = await speak(shop.port, `GET ${target} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
+    const { answers } = await speak(
+      shop.port,
+      `GET ${target} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`,
+    )
     expect(answers[0]!.status).toBe(200)
-    expect(shop.origin.requests.map(request => request.url)).toEqual([expected])
+    expect(shop.origin.requests.map((request) => request.url)).toEqual([expected])
     expect(shop.origin.last().headers['host']).toBe(shop.host)
   })
 })
 
-test('OPTIONS * is asked of the shop and not stored', async () => {
+it('OPTIONS * is asked of the shop and not stored', async () => {
   shop.origin.on('/*', page('of an asterisk'))
   const { answers } = await speak(shop.port, `OPTIONS * HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
   expect(answers[0]!.status).toBe(200)
 })
 
-test('TRACE leaves no page and takes none', async () => {
+it('TRACE leaves no page and takes none', async () => {
   await shop.ask('/kept')
   await speak(shop.port, `TRACE /kept HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`)
   await shop.ask('/kept')
-  expect(shop.origin.requests.filter(request => request.path === '/kept' && request.method !== 'GET')).toEqual([])
+  expect(shop.origin.requests.filter((request) => request.path === '/kept' && request.method !== 'GET')).toEqual([])
 })
 
-test('200 fields are taken', async () => {
-  const { answers } = await speak(shop.port, `GET /many HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n${fields(198)}\r\n\r\n`)
+it('200 fields are taken', async () => {
+  const { answers } = await speak(
+    shop.port,
+    `GET /many HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n${fields(198)}\r\n\r\n`,
+  )
   expect(answers[0]!.status).toBe(200)
 })

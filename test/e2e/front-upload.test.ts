@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { read, speak } from '../http/front/wire.ts'
 import { openShop, residentMemory, type Shop } from '../http/api/shop.ts'
 
@@ -15,58 +15,65 @@ const MiB = 1024 * 1024
 /** A gigabyte where one has the time for it; what is kept in memory shows at a third as well. */
 const uploaded = Number(process.env['UPLOAD_MIB'] ?? 300) * MiB
 
-test.each([
+it.each([
   ['of a known length', { 'content-length': String(uploaded) }],
   ['in chunks', {}],
-])('an upload %s streams to the shop, and the memory stays flat', async (_, headers) => {
-  let received = 0
-  shop.origin.on('/checkout/upload', async (__, ___, incoming) => {
-    for await (const chunk of incoming) received += (chunk as Buffer).length
-    return { status: 201, body: String(received) }
-  })
-  const before = await residentMemory(shop.daemon.pid)
-  let peak = before
-  const outgoing = request(`${shop.daemon.url}/checkout/upload`, { method: 'POST', headers, agent: false })
-  const answered = once(outgoing, 'response')
-  const piece = Buffer.alloc(MiB, 'x')
-  for (let sent = 0; sent < uploaded; sent += piece.length) {
-    if (!outgoing.write(piece)) await once(outgoing, 'drain')
-    if (sent % (20 * MiB) === 0) peak = Math.max(peak, await residentMemory(shop.daemon.pid))
-  }
-  outgoing.end()
-  const [response] = await answered
-  expect(response.statusCode).toBe(201)
-  response.resume()
-  expect(received).toBe(uploaded)
-  // What a stream holds, not what an upload has: far less than any share of it.
-  expect((peak - before) / MiB).toBeLessThan(100)
-}, 120_000)
+])(
+  'an upload %s streams to the shop, and the memory stays flat',
+  async (_, headers) => {
+    let received = 0
+    shop.origin.on('/checkout/upload', async (__, ___, incoming) => {
+      for await (const chunk of incoming) received += (chunk as Buffer).length
+      return { status: 201, body: String(received) }
+    })
+    const before = await residentMemory(shop.daemon.pid)
+    let peak = before
+    const outgoing = request(`${shop.daemon.url}/checkout/upload`, { method: 'POST', headers, agent: false })
+    const answered = once(outgoing, 'response')
+    const piece = Buffer.alloc(MiB, 'x')
+    for (let sent = 0; sent < uploaded; sent += piece.length) {
+      if (!outgoing.write(piece)) await once(outgoing, 'drain')
+      if (sent % (20 * MiB) === 0) peak = Math.max(peak, await residentMemory(shop.daemon.pid))
+    }
+    outgoing.end()
+    const [response] = await answered
+    expect(response.statusCode).toBe(201)
+    response.resume()
+    expect(received).toBe(uploaded)
+    // What a stream holds, not what an upload has: far less than any share of it.
+    expect((peak - before) / MiB).toBeLessThan(100)
+  },
+  120_000,
+)
 
 describe('our own API', () => {
-  const post = (fields: string) => `POST /api/_action/vendor-cache/clear HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`
+  const post = (fields: string) =>
+    `POST /api/_action/vendor-cache/clear HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`
 
-  test.each([
+  it.each([
     ['a gigabyte', `Content-Length: ${2 ** 30}`],
     ['a byte more than a megabyte', `Content-Length: ${MiB + 1}`],
     ['a gigabyte with an expectation', `Content-Length: ${2 ** 30}\r\nExpect: 100-continue`],
   ])('%s: 413 before any of it is read', async (_, fields) => {
     const { answers, closed } = await speak(shop.port, post(fields))
-    expect(answers).toMatchObject([{ status: 413, headers: { connection: 'close', 'content-type': 'application/json' } }])
+    expect(answers).toMatchObject([
+      { status: 413, headers: { connection: 'close', 'content-type': 'application/json' } },
+    ])
     expect(JSON.parse(answers[0]!.body)).toEqual({ success: false, message: expect.any(String) })
     expect(closed).toBe(true)
   })
 
-  test('the answer reaches a client that sends all the same', async () => {
+  it('the answer reaches a client that sends all the same', async () => {
     const socket = connect(shop.port, '127.0.0.1')
     const reading = read(socket)
     socket.write(post(`Content-Length: ${50 * MiB}`))
     const piece = Buffer.alloc(MiB)
     for (let sent = 0; sent < 20 && !socket.destroyed; sent++) socket.write(piece)
     const { answers } = await reading
-    expect(answers.map(answer => answer.status)).toEqual([413])
+    expect(answers.map((answer) => answer.status)).toEqual([413])
   })
 
-  test('the body that was refused is no request', async () => {
+  it('the body that was refused is no request', async () => {
     const smuggled = `GET /smuggled HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
     const { answers } = await speak(shop.port, post(`Content-Length: ${2 * MiB}`) + smuggled)
     expect(answers).toHaveLength(1)

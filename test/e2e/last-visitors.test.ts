@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { childrenOf, isGone } from '../helpers/processes.ts'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
 import { read } from '../http/front/wire.ts'
@@ -20,7 +20,7 @@ async function come(shop: Shop): Promise<Socket> {
 /** Visitors whose connections have been made, and who have asked; `null` is one who was not answered. */
 async function ask(shop: Shop, count: number): Promise<{ statuses: Promise<(number | null)[]> }> {
   const sockets = await Promise.all(Array.from({ length: count }, () => come(shop)))
-  const statuses = sockets.map(async socket => {
+  const statuses = sockets.map(async (socket) => {
     socket.write(`GET /healthz HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
     return (await read(socket)).answers[0]?.status ?? null
   })
@@ -29,21 +29,27 @@ async function ask(shop: Shop, count: number): Promise<{ statuses: Promise<(numb
 
 const allAnswered = (count: number) => Array.from({ length: count }, () => 200)
 
-const refuses = (shop: Shop) => come(shop).then(socket => (socket.destroy(), false), (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED')
-
+const refuses = (shop: Shop) =>
+  come(shop).then(
+    (socket) => (socket.destroy(), false),
+    (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
+  )
 
 describe('visitors who came before a daemon was told to end', { timeout: 60_000 }, () => {
-  test.each([{ processes: 1 }, { processes: 2 }])('are answered where it had not accepted them, with $processes', async ({ processes }) => {
-    const shop = await open({ processes })
-    process.kill(shop.daemon.pid, 'SIGSTOP')
-    const { statuses } = await ask(shop, 12)
-    process.kill(shop.daemon.pid, 'SIGTERM')
-    process.kill(shop.daemon.pid, 'SIGCONT')
-    expect(await statuses).toEqual(allAnswered(12))
-    expect(await shop.daemon.ended).toBe(0)
-  })
+  it.each([{ processes: 1 }, { processes: 2 }])(
+    'are answered where it had not accepted them, with $processes',
+    async ({ processes }) => {
+      const shop = await open({ processes })
+      process.kill(shop.daemon.pid, 'SIGSTOP')
+      const { statuses } = await ask(shop, 12)
+      process.kill(shop.daemon.pid, 'SIGTERM')
+      process.kill(shop.daemon.pid, 'SIGCONT')
+      expect(await statuses).toEqual(allAnswered(12))
+      expect(await shop.daemon.ended).toBe(0)
+    },
+  )
 
-  test('are answered where they wait for a process, and nobody else is let in', async () => {
+  it('are answered where they wait for a process, and nobody else is let in', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGSTOP')
@@ -55,7 +61,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  test('are answered by another process where one of several dies meanwhile', async () => {
+  it('are answered by another process where one of several dies meanwhile', async () => {
     const shop = await open({ processes: 2 })
     const [first, second] = await childrenOf(shop.daemon.pid)
     for (const pid of [first!, second!]) process.kill(pid, 'SIGSTOP')
@@ -69,7 +75,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  test('are answered by the next process where all of several have died', async () => {
+  it('are answered by the next process where all of several have died', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGSTOP')
@@ -81,7 +87,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  test('are answered where the signal came to each of the processes', async () => {
+  it('are answered where the signal came to each of the processes', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGTERM')
@@ -96,12 +102,15 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
 })
 
 describe('visitors who come while a daemon is ending', { timeout: 60_000 }, () => {
-  test.each([{ processes: 1 }, { processes: 2 }])('are answered for as long as server.stopDelay says, with $processes', async ({ processes }) => {
-    const shop = await open({ processes, stopDelay: '5s' })
-    shop.daemon.kill('SIGTERM')
-    // Each of several says so in its turn.
-    for (let said = 0; said < processes; ) said = (await shop.ask('/readyz')).status === 503 ? said + 1 : 0
-    expect(await (await ask(shop, 12)).statuses).toEqual(allAnswered(12))
-    expect(await shop.daemon.ended).toBe(0)
-  })
+  it.each([{ processes: 1 }, { processes: 2 }])(
+    'are answered for as long as server.stopDelay says, with $processes',
+    async ({ processes }) => {
+      const shop = await open({ processes, stopDelay: '5s' })
+      shop.daemon.kill('SIGTERM')
+      // Each of several says so in its turn.
+      for (let said = 0; said < processes;) said = (await shop.ask('/readyz')).status === 503 ? said + 1 : 0
+      expect(await (await ask(shop, 12)).statuses).toEqual(allAnswered(12))
+      expect(await shop.daemon.ended).toBe(0)
+    },
+  )
 })

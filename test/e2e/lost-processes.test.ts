@@ -1,14 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
 import { read } from '../http/front/wire.ts'
 
 async function open(processes = 2): Promise<Shop> {
-  const shop = await openShop({ config: { server: { processes } }, args: ['--origin', 'http://127.0.0.1:1', '--no-workers'] })
+  const shop = await openShop({
+    config: { server: { processes } },
+    args: ['--origin', 'http://127.0.0.1:1', '--no-workers'],
+  })
   onTestFinished(() => shop.close())
   return shop
 }
@@ -18,20 +21,24 @@ async function askStopped(shop: Shop) {
   const [stopped] = await childrenOf(shop.daemon.pid)
   process.kill(stopped!, 'SIGSTOP')
   let answered = 0
-  const answers = Promise.all(Array.from({ length: 8 }, () => exchange(`${shop.daemon.url}/healthz`).then(({ status }) => ((answered += 1), status))))
+  const answers = Promise.all(
+    Array.from({ length: 8 }, () =>
+      exchange(`${shop.daemon.url}/healthz`).then(({ status }) => ((answered += 1), status)),
+    ),
+  )
   await until(() => answered >= 7)
   return { stopped: stopped!, answers }
 }
 
 describe('a process of several', { timeout: 90_000 }, () => {
-  test('that dies before it has taken a connection leaves it to another one', async () => {
+  it('that dies before it has taken a connection leaves it to another one', async () => {
     const shop = await open()
     const { stopped, answers } = await askStopped(shop)
     process.kill(stopped, 'SIGKILL')
     expect(new Set(await answers)).toEqual(new Set([200]))
   })
 
-  test('that stands still is killed, and the others go on meanwhile', async () => {
+  it('that stands still is killed, and the others go on meanwhile', async () => {
     const shop = await open()
     const { stopped, answers } = await askStopped(shop)
     expect(new Set(await answers)).toEqual(new Set([200]))
@@ -41,7 +48,7 @@ describe('a process of several', { timeout: 90_000 }, () => {
     expect(await shop.daemon.stop()).toBe(0)
   })
 
-  test('that can open no file leaves its connections to another one', async () => {
+  it('that can open no file leaves its connections to another one', async () => {
     const shop = await open()
     const [starved] = await childrenOf(shop.daemon.pid)
     execFileSync('prlimit', ['--pid', String(starved), '--nofile=3:'])
@@ -50,22 +57,25 @@ describe('a process of several', { timeout: 90_000 }, () => {
     expect(await childrenOf(shop.daemon.pid)).toContain(starved)
   })
 
-  test('all of which die keeps the port, and whoever comes waits for the next ones', async () => {
+  it('all of which die keeps the port, and whoever comes waits for the next ones', async () => {
     const shop = await open()
     const killed = await childrenOf(shop.daemon.pid)
     for (const pid of killed) process.kill(pid, 'SIGKILL')
-    await until(async () => (await childrenOf(shop.daemon.pid)).every(pid => !killed.includes(pid)))
+    await until(async () => (await childrenOf(shop.daemon.pid)).every((pid) => !killed.includes(pid)))
     const answers = await Promise.all(Array.from({ length: 8 }, () => shop.ask('/healthz')))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   })
 
-  test('that are killed again and again while visitors come leave none of them waiting', async () => {
+  it('that are killed again and again while visitors come leave none of them waiting', async () => {
     const shop = await open(3)
     let over = false
     const outcomes = new Map<string, number>()
     const visitors = Array.from({ length: 12 }, async () => {
       while (!over) {
-        const outcome = await shop.ask('/healthz').then(({ status }) => String(status), (error: NodeJS.ErrnoException) => error.code ?? error.message)
+        const outcome = await shop.ask('/healthz').then(
+          ({ status }) => String(status),
+          (error: NodeJS.ErrnoException) => error.code ?? error.message,
+        )
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       }
     })
@@ -79,10 +89,10 @@ describe('a process of several', { timeout: 90_000 }, () => {
     over = true
     await Promise.all(visitors)
     // What it had taken is cut, and its client knows.
-    expect([...outcomes.keys()].filter(outcome => !['200', 'ECONNRESET', 'EPIPE'].includes(outcome))).toEqual([])
+    expect([...outcomes.keys()].filter((outcome) => !['200', 'ECONNRESET', 'EPIPE'].includes(outcome))).toEqual([])
   })
 
-  test('tells slow clients 408, as one process alone does', async () => {
+  it('tells slow clients 408, as one process alone does', async () => {
     const shop = await open()
     const begin = async (text: string) => {
       const socket = connect(shop.port, '127.0.0.1')
@@ -90,6 +100,10 @@ describe('a process of several', { timeout: 90_000 }, () => {
       socket.write(text)
       return (await read(socket)).answers.map(({ status }) => status)
     }
-    expect(await Promise.all([begin(''), begin(`GET / HTTP/1.1\r\nHost: ${shop.host}\r\n`), begin('GET /a')])).toEqual([[408], [408], [408]])
+    expect(await Promise.all([begin(''), begin(`GET / HTTP/1.1\r\nHost: ${shop.host}\r\n`), begin('GET /a')])).toEqual([
+      [408],
+      [408],
+      [408],
+    ])
   })
 })

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, fetchToken } from '../helpers/api-client.ts'
 import { openShop, page, until, type Shop } from '../http/api/shop.ts'
 
@@ -14,26 +14,41 @@ async function open(processes = 1): Promise<Shop & { directory: string; file: st
 
 const isLost = (shop: Shop) => until(async () => (await shop.ask('/readyz')).status === 503)
 const isBack = (shop: Shop) => until(async () => (await shop.ask('/readyz')).status === 200)
-const errors = (shop: Shop) => shop.daemon.logs().split('\n').filter(line => line.includes('"level":"error"'))
+const errors = (shop: Shop) =>
+  shop.daemon
+    .logs()
+    .split('\n')
+    .filter((line) => line.includes('"level":"error"'))
 /** The Authorization of a client. */
 async function authorize(shop: Shop): Promise<() => Promise<string>> {
   const client = await createClient(shop.daemon, 'deploy')
   return async () => `Bearer ${await fetchToken(shop.daemon.url, client)}`
 }
-const track = (shop: Shop) => shop.ask('/vendor-stage/track', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ popupId: '0190c0de-0000-7000-8000-000000000009', eventType: 'close' }) })
+const track = (shop: Shop) =>
+  shop.ask('/vendor-stage/track', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ popupId: '0190c0de-0000-7000-8000-000000000009', eventType: 'close' }),
+  })
 const purge = async (shop: Shop) => (await shop.ask('/', { method: 'PURGE', headers: { xkey: 'a' } })).status
 const spoilt: [name: string, spoil: (place: { directory: string; file: string }) => Promise<unknown>][] = [
   ['is deleted', ({ file }) => rm(file)],
-  ['is deleted with its log', ({ file }) => Promise.all(['', '-wal', '-shm'].map(suffix => rm(file + suffix)))],
+  ['is deleted with its log', ({ file }) => Promise.all(['', '-wal', '-shm'].map((suffix) => rm(file + suffix)))],
   ['is moved away', ({ file }) => rename(file, `${file}.away`)],
-  ['is replaced by a copy', async ({ file }) => {
-    await copyFile(file, `${file}.copy`)
-    await rename(`${file}.copy`, file)
-  }],
-  ['is replaced by something else', async ({ file }) => {
-    await writeFile(`${file}.other`, 'a shopping list')
-    await rename(`${file}.other`, file)
-  }],
+  [
+    'is replaced by a copy',
+    async ({ file }) => {
+      await copyFile(file, `${file}.copy`)
+      await rename(`${file}.copy`, file)
+    },
+  ],
+  [
+    'is replaced by something else',
+    async ({ file }) => {
+      await writeFile(`${file}.other`, 'a shopping list')
+      await rename(`${file}.other`, file)
+    },
+  ],
   ['loses its log', ({ file }) => rm(`${file}-wal`)],
   ["loses its log's index", ({ file }) => rm(`${file}-shm`)],
   ['goes with its directory', ({ directory }) => rename(directory, `${directory}.away`)],
@@ -41,7 +56,7 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
 ]
 
 describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
-  test.each(spoilt)('that %s: it says so, writes nothing, makes no file, and serves pages', async (_, spoil) => {
+  it.each(spoilt)('that %s: it says so, writes nothing, makes no file, and serves pages', async (_, spoil) => {
     const shop = await open()
     const api = await (await authorize(shop))()
     expect((await track(shop)).status).toBe(404)
@@ -51,10 +66,14 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     const left = existsSync(shop.file) ? readFileSync(shop.file) : null
     await isLost(shop)
     expect(String((await shop.ask('/readyz')).body)).toContain('records lost')
-    await until(() => errors(shop).some(line => line.includes('The records are lost')))
+    await until(() => errors(shop).some((line) => line.includes('The records are lost')))
     expect(await purge(shop)).toBe(503)
     expect((await track(shop)).status).toBe(503)
-    const started = await shop.ask('/api/_action/vendor-cache/warmup/start', { method: 'POST', headers: { authorization: api, 'content-type': 'application/json' }, body: '{}' })
+    const started = await shop.ask('/api/_action/vendor-cache/warmup/start', {
+      method: 'POST',
+      headers: { authorization: api, 'content-type': 'application/json' },
+      body: '{}',
+    })
     expect([401, 503]).toContain(started.status)
     expect((await shop.ask('/stored')).status).toBe(200)
     shop.origin.on('/new', page('new'))
@@ -62,17 +81,17 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect(String((await shop.ask('/metrics')).body)).toContain('pagecache_records_usable 0')
     expect(existsSync(shop.file) ? readFileSync(shop.file) : null).toEqual(left)
     // Told once, not at every look.
-    expect(errors(shop).filter(line => line.includes('The records are lost'))).toHaveLength(1)
+    expect(errors(shop).filter((line) => line.includes('The records are lost'))).toHaveLength(1)
     expect(shop.daemon.logs().split('The queue waits').length).toBeLessThan(4)
     shop.daemon.kill('SIGTERM')
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  test.each([1, 2])('and put back: it goes on, with %i processes', async processes => {
+  it.each([1, 2])('and put back: it goes on, with %i processes', async (processes) => {
     const shop = await open(processes)
     expect(await purge(shop)).toBe(200)
     await rename(shop.file, `${shop.file}.away`)
-    await until(() => errors(shop).some(line => line.includes('The records are lost')))
+    await until(() => errors(shop).some((line) => line.includes('The records are lost')))
     expect(await purge(shop)).toBe(503)
     await rename(`${shop.file}.away`, shop.file)
     await isBack(shop)
@@ -82,18 +101,18 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect((JSON.parse(stdout) as { total: number }).total).toBe(2)
   })
 
-  test('a command makes no new ones meanwhile, and says why', async () => {
+  it('a command makes no new ones meanwhile, and says why', async () => {
     const shop = await open()
     await purge(shop)
     for (const suffix of ['', '-wal', '-shm']) await rm(shop.file + suffix)
     const { code, stderr } = await shop.daemon.run('purge:tag', 'a')
     expect({ code, says: stderr.includes('was deleted while') }).toEqual({ code: 5, says: true })
-    expect(readdirSync(shop.directory).filter(name => name.startsWith('records'))).toEqual([])
+    expect(readdirSync(shop.directory).filter((name) => name.startsWith('records'))).toEqual([])
     const doctor = await shop.daemon.run('doctor')
     expect(doctor.stdout + doctor.stderr).toContain('was deleted while')
   })
 
-  test('a reload is refused', async () => {
+  it('a reload is refused', async () => {
     const shop = await open()
     await purge(shop)
     for (const suffix of ['', '-wal', '-shm']) await rm(shop.file + suffix)
@@ -101,12 +120,12 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     await until(() => /was not reloaded/.test(shop.daemon.logs()))
     await isLost(shop)
     expect(await purge(shop)).toBe(503)
-    expect(readdirSync(shop.directory).filter(name => name.startsWith('records'))).toEqual([])
+    expect(readdirSync(shop.directory).filter((name) => name.startsWith('records'))).toEqual([])
   })
 })
 
 describe('signing keys that are deleted under a daemon', { timeout: 60_000 }, () => {
-  test('tokens of them are refused, and clients fetch new ones', async () => {
+  it('tokens of them are refused, and clients fetch new ones', async () => {
     const shop = await open()
     const login = await authorize(shop)
     const before = await login()

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { answers, startChild } from '../helpers/child.ts'
 import { freePort } from '../helpers/daemon.ts'
@@ -23,37 +23,58 @@ async function configuration(directory: string, port: number, socket: string): P
   const location = example.replace('/run/pagecache/pagecache.sock', socket).replace('$scheme', 'https')
   // The workers of a master that is root would be nobody, who may not enter the directory.
   const user = process.getuid!() === 0 ? 'user root;\n' : ''
-  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${directory}/${name};`).join('\n')
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${directory}/${name};`)
+    .join('\n')
   return `${user}daemon off;\npid ${directory}/nginx.pid;\nevents {}\nhttp {\n${places}\naccess_log off;\nserver {\nlisten 127.0.0.1:${port};\n${location}}\n}\n`
 }
 
 const hasNginx = installed('nginx')
 if (!hasNginx) console.warn('The test with a real nginx is left out: nginx is not installed (Debian: nginx-light).')
 
-test.skipIf(!hasNginx)('nginx in front, by the example of the documentation: visitors are told apart, and the scheme is believed', { timeout: 60_000 }, async () => {
-  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path} for ${request.headers['host']}, ${request.headers['x-forwarded-proto']}, ${request.headers['x-forwarded-for']}`) })
-  onTestFinished(() => origin.stop())
-  const [cwd, directory] = [await tempDir(), await tempDir()]
-  const socket = join(cwd, 'pagecache.sock')
-  await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { socket }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }))
-  const daemon = await startChild([process.execPath, program, 'serve', '--no-workers'], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: logs => logs.includes('pagecache listens on') })
-  onTestFinished(async () => void (await daemon.stop()))
+it.skipIf(!hasNginx)(
+  'nginx in front, by the example of the documentation: visitors are told apart, and the scheme is believed',
+  { timeout: 60_000 },
+  async () => {
+    const origin = await startOrigin({
+      otherwise: (request) =>
+        page(
+          `page of ${request.path} for ${request.headers['host']}, ${request.headers['x-forwarded-proto']}, ${request.headers['x-forwarded-for']}`,
+        ),
+    })
+    onTestFinished(() => origin.stop())
+    const [cwd, directory] = [await tempDir(), await tempDir()]
+    const socket = join(cwd, 'pagecache.sock')
+    await writeFile(
+      join(cwd, 'pagecache.yaml'),
+      stringify({ server: { socket }, salesChannels: [{ id, url: 'https://shop.example', origin: origin.url }] }),
+    )
+    const daemon = await startChild([process.execPath, program, 'serve', '--no-workers'], {
+      cwd,
+      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
+      ready: (logs) => logs.includes('pagecache listens on'),
+    })
+    onTestFinished(async () => void (await daemon.stop()))
 
-  const port = await freePort()
-  await mkdir(join(directory, 'logs'))
-  await writeFile(join(directory, 'nginx.conf'), await configuration(directory, port, socket))
-  const url = `http://127.0.0.1:${port}`
-  const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
-  const nginx = await startChild(['nginx', '-p', directory, '-c', join(directory, 'nginx.conf'), '-e', join(directory, 'logs/error.log')], { env, ready: () => answers(`${url}/healthz`) })
-  onTestFinished(async () => void (await nginx.stop()))
+    const port = await freePort()
+    await mkdir(join(directory, 'logs'))
+    await writeFile(join(directory, 'nginx.conf'), await configuration(directory, port, socket))
+    const url = `http://127.0.0.1:${port}`
+    const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
+    const nginx = await startChild(
+      ['nginx', '-p', directory, '-c', join(directory, 'nginx.conf'), '-e', join(directory, 'logs/error.log')],
+      { env, ready: () => answers(`${url}/healthz`) },
+    )
+    onTestFinished(async () => void (await nginx.stop()))
 
-  const ask = (path: string) => exchange(`${url}${path}`, { headers: { host: 'shop.example' } })
-  const first = await ask('/a')
-  expect(first.status).toBe(200)
-  expect(String(first.body)).toContain('page of /a for shop.example, https')
-  expect((await ask('/a')).headers.get('cache-status')).toContain('hit')
-  // On the way through as well: the address of the visitor, not that of nobody.
-  expect(String((await ask('/checkout/cart')).body)).toContain('https, 127.0.0.1')
-  // Somebody on this machine, whom nginx let in: no purger.
-  expect((await exchange(`${url}/a`, { method: 'PURGE', headers: { host: 'shop.example' } })).status).toBe(403)
-})
+    const ask = (path: string) => exchange(`${url}${path}`, { headers: { host: 'shop.example' } })
+    const first = await ask('/a')
+    expect(first.status).toBe(200)
+    expect(String(first.body)).toContain('page of /a for shop.example, https')
+    expect((await ask('/a')).headers.get('cache-status')).toContain('hit')
+    // On the way through as well: the address of the visitor, not that of nobody.
+    expect(String((await ask('/checkout/cart')).body)).toContain('https, 127.0.0.1')
+    // Somebody on this machine, whom nginx let in: no purger.
+    expect((await exchange(`${url}/a`, { method: 'PURGE', headers: { host: 'shop.example' } })).status).toBe(403)
+  },
+)

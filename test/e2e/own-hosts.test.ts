@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectRefusal, openApi, type Api } from '../helpers/api.ts'
 import { bearer, prefix } from '../helpers/api-client.ts'
 import { exchange } from '../helpers/exchange.ts'
@@ -9,12 +9,16 @@ let origin: Origin
 let api: Api
 
 beforeAll(async () => {
-  origin = await startOrigin({ otherwise: { headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' }, body: 'page' } })
+  origin = await startOrigin({
+    otherwise: { headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' }, body: 'page' },
+  })
   api = await openApi({
     config: {
       server: { names: ['Cache.Internal'] },
       trustedProxies: ['127.0.0.2'],
-      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: 'http://shop.example', origin: origin.url }],
+      salesChannels: [
+        { id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: 'http://shop.example', origin: origin.url },
+      ],
     },
   })
 })
@@ -23,11 +27,35 @@ afterAll(async () => {
   await origin?.stop()
 })
 
-const ask = (path: string, host: string, headers: Record<string, string> = {}) => exchange(api.daemon.url + path, { headers: { host, ...headers } })
-const guarded = ['/metrics', '/admin', '/admin/admin.js', '/api/_info/openapi.json', '/api/_info/docs', `${prefix}/stats`, '/api/_action/vendor-stage/stages', '/api/oauth/token', '/%6detrics', '/x/../admin']
+const ask = (path: string, host: string, headers: Record<string, string> = {}) =>
+  exchange(api.daemon.url + path, { headers: { host, ...headers } })
+const guarded = [
+  '/metrics',
+  '/admin',
+  '/admin/admin.js',
+  '/api/_info/openapi.json',
+  '/api/_info/docs',
+  `${prefix}/stats`,
+  '/api/_action/vendor-stage/stages',
+  '/api/oauth/token',
+  '/%6detrics',
+  '/x/../admin',
+]
 
 describe.each(guarded)('%s', (path) => {
-  it.each(['evil.example', 'evil.example:8080', 'localhost.evil.example', '127.0.0.1.evil.example', 'shop.example.evil.example', 'xshop.example', '127.1', '2130706433', '0x7f.1', 'cache.internal.evil.example', 'localhost6'])('is not for the Host %s', async (host) => {
+  it.each([
+    'evil.example',
+    'evil.example:8080',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'shop.example.evil.example',
+    'xshop.example',
+    '127.1',
+    '2130706433',
+    '0x7f.1',
+    'cache.internal.evil.example',
+    'localhost6',
+  ])('is not for the Host %s', async (host) => {
     for (const headers of [{}, bearer(api.write.token), { origin: `http://${host}` }]) {
       const answer = await ask(path, host, headers)
       expectRefusal(answer, 421, /is no name of this daemon/)
@@ -35,7 +63,20 @@ describe.each(guarded)('%s', (path) => {
     }
   })
 
-  it.each(['127.0.0.1', '127.0.0.1:1', 'localhost', 'LOCALHOST:8080', 'localhost.', '[::1]:8080', '10.1.2.3:8080', 'shop.example', 'shop.example:8080', 'Shop.Example.', 'cache.internal', 'cache.internal:9000'])('is there for the Host %s', async (host) => {
+  it.each([
+    '127.0.0.1',
+    '127.0.0.1:1',
+    'localhost',
+    'LOCALHOST:8080',
+    'localhost.',
+    '[::1]:8080',
+    '10.1.2.3:8080',
+    'shop.example',
+    'shop.example:8080',
+    'Shop.Example.',
+    'cache.internal',
+    'cache.internal:9000',
+  ])('is there for the Host %s', async (host) => {
     expect((await ask(path, host)).status).not.toBe(421)
   })
 })
@@ -48,30 +89,54 @@ it('the command line reaches a daemon by a name of its own', async () => {
   expect((await ask(`${prefix}/stats`, 'cache.internal', bearer(api.read.token))).status).toBe(200)
 })
 
-test('a page of another site may ask the API nothing, with whatever method', async () => {
+it('a page of another site may ask the API nothing, with whatever method', async () => {
   for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
-    for (const path of [`${prefix}/stats`, `${prefix}/nothing`, `/api/_action/vendor-stage/stages`, '/api/_action/%76endor-cache/stats']) {
-      for (const fields of [{ origin: 'http://evil.example' }, { origin: 'null' }, { origin: 'http://shop.example' }, { 'sec-fetch-site': 'cross-site' }]) {
-        const answer = await exchange(api.daemon.url + path, { method, headers: { ...bearer(api.write.token), ...(fields as Record<string, string>) } })
+    for (const path of [
+      `${prefix}/stats`,
+      `${prefix}/nothing`,
+      `/api/_action/vendor-stage/stages`,
+      '/api/_action/%76endor-cache/stats',
+    ]) {
+      for (const fields of [
+        { origin: 'http://evil.example' },
+        { origin: 'null' },
+        { origin: 'http://shop.example' },
+        { 'sec-fetch-site': 'cross-site' },
+      ]) {
+        const answer = await exchange(api.daemon.url + path, {
+          method,
+          headers: { ...bearer(api.write.token), ...(fields as Record<string, string>) },
+        })
         expect([method, path, fields, answer.status]).toEqual([method, path, fields, 403])
       }
     }
-    const own = await exchange(`${api.daemon.url}${prefix}/stats`, { method, headers: { ...bearer(api.write.token), origin: api.daemon.url } })
+    const own = await exchange(`${api.daemon.url}${prefix}/stats`, {
+      method,
+      headers: { ...bearer(api.write.token), origin: api.daemon.url },
+    })
     expect([method, own.status === 403]).toEqual([method, false])
   }
 })
 
-test.each(['PURGE /kept', 'PURGE /\r\nxkey: a', 'BAN /', 'PURGEKEYS /\r\nxkey: a'])('a browser does not purge: %s', async (line) => {
-  const [request, field] = line.split('\r\n')
-  const { answers } = await speak(api.daemon.port, `${request} HTTP/1.1\r\nHost: evil.example:8080\r\nOrigin: http://evil.example:8080\r\n${field === undefined ? '' : `${field}\r\n`}\r\n`, { answers: 1 })
-  expect(answers[0]!.status).toBe(403)
-})
+it.each(['PURGE /kept', 'PURGE /\r\nxkey: a', 'BAN /', 'PURGEKEYS /\r\nxkey: a'])(
+  'a browser does not purge: %s',
+  async (line) => {
+    const [request, field] = line.split('\r\n')
+    const { answers } = await speak(
+      api.daemon.port,
+      `${request} HTTP/1.1\r\nHost: evil.example:8080\r\nOrigin: http://evil.example:8080\r\n${field === undefined ? '' : `${field}\r\n`}\r\n`,
+      { answers: 1 },
+    )
+    expect(answers[0]!.status).toBe(403)
+  },
+)
 
 describe('what cannot be read', () => {
   const unreadable: Record<string, string> = {
     'a space in a field name': 'GET PATH HTTP/1.1\r\nHost: HOST\r\nA b: c\r\n\r\n',
     'two lengths': 'POST PATH HTTP/1.1\r\nHost: HOST\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na',
-    'length and chunks': 'POST PATH HTTP/1.1\r\nHost: HOST\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'length and chunks':
+      'POST PATH HTTP/1.1\r\nHost: HOST\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'an odd transfer coding': 'POST PATH HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
     'a broken chunk': 'POST PATH HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n',
     'two Hosts': 'GET PATH HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n',
@@ -84,19 +149,22 @@ describe('what cannot be read', () => {
     'fields that are too large': `GET PATH HTTP/1.1\r\nHost: HOST\r\nA: ${'a'.repeat(80_000)}\r\n\r\n`,
     'a URL that is too long': `GET PATH?${'a'.repeat(9000)} HTTP/1.1\r\nHost: HOST\r\n\r\n`,
     'an unknown method': 'BREW PATH HTTP/1.1\r\nHost: HOST\r\n\r\n',
-    'TRACE': 'TRACE PATH HTTP/1.1\r\nHost: HOST\r\n\r\n',
+    TRACE: 'TRACE PATH HTTP/1.1\r\nHost: HOST\r\n\r\n',
     'a fragment': 'GET PATH#a HTTP/1.1\r\nHost: HOST\r\n\r\n',
   }
-  it.each(Object.entries(unreadable))('%s: refused in the form of the API, once, and the connection ends', async (_, text) => {
-    for (const path of [`${prefix}/stats`, '/metrics', '/a']) {
-      const request = text.replace('PATH', path).replaceAll('HOST', api.daemon.host)
-      for (const pieces of [request, [request.slice(0, 20), request.slice(20)]]) {
-        const { answers, rest, closed } = await speak(api.daemon.port, pieces)
-        expect([answers.length, rest, closed]).toEqual([1, '', true])
-        expect(answers[0]!.status).toBeGreaterThanOrEqual(400)
-        expect(answers[0]!.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' })
-        expect(JSON.parse(answers[0]!.body)).toEqual({ success: false, message: expect.any(String) as string })
+  it.each(Object.entries(unreadable))(
+    '%s: refused in the form of the API, once, and the connection ends',
+    async (_, text) => {
+      for (const path of [`${prefix}/stats`, '/metrics', '/a']) {
+        const request = text.replace('PATH', path).replaceAll('HOST', api.daemon.host)
+        for (const pieces of [request, [request.slice(0, 20), request.slice(20)]]) {
+          const { answers, rest, closed } = await speak(api.daemon.port, pieces)
+          expect([answers.length, rest, closed]).toEqual([1, '', true])
+          expect(answers[0]!.status).toBeGreaterThanOrEqual(400)
+          expect(answers[0]!.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' })
+          expect(JSON.parse(answers[0]!.body)).toEqual({ success: false, message: expect.any(String) as string })
+        }
       }
-    }
-  })
+    },
+  )
 })

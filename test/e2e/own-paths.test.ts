@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, type Shop } from '../http/api/shop.ts'
 import { speak, type WireAnswer } from '../http/front/wire.ts'
 import { exchange } from '../helpers/exchange.ts'
@@ -11,7 +11,8 @@ import { draft } from '../pages/draft.ts'
 
 /** Spellings of one path that have the same canonical form. */
 function spellings(path: string): string[] {
-  const escaped = (escape: (hex: string) => string) => path.replace(/[a-z]/g, (letter) => `%${escape(letter.charCodeAt(0).toString(16))}`)
+  const escaped = (escape: (hex: string) => string) =>
+    path.replace(/[a-z]/g, (letter) => `%${escape(letter.charCodeAt(0).toString(16))}`)
   const segments = path.split('/').slice(1)
   return [
     escaped((hex) => hex),
@@ -29,8 +30,25 @@ function spellings(path: string): string[] {
   ]
 }
 
-const names = ['/healthz', '/readyz', '/metrics', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs', '/api/oauth/token', '/api/_action/vendor-cache/stats',
-  '/api/_action/vendor-stage/stages', '/vendor-stage/active', '/vendor-stage/client.js', '/vendor-stage/track', '/vendor-stage/nothing', '/vendor-stage', '/admin', '/admin/', '/admin/admin.js']
+const names = [
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/api/_info/health-check',
+  '/api/_info/openapi.json',
+  '/api/_info/docs',
+  '/api/oauth/token',
+  '/api/_action/vendor-cache/stats',
+  '/api/_action/vendor-stage/stages',
+  '/vendor-stage/active',
+  '/vendor-stage/client.js',
+  '/vendor-stage/track',
+  '/vendor-stage/nothing',
+  '/vendor-stage',
+  '/admin',
+  '/admin/',
+  '/admin/admin.js',
+]
 
 /** What every page of the shop says. */
 const shopText = '<title>page</title>'
@@ -43,7 +61,10 @@ beforeAll(async () => {
 afterAll(() => shop?.close())
 
 async function ask(target: string, { method = 'GET', fields = '' } = {}): Promise<WireAnswer> {
-  const { answers } = await speak(shop.port, `${method} ${target} HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\n`, { answers: 1, methods: [method] })
+  const { answers } = await speak(shop.port, `${method} ${target} HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\n`, {
+    answers: 1,
+    methods: [method],
+  })
   return answers[0]!
 }
 
@@ -62,15 +83,35 @@ describe.each(names)('%s', (path) => {
     for (const spelling of spellings(path)) {
       const answer = await ask(spelling)
       expect({ spelling, ...lasting(answer, path) }).toEqual({ spelling, ...lasting(plain, path) })
-      expect({ spelling, ...lasting(await ask(`http://${shop.host}${spelling}`), path) }).toEqual({ spelling, ...lasting(plain, path) })
-      expect({ spelling, ...lasting(await ask(`${spelling}?v=1`), path) }).toEqual({ spelling, ...lasting(await ask(`${path}?v=1`), path) })
+      expect({ spelling, ...lasting(await ask(`http://${shop.host}${spelling}`), path) }).toEqual({
+        spelling,
+        ...lasting(plain, path),
+      })
+      expect({ spelling, ...lasting(await ask(`${spelling}?v=1`), path) }).toEqual({
+        spelling,
+        ...lasting(await ask(`${path}?v=1`), path),
+      })
     }
     expect(shop.origin.requests.map(({ url }) => url)).toEqual([])
   })
 
   it('is never asked of the shop, whatever the method and the fields', async () => {
     for (const spelling of [path, ...spellings(path)]) {
-      for (const [method, fields] of [['HEAD', ''], ['POST', 'Content-Length: 0\r\n'], ['PUT', 'Content-Length: 0\r\n'], ['DELETE', ''], ['OPTIONS', ''], ['GET', 'Range: bytes=0-1\r\n'], ['GET', 'If-None-Match: "a"\r\n'], ['GET', 'If-Match: "a"\r\n'], ['GET', 'Authorization: Basic eDp5\r\n'], ['GET', 'Cookie: a=b\r\n'], ['GET', 'Connection: close\r\n'], ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'], ['GET', 'Content-Length: 0\r\n']] as const) {
+      for (const [method, fields] of [
+        ['HEAD', ''],
+        ['POST', 'Content-Length: 0\r\n'],
+        ['PUT', 'Content-Length: 0\r\n'],
+        ['DELETE', ''],
+        ['OPTIONS', ''],
+        ['GET', 'Range: bytes=0-1\r\n'],
+        ['GET', 'If-None-Match: "a"\r\n'],
+        ['GET', 'If-Match: "a"\r\n'],
+        ['GET', 'Authorization: Basic eDp5\r\n'],
+        ['GET', 'Cookie: a=b\r\n'],
+        ['GET', 'Connection: close\r\n'],
+        ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+        ['GET', 'Content-Length: 0\r\n'],
+      ] as const) {
         const answer = await ask(spelling, { method, fields })
         expect([spelling, method, answer.headers['cache-status']]).toEqual([spelling, method, undefined])
         expect([spelling, method, answer.body.includes(shopText)]).toEqual([spelling, method, false])
@@ -82,23 +123,46 @@ describe.each(names)('%s', (path) => {
   })
 })
 
-test('an upgrade of an own path is answered by the endpoint', async () => {
-  shop.origin.onUpgrade((_, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'))
+it('an upgrade of an own path is answered by the endpoint', async () => {
+  shop.origin.onUpgrade((_, socket) =>
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
+  )
   for (const path of ['/readyz', '/%72eadyz', '/x/../readyz']) {
     const answer = await ask(path, { fields: 'Connection: Upgrade\r\nUpgrade: websocket\r\n' })
     expect([answer.status, answer.body]).toEqual([200, '{"status":"ready"}'])
   }
 })
 
-test('a BAN and a PURGE of an own path in any spelling leave the endpoint alone', async () => {
+it('a BAN and a PURGE of an own path in any spelling leave the endpoint alone', async () => {
   for (const request of ['PURGE /%72eadyz', 'BAN /readyz', 'PURGEKEYS /x/../readyz']) {
     await speak(shop.port, `${request} HTTP/1.1\r\nHost: ${shop.host}\r\nxkey: a\r\n\r\n`, { answers: 1 })
     expect((await ask('/readyz')).body).toBe('{"status":"ready"}')
   }
 })
 
-test('paths that only resemble an own one are pages of the shop, each with its own key', async () => {
-  const alike = ['//readyz', '/readyz/', '/READYZ', '/readyz;a=b', '/%2572eadyz', '/readyz%2f', '/x%2f..%2freadyz', '/\\readyz', '/readyz%00', '/Metrics', '/a/vendor-stage/active', '//vendor-stage/active', '/vendor-stage%2Factive', '/vendor-stages', '/api/_info/config', '/api/_action/vendor-cacheable', '/api/_action/other', '/admin/other', '/readyz/../page', '/vendor-stage/../page']
+it('paths that only resemble an own one are pages of the shop, each with its own key', async () => {
+  const alike = [
+    '//readyz',
+    '/readyz/',
+    '/READYZ',
+    '/readyz;a=b',
+    '/%2572eadyz',
+    '/readyz%2f',
+    '/x%2f..%2freadyz',
+    '/\\readyz',
+    '/readyz%00',
+    '/Metrics',
+    '/a/vendor-stage/active',
+    '//vendor-stage/active',
+    '/vendor-stage%2Factive',
+    '/vendor-stages',
+    '/api/_info/config',
+    '/api/_action/vendor-cacheable',
+    '/api/_action/other',
+    '/admin/other',
+    '/readyz/../page',
+    '/vendor-stage/../page',
+  ]
   for (const path of alike) {
     const answer = await ask(path)
     expect([path, answer.status, answer.body.includes(shopText)]).toEqual([path, 200, true])
@@ -113,14 +177,36 @@ describe('with channels below a path', () => {
   let project: Awaited<ReturnType<typeof scratch>>
 
   beforeAll(async () => {
-    origin = await startOrigin({ otherwise: { headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60, stale-while-revalidate=600' }, body: 'from the shop' } })
+    origin = await startOrigin({
+      otherwise: {
+        headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60, stale-while-revalidate=600' },
+        body: 'from the shop',
+      },
+    })
     project = await scratch('own-paths')
     // What an older version stored under the keys of the daemon's endpoints, for each of the two channels: fresh, stale and a 404.
-    const store = await openFilesystemStore({ directory: join(project.path, 'var/cache/prod'), maxSize: null, now: Date.now, onWarning: () => {} })
-    for (const [channel, paths] of Object.entries({ [de]: ['/de/vendor-stage/active', '/de/vendor-stage/client.js'], [root]: ['/readyz', '/metrics', '/vendor-stage/active', '/admin', '/api/_info/docs', '/readyz?a=b'] })) {
+    const store = await openFilesystemStore({
+      directory: join(project.path, 'var/cache/prod'),
+      maxSize: null,
+      now: Date.now,
+      onWarning: () => {},
+    })
+    for (const [channel, paths] of Object.entries({
+      [de]: ['/de/vendor-stage/active', '/de/vendor-stage/client.js'],
+      [root]: ['/readyz', '/metrics', '/vendor-stage/active', '/admin', '/api/_info/docs', '/readyz?a=b'],
+    })) {
       for (const path of paths) {
         const url = `http://shop.example${path}`
-        const page = draft(path, { key: `${channel} ${url}`, url, channelId: channel, status: path === '/metrics' ? 404 : 200, cachedAt: Date.now(), deleteAt: Date.now() + 86_400_000, staleAt: Date.now() + (path.includes('client') ? -1000 : 600_000), staleWhileRevalidate: 6000 })
+        const page = draft(path, {
+          key: `${channel} ${url}`,
+          url,
+          channelId: channel,
+          status: path === '/metrics' ? 404 : 200,
+          cachedAt: Date.now(),
+          deleteAt: Date.now() + 86_400_000,
+          staleAt: Date.now() + (path.includes('client') ? -1000 : 600_000),
+          staleWhileRevalidate: 6000,
+        })
         await store.put(page, Buffer.from('an old page'), store.fence())
       }
     }
@@ -129,7 +215,10 @@ describe('with channels below a path', () => {
       projectDir: project.path,
       config: {
         cache: { bypass: { cookies: [], paths: [] } },
-        salesChannels: [{ id: root, name: 'Root', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] }, { id: de, name: 'De', url: 'http://shop.example/de', origin: origin.url, sitemaps: ['/sitemap.xml'] }],
+        salesChannels: [
+          { id: root, name: 'Root', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] },
+          { id: de, name: 'De', url: 'http://shop.example/de', origin: origin.url, sitemaps: ['/sitemap.xml'] },
+        ],
       },
     })
   })
@@ -139,11 +228,26 @@ describe('with channels below a path', () => {
     await project?.discard()
   })
 
-  const get = async (path: string) => (await exchange(daemon.url + path, { headers: { host: 'shop.example' } })).body.toString()
+  const get = async (path: string) =>
+    (await exchange(daemon.url + path, { headers: { host: 'shop.example' } })).body.toString()
 
   it('pages that an older version stored for own paths are not found', async () => {
-    expect((JSON.parse((await daemon.run('cache:stats', '--json')).stdout) as { totalFiles: number }).totalFiles).toBeGreaterThan(0)
-    for (const path of ['/readyz', '/readyz?a=b', '/%72eadyz', '/metrics', '/api/_info/docs', '/vendor-stage/active', '/x/../vendor-stage/active', '/de/vendor-stage/active', '/de/%76endor-stage/active', '/de/vendor-stage/client.js', '/de/./vendor-stage/client.js']) {
+    expect(
+      (JSON.parse((await daemon.run('cache:stats', '--json')).stdout) as { totalFiles: number }).totalFiles,
+    ).toBeGreaterThan(0)
+    for (const path of [
+      '/readyz',
+      '/readyz?a=b',
+      '/%72eadyz',
+      '/metrics',
+      '/api/_info/docs',
+      '/vendor-stage/active',
+      '/x/../vendor-stage/active',
+      '/de/vendor-stage/active',
+      '/de/%76endor-stage/active',
+      '/de/vendor-stage/client.js',
+      '/de/./vendor-stage/client.js',
+    ]) {
       for (let round = 0; round < 2; round++) expect(await get(path)).not.toMatch(/an old page|from the shop/)
     }
     expect(origin.requests).toEqual([])
@@ -158,14 +262,30 @@ describe('with channels below a path', () => {
   it('cache:inspect says that they are endpoints, and does not ask the shop', async () => {
     for (const path of ['/readyz', '/%72eadyz', '/de/x/../vendor-stage/active']) {
       const { stdout } = await daemon.run('cache:inspect', `http://shop.example${path}`, '--json')
-      expect(JSON.parse(stdout)).toMatchObject({ cached: false, reason: expect.stringContaining('endpoint of the daemon') as string, pages: [] })
+      expect(JSON.parse(stdout)).toMatchObject({
+        cached: false,
+        reason: expect.stringContaining('endpoint of the daemon') as string,
+        pages: [],
+      })
     }
     expect(origin.requests).toEqual([])
   })
 
   it('a warmup leaves them out, from sitemaps and by name', async () => {
-    const locations = ['/page', '/readyz', '/%72eadyz', '/x/../metrics', '/vendor-stage/active', '/de/vendor-stage/active', '/de/page']
-    for (const sitemap of ['/sitemap.xml', '/de/sitemap.xml']) origin.on(sitemap, { headers: { 'content-type': 'application/xml' }, body: `<urlset>${locations.map((path) => `<url><loc>http://shop.example${path}</loc></url>`).join('')}</urlset>` })
+    const locations = [
+      '/page',
+      '/readyz',
+      '/%72eadyz',
+      '/x/../metrics',
+      '/vendor-stage/active',
+      '/de/vendor-stage/active',
+      '/de/page',
+    ]
+    for (const sitemap of ['/sitemap.xml', '/de/sitemap.xml'])
+      origin.on(sitemap, {
+        headers: { 'content-type': 'application/xml' },
+        body: `<urlset>${locations.map((path) => `<url><loc>http://shop.example${path}</loc></url>`).join('')}</urlset>`,
+      })
     const { stdout, stderr } = await daemon.run('warmup:start', '--wait', '--json')
     expect(stderr).not.toContain('Error')
     expect(JSON.parse(stdout)).toBeTruthy()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decoded, exchange, type Answer } from '../helpers/exchange.ts'
 import { speak } from '../http/front/wire.ts'
 import { openShop, page, until, type Shop } from '../http/api/shop.ts'
@@ -10,60 +10,102 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 describe('100 visitors wait for one page', () => {
-  async function wait(path: string, headers: (index: number) => Record<string, string> = () => ({})): Promise<Answer[]> {
-    return await Promise.all(Array.from({ length: 100 }, (_, index) => exchange(shop.daemon.url + path, { headers: headers(index) })))
+  async function wait(
+    path: string,
+    headers: (index: number) => Record<string, string> = () => ({}),
+  ): Promise<Answer[]> {
+    return await Promise.all(
+      Array.from({ length: 100 }, (_, index) => exchange(shop.daemon.url + path, { headers: headers(index) })),
+    )
   }
   /** Answers when all have had time to come: the first is held until the daemon answers others again. */
   const slowly = async () => {
     for (let count = 0; count < 20; count++) await exchange(`${shop.daemon.url}/healthz`)
   }
 
-  test('one request where it may be shared', async () => {
+  it('one request where it may be shared', async () => {
     shop.origin.on('/crowd', async () => (await slowly(), page('for all')))
     const answers = await wait('/crowd')
-    expect(new Set(answers.map(answer => String(decoded(answer)))).size).toBe(1)
+    expect(new Set(answers.map((answer) => String(decoded(answer)))).size).toBe(1)
     expect(shop.origin.hits('/crowd')).toBe(1)
   })
 
-  test('none gets the private page of another', async () => {
+  it('none gets the private page of another', async () => {
     let number = 0
-    shop.origin.on('/crowd-private', async () => (await slowly(), { headers: { 'cache-control': 'private' }, body: `of ${++number}` }))
+    shop.origin.on(
+      '/crowd-private',
+      async () => (await slowly(), { headers: { 'cache-control': 'private' }, body: `of ${++number}` }),
+    )
     const answers = await wait('/crowd-private')
-    expect(new Set(answers.map(answer => String(decoded(answer)))).size).toBe(100)
+    expect(new Set(answers.map((answer) => String(decoded(answer)))).size).toBe(100)
   })
 
-  test('none gets the cookie of another', async () => {
+  it('none gets the cookie of another', async () => {
     let number = 0
-    shop.origin.on('/crowd-cookie', async () => (await slowly(), { headers: { 'cache-control': 'public, max-age=60', 'set-cookie': `session=${++number}` }, body: 'for all' }))
-    const cookies = (await wait('/crowd-cookie')).map(answer => answer.headers.get('set-cookie')).filter(cookie => cookie !== null)
+    shop.origin.on(
+      '/crowd-cookie',
+      async () => (
+        await slowly(),
+        { headers: { 'cache-control': 'public, max-age=60', 'set-cookie': `session=${++number}` }, body: 'for all' }
+      ),
+    )
+    const cookies = (await wait('/crowd-cookie'))
+      .map((answer) => answer.headers.get('set-cookie'))
+      .filter((cookie) => cookie !== null)
     expect(new Set(cookies).size).toBe(cookies.length)
   })
 
-  test('a failure is nobody else’s answer for good', async () => {
+  it('a failure is nobody else’s answer for good', async () => {
     let failing = true
-    shop.origin.raw('/crowd-failing', socket => void (failing ? socket.destroy() : socket.end('HTTP/1.1 200 OK\r\nCache-Control: public, max-age=60\r\nContent-Length: 6\r\nConnection: close\r\n\r\nmended')))
-    expect(new Set((await wait('/crowd-failing')).map(answer => answer.status))).toEqual(new Set([502]))
+    shop.origin.raw(
+      '/crowd-failing',
+      (socket) =>
+        void (failing
+          ? socket.destroy()
+          : socket.end(
+              'HTTP/1.1 200 OK\r\nCache-Control: public, max-age=60\r\nContent-Length: 6\r\nConnection: close\r\n\r\nmended',
+            )),
+    )
+    expect(new Set((await wait('/crowd-failing')).map((answer) => answer.status))).toEqual(new Set([502]))
     failing = false
     await until(async () => (await shop.ask('/crowd-failing')).status === 200)
   })
 
-  test('visitors with other variants of it get their own', async () => {
-    shop.origin.on('/crowd-variants', async request => (await slowly(), page(`in ${/sw-currency=(\w+)/.exec(request.headers['cookie'] ?? '')?.[1]}`)))
-    const answers = await wait('/crowd-variants', index => ({ Cookie: `sw-currency=${index % 2 === 0 ? 'EUR' : 'USD'}` }))
-    for (const [index, answer] of answers.entries()) expect(String(decoded(answer))).toContain(index % 2 === 0 ? 'in EUR' : 'in USD')
+  it('visitors with other variants of it get their own', async () => {
+    shop.origin.on(
+      '/crowd-variants',
+      async (request) => (await slowly(), page(`in ${/sw-currency=(\w+)/.exec(request.headers['cookie'] ?? '')?.[1]}`)),
+    )
+    const answers = await wait('/crowd-variants', (index) => ({
+      Cookie: `sw-currency=${index % 2 === 0 ? 'EUR' : 'USD'}`,
+    }))
+    for (const [index, answer] of answers.entries())
+      expect(String(decoded(answer))).toContain(index % 2 === 0 ? 'in EUR' : 'in USD')
   })
 })
 
-test('ten thousand languages leave no more than the bounded number of variants', async () => {
-  shop.origin.on('/languages', request => page(`in ${request.headers['accept-language']}`, { vary: 'Accept-Language' }))
+it('ten thousand languages leave no more than the bounded number of variants', async () => {
+  shop.origin.on('/languages', (request) =>
+    page(`in ${request.headers['accept-language']}`, { vary: 'Accept-Language' }),
+  )
   const letters = 'abcdefghijklmnopqrstuvwxyz'
-  const languages = Array.from({ length: 10_000 }, (_, index) => `${letters[index % 26]}${letters[Math.floor(index / 26) % 26]}-${index}`)
+  const languages = Array.from(
+    { length: 10_000 },
+    (_, index) => `${letters[index % 26]}${letters[Math.floor(index / 26) % 26]}-${index}`,
+  )
   for (let at = 0; at < languages.length; at += 250) {
-    const requests = languages.slice(at, at + 250).map((language, index) => `GET /languages HTTP/1.1\r\nHost: ${shop.host}\r\nAccept-Language: ${language}\r\n${index === 249 ? 'Connection: close\r\n' : ''}\r\n`)
+    const requests = languages
+      .slice(at, at + 250)
+      .map(
+        (language, index) =>
+          `GET /languages HTTP/1.1\r\nHost: ${shop.host}\r\nAccept-Language: ${language}\r\n${index === 249 ? 'Connection: close\r\n' : ''}\r\n`,
+      )
     await speak(shop.port, requests.join(''))
   }
   const { stdout } = await shop.daemon.run('cache:list', '--json', '--limit', '1000')
-  const listed = (JSON.parse(stdout) as { items: { url: string }[] }).items.filter(({ url }) => url.endsWith('/languages'))
+  const listed = (JSON.parse(stdout) as { items: { url: string }[] }).items.filter(({ url }) =>
+    url.endsWith('/languages'),
+  )
   expect(listed.length).toBeGreaterThan(0)
   expect(listed.length).toBeLessThanOrEqual(64)
 }, 180_000)

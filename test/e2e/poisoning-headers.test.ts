@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import type { SeenRequest } from '../helpers/origin.ts'
 import { speak } from '../http/front/wire.ts'
@@ -12,40 +12,115 @@ afterAll(() => shop.close())
 
 /** Fields that shops, frameworks, gateways and proxies are known to take something from. */
 const names = [
-  'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Forwarded-Port', 'X-Forwarded-Prefix', 'X-Forwarded-For', 'X-Forwarded-Scheme', 'X-Forwarded-Server', 'X-Forwarded-Path', 'X-Forwarded-SSL', 'Forwarded',
-  'X-Host', 'X-Original-Host', 'X-Original-URL', 'X-Rewrite-URL', 'X-HTTP-Host-Override', 'X-Real-IP', 'True-Client-IP', 'Client-IP', 'CF-Connecting-IP', 'X-Client-IP', 'X-Scheme', 'Front-End-Https', 'Proxy',
-  'X_Forwarded_Host', 'X_Original_URL', 'X-HTTP-Method-Override', 'X-Method-Override', 'X-Wap-Profile', 'X-Backend', 'X-Debug', 'X-Api-Version', 'X-Currency', 'X-Requested-With', 'X-CSRF-Token', 'sw-language-id',
-  'User-Agent', 'Accept', 'Accept-Language', 'Accept-Charset', 'Origin', 'Referer', 'Cookie', 'Via', 'From', 'DNT', 'Sec-Fetch-Dest', 'Sec-CH-UA', 'Pragma', 'Cache-Control', 'TE', 'Host-Override', 'Base-Url', 'Destination', 'Profile', 'Foo', 'Accept_Language',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-For',
+  'X-Forwarded-Scheme',
+  'X-Forwarded-Server',
+  'X-Forwarded-Path',
+  'X-Forwarded-SSL',
+  'Forwarded',
+  'X-Host',
+  'X-Original-Host',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-HTTP-Host-Override',
+  'X-Real-IP',
+  'True-Client-IP',
+  'Client-IP',
+  'CF-Connecting-IP',
+  'X-Client-IP',
+  'X-Scheme',
+  'Front-End-Https',
+  'Proxy',
+  'X_Forwarded_Host',
+  'X_Original_URL',
+  'X-HTTP-Method-Override',
+  'X-Method-Override',
+  'X-Wap-Profile',
+  'X-Backend',
+  'X-Debug',
+  'X-Api-Version',
+  'X-Currency',
+  'X-Requested-With',
+  'X-CSRF-Token',
+  'sw-language-id',
+  'User-Agent',
+  'Accept',
+  'Accept-Language',
+  'Accept-Charset',
+  'Origin',
+  'Referer',
+  'Cookie',
+  'Via',
+  'From',
+  'DNT',
+  'Sec-Fetch-Dest',
+  'Sec-CH-UA',
+  'Pragma',
+  'Cache-Control',
+  'TE',
+  'Host-Override',
+  'Base-Url',
+  'Destination',
+  'Profile',
+  'Foo',
+  'Accept_Language',
 ]
 
-const html = (text: string) => text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
+const html = (text: string) => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
 /** All that the shop was told beyond what every request has, in the ways in which careless shops repeat it. */
-const said = (request: SeenRequest) => request.rawHeaders.filter(([name]) => !/^(host|connection|via|x-forwarded-(for|host|proto|port)|accept-encoding)$/i.test(name) || /evil/.test(name)).map(([, value]) => value).join(' ')
+const said = (request: SeenRequest) =>
+  request.rawHeaders
+    .filter(
+      ([name]) =>
+        !/^(host|connection|via|x-forwarded-(for|host|proto|port)|accept-encoding)$/i.test(name) || /evil/.test(name),
+    )
+    .map(([, value]) => value)
+    .join(' ')
 
 const reflections: Record<string, (request: SeenRequest) => ReturnType<typeof page> & { status?: number }> = {
-  'in the body': request => page(`said ${request.rawHeaders.map(([, value]) => value).join(' ')}`),
-  'escaped in the body': request => page(`said ${html(request.rawHeaders.map(([, value]) => value).join(' '))}`),
-  'escaped by name in the body': request => page(`said ${said(request).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#039;')}`),
-  'in a URL in the body': request => page(`said ${request.rawHeaders.map(([, value]) => encodeURIComponent(value)).join(' ')}`),
-  'as JSON in the body': request => page(`said ${JSON.stringify(request.rawHeaders).replaceAll('/', '\\/')}`),
-  'in lower case': request => page(`said ${said(request).toLowerCase()}`),
-  'in a response field': request => page('said', { 'x-said': said(request).replace(/[^\x20-\x7e]/g, '') }),
-  'in Location': request => ({ ...page('moved', { location: `http://shop.example/?${said(request).replace(/[^\x21-\x7e]/g, '')}` }), status: 301 }),
-  'its host in a link': request => page(`<base href="//${request.rawHeaders.map(([, value]) => /[\w.-]*evil[\w.-]*/i.exec(value)?.[0] ?? '').join('')}/">`),
+  'in the body': (request) => page(`said ${request.rawHeaders.map(([, value]) => value).join(' ')}`),
+  'escaped in the body': (request) => page(`said ${html(request.rawHeaders.map(([, value]) => value).join(' '))}`),
+  'escaped by name in the body': (request) =>
+    page(
+      `said ${said(request).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#039;')}`,
+    ),
+  'in a URL in the body': (request) =>
+    page(`said ${request.rawHeaders.map(([, value]) => encodeURIComponent(value)).join(' ')}`),
+  'as JSON in the body': (request) => page(`said ${JSON.stringify(request.rawHeaders).replaceAll('/', '\\/')}`),
+  'in lower case': (request) => page(`said ${said(request).toLowerCase()}`),
+  'in a response field': (request) => page('said', { 'x-said': said(request).replace(/[^\x20-\x7e]/g, '') }),
+  'in Location': (request) => ({
+    ...page('moved', { location: `http://shop.example/?${said(request).replace(/[^\x21-\x7e]/g, '')}` }),
+    status: 301,
+  }),
+  'its host in a link': (request) =>
+    page(
+      `<base href="//${request.rawHeaders.map(([, value]) => /[\w.-]*evil[\w.-]*/i.exec(value)?.[0] ?? '').join('')}/">`,
+    ),
 }
 
 const values = ['evil-canary.example', '"><script>evil-canary()</script>', "https://evil-canary.example:8443/a?b='c'&d"]
 
 /** What a browser sends by itself. */
 const clean = {
-  'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36', Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
-  'Accept-Language': 'de-DE,de;q=0.9', 'Accept-Encoding': 'gzip', 'Sec-Fetch-Dest': 'document', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'none', 'Upgrade-Insecure-Requests': '1',
+  'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36',
+  Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  'Accept-Language': 'de-DE,de;q=0.9',
+  'Accept-Encoding': 'gzip',
+  'Sec-Fetch-Dest': 'document',
+  'Sec-Fetch-Mode': 'navigate',
+  'Sec-Fetch-Site': 'none',
+  'Upgrade-Insecure-Requests': '1',
 }
 
 describe.each(Object.entries(reflections))('a shop that repeats what it was told %s', (where, reflect) => {
-  test.each(names)('%s', async name => {
+  it.each(names)('%s', async (name) => {
     const path = `/${where.replaceAll(' ', '-')}/${name}`
-    shop.origin.on(path, request => reflect(request))
+    shop.origin.on(path, (request) => reflect(request))
     for (const [index, value] of values.entries()) {
       const target = `${path}?${index}`
       const poisoned = { ...clean, ...(name === 'Cookie' ? { Cookie: `a=b; theme=${value}; c=d` } : { [name]: value }) }
@@ -57,9 +132,21 @@ describe.each(Object.entries(reflections))('a shop that repeats what it was told
   })
 })
 
-test('the page of an ordinary browser is stored, though it holds words that browsers send', async () => {
-  shop.origin.on('/ordinary', page('document navigate none text/html prefetch Linux; <a href="http://HOST/">'.replace('HOST', shop.host)))
-  const headers = { ...clean, Origin: shop.daemon.url, 'Sec-CH-UA-Platform': '"Linux"', 'Sec-CH-UA-Mobile': '?0', 'Sec-Purpose': 'prefetch', 'X-Request-Id': '0190c0de-0000-7000-8000-000000000001', DNT: '1', Priority: 'u=0, i' }
+it('the page of an ordinary browser is stored, though it holds words that browsers send', async () => {
+  shop.origin.on(
+    '/ordinary',
+    page('document navigate none text/html prefetch Linux; <a href="http://HOST/">'.replace('HOST', shop.host)),
+  )
+  const headers = {
+    ...clean,
+    Origin: shop.daemon.url,
+    'Sec-CH-UA-Platform': '"Linux"',
+    'Sec-CH-UA-Mobile': '?0',
+    'Sec-Purpose': 'prefetch',
+    'X-Request-Id': '0190c0de-0000-7000-8000-000000000001',
+    DNT: '1',
+    Priority: 'u=0, i',
+  }
   await exchange(`${shop.daemon.url}/ordinary`, { headers })
   expect(isHit(await exchange(`${shop.daemon.url}/ordinary`, { headers }))).toBe(true)
 })
@@ -67,10 +154,10 @@ test('the page of an ordinary browser is stored, though it holds words that brow
 describe('the ways to a page beside a plain miss', () => {
   const echo = (request: SeenRequest) => page(`said ${request.headers['foo'] ?? 'nothing'}`)
 
-  test('a visitor who waits for the fetch of another one does not get what only that one said', async () => {
+  it('a visitor who waits for the fetch of another one does not get what only that one said', async () => {
     let release = () => {}
-    shop.origin.on('/waited', async request => {
-      if (request.headers['foo'] !== undefined) await new Promise<void>(resolve => (release = resolve))
+    shop.origin.on('/waited', async (request) => {
+      if (request.headers['foo'] !== undefined) await new Promise<void>((resolve) => (release = resolve))
       return echo(request)
     })
     const first = exchange(`${shop.daemon.url}/waited`, { headers: { Foo: 'evil-canary' } })
@@ -83,18 +170,26 @@ describe('the ways to a page beside a plain miss', () => {
     for (const other of await Promise.all(others)) expect(String(decoded(other))).toContain('said nothing')
   })
 
-  test('a revalidation in the background brings nothing of the visitor who caused it', async () => {
+  it('a revalidation in the background brings nothing of the visitor who caused it', async () => {
     const stale = { 'cache-control': 'public, max-age=0, stale-while-revalidate=600' }
-    shop.origin.on('/background', request => ({ ...echo(request), headers: { 'content-type': 'text/html', ...stale } }))
+    shop.origin.on('/background', (request) => ({
+      ...echo(request),
+      headers: { 'content-type': 'text/html', ...stale },
+    }))
     await shop.ask('/background')
     await exchange(`${shop.daemon.url}/background`, { headers: { Foo: 'evil-canary' } })
     await until(() => shop.origin.hits('/background') >= 2)
-    for (let count = 0; count < 5; count++) expect(String(decoded(await shop.ask('/background')))).toContain('said nothing')
+    for (let count = 0; count < 5; count++)
+      expect(String(decoded(await shop.ask('/background')))).toContain('said nothing')
   })
 
-  test('a 304 that repeats what a visitor said does not change the page', async () => {
-    shop.origin.on('/validated', request => {
-      const headers = { etag: '"v"', 'cache-control': 'public, max-age=0', 'x-said': request.headers['foo'] ?? 'nothing' }
+  it('a 304 that repeats what a visitor said does not change the page', async () => {
+    shop.origin.on('/validated', (request) => {
+      const headers = {
+        etag: '"v"',
+        'cache-control': 'public, max-age=0',
+        'x-said': request.headers['foo'] ?? 'nothing',
+      }
       return request.headers['if-none-match'] === '"v"' ? { status: 304, headers } : { headers, body: 'validated' }
     })
     await shop.ask('/validated')
@@ -104,8 +199,8 @@ describe('the ways to a page beside a plain miss', () => {
     expect(stdout).not.toContain('evil-canary')
   })
 
-  test('what Vary names is part of the key, and stored', async () => {
-    shop.origin.on('/varied', request => ({ ...echo(request), headers: { ...page('').headers, vary: 'Foo' } }))
+  it('what Vary names is part of the key, and stored', async () => {
+    shop.origin.on('/varied', (request) => ({ ...echo(request), headers: { ...page('').headers, vary: 'Foo' } }))
     const evil = { headers: { Foo: 'evil-canary' } }
     await shop.ask('/varied', evil)
     expect(String(decoded(await shop.ask('/varied')))).toContain('said nothing')
@@ -115,18 +210,35 @@ describe('the ways to a page beside a plain miss', () => {
 })
 
 describe('what a visitor says of the connection is not part of the key either', () => {
-  test.each([
+  it.each([
     ['a variant cookie', 'Cookie: sw-currency=USD\r\nConnection: close, cookie', { cookie: 'sw-currency=USD' }],
     ['a field of Vary', 'Accept-Language: en\r\nConnection: close, Accept-Language', { 'accept-language': 'en' }],
     ['a cookie with a comma', 'Cookie: sw-currency=USD,evil\r\nConnection: close', { cookie: 'sw-currency=USD' }],
-    ['a cookie with a blank behind its name', 'Cookie: sw-currency =USD\r\nConnection: close', { cookie: 'sw-currency=USD' }],
-    ['a cookie twice', 'Cookie: sw-currency=USD\r\nCookie: sw-currency=EUR\r\nConnection: close', { cookie: 'sw-currency=USD' }],
+    [
+      'a cookie with a blank behind its name',
+      'Cookie: sw-currency =USD\r\nConnection: close',
+      { cookie: 'sw-currency=USD' },
+    ],
+    [
+      'a cookie twice',
+      'Cookie: sw-currency=USD\r\nCookie: sw-currency=EUR\r\nConnection: close',
+      { cookie: 'sw-currency=USD' },
+    ],
     ['a language with a no-break space', 'Accept-Language: en\xa0\r\nConnection: close', { 'accept-language': 'en' }],
   ])('%s', async (name, fields, headers) => {
     const path = `/${name.replaceAll(' ', '-')}`
     // PHP's reading of cookies: the first of a name counts, blanks belong to it, only semicolons part them.
-    const currency = (cookie = '') => cookie.split(';').map(part => part.replace(/^ +/, '').split('=')).find(([key]) => key === 'sw-currency')?.[1]
-    shop.origin.on(path, request => page(`in ${currency(request.headers['cookie']) === 'USD' ? 'USD' : 'EUR'} and ${request.headers['accept-language'] === 'en' ? 'English' : 'German'}`, { vary: 'Accept-Language' }))
+    const currency = (cookie = '') =>
+      cookie
+        .split(';')
+        .map((part) => part.replace(/^ +/, '').split('='))
+        .find(([key]) => key === 'sw-currency')?.[1]
+    shop.origin.on(path, (request) =>
+      page(
+        `in ${currency(request.headers['cookie']) === 'USD' ? 'USD' : 'EUR'} and ${request.headers['accept-language'] === 'en' ? 'English' : 'German'}`,
+        { vary: 'Accept-Language' },
+      ),
+    )
     await speak(shop.port, `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\n\r\n`)
     const next = String(decoded(await shop.ask(path, { headers })))
     expect(next).toContain('cookie' in headers ? 'in USD' : 'and English')

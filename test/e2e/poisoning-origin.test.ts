@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import { speak } from '../http/front/wire.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
@@ -29,22 +29,44 @@ const broken: Record<string, string | Buffer> = {
   'Content-Length and chunks': `${storable}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0\r\n\r\n`,
   'a Content-Length that is no number': `${storable}Content-Length: five\r\n\r\nshort`,
   'NUL in a field': `${storable}X: a\0b\r\nContent-Length: 5\r\n\r\nshort`,
-  'a broken gzip body': Buffer.concat([Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n`), Buffer.from('short')]),
-  'a cut gzip body': Buffer.concat([Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: 40\r\n\r\n`), gzipped.subarray(0, 40)]),
-  'gzip with a wrong checksum': Buffer.concat([Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: ${gzipped.length}\r\n\r\n`), gzipped.subarray(0, -8), Buffer.alloc(8, 'x')]),
-  'a broken brotli body': Buffer.concat([Buffer.from(`${storable}Content-Encoding: br\r\nContent-Length: 9\r\n\r\n`), brotliCompressSync('a page of the shop').subarray(0, 9)]),
+  'a broken gzip body': Buffer.concat([
+    Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n`),
+    Buffer.from('short'),
+  ]),
+  'a cut gzip body': Buffer.concat([
+    Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: 40\r\n\r\n`),
+    gzipped.subarray(0, 40),
+  ]),
+  'gzip with a wrong checksum': Buffer.concat([
+    Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: ${gzipped.length}\r\n\r\n`),
+    gzipped.subarray(0, -8),
+    Buffer.alloc(8, 'x'),
+  ]),
+  'a broken brotli body': Buffer.concat([
+    Buffer.from(`${storable}Content-Encoding: br\r\nContent-Length: 9\r\n\r\n`),
+    brotliCompressSync('a page of the shop').subarray(0, 9),
+  ]),
 }
 
 async function endlessly(socket: Socket): Promise<void> {
   socket.write(`${storable}Transfer-Encoding: chunked\r\n\r\n`)
   const timer = setInterval(() => socket.write('5\r\nagain\r\n'), 50)
-  await new Promise(resolve => socket.once('close', resolve))
+  await new Promise((resolve) => socket.once('close', resolve))
   clearInterval(timer)
 }
 
-test('a bomb is passed on as it came and not stored, and the next visitor gets the page', async () => {
+it('a bomb is passed on as it came and not stored, and the next visitor gets the page', async () => {
   const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024))
-  shop.origin.raw('/bomb', socket => void socket.end(Buffer.concat([Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`), bomb])))
+  shop.origin.raw(
+    '/bomb',
+    (socket) =>
+      void socket.end(
+        Buffer.concat([
+          Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`),
+          bomb,
+        ]),
+      ),
+  )
   const answer = await shop.ask('/bomb')
   expect([answer.status, answer.body.equals(bomb)]).toEqual([200, true])
   shop.origin.on('/bomb', page('mended'))
@@ -53,16 +75,16 @@ test('a bomb is passed on as it came and not stored, and the next visitor gets t
 })
 
 describe('what the shop breaks off or garbles is not stored', () => {
-  test.each(Object.entries(broken))('%s: 502, and the next visitor gets the page', async (name, bytes) => {
+  it.each(Object.entries(broken))('%s: 502, and the next visitor gets the page', async (name, bytes) => {
     const path = `/broken-${name.replace(/\W+/g, '-')}`
-    shop.origin.raw(path, socket => void socket.end(bytes))
+    shop.origin.raw(path, (socket) => void socket.end(bytes))
     expect((await shop.ask(path)).status).toBe(502)
     shop.origin.on(path, page('mended'))
     expect(String(decoded(await shop.ask(path)))).toContain('mended')
     expect(isHit(await shop.ask(path))).toBe(true)
   })
 
-  test.each([
+  it.each([
     ['silence', (socket: Socket) => void socket.once('close', () => {})],
     ['a head and then silence', (socket: Socket) => void socket.write(`${storable}Content-Length: 5\r\n\r\n`)],
     ['a body without end', endlessly],
@@ -75,16 +97,20 @@ describe('what the shop breaks off or garbles is not stored', () => {
     expect(String(decoded(await shop.ask(path)))).toContain('mended')
   })
 
-  test.each([
+  it.each([
     ['of a known length', 'Content-Length: 100000\r\n\r\nthe beginning'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\nd\r\nthe beginning\r\n'],
   ])('an answer %s that is on its way already is cut visibly', async (name, rest) => {
     const path = `/private-${name.replaceAll(' ', '-')}`
-    shop.origin.raw(path, socket => {
+    shop.origin.raw(path, (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nCache-Control: private\r\n${rest}`)
       setTimeout(() => socket.destroy(), 100)
     })
-    const { answers, rest: partial, closed } = await speak(shop.port, `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`)
+    const {
+      answers,
+      rest: partial,
+      closed,
+    } = await speak(shop.port, `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`)
     expect({ answers, closed }).toEqual({ answers: [], closed: true })
     expect(partial).toContain('the beginning')
   })
@@ -111,28 +137,38 @@ const personal: Record<string, { answer: Record<string, string | string[]>; ask?
   'Expires without sense': { answer: { expires: '0' } },
   'Vary: *': { answer: { 'cache-control': 'public, max-age=60', vary: '*' } },
   'Vary: * among others': { answer: { 'cache-control': 'public, max-age=60', vary: 'Accept, *' } },
-  'Vary: Cookie with a session': { answer: { 'cache-control': 'public, max-age=60', vary: 'Cookie' }, ask: { Cookie: 'session=one' } },
+  'Vary: Cookie with a session': {
+    answer: { 'cache-control': 'public, max-age=60', vary: 'Cookie' },
+    ask: { Cookie: 'session=one' },
+  },
   'a session cookie': { answer: { 'cache-control': 'max-age=60' }, ask: { Cookie: 'session=one' } },
   Authorization: { answer: { 'cache-control': 'max-age=60' }, ask: { Authorization: 'Basic b25lOnNlY3JldA==' } },
   'nothing said': { answer: {} },
 }
 
 describe('a page of one visitor never reaches a second one', () => {
-  test.each(Object.entries(personal))('%s', async (name, { answer, ask }) => {
+  it.each(Object.entries(personal))('%s', async (name, { answer, ask }) => {
     const path = `/personal-${name.replace(/\W+/g, '-')}`
     let visitor = 0
     shop.origin.on(path, () => ({ headers: answer, body: `of visitor ${++visitor}` }))
     const first = await exchange(shop.daemon.url + path, { headers: ask ?? {} })
     expect(String(decoded(first))).toBe('of visitor 1')
     for (const number of [2, 3]) {
-      const next = await exchange(shop.daemon.url + path, { headers: ask === undefined || number === 3 ? {} : { Cookie: 'session=two' } })
+      const next = await exchange(shop.daemon.url + path, {
+        headers: ask === undefined || number === 3 ? {} : { Cookie: 'session=two' },
+      })
       if (number === 2) expect(String(decoded(next))).toBe('of visitor 2')
-      expect(next.headers.get('set-cookie') ?? '').toBe(answer['set-cookie'] === undefined ? '' : [answer['set-cookie']].flat().join(', '))
+      expect(next.headers.get('set-cookie') ?? '').toBe(
+        answer['set-cookie'] === undefined ? '' : [answer['set-cookie']].flat().join(', '),
+      )
     }
   })
 
-  test('a cookie beside an explicitly public page goes to the one who caused it, the page to all', async () => {
-    shop.origin.on('/shared', { headers: { 'cache-control': 'public, max-age=60', 'set-cookie': 'session=secret' }, body: 'for all' })
+  it('a cookie beside an explicitly public page goes to the one who caused it, the page to all', async () => {
+    shop.origin.on('/shared', {
+      headers: { 'cache-control': 'public, max-age=60', 'set-cookie': 'session=secret' },
+      body: 'for all',
+    })
     expect((await shop.ask('/shared')).headers.get('set-cookie')).toBe('session=secret')
     const next = await shop.ask('/shared')
     expect(isHit(next)).toBe(true)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import { speak } from '../http/front/wire.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
@@ -9,34 +9,54 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-const textOf = async (path: string, headers: Record<string, string> = {}) => String(decoded(await shop.ask(path, { headers })))
+const textOf = async (path: string, headers: Record<string, string> = {}) =>
+  String(decoded(await shop.ask(path, { headers })))
 
 describe('X-Forwarded fields', () => {
   const spoken = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'shop.example', 'X-Forwarded-For': '203.0.113.7' }
 
-  test('from anybody are replaced by what we know', async () => {
+  it('from anybody are replaced by what we know', async () => {
     await shop.ask('/untrusted', { headers: { ...spoken, Forwarded: 'host=evil.example' } })
     const { headers } = shop.origin.last('/untrusted')
-    expect(headers).toMatchObject({ host: shop.host, 'x-forwarded-host': shop.host, 'x-forwarded-proto': 'http', 'x-forwarded-port': String(shop.port), 'x-forwarded-for': '127.0.0.1' })
+    expect(headers).toMatchObject({
+      host: shop.host,
+      'x-forwarded-host': shop.host,
+      'x-forwarded-proto': 'http',
+      'x-forwarded-port': String(shop.port),
+      'x-forwarded-for': '127.0.0.1',
+    })
     expect(headers['forwarded']).toBeUndefined()
   })
 
-  test('from a trusted proxy are believed, for the page and for the channel', async () => {
+  it('from a trusted proxy are believed, for the page and for the channel', async () => {
     const config = (origin: string) => ({
       trustedProxies: ['127.0.0.1'],
-      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: 'https://shop.example', origin }],
+      salesChannels: [
+        { id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: 'https://shop.example', origin },
+      ],
     })
     const trusted = await openShop({ args: [], config: config(shop.origin.url) })
     try {
       await trusted.ask('/trusted', { headers: spoken })
-      expect(shop.origin.last('/trusted').headers).toMatchObject({ host: 'shop.example', 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'https', 'x-forwarded-port': '443', 'x-forwarded-for': '203.0.113.7, 127.0.0.1' })
+      expect(shop.origin.last('/trusted').headers).toMatchObject({
+        host: 'shop.example',
+        'x-forwarded-host': 'shop.example',
+        'x-forwarded-proto': 'https',
+        'x-forwarded-port': '443',
+        'x-forwarded-for': '203.0.113.7, 127.0.0.1',
+      })
       expect(isHit(await trusted.ask('/trusted', { headers: spoken }))).toBe(true)
       // Of a chain the nearest proxy's word counts: what a visitor wrote stands before it.
       const forged = { ...spoken, 'X-Forwarded-Host': 'evil.example, shop.example', 'X-Forwarded-Proto': 'http, https' }
       expect(isHit(await trusted.ask('/trusted', { headers: forged }))).toBe(true)
-      expect((await trusted.ask('/trusted', { headers: { ...spoken, 'X-Forwarded-Host': 'shop.example, evil.example' } })).status).toBe(421)
+      expect(
+        (await trusted.ask('/trusted', { headers: { ...spoken, 'X-Forwarded-Host': 'shop.example, evil.example' } }))
+          .status,
+      ).toBe(421)
       expect((await trusted.ask('/trusted', { headers: { ...spoken, 'X-Forwarded-Host': 'a b' } })).status).toBe(400)
-      expect((await trusted.ask('/trusted', { headers: { ...spoken, 'X-Forwarded-Proto': 'javascript' } })).status).toBe(400)
+      expect(
+        (await trusted.ask('/trusted', { headers: { ...spoken, 'X-Forwarded-Proto': 'javascript' } })).status,
+      ).toBe(400)
     } finally {
       await trusted.close()
     }
@@ -44,36 +64,59 @@ describe('X-Forwarded fields', () => {
 })
 
 describe('a GET that is more than a GET', () => {
-  test('a body does not reach the shop, and the answer is not stored', async () => {
+  it('a body does not reach the shop, and the answer is not stored', async () => {
     shop.origin.on('/fat', async (request, _, incoming) => {
       let size = 0
       for await (const chunk of incoming) size += (chunk as Buffer).length
-      return page(`body of ${size} and ${request.headers['content-length'] ?? request.headers['transfer-encoding'] ?? 'nothing'}`)
+      return page(
+        `body of ${size} and ${request.headers['content-length'] ?? request.headers['transfer-encoding'] ?? 'nothing'}`,
+      )
     })
     for (const fields of ['Content-Length: 9', 'Transfer-Encoding: chunked']) {
       const body = fields.startsWith('C') ? 'evil=true' : '9\r\nevil=true\r\n0\r\n\r\n'
-      const { answers } = await speak(shop.port, `GET /fat HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\nConnection: close\r\n\r\n${body}`)
+      const { answers } = await speak(
+        shop.port,
+        `GET /fat HTTP/1.1\r\nHost: ${shop.host}\r\n${fields}\r\nConnection: close\r\n\r\n${body}`,
+      )
       expect(answers[0]!.body).toContain('body of 0 and nothing')
     }
     await shop.ask('/fat')
     expect(shop.origin.hits('/fat')).toBe(3)
   })
 
-  test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X_HTTP_Method_Override'])('%s is taken off, and the answer is not stored', async name => {
-    const path = `/override-${name}`
-    shop.origin.on(path, request => page(Object.keys(request.headers).some(key => /override|http.method/.test(key)) ? 'deleted' : 'kept'))
-    expect(await textOf(path, { [name]: 'DELETE' })).toContain('kept')
-    expect(await textOf(path)).toContain('kept')
-  })
+  it.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X_HTTP_Method_Override'])(
+    '%s is taken off, and the answer is not stored',
+    async (name) => {
+      const path = `/override-${name}`
+      shop.origin.on(path, (request) =>
+        page(Object.keys(request.headers).some((key) => /override|http.method/.test(key)) ? 'deleted' : 'kept'),
+      )
+      expect(await textOf(path, { [name]: 'DELETE' })).toContain('kept')
+      expect(await textOf(path)).toContain('kept')
+    },
+  )
 })
 
 describe('parameters', () => {
-  const echo = () => shop.origin.otherwise(request => page(`asked for ${decodeURIComponent(request.url)}`))
+  const echo = () => shop.origin.otherwise((request) => page(`asked for ${decodeURIComponent(request.url)}`))
 
-  test.each(['utm_source', 'utm_anything', 'UTM%5fsource'.toLowerCase(), 'gclid', 'fbclid', 'msclkid', 'mc_cid', '%75tm_source', 'utm_source[]', '_ga'])('%s does not reach the shop with a request that may be stored', async name => {
+  it.each([
+    'utm_source',
+    'utm_anything',
+    'UTM%5fsource'.toLowerCase(),
+    'gclid',
+    'fbclid',
+    'msclkid',
+    'mc_cid',
+    '%75tm_source',
+    'utm_source[]',
+    '_ga',
+  ])('%s does not reach the shop with a request that may be stored', async (name) => {
     echo()
     const path = `/marketing-${encodeURIComponent(name)}`
-    expect(await textOf(`${path}?${name}=<script>evil</script>`.replaceAll('<', '%3C').replaceAll('>', '%3E'))).not.toContain('evil')
+    expect(
+      await textOf(`${path}?${name}=<script>evil</script>`.replaceAll('<', '%3C').replaceAll('>', '%3E')),
+    ).not.toContain('evil')
     expect(await textOf(path)).not.toContain('evil')
     expect(shop.origin.hits(path)).toBe(1)
     expect(shop.origin.last(path).url).toBe(path)
@@ -85,14 +128,19 @@ describe('parameters', () => {
     'the case of escapes': [['?q=%c3%a4', '?q=%C3%A4', '?q=%c3%A4'], '?q=%C3%A4'],
     'no parameter at all': [['?', '', '?utm_source=x', '?&&'], ''],
   }
-  test.each(Object.entries(same))('%s makes no other page, and the shop sees the canonical form', async (name, [sent, canonical]) => {
-    echo()
-    const path = `/canonical-${name.replaceAll(' ', '-')}`
-    for (const query of sent) await shop.ask(path + query)
-    expect(shop.origin.requests.filter(request => request.path === path).map(request => request.url)).toEqual([path + canonical])
-  })
+  it.each(Object.entries(same))(
+    '%s makes no other page, and the shop sees the canonical form',
+    async (name, [sent, canonical]) => {
+      echo()
+      const path = `/canonical-${name.replaceAll(' ', '-')}`
+      for (const query of sent) await shop.ask(path + query)
+      expect(shop.origin.requests.filter((request) => request.path === path).map((request) => request.url)).toEqual([
+        path + canonical,
+      ])
+    },
+  )
 
-  test.each([
+  it.each([
     ['?a=1&a=2', '?a=2&a=1'],
     ['?a', '?a='],
     ['?q=a%26b', '?q=a&b'],
@@ -124,18 +172,24 @@ describe('an empty or partial body never stands for the whole', () => {
     'If-Match': { headers: { 'If-Match': '"other"' } },
     'If-Range': { headers: { 'If-Range': '"v"', Range: 'bytes=0-3' } },
   }
-  test.each(Object.entries(first))('%s first', async (name, how) => {
+  it.each(Object.entries(first))('%s first', async (name, how) => {
     const path = `/whole-${name.replace(/\W+/g, '-')}`
-    shop.origin.on(path, request => {
+    shop.origin.on(path, (request) => {
       const headers = { ...page('').headers, etag: '"v"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }
       if (request.headers['if-match'] === '"other"') return { status: 412, headers }
-      if (request.headers['if-none-match'] !== undefined || request.headers['if-modified-since'] !== undefined) return { status: 304, headers }
+      if (request.headers['if-none-match'] !== undefined || request.headers['if-modified-since'] !== undefined)
+        return { status: 304, headers }
       const range = /^bytes=(\d*)-(\d*)$/.exec(request.headers['range'] ?? '')
       if (range === null) return { headers, body: whole }
       const start = range[1] === '' ? whole.length - Number(range[2]) : Number(range[1])
       const end = range[1] === '' || range[2] === '' ? whole.length - 1 : Number(range[2])
-      if (start >= whole.length) return { status: 416, headers: { ...headers, 'content-range': `bytes */${whole.length}` } }
-      return { status: 206, headers: { ...headers, 'content-range': `bytes ${start}-${end}/${whole.length}` }, body: whole.slice(start, end + 1) }
+      if (start >= whole.length)
+        return { status: 416, headers: { ...headers, 'content-range': `bytes */${whole.length}` } }
+      return {
+        status: 206,
+        headers: { ...headers, 'content-range': `bytes ${start}-${end}/${whole.length}` },
+        body: whole.slice(start, end + 1),
+      }
     })
     await shop.ask(path, how)
     for (let count = 0; count < 2; count++) {
@@ -157,11 +211,23 @@ describe('an error that one visitor caused is not stored for others', () => {
     'a range': { Range: 'bytes=5-2' },
     'a malformed language': { 'Accept-Language': '%%%' },
   }
-  const usual = new Set(['host', 'connection', 'via', 'accept-encoding', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto'])
-  test.each(Object.entries(causes))('%s', async (name, headers) => {
+  const usual = new Set([
+    'host',
+    'connection',
+    'via',
+    'accept-encoding',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-port',
+    'x-forwarded-proto',
+  ])
+  it.each(Object.entries(causes))('%s', async (name, headers) => {
     for (const status of [400, 403, 406, 413, 416, 431, 500, 501, 502]) {
       const path = `/error-${name.replaceAll(' ', '-')}-${status}`
-      shop.origin.on(path, request => ({ ...page('of the shop'), status: Object.keys(request.headers).every(key => usual.has(key)) ? 200 : status }))
+      shop.origin.on(path, (request) => ({
+        ...page('of the shop'),
+        status: Object.keys(request.headers).every((key) => usual.has(key)) ? 200 : status,
+      }))
       await exchange(shop.daemon.url + path, { headers })
       expect((await shop.ask(path)).status).toBe(200)
     }
@@ -169,19 +235,56 @@ describe('an error that one visitor caused is not stored for others', () => {
 })
 
 describe('whether a page is stored depends on the response, never on the path', () => {
-  test.each(['/account/x.css', '/account;x.css', '/account%2Fx.css', '/account%252Fx.css', '/static/../account', '/static/..%2faccount', '/static/..%5caccount', '/ACCOUNT/x.js', '/account/.css', '/account%00.css', '/account%0a.css', '/account%3f.css', '/account%23.css', '/account/%2e/x.png', '//account/x.css', '/static/%2e%2e/account/x.css', '/account/..;/account.css', '/my%2dpage.css', '/wishlist/x.css'])('%s', async path => {
+  it.each([
+    '/account/x.css',
+    '/account;x.css',
+    '/account%2Fx.css',
+    '/account%252Fx.css',
+    '/static/../account',
+    '/static/..%2faccount',
+    '/static/..%5caccount',
+    '/ACCOUNT/x.js',
+    '/account/.css',
+    '/account%00.css',
+    '/account%0a.css',
+    '/account%3f.css',
+    '/account%23.css',
+    '/account/%2e/x.png',
+    '//account/x.css',
+    '/static/%2e%2e/account/x.css',
+    '/account/..;/account.css',
+    '/my%2dpage.css',
+    '/wishlist/x.css',
+  ])('%s', async (path) => {
     let visitor = 0
-    shop.origin.otherwise(() => ({ headers: { 'content-type': 'text/html', 'cache-control': 'private, no-store' }, body: `of visitor ${++visitor}` }))
-    const first = await speak(shop.port, `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\nCookie: session=one\r\nConnection: close\r\n\r\n`)
+    shop.origin.otherwise(() => ({
+      headers: { 'content-type': 'text/html', 'cache-control': 'private, no-store' },
+      body: `of visitor ${++visitor}`,
+    }))
+    const first = await speak(
+      shop.port,
+      `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\nCookie: session=one\r\nConnection: close\r\n\r\n`,
+    )
     const second = await speak(shop.port, `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
     expect([first, second].map(({ answers }) => answers[0]!.body)).toEqual(['of visitor 1', 'of visitor 2'])
   })
 
-  test.each(['/account/x.css', '/account;x.css', '/account%2Fx.css', '/static/../account', '/ACCOUNT/x.js', '/checkout/%2e/x', '/static/%2e%2e/account/x.css'])('%s is never cached, even where the shop forgets to say so', async path => {
+  it.each([
+    '/account/x.css',
+    '/account;x.css',
+    '/account%2Fx.css',
+    '/static/../account',
+    '/ACCOUNT/x.js',
+    '/checkout/%2e/x',
+    '/static/%2e%2e/account/x.css',
+  ])('%s is never cached, even where the shop forgets to say so', async (path) => {
     let visitor = 0
     shop.origin.otherwise(() => page(`of visitor ${++visitor}`))
     for (const number of [1, 2]) {
-      const { answers } = await speak(shop.port, `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
+      const { answers } = await speak(
+        shop.port,
+        `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`,
+      )
       expect(answers[0]!.body).toContain(`of visitor ${number}`)
     }
   })

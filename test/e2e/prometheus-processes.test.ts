@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPrometheus, type Prometheus } from '../helpers/prometheus.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { installed } from '../helpers/rivals.ts'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
 
 const hasPrometheus = installed('prometheus')
-if (!hasPrometheus) console.warn('The test of several processes with a real Prometheus is left out: prometheus is not installed (Debian: prometheus).')
+if (!hasPrometheus)
+  console.warn(
+    'The test of several processes with a real Prometheus is left out: prometheus is not installed (Debian: prometheus).',
+  )
 
 const patient = { timeout: 40_000, interval: 250 }
 /** What must never fall while the daemon lives. */
@@ -22,7 +25,12 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
   let shop: Shop
   let prometheus: Prometheus
   beforeAll(async () => {
-    shop = await openShop({ config: { server: { processes: 2 }, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:1' }] } })
+    shop = await openShop({
+      config: {
+        server: { processes: 2 },
+        reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:1' }],
+      },
+    })
     prometheus = await startPrometheus(shop.daemon.host)
   })
   afterAll(async () => {
@@ -30,14 +38,15 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
     await shop?.close()
   })
 
-  const becomes = (expression: string, value: number) => expect.poll(() => prometheus.sum(expression), { ...patient, message: expression }).toBe(value)
+  const becomes = (expression: string, value: number) =>
+    expect.poll(() => prometheus.sum(expression), { ...patient, message: expression }).toBe(value)
   const asked = 'sum(pagecache_requests_total{result=~"hit|miss"})'
   /** Each connection is the next process's turn. */
   const ask = async (times: number) => {
     for (let count = 0; count < times; count += 1) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
   }
 
-  test('is one sum of what each counted, and once what they share', async () => {
+  it('is one sum of what each counted, and once what they share', async () => {
     await becomes(asked, 0)
     await ask(20)
     await becomes(asked, 20)
@@ -50,7 +59,7 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
     await becomes('count(up)', 1)
   })
 
-  test('loses no count with a process that dies, so that no rate jumps', async () => {
+  it('loses no count with a process that dies, so that no rate jumps', async () => {
     const before = await childrenOf(shop.daemon.pid)
     let counted = 20
     // Two answer requests, the third works on the queue.
@@ -60,7 +69,13 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
         const now = await childrenOf(shop.daemon.pid)
         return now.length === 3 && !now.includes(victim)
       })
-      await until(async () => (await shop.ask('/readyz').then(({ status }) => status, () => 0)) === 200)
+      await until(
+        async () =>
+          (await shop.ask('/readyz').then(
+            ({ status }) => status,
+            () => 0,
+          )) === 200,
+      )
       await ask(10)
       counted += 10
       await becomes(asked, counted)

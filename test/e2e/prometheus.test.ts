@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
@@ -10,15 +10,20 @@ import { installed } from '../helpers/rivals.ts'
 import { page } from '../http/api/shop.ts'
 
 const hasPrometheus = installed('prometheus') && installed('promtool')
-if (!hasPrometheus) console.warn('The tests with a real Prometheus are left out: prometheus and promtool are not installed (Debian: prometheus).')
+if (!hasPrometheus)
+  console.warn(
+    'The tests with a real Prometheus are left out: prometheus and promtool are not installed (Debian: prometheus).',
+  )
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 const patient = { timeout: 40_000, interval: 250 }
 
 describe.skipIf(!hasPrometheus)('promtool', { timeout: 120_000 }, () => {
-  test('has nothing to say against docs/alerts.yaml, whose alerts fire when they should and else do not', () => {
+  it('has nothing to say against docs/alerts.yaml, whose alerts fire when they should and else do not', () => {
     expect(promtool(['check', 'rules', '--lint-fatal', alertRules])).toMatchObject({ code: 0 })
-    const tests = ['alerts.test.yaml', 'alerts-day.test.yaml'].map(file => fileURLToPath(new URL(`../contract/${file}`, import.meta.url)))
+    const tests = ['alerts.test.yaml', 'alerts-day.test.yaml'].map((file) =>
+      fileURLToPath(new URL(`../contract/${file}`, import.meta.url)),
+    )
     expect(promtool(['test', 'rules', ...tests])).toMatchObject({ code: 0 })
   })
 })
@@ -38,26 +43,34 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
   }
 
   beforeAll(async () => {
-    origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+    origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
     const paths = Array.from({ length: 12 }, (_, number) => `/warm/${number}`)
     for (const path of paths) {
       origin.on(path, async () => {
         if (released > 0) released -= 1
-        else await new Promise<void>(resolve => waiting.push(() => { released -= 1; resolve() }))
+        else
+          await new Promise<void>((resolve) =>
+            waiting.push(() => {
+              released -= 1
+              resolve()
+            }),
+          )
         return page(path)
       })
     }
     varnish = await startOrigin({ otherwise: { body: 'Invalidated 1 objects' } })
     relay = await startRelay(varnish.port)
     daemon = await startDaemon({
-      config: url => ({
+      config: (url) => ({
         salesChannels: [{ id, url, origin: origin.url, sitemaps: ['/sitemap.xml'] }],
         reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }],
         purge: { timeout: '500ms', settleTime: '100ms' },
         warmup: { concurrency: 2 },
       }),
     })
-    origin.on('/sitemap.xml', { body: `<urlset>${paths.map(path => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>` })
+    origin.on('/sitemap.xml', {
+      body: `<urlset>${paths.map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>`,
+    })
     prometheus = await startPrometheus(daemon.host)
   })
   afterAll(async () => {
@@ -69,15 +82,18 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     await origin?.stop()
   })
 
-  const ask = async (path: string, headers: Record<string, string> = {}) => (await exchange(daemon.url + path, { headers })).status
-  const becomes = (expression: string, value: number) => expect.poll(() => prometheus.sum(expression), { ...patient, message: expression }).toBe(value)
-  const json = async (...command: string[]) => JSON.parse((await daemon.run(...command, '--json')).stdout) as Record<string, unknown>
+  const ask = async (path: string, headers: Record<string, string> = {}) =>
+    (await exchange(daemon.url + path, { headers })).status
+  const becomes = (expression: string, value: number) =>
+    expect.poll(() => prometheus.sum(expression), { ...patient, message: expression }).toBe(value)
+  const json = async (...command: string[]) =>
+    JSON.parse((await daemon.run(...command, '--json')).stdout) as Record<string, unknown>
 
-  test('sees hits, misses, the hit ratio and how long answers took', async () => {
+  it('sees hits, misses, the hit ratio and how long answers took', async () => {
     // At 0 before anything is counted: else the first counts would be no rise.
     await becomes('pagecache_requests_total{result="miss"}', 0)
     origin.on('/slow', async () => {
-      await new Promise(resolve => setTimeout(resolve, 300))
+      await new Promise((resolve) => setTimeout(resolve, 300))
       return page('slow')
     })
     origin.on('/broken', (_, response) => void response.destroy())
@@ -88,13 +104,23 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     await becomes('pagecache_requests_total{result="miss"}', 4)
     await becomes('pagecache_responses_total{status="502"}', 1)
     await becomes('pagecache_request_duration_seconds_count{result="miss"}', 4)
-    const [ratio] = await prometheus.query('sum(rate(pagecache_requests_total{result=~"hit|stale"}[5m])) / sum(rate(pagecache_requests_total{result=~"hit|stale|miss"}[5m]))')
+    const [ratio] = await prometheus.query(
+      'sum(rate(pagecache_requests_total{result=~"hit|stale"}[5m])) / sum(rate(pagecache_requests_total{result=~"hit|stale|miss"}[5m]))',
+    )
     expect(ratio!.value).toBeCloseTo(0.6)
-    expect(await prometheus.sum('histogram_quantile(0.99, sum by (le) (rate(pagecache_request_duration_seconds_bucket{result="miss"}[5m])))')).toBeGreaterThan(0.25)
-    expect(await prometheus.sum('histogram_quantile(0.99, sum by (le) (rate(pagecache_request_duration_seconds_bucket{result="hit"}[5m])))')).toBeLessThan(0.25)
+    expect(
+      await prometheus.sum(
+        'histogram_quantile(0.99, sum by (le) (rate(pagecache_request_duration_seconds_bucket{result="miss"}[5m])))',
+      ),
+    ).toBeGreaterThan(0.25)
+    expect(
+      await prometheus.sum(
+        'histogram_quantile(0.99, sum by (le) (rate(pagecache_request_duration_seconds_bucket{result="hit"}[5m])))',
+      ),
+    ).toBeLessThan(0.25)
   })
 
-  test('sees the store as the commands do', async () => {
+  it('sees the store as the commands do', async () => {
     const { totalFiles, totalSize } = await json('cache:stats')
     await becomes('sum(pagecache_pages)', totalFiles as number)
     await becomes('sum(pagecache_pages_bytes)', totalSize as number)
@@ -102,7 +128,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     await becomes('pagecache_memory_pages', 3)
   })
 
-  test('sees the purges pile up that a dead proxy does not take, and go when it is back', async () => {
+  it('sees the purges pile up that a dead proxy does not take, and go when it is back', async () => {
     await relay.set('refusing')
     for (const path of ['/a', '/b', '/c']) expect((await daemon.run('purge:url', daemon.url + path)).code).toBe(0)
     await becomes('pagecache_purge_backlog{proxy="varnish-1",state="pending"}', 3)
@@ -110,7 +136,18 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     await expect.poll(() => prometheus.sum('pagecache_purge_backlog_oldest_seconds'), patient).toBeGreaterThan(1)
     await becomes('sum(pagecache_queue_messages{transport="async"})', 1)
     await becomes('pagecache_purges_total', 3)
-    await expect.poll(async () => ((await prometheus.ask('/api/v1/alerts')) as { alerts: { labels: object; state: string }[] }).alerts, patient).toContainEqual(expect.objectContaining({ labels: { alertname: 'PagecacheProxyDown', severity: 'critical', job: 'pagecache', proxy: 'varnish-1' }, state: 'pending' }))
+    await expect
+      .poll(
+        async () =>
+          ((await prometheus.ask('/api/v1/alerts')) as { alerts: { labels: object; state: string }[] }).alerts,
+        patient,
+      )
+      .toContainEqual(
+        expect.objectContaining({
+          labels: { alertname: 'PagecacheProxyDown', severity: 'critical', job: 'pagecache', proxy: 'varnish-1' },
+          state: 'pending',
+        }),
+      )
     await relay.set('open')
     await becomes('pagecache_purge_backlog{proxy="varnish-1",state="pending"}', 0)
     await becomes('pagecache_reverse_proxy_up{proxy="varnish-1"}', 1)
@@ -122,22 +159,32 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     expect(await prometheus.sum('resets(pagecache_purges_total[5m])')).toBe(0)
   })
 
-  test('sees a warmup run, stand, and end', async () => {
+  it('sees a warmup run, stand, and end', async () => {
     await json('warmup:start')
     await becomes('pagecache_warmup_runs{status="running"}', 1)
     await becomes('pagecache_warmup_urls_remaining', 12)
     release(6)
     await becomes('pagecache_warmup_urls_remaining', 6)
-    await expect.poll(() => prometheus.sum('max_over_time(pagecache_warmup_urls_per_second[5m])'), patient).toBeGreaterThan(0)
+    await expect
+      .poll(() => prometheus.sum('max_over_time(pagecache_warmup_urls_per_second[5m])'), patient)
+      .toBeGreaterThan(0)
     release(6)
     await becomes('pagecache_warmup_runs{status="completed"}', 1)
     await becomes('pagecache_warmup_urls_remaining', 0)
     await becomes('pagecache_warmup_urls_per_second', 0)
   })
 
-  test('sees popup events, and why others were not counted', async () => {
+  it('sees popup events, and why others were not counted', async () => {
     const { stage } = (await json('stage:create', 'Sale')) as { stage: { id: string } }
-    const track = async (popupId: string, agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0') => exchange(`${daemon.url}/vendor-stage/track`, { method: 'POST', headers: { 'content-type': 'application/json', 'user-agent': agent }, body: JSON.stringify({ popupId, eventType: 'impression' }) })
+    const track = async (
+      popupId: string,
+      agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    ) =>
+      exchange(`${daemon.url}/vendor-stage/track`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': agent },
+        body: JSON.stringify({ popupId, eventType: 'impression' }),
+      })
     await track(stage.id)
     await track(stage.id)
     await track(stage.id, 'Googlebot/2.1 (+http://www.google.com/bot.html)')
@@ -147,19 +194,32 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     await becomes('pagecache_stage_events_refused_total{reason="unknown_stage"}', 1)
   })
 
-  test('answers every expression of docs/grafana.json, each with a number', async () => {
-    const { panels } = JSON.parse(readFileSync(new URL('../../docs/grafana.json', import.meta.url), 'utf8')) as { panels: { title: string; targets?: { expr: string }[] }[] }
-    const expressions = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr.replaceAll('$job', 'pagecache').replaceAll('$__rate_interval', '5m')] as const))
+  it('answers every expression of docs/grafana.json, each with a number', async () => {
+    const { panels } = JSON.parse(readFileSync(new URL('../../docs/grafana.json', import.meta.url), 'utf8')) as {
+      panels: { title: string; targets?: { expr: string }[] }[]
+    }
+    const expressions = panels.flatMap(({ title, targets = [] }) =>
+      targets.map(
+        ({ expr }) => [title, expr.replaceAll('$job', 'pagecache').replaceAll('$__rate_interval', '5m')] as const,
+      ),
+    )
     expect(expressions.length).toBeGreaterThan(20)
     for (const [title, expression] of expressions) {
       // Asked again: a scrape that a busy machine was too late for leaves nothing to answer for a moment.
-      await expect.poll(async () => (await prometheus.query(expression)).some(({ value }) => Number.isFinite(value)), { ...patient, message: `${title}: ${expression}` }).toBe(true)
+      await expect
+        .poll(async () => (await prometheus.query(expression)).some(({ value }) => Number.isFinite(value)), {
+          ...patient,
+          message: `${title}: ${expression}`,
+        })
+        .toBe(true)
     }
   })
 
-  test('evaluates every rule of docs/alerts.yaml, and none fires', async () => {
-    const { groups } = (await prometheus.ask('/api/v1/rules')) as { groups: { rules: { name: string; query: string; health: string; lastError?: string; state?: string }[] }[] }
-    const rules = groups.flatMap(group => group.rules)
+  it('evaluates every rule of docs/alerts.yaml, and none fires', async () => {
+    const { groups } = (await prometheus.ask('/api/v1/rules')) as {
+      groups: { rules: { name: string; query: string; health: string; lastError?: string; state?: string }[] }[]
+    }
+    const rules = groups.flatMap((group) => group.rules)
     expect(rules.length).toBeGreaterThan(20)
     for (const { name, query, health, lastError, state } of rules) {
       expect([health, lastError ?? ''], name).toEqual(['ok', ''])
@@ -168,16 +228,27 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     }
   })
 
-  test('is told nothing that promtool has something against, whoever asks for what', async () => {
+  it('is told nothing that promtool has something against, whoever asks for what', async () => {
     origin.on('/teapot', { status: 418 })
     origin.on('/odd', { status: 799 })
-    await Promise.all(['/teapot', '/odd', '/%00', '/"\\n{x="y"}'].map(path => ask(path)))
+    await Promise.all(['/teapot', '/odd', '/%00', '/"\\n{x="y"}'].map((path) => ask(path)))
     for (const host of ['evil.example', 'a"b{c}', 'x'.repeat(200)]) await ask('/', { host }).catch(() => undefined)
     for (const method of ['PROPFIND', 'DELETE', 'PURGE', 'M-SEARCH']) await exchange(`${daemon.url}/a`, { method })
     const text = String((await exchange(`${daemon.url}/metrics`)).body)
     expect(promtool(['check', 'metrics'], text)).toEqual({ code: 0, output: '' })
-    const labels = new Set([...text.matchAll(/^pagecache_\w+\{(.*)\} /gm)].flatMap(([, each]) => [...each!.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, value]) => `${name}=${value}`)).filter(label => !label.startsWith('le=')))
-    const unknown = [...labels].filter(label => !/^(?:result|type|transport|state|reason)=[a-z_]+$|^status=(?:[1-5]\d\d|running|paused|completed|cancelled|failed)$|^proxy=varnish-1$/.test(label))
+    const labels = new Set(
+      [...text.matchAll(/^pagecache_\w+\{(.*)\} /gm)]
+        .flatMap(([, each]) =>
+          [...each!.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, value]) => `${name}=${value}`),
+        )
+        .filter((label) => !label.startsWith('le=')),
+    )
+    const unknown = [...labels].filter(
+      (label) =>
+        !/^(?:result|type|transport|state|reason)=[a-z_]+$|^status=(?:[1-5]\d\d|running|paused|completed|cancelled|failed)$|^proxy=varnish-1$/.test(
+          label,
+        ),
+    )
     expect(unknown).toEqual([])
     expect([...labels]).toEqual(expect.arrayContaining(['status=418', 'status=421', 'status=400']))
   })

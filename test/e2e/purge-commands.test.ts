@@ -1,13 +1,17 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 
 const id = '0190c0de000070008000000000000001'
 
-test('purges by command, with a daemon that serves: what is said, what goes, and what the logs tell of it', async () => {
+it('purges by command, with a daemon that serves: what is said, what goes, and what the logs tell of it', async () => {
   const origin = await startOrigin()
   onTestFinished(origin.stop)
-  const headers = { 'cache-control': 'public, s-maxage=600', 'content-type': 'text/html', xkey: `product-${id} navigation` }
+  const headers = {
+    'cache-control': 'public, s-maxage=600',
+    'content-type': 'text/html',
+    xkey: `product-${id} navigation`,
+  }
   for (const path of ['/shoes/', '/hats/']) origin.on(path, { headers, body: `a page at ${path}` })
   const daemon = await startDaemon({
     config: (url) => ({
@@ -27,13 +31,17 @@ test('purges by command, with a daemon that serves: what is said, what goes, and
     return stdout
   }
   await warm()
-  expect(await run('purge:tag', '--dry-run', 'navigation')).toMatch(/^2 pages would be removed here\.[^]*queued for varnish-1/)
+  expect(await run('purge:tag', '--dry-run', 'navigation')).toMatch(
+    /^2 pages would be removed here\.[^]*queued for varnish-1/,
+  )
   expect(await visit('/shoes/')).toMatch(hit)
   expect(await run('purge:url', `${daemon.url}/shoes/?utm_source=x`)).toBe('1 page removed here.\nvarnish-1: queued.\n')
   expect(await visit('/shoes/')).not.toMatch(hit)
   expect(await visit('/hats/')).toMatch(hit)
   await warm()
-  expect(await run('purge:entity', 'product', '0190C0DE-0000-7000-8000-000000000001', '--number', 'SW10001')).toMatch(/^2 pages/)
+  expect(await run('purge:entity', 'product', '0190C0DE-0000-7000-8000-000000000001', '--number', 'SW10001')).toMatch(
+    /^2 pages/,
+  )
   await warm()
   expect(await run('purge:tag', 'navigation', '--soft')).toMatch(/^2 pages stale here/)
   await warm()
@@ -43,21 +51,51 @@ test('purges by command, with a daemon that serves: what is said, what goes, and
   const flow = JSON.parse(await run('reverse-proxy:url-flow', `${daemon.url}/shoes/`, '--json')) as { items: unknown[] }
   expect(flow.items).toMatchObject([
     { kind: 'url', url: `${daemon.url}/shoes/`, source: 'cli', pagesRemoved: 1, proxies: [{ name: 'varnish-1' }] },
-    { kind: 'entity', tag: `product-${id}`, entityType: 'product', entityId: id, entityNumber: 'SW10001', pagesRemoved: 2 },
+    {
+      kind: 'entity',
+      tag: `product-${id}`,
+      entityType: 'product',
+      entityId: id,
+      entityNumber: 'SW10001',
+      pagesRemoved: 2,
+    },
     { kind: 'tag', tag: 'navigation', pagesRemoved: 2 },
     { kind: 'all', pagesRemoved: 2 },
   ])
-  const timeline = JSON.parse(await run('reverse-proxy:entity-timeline', 'product', '--number', 'SW10001', '--json')) as object
-  expect(timeline).toMatchObject({ success: true, entityType: 'product', entityId: id, entityNumber: 'SW10001', items: [{ kind: 'entity' }] })
+  const timeline = JSON.parse(
+    await run('reverse-proxy:entity-timeline', 'product', '--number', 'SW10001', '--json'),
+  ) as object
+  expect(timeline).toMatchObject({
+    success: true,
+    entityType: 'product',
+    entityId: id,
+    entityNumber: 'SW10001',
+    items: [{ kind: 'entity' }],
+  })
   const urls = JSON.parse(await run('reverse-proxy:urls', '--json')) as object
-  expect(urls).toMatchObject({ total: 2, items: expect.arrayContaining([expect.objectContaining({ url: `${daemon.url}/shoes/`, purges: 4 })]) as unknown })
-  const log = JSON.parse(await run('invalidation-log:recent', '--json')) as { items: { scope: string; pagesRemoved: number }[] }
-  expect(log.items.map((item) => [item.scope, item.pagesRemoved])).toEqual([['all', 2], ['tags', 2], ['entity', 2], ['urls', 1]])
+  expect(urls).toMatchObject({
+    total: 2,
+    items: expect.arrayContaining([expect.objectContaining({ url: `${daemon.url}/shoes/`, purges: 4 })]) as unknown,
+  })
+  const log = JSON.parse(await run('invalidation-log:recent', '--json')) as {
+    items: { scope: string; pagesRemoved: number }[]
+  }
+  expect(log.items.map((item) => [item.scope, item.pagesRemoved])).toEqual([
+    ['all', 2],
+    ['tags', 2],
+    ['entity', 2],
+    ['urls', 1],
+  ])
   const stats = JSON.parse(await run('reverse-proxy:stats', '--json')) as { overview: object; proxies: object[] }
   expect(stats.overview).toMatchObject({ totalPurges: 4, distinctUrls: 2, distinctTags: 2 })
   expect(stats.proxies).toMatchObject([{ name: 'varnish-1' }])
-  if (process.env['SHOW_OUTPUT']) for (const command of ['url-flow', 'recent', 'stats', 'urls']) console.log(await run(`reverse-proxy:${command}`, ...(command === 'url-flow' ? [`${daemon.url}/shoes/`] : [])))
-  expect(await daemon.run('purge:url', 'http://elsewhere.example/')).toMatchObject({ code: 2, stderr: expect.stringMatching(/belongs to no sales channel/) as string })
+  if (process.env['SHOW_OUTPUT'])
+    for (const command of ['url-flow', 'recent', 'stats', 'urls'])
+      console.log(await run(`reverse-proxy:${command}`, ...(command === 'url-flow' ? [`${daemon.url}/shoes/`] : [])))
+  expect(await daemon.run('purge:url', 'http://elsewhere.example/')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/belongs to no sales channel/) as string,
+  })
   expect(await daemon.run('purge:entity', 'product', '--number', 'SW2')).toMatchObject({ code: 3 })
   expect(await daemon.run('purge:entity', 'category', id, '--number', 'SW2')).toMatchObject({ code: 2 })
   expect(await daemon.run('purge:tag', 'a b')).toMatchObject({ code: 2 })

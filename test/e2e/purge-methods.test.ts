@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { read, speak } from '../http/front/wire.ts'
 import { openShop, tagged, until, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
-  shop.origin.otherwise(request => tagged(`all ${request.path.slice(1)}`))
+  shop.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
 })
 afterAll(() => shop.close())
 beforeEach(async () => {
@@ -26,21 +26,24 @@ async function fill(...paths: string[]): Promise<void> {
 async function gone(...paths: string[]): Promise<string[]> {
   shop.origin.forget()
   for (const path of paths) await shop.ask(path)
-  return shop.origin.requests.map(request => request.path)
+  return shop.origin.requests.map((request) => request.path)
 }
 
 describe("what Shopware's gateway sends, byte for byte", () => {
   /** Guzzle on curl: the Host of the proxy, no body, the connection kept. */
-  const guzzle = (line: string, fields = '') => `${line} HTTP/1.1\r\nHost: varnish:6081\r\nUser-Agent: GuzzleHttp/7\r\n${fields}\r\n`
+  const guzzle = (line: string, fields = '') =>
+    `${line} HTTP/1.1\r\nHost: varnish:6081\r\nUser-Agent: GuzzleHttp/7\r\n${fields}\r\n`
 
-  test('invalidate: PURGE / with its tags does not take the home page', async () => {
+  it('invalidate: PURGE / with its tags does not take the home page', async () => {
     await fill('/', '/product-0190c0de', '/other')
-    const { answers } = await speak(shop.port, guzzle('PURGE /', 'xkey: product-0190c0de category-route-1\r\n'), { answers: 1 })
+    const { answers } = await speak(shop.port, guzzle('PURGE /', 'xkey: product-0190c0de category-route-1\r\n'), {
+      answers: 1,
+    })
     expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
     expect(await gone('/', '/product-0190c0de', '/other')).toEqual(['/product-0190c0de'])
   })
 
-  test('fifty tags, and many more', async () => {
+  it('fifty tags, and many more', async () => {
     const names = Array.from({ length: 1500 }, (_, number) => `product-${String(number).padStart(32, '0')}`)
     await fill(`/${names[49]}`, `/${names[1400]}`, '/other')
     const fifty = await speak(shop.port, guzzle('PURGE /', `xkey: ${names.slice(0, 50).join(' ')}\r\n`), { answers: 1 })
@@ -50,14 +53,14 @@ describe("what Shopware's gateway sends, byte for byte", () => {
     expect(await gone('/other')).toEqual([])
   })
 
-  test('ban: PURGE of a path with the Host of the proxy is that path on every channel', async () => {
+  it('ban: PURGE of a path with the Host of the proxy is that path on every channel', async () => {
     await fill('/a', '/b')
     const { answers } = await speak(shop.port, guzzle('PURGE /a'), { answers: 1 })
     expect(answers[0]).toMatchObject({ status: 200, body: 'Purged' })
     expect(await gone('/a', '/b')).toEqual(['/a'])
   })
 
-  test('banAll: BAN /', async () => {
+  it('banAll: BAN /', async () => {
     await fill('/', '/a')
     const { answers, closed } = await speak(shop.port, guzzle('BAN /'), { answers: 1 })
     expect(answers[0]!.status).toBe(200)
@@ -65,11 +68,15 @@ describe("what Shopware's gateway sends, byte for byte", () => {
     expect(await gone('/', '/a')).toEqual(['/', '/a'])
   })
 
-  test('all of it on one connection', async () => {
+  it('all of it on one connection', async () => {
     await fill('/a', '/b', '/c')
     const requests = [guzzle('PURGE /', 'xkey: a\r\n'), guzzle('PURGE /b'), guzzle('BAN /')]
     const { answers } = await speak(shop.port, requests.join(''), { answers: 3 })
-    expect(answers.map(answer => [answer.status, answer.body.split(' ')[0]])).toEqual([[200, 'Invalidated'], [200, 'Purged'], [200, 'Banned']])
+    expect(answers.map((answer) => [answer.status, answer.body.split(' ')[0]])).toEqual([
+      [200, 'Invalidated'],
+      [200, 'Purged'],
+      [200, 'Banned'],
+    ])
     expect(await gone('/a', '/b', '/c')).toEqual(['/a', '/b', '/c'])
   })
 })
@@ -77,35 +84,51 @@ describe("what Shopware's gateway sends, byte for byte", () => {
 describe('what FOSHttpCache sends', () => {
   const fields = 'X-Host: .*\r\nX-Url: .*\r\nX-Content-Type: .*\r\n'
 
-  test('invalidateTags by BAN takes the tags and nothing else', async () => {
+  it('invalidateTags by BAN takes the tags and nothing else', async () => {
     await fill('/tag-1', '/tag-2', '/tag-10')
-    const { answers } = await speak(shop.port, `BAN / HTTP/1.1\r\nHost: shop.example\r\n${fields}X-Cache-Tags: (^|,)(tag\\-1|tag\\-2)(,|$)\r\n\r\n`, { answers: 1 })
+    const { answers } = await speak(
+      shop.port,
+      `BAN / HTTP/1.1\r\nHost: shop.example\r\n${fields}X-Cache-Tags: (^|,)(tag\\-1|tag\\-2)(,|$)\r\n\r\n`,
+      { answers: 1 },
+    )
     expect(answers[0]!.status).toBe(200)
     expect(await gone('/tag-1', '/tag-2', '/tag-10')).toEqual(['/tag-1', '/tag-2'])
   })
 
-  test('invalidateTags by PURGEKEYS marks them as stale', async () => {
+  it('invalidateTags by PURGEKEYS marks them as stale', async () => {
     await fill('/a', '/b')
-    const { answers } = await speak(shop.port, 'PURGEKEYS / HTTP/1.1\r\nHost: shop.example\r\nxkey-softpurge: a c\r\n\r\n', { answers: 1 })
+    const { answers } = await speak(
+      shop.port,
+      'PURGEKEYS / HTTP/1.1\r\nHost: shop.example\r\nxkey-softpurge: a c\r\n\r\n',
+      { answers: 1 },
+    )
     expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
     expect(await gone('/a', '/b')).toEqual(['/a'])
   })
 
-  test('invalidateRegex takes what X-Url matches', async () => {
+  it('invalidateRegex takes what X-Url matches', async () => {
     await fill('/blog/1', '/shop/blog/2')
-    await speak(shop.port, `BAN / HTTP/1.1\r\nHost: shop.example\r\n${fields.replace('X-Url: .*', 'X-Url: ^/blog/')}\r\n`, { answers: 1 })
+    await speak(
+      shop.port,
+      `BAN / HTTP/1.1\r\nHost: shop.example\r\n${fields.replace('X-Url: .*', 'X-Url: ^/blog/')}\r\n`,
+      { answers: 1 },
+    )
     expect(await gone('/blog/1', '/shop/blog/2')).toEqual(['/blog/1'])
   })
 })
 
-test('the invalidation log names the way, the address and what was asked for', async () => {
+it('the invalidation log names the way, the address and what was asked for', async () => {
   const requests = ['BAN /', 'BAN /x.*', 'PURGE /path', 'PURGE /\r\nxkey: a']
   for (const request of requests) {
     const [line, field] = request.split('\r\n')
-    await speak(shop.port, `${line} HTTP/1.1\r\nHost: proxy\r\n${field === undefined ? '' : `${field}\r\n`}\r\n`, { answers: 1 })
+    await speak(shop.port, `${line} HTTP/1.1\r\nHost: proxy\r\n${field === undefined ? '' : `${field}\r\n`}\r\n`, {
+      answers: 1,
+    })
   }
   const { stdout } = await shop.daemon.run('invalidation-log:recent', '--limit', '4', '--json')
-  const { items } = JSON.parse(stdout) as { items: { source: string; actor: string; scope: string; value: string | null }[] }
+  const { items } = JSON.parse(stdout) as {
+    items: { source: string; actor: string; scope: string; value: string | null }[]
+  }
   expect(items.toReversed().map(({ source, actor, scope, value }) => [source, actor, scope, value])).toEqual([
     ['purge-method', '127.0.0.1', 'all', null],
     ['purge-method', '127.0.0.1', 'pattern', '/x.*'],
@@ -114,31 +137,33 @@ test('the invalidation log names the way, the address and what was asked for', a
   ])
 })
 
-test('the reason phrase is the text', async () => {
+it('the reason phrase is the text', async () => {
   const socket = connect(shop.port, '127.0.0.1')
-  const text = await new Promise<string>(resolve => {
-    socket.once('data', chunk => resolve(chunk.toString('latin1')))
+  const text = await new Promise<string>((resolve) => {
+    socket.once('data', (chunk) => resolve(chunk.toString('latin1')))
     socket.write('PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: none\r\n\r\n')
   })
   socket.destroy()
   expect(text).toMatch(/^HTTP\/1\.1 200 Invalidated 0 objects\r\n/)
 })
 
-test('xkey repeats, blanks and commas separate', async () => {
+it('xkey repeats, blanks and commas separate', async () => {
   await fill('/a', '/b', '/c', '/d')
-  const { answers } = await speak(shop.port, 'PURGE /d HTTP/1.1\r\nHost: proxy\r\nxkey: a, b\r\nXkey:c\r\n\r\n', { answers: 1 })
+  const { answers } = await speak(shop.port, 'PURGE /d HTTP/1.1\r\nHost: proxy\r\nxkey: a, b\r\nXkey:c\r\n\r\n', {
+    answers: 1,
+  })
   expect(answers[0]!.body).toBe('Invalidated 3 objects')
   expect(await gone('/a', '/b', '/c', '/d')).toEqual(['/a', '/b', '/c'])
 })
 
-test('no tag at all purges nothing', async () => {
+it('no tag at all purges nothing', async () => {
   await fill('/', '/a')
   const { answers } = await speak(shop.port, 'PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: , \r\n\r\n', { answers: 1 })
   expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 0 objects' })
   expect(await gone('/', '/a')).toEqual([])
 })
 
-test('every variant of a URL goes', async () => {
+it('every variant of a URL goes', async () => {
   const ask = (cookie: string) => shop.ask('/variants', { headers: { cookie } })
   await ask('sw-currency=eur')
   await ask('sw-currency=usd')
@@ -149,14 +174,14 @@ test('every variant of a URL goes', async () => {
   expect(shop.origin.hits('/variants')).toBe(2)
 })
 
-test('BAN of an expression takes what it matches', async () => {
+it('BAN of an expression takes what it matches', async () => {
   await fill('/detail/1', '/detail/2', '/list')
   const { answers } = await speak(shop.port, 'BAN /detail/.* HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
   expect(answers[0]).toMatchObject({ status: 200, body: 'Banned 2 pages' })
   expect(await gone('/detail/1', '/detail/2', '/list')).toEqual(['/detail/1', '/detail/2'])
 })
 
-test('a costly expression is worked out like any other', async () => {
+it('a costly expression is worked out like any other', async () => {
   const path = `/${'a'.repeat(5000)}`
   await fill(`${path}b`, '/aaa')
   const { answers } = await speak(shop.port, 'BAN /(a+)+$ HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
@@ -164,7 +189,7 @@ test('a costly expression is worked out like any other', async () => {
   expect(await gone(`${path}b`, '/aaa')).toEqual(['/aaa'])
 })
 
-test.each([
+it.each([
   ['what is no expression', 'BAN /(a HTTP/1.1\r\nHost: proxy\r\n\r\n'],
   ['a reference back', 'BAN /(a)\\1 HTTP/1.1\r\nHost: proxy\r\n\r\n'],
   ['a tag that is too long', `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${'a'.repeat(2000)}\r\n\r\n`],
@@ -177,7 +202,7 @@ test.each([
   expect(await gone('/kept')).toEqual([])
 })
 
-test('control characters and a hundred thousand tags are refused, and the daemon goes on', async () => {
+it('control characters and a hundred thousand tags are refused, and the daemon goes on', async () => {
   await fill('/kept')
   for (const value of ['a\0b', 'a\x01b', Array.from({ length: 100_000 }, (_, number) => `t${number}`).join(' ')]) {
     const { answers } = await speak(shop.port, `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${value}\r\n\r\n`)
@@ -190,71 +215,85 @@ describe('BAN on a connection with others', () => {
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
   const ban = 'BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n'
 
-  test('in pieces, behind a hit, before a miss', async () => {
+  it('in pieces, behind a hit, before a miss', async () => {
     await fill('/a')
     // The next one is written when the answer before it is there: in one segment with a hit, a BAN would be Node's to find.
     const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
     const reading = read(socket, { answers: 4 })
     let seen = ''
-    socket.on('data', chunk => (seen += chunk.toString('latin1')))
+    socket.on('data', (chunk) => (seen += chunk.toString('latin1')))
     socket.write(get('/a'))
     await until(() => seen.endsWith('page with all a'))
     for (const piece of ['B', 'AN /noth', 'ing HTTP/1.1\r\nHo', 'st: proxy\r\n\r', '\n']) {
       socket.write(piece)
-      await new Promise(resolve => setImmediate(resolve))
+      await new Promise((resolve) => setImmediate(resolve))
     }
     await until(() => seen.endsWith('Banned 0 pages'))
     socket.write(get('/a') + get('/b'))
     const { answers } = await reading
-    expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['page', 'Banned', 'page', 'page'])
+    expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['page', 'Banned', 'page', 'page'])
   })
 
-  test.each(['BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n', 'PURGEKEYS / HTTP/1.1\r\nHost: proxy\r\nxkey: nothing\r\n\r\n'])('cut at any byte, behind a request that was not from memory: %s', async request => {
+  it.each([
+    'BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n',
+    'PURGEKEYS / HTTP/1.1\r\nHost: proxy\r\nxkey: nothing\r\n\r\n',
+  ])('cut at any byte, behind a request that was not from memory: %s', async (request) => {
     const answersTo = async (pieces: string[]) => {
       const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
       const reading = read(socket, { answers: 2 })
       let seen = ''
-      socket.on('data', chunk => (seen += chunk.toString('latin1')))
+      socket.on('data', (chunk) => (seen += chunk.toString('latin1')))
       socket.write(get('/checkout'))
       await until(() => seen.includes('page with all checkout'))
       for (const piece of pieces) {
         socket.write(piece)
-        await new Promise(resolve => setImmediate(resolve))
+        await new Promise((resolve) => setImmediate(resolve))
       }
       return (await reading).answers.map(({ status, body }) => [status, body])
     }
     const whole = await answersTo([request])
     expect(whole[1]![0]).toBe(200)
-    for (let at = 1; at < request.length; at++) expect([at, await answersTo([request.slice(0, at), request.slice(at)])]).toEqual([at, whole])
+    for (let at = 1; at < request.length; at++)
+      expect([at, await answersTo([request.slice(0, at), request.slice(at)])]).toEqual([at, whole])
     expect(await answersTo(request.split(''))).toEqual(whole)
   })
 
-  test('what only ends like one is none: the bytes before the cut count', async () => {
+  it('what only ends like one is none: the bytes before the cut count', async () => {
     await fill('/kept')
-    for (const pieces of [['UNB', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'], ['D', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'], [`POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 1\r\n\r\nB`, 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n']]) {
+    for (const pieces of [
+      ['UNB', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'],
+      ['D', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'],
+      [
+        `POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 1\r\n\r\nB`,
+        'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n',
+      ],
+    ]) {
       const { answers, closed } = await speak(shop.port, [get('/checkout'), ...pieces])
       expect([answers.at(-1)!.status, closed]).toEqual([400, true])
     }
     expect(await gone('/kept')).toEqual([])
   })
 
-  test('pipelined: answers come in order, and what is behind it is answered too', async () => {
+  it('pipelined: answers come in order, and what is behind it is answered too', async () => {
     await fill('/a')
     const { answers } = await speak(shop.port, ban + get('/a') + get('/b'), { answers: 3 })
-    expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['Banned', 'page', 'page'])
+    expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['Banned', 'page', 'page'])
     expect(answers[2]!.body).toBe('page with all b')
   })
 
-  test('one that asks for it, or that is refused, is the last on its connection', async () => {
+  it('one that asks for it, or that is refused, is the last on its connection', async () => {
     await fill('/a')
-    for (const [last, status] of [[ban.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), 200], [ban.replace('/nothing', '/('), 400]] as const) {
+    for (const [last, status] of [
+      [ban.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), 200],
+      [ban.replace('/nothing', '/('), 400],
+    ] as const) {
       const { answers, closed } = await speak(shop.port, [get('/a'), last + get('/a'), get('/a')])
-      expect(answers.map(answer => answer.status)).toEqual([200, status])
+      expect(answers.map((answer) => answer.status)).toEqual([200, status])
       expect(closed).toBe(true)
     }
   })
 
-  test('behind a request that is still with the shop it waits for its turn, and is the last', async () => {
+  it('behind a request that is still with the shop it waits for its turn, and is the last', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     shop.origin.on('/slow', async () => {
       await promise
@@ -264,18 +303,21 @@ describe('BAN on a connection with others', () => {
     await until(() => shop.origin.hits('/slow') === 1)
     resolve()
     const { answers, closed } = await speaking
-    expect(answers.map(answer => answer.body.split(' ')[0])).toEqual(['page', 'Banned'])
+    expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['page', 'Banned'])
     expect(answers[1]!.headers['connection']).toBe('close')
     expect(closed).toBe(true)
     expect(shop.origin.hits('/never')).toBe(0)
   })
 
-  test.each([
+  it.each([
     ['a body', 'BAN / HTTP/1.1\r\nHost: proxy\r\nContent-Length: 40\r\n\r\n'],
     ['chunks', 'BAN / HTTP/1.1\r\nHost: proxy\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['line feeds alone', 'BAN / HTTP/1.1\nHost: proxy\n\n'],
     ['a folded field', 'BAN / HTTP/1.1\r\nHost: proxy\r\nX: a\r\n b\r\n\r\n'],
-    ['UNBAN behind a request', 'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\nabUNBAN / HTTP/1.1\r\nHost: proxy\r\n\r\n'],
+    [
+      'UNBAN behind a request',
+      'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\nabUNBAN / HTTP/1.1\r\nHost: proxy\r\n\r\n',
+    ],
   ])('%s: nothing is purged, and what is hidden behind it is not seen', async (_, head) => {
     await fill('/kept')
     const { answers, closed } = await speak(shop.port, `${head.replace('HOST', shop.host)}${get('/smuggled')}`)
@@ -286,7 +328,7 @@ describe('BAN on a connection with others', () => {
   })
 })
 
-test('a BAN whose head does not come is told so and cut', async () => {
+it('a BAN whose head does not come is told so and cut', async () => {
   const socket = connect(shop.port, '127.0.0.1')
   socket.write('BAN / HTTP/1.1\r\nHost: pro')
   const { answers, closed } = await read(socket)

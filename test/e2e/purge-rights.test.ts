@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, tagged, type Shop } from '../http/api/shop.ts'
 import { speak } from '../http/front/wire.ts'
 
@@ -6,21 +6,26 @@ describe('from an address that may not', () => {
   let strict: Shop
   beforeAll(async () => {
     strict = await openShop({ config: { purgers: ['192.0.2.1'], trustedProxies: ['127.0.0.1'] } })
-    strict.origin.otherwise(request => tagged(`all ${request.path.slice(1)}`))
+    strict.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
   })
   afterAll(() => strict.close())
 
-  test.each([
+  it.each([
     ['PURGE', 'PURGE /kept HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
     ['PURGE with tags', 'PURGE / HTTP/1.1\r\nHost: HOST\r\nxkey: kept all\r\nFORWARDED\r\n'],
     ['BAN', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
     ['BAN in pieces', 'BAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED'],
     ['PURGEKEYS', 'PURGEKEYS / HTTP/1.1\r\nHost: HOST\r\nxkey-softpurge: kept all\r\nFORWARDED\r\n'],
-    ['BAN behind another request', 'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\nBAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n'],
+    [
+      'BAN behind another request',
+      'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\nBAN / HTTP/1.1\r\nHost: HOST\r\nFORWARDED\r\n',
+    ],
   ])('%s is answered 403, whatever X-Forwarded-For says', async (_, request) => {
     await strict.ask('/kept')
     strict.origin.forget()
-    const text = request.replaceAll('HOST', strict.host).replace('FORWARDED', 'X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nConnection: close\r\n')
+    const text = request
+      .replaceAll('HOST', strict.host)
+      .replace('FORWARDED', 'X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nConnection: close\r\n')
     const { answers } = await speak(strict.port, text)
     expect(answers.at(-1)!.status).toBe(403)
     await strict.ask('/kept')
@@ -32,11 +37,11 @@ describe('through a trusted proxy', () => {
   let front: Shop
   beforeAll(async () => {
     front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
-    front.origin.otherwise(request => tagged(`all ${request.path.slice(1)}`))
+    front.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
   })
   afterAll(() => front.close())
 
-  test.each([
+  it.each([
     ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7', 403],
     ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1, 192.0.2.7', 403],
     ['PURGE /kept', 'X-Forwarded-For: nonsense', 403],
@@ -48,7 +53,10 @@ describe('through a trusted proxy', () => {
   ])('%s with %s', async (line, field, status) => {
     await front.ask('/kept')
     front.origin.forget()
-    const { answers } = await speak(front.port, `${line} HTTP/1.1\r\nHost: ${front.host}\r\n${field}\r\nConnection: close\r\n\r\n`)
+    const { answers } = await speak(
+      front.port,
+      `${line} HTTP/1.1\r\nHost: ${front.host}\r\n${field}\r\nConnection: close\r\n\r\n`,
+    )
     expect(answers[0]!.status).toBe(status)
     await front.ask('/kept')
     expect(front.origin.hits('/kept')).toBe(status === 200 ? 1 : 0)
@@ -58,7 +66,7 @@ describe('through a trusted proxy', () => {
 describe('the tags of a page', () => {
   const ask = { headers: { 'x-pagecache-tags': '1' } }
 
-  test('are shown to nobody who is not trusted, and the shop hears nothing of the question', async () => {
+  it('are shown to nobody who is not trusted, and the shop hears nothing of the question', async () => {
     const shop = await openShop()
     try {
       shop.origin.otherwise(() => tagged('all'))
@@ -69,7 +77,7 @@ describe('the tags of a page', () => {
     }
   })
 
-  test('are shown to a trusted proxy that asks, from the shop, from memory and on a passed-through page', async () => {
+  it('are shown to a trusted proxy that asks, from the shop, from memory and on a passed-through page', async () => {
     const front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
     try {
       const long = Array.from({ length: 250 }, (_, number) => `product-${String(number).padStart(32, '0')}`)

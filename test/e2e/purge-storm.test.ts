@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -30,53 +30,77 @@ function purgeOn(port: number, next: () => string | undefined, onAnswered: (tag:
       received = ''
       send()
     })
-    socket.on('connect', send).on('error', () => {}).on('close', () => resolve())
+    socket
+      .on('connect', send)
+      .on('error', () => {})
+      .on('close', () => resolve())
   })
 }
 
 describe('a daemon that is killed with purges in hand', () => {
-  test.each([1, 20, 90])('after %i answers has lost none that it answered, and serves no page of them afterwards', async (answers) => {
-    const projectDir = await tempDir()
-    const places = { cache: join(projectDir, 'var/cache/prod'), data: join(projectDir, 'var/data/prod') }
-    for (const path of Object.values(places)) await mkdir(path, { recursive: true })
-    const { pages, purging, records } = await openPurges({ places, now: Date.now })
-    for (const tag of tags) await store(pages, tag, { tags: [tag], deleteAt: Date.now() + 3_600_000 })
-    await purging.close()
-    await pages.close()
-    await records.close()
+  it.each([1, 20, 90])(
+    'after %i answers has lost none that it answered, and serves no page of them afterwards',
+    async (answers) => {
+      const projectDir = await tempDir()
+      const places = { cache: join(projectDir, 'var/cache/prod'), data: join(projectDir, 'var/data/prod') }
+      for (const path of Object.values(places)) await mkdir(path, { recursive: true })
+      const { pages, purging, records } = await openPurges({ places, now: Date.now })
+      for (const tag of tags) await store(pages, tag, { tags: [tag], deleteAt: Date.now() + 3_600_000 })
+      await purging.close()
+      await pages.close()
+      await records.close()
 
-    const origin = await startOrigin()
-    onTestFinished(() => origin.stop())
-    const daemon = await startDaemon({ projectDir, config: { reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:9' }] }, args: ['--origin', origin.url, '--no-workers'] })
-    onTestFinished(async () => void (await daemon.stop()))
-    const answered: string[] = []
-    let next = 0
-    const storm = Array.from({ length: 32 }, () =>
-      purgeOn(daemon.port, () => tags[next++], (tag) => {
-        answered.push(tag)
-        if (answered.length === answers) daemon.kill('SIGKILL')
-      }),
-    )
-    await Promise.all(storm)
-    await daemon.ended
-    expect(answered.length).toBeGreaterThanOrEqual(answers)
+      const origin = await startOrigin()
+      onTestFinished(() => origin.stop())
+      const daemon = await startDaemon({
+        projectDir,
+        config: { reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:9' }] },
+        args: ['--origin', origin.url, '--no-workers'],
+      })
+      onTestFinished(async () => void (await daemon.stop()))
+      const answered: string[] = []
+      let next = 0
+      const storm = Array.from({ length: 32 }, () =>
+        purgeOn(
+          daemon.port,
+          () => tags[next++],
+          (tag) => {
+            answered.push(tag)
+            if (answered.length === answers) daemon.kill('SIGKILL')
+          },
+        ),
+      )
+      await Promise.all(storm)
+      await daemon.ended
+      expect(answered.length).toBeGreaterThanOrEqual(answers)
 
-    // The next process carries out what the killed one had begun.
-    const after = await openPurges({ places, now: Date.now, proxies: ['varnish-1'] })
-    const { total, items } = await listRecent(after.records.db, { limit: 1_000, offset: 0 })
-    const logged = items.map(({ tag }) => tag!)
-    expect(answered.filter((tag) => !logged.includes(tag))).toEqual([])
-    expect(new Set(logged).size).toBe(total)
-    for (const tag of logged) expect(after.pages.find(draft(tag).key)).toEqual([])
-    expect(items.every(({ pagesRemoved }) => pagesRemoved === 1)).toBe(true)
-    expect(items.every(({ proxies }) => proxies[0]?.name === 'varnish-1' && proxies[0].status === 'pending')).toBe(true)
-    expect(await after.records.db.selectFrom('invalidations').select('id').where('intent', 'is not', null).execute()).toEqual([])
-    expect((await after.records.db.selectFrom('queue_messages').select('key').execute()).length).toBe(1)
-  }, 120_000)
+      // The next process carries out what the killed one had begun.
+      const after = await openPurges({ places, now: Date.now, proxies: ['varnish-1'] })
+      const { total, items } = await listRecent(after.records.db, { limit: 1_000, offset: 0 })
+      const logged = items.map(({ tag }) => tag!)
+      expect(answered.filter((tag) => !logged.includes(tag))).toEqual([])
+      expect(new Set(logged).size).toBe(total)
+      for (const tag of logged) expect(after.pages.find(draft(tag).key)).toEqual([])
+      expect(items.every(({ pagesRemoved }) => pagesRemoved === 1)).toBe(true)
+      expect(items.every(({ proxies }) => proxies[0]?.name === 'varnish-1' && proxies[0].status === 'pending')).toBe(
+        true,
+      )
+      expect(
+        await after.records.db.selectFrom('invalidations').select('id').where('intent', 'is not', null).execute(),
+      ).toEqual([])
+      expect((await after.records.db.selectFrom('queue_messages').select('key').execute()).length).toBe(1)
+    },
+    120_000,
+  )
 })
 
-test('while another process holds the lock of the records, visitors are served and purges are answered 503', async () => {
-  const origin = await startOrigin({ otherwise: () => ({ headers: { 'cache-control': 'public, s-maxage=600', 'content-type': 'text/html', xkey: 'other' }, body: 'a page' }) })
+it('while another process holds the lock of the records, visitors are served and purges are answered 503', async () => {
+  const origin = await startOrigin({
+    otherwise: () => ({
+      headers: { 'cache-control': 'public, s-maxage=600', 'content-type': 'text/html', xkey: 'other' },
+      body: 'a page',
+    }),
+  })
   onTestFinished(() => origin.stop())
   const daemon = await startDaemon({ args: ['--origin', origin.url, '--no-workers'] })
   onTestFinished(async () => void (await daemon.stop()))
@@ -87,7 +111,9 @@ test('while another process holds the lock of the records, visitors are served a
   onTestFinished(() => void records.close())
   records.exec('BEGIN IMMEDIATE')
   let open = true
-  const purges = Promise.all(Array.from({ length: 8 }, () => fetch(daemon.url, { method: 'PURGE', headers: { xkey: 'some' } }))).finally(() => (open = false))
+  const purges = Promise.all(
+    Array.from({ length: 8 }, () => fetch(daemon.url, { method: 'PURGE', headers: { xkey: 'some' } })),
+  ).finally(() => (open = false))
   let hits = 0
   while (open) {
     expect(await hit()).toMatch(/hit/)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
@@ -14,14 +14,19 @@ import { speak } from '../http/front/wire.ts'
 const purge = { timeout: '500ms', settleTime: '100ms' }
 
 const hasVarnish = installed('varnishd')
-if (!hasVarnish) console.warn('The real-Varnish tests are left out: varnishd is not installed (Debian: varnish, varnish-modules).')
+if (!hasVarnish)
+  console.warn('The real-Varnish tests are left out: varnishd is not installed (Debian: varnish, varnish-modules).')
 
 let origin: Origin
 let version = 1
 beforeAll(async () => {
   origin = await startOrigin({
-    otherwise: request => ({
-      headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: `all ${request.path.slice(1)}` },
+    otherwise: (request) => ({
+      headers: {
+        'content-type': 'text/html',
+        'cache-control': 'public, s-maxage=3600',
+        xkey: `all ${request.path.slice(1)}`,
+      },
       body: `version ${version} of ${request.path}`,
     }),
   })
@@ -34,7 +39,10 @@ async function look(varnish: { url: string }, path: string): Promise<string> {
 }
 
 async function purgeTags(daemon: Daemon, tags: string): Promise<string> {
-  const { answers } = await speak(daemon.port, `PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: ${tags}\r\nConnection: close\r\n\r\n`)
+  const { answers } = await speak(
+    daemon.port,
+    `PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: ${tags}\r\nConnection: close\r\n\r\n`,
+  )
   expect(answers[0]!.status).toBe(200)
   return answers[0]!.body
 }
@@ -50,7 +58,11 @@ interface Delivery {
 function deliveries(daemon: Daemon): Delivery[] {
   const database = new Database(join(daemon.projectDir, 'var/data/prod/records.sqlite'), { readonly: true })
   try {
-    return database.prepare('SELECT proxy, status, attempts, error FROM purge_deliveries WHERE purge_id = (SELECT max(id) FROM purges) ORDER BY proxy').all() as Delivery[]
+    return database
+      .prepare(
+        'SELECT proxy, status, attempts, error FROM purge_deliveries WHERE purge_id = (SELECT max(id) FROM purges) ORDER BY proxy',
+      )
+      .all() as Delivery[]
   } finally {
     database.close()
   }
@@ -91,7 +103,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     for (const path of paths) expect(await look(varnish, path)).toMatch(/^version 1/)
   }
 
-  test('tags are purged, other pages stay', async () => {
+  it('tags are purged, other pages stay', async () => {
     await fill('/healthy-a', '/healthy-b', '/healthy-c')
     await purgeTags(daemon, 'healthy-a healthy-b')
     await until(() => isNew('/healthy-a'))
@@ -99,8 +111,9 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     expect(await isOld('/healthy-c')).toBe(true)
   })
 
-  test('a URL is purged by the name of its shop', async () => {
-    const ask = async (path: string, cookie: string) => (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example', cookie } })).body.toString()
+  it('a URL is purged by the name of its shop', async () => {
+    const ask = async (path: string, cookie: string) =>
+      (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example', cookie } })).body.toString()
     await ask('/url-variants', 'sw-cache-hash=a')
     await ask('/url-variants', 'session=2; sw-cache-hash=b')
     await fill('/url-a?b=2&a=1&utm_source=mail', '/url-b')
@@ -114,7 +127,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     expect(await isOld('/url-b')).toBe(true)
   })
 
-  test('BAN of an expression, BAN of everything', async () => {
+  it('BAN of an expression, BAN of everything', async () => {
     await fill('/ban-a/1', '/ban-a/2', '/ban-b')
     await speak(daemon.port, 'BAN /ban-a/.* HTTP/1.1\r\nHost: varnish\r\nConnection: close\r\n\r\n')
     await until(() => isNew('/ban-a/1'))
@@ -124,18 +137,21 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await until(() => isNew('/ban-b'))
   })
 
-  test.each(['refusing', 'silent'] as const)('a purge that is answered while the proxy is %s is gone from it when it is back', async mode => {
-    await fill(`/away-${mode}`)
-    await relay.set(mode)
-    await purgeTags(daemon, `away-${mode}`)
-    expect(await isOld(`/away-${mode}`)).toBe(true)
-    await until(() => deliveries(daemon)[0]!.attempts > 1)
-    await relay.set('open')
-    await until(() => isNew(`/away-${mode}`))
-    await until(() => deliveries(daemon)[0]!.status === 'delivered')
-  })
+  it.each(['refusing', 'silent'] as const)(
+    'a purge that is answered while the proxy is %s is gone from it when it is back',
+    async (mode) => {
+      await fill(`/away-${mode}`)
+      await relay.set(mode)
+      await purgeTags(daemon, `away-${mode}`)
+      expect(await isOld(`/away-${mode}`)).toBe(true)
+      await until(() => deliveries(daemon)[0]!.attempts > 1)
+      await relay.set('open')
+      await until(() => isNew(`/away-${mode}`))
+      await until(() => deliveries(daemon)[0]!.status === 'delivered')
+    },
+  )
 
-  test('frozen: the purge is tried again and is gone when it goes on', async () => {
+  it('frozen: the purge is tried again and is gone when it goes on', async () => {
     await fill('/frozen')
     varnish.freeze()
     try {
@@ -149,7 +165,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await until(() => deliveries(daemon)[0]!.status === 'delivered')
   })
 
-  test('killed, and back with an empty cache', async () => {
+  it('killed, and back with an empty cache', async () => {
     await fill('/killed')
     await varnish.kill()
     await purgeTags(daemon, 'killed')
@@ -159,7 +175,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await until(() => deliveries(daemon)[0]!.status === 'delivered')
   })
 
-  test('the daemon is killed while the proxy is away: the next one delivers', async () => {
+  it('the daemon is killed while the proxy is away: the next one delivers', async () => {
     await fill('/durable')
     await relay.set('silent')
     await purgeTags(daemon, 'durable')
@@ -168,11 +184,15 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await daemon.ended
     await relay.set('open')
     expect(await isOld('/durable')).toBe(true)
-    daemon = await startDaemon({ projectDir, port, config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }] } })
+    daemon = await startDaemon({
+      projectDir,
+      port,
+      config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }] },
+    })
     await until(() => isNew('/durable'))
   })
 
-  test('what Varnish was fetching when the purge came is not kept', async () => {
+  it('what Varnish was fetching when the purge came is not kept', async () => {
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
     let asked = 0
     origin.on('/in-flight', async () => {
@@ -190,22 +210,34 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     expect(await look(varnish, '/in-flight')).toMatch(/^version 2/)
   })
 
-  test('a soft purge: the old page once more while it is renewed', async () => {
+  it('a soft purge: the old page once more while it is renewed', async () => {
     await fill('/soft')
-    await speak(daemon.port, 'PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: soft\r\nxkey-softpurge: 1\r\nConnection: close\r\n\r\n')
+    await speak(
+      daemon.port,
+      'PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: soft\r\nxkey-softpurge: 1\r\nConnection: close\r\n\r\n',
+    )
     await until(() => isNew('/soft'))
   })
 
-  test('a Varnish that lets nobody purge: the log says so, and it is tried again', async () => {
-    const strict = await startVarnishProxy(origin.host, vcl => vcl.replace(/(acl purgers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'))
+  it('a Varnish that lets nobody purge: the log says so, and it is tried again', async () => {
+    const strict = await startVarnishProxy(origin.host, (vcl) =>
+      vcl.replace(/(acl purgers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'),
+    )
     try {
       const { projectDir, port } = daemon
       daemon.kill('SIGKILL')
       await daemon.ended
-      daemon = await startDaemon({ projectDir, port, config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: strict.url }] } })
+      daemon = await startDaemon({
+        projectDir,
+        port,
+        config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: strict.url }] },
+      })
       await purgeTags(daemon, 'strict')
       await until(() => deliveries(daemon)[0]!.attempts > 1)
-      expect(deliveries(daemon)[0]).toMatchObject({ status: 'pending', error: expect.stringContaining('it answered 403 to PURGE') })
+      expect(deliveries(daemon)[0]).toMatchObject({
+        status: 'pending',
+        error: expect.stringContaining('it answered 403 to PURGE'),
+      })
     } finally {
       await strict.stop()
     }
@@ -228,7 +260,7 @@ sub vcl_recv {
 }
 `
 
-test.skipIf(!hasVarnish)("a VCL like Shopware's takes tags, URLs, bans, and a soft purge as a hard one", async () => {
+it.skipIf(!hasVarnish)("a VCL like Shopware's takes tags, URLs, bans, and a soft purge as a hard one", async () => {
   const varnish = await startVarnishProxy(origin.host, plainVcl)
   const daemon = await startDaemon({
     config: {
@@ -263,10 +295,20 @@ describe.skipIf(!hasVarnish)('before and behind', () => {
   const salesChannel = { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example' }
   const visit = async (url: string, path: string) => exchange(`${url}${path}`, { headers: { host: 'shop.example' } })
 
-  test('Varnish before pagecache is shown the tags and is purged by them; a visitor never sees them', async () => {
+  it('Varnish before pagecache is shown the tags and is purged by them; a visitor never sees them', async () => {
     const port = await freePort()
-    const varnish = await startVarnishProxy(`127.0.0.1:${port}`, vcl => vcl.replace(/(acl tag_readers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'))
-    const daemon = await startDaemon({ port, config: { purge, trustedProxies: ['127.0.0.1'], salesChannels: [{ ...salesChannel, origin: origin.url }], reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: varnish.url }] } })
+    const varnish = await startVarnishProxy(`127.0.0.1:${port}`, (vcl) =>
+      vcl.replace(/(acl tag_readers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'),
+    )
+    const daemon = await startDaemon({
+      port,
+      config: {
+        purge,
+        trustedProxies: ['127.0.0.1'],
+        salesChannels: [{ ...salesChannel, origin: origin.url }],
+        reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: varnish.url }],
+      },
+    })
     try {
       version = 1
       for (const _ of ['miss', 'hit']) {
@@ -283,47 +325,76 @@ describe.skipIf(!hasVarnish)('before and behind', () => {
       await purgeTags(daemon, 'before before-hit')
       await until(async () => (await visit(varnish.url, '/before')).body.toString().startsWith('version 2'))
       await until(async () => (await visit(varnish.url, '/before-hit')).body.toString().startsWith('version 2'))
-      expect((await exchange(`${daemon.url}/before`, { headers: { host: 'shop.example' } })).headers.get('xkey')).toBeNull()
+      expect(
+        (await exchange(`${daemon.url}/before`, { headers: { host: 'shop.example' } })).headers.get('xkey'),
+      ).toBeNull()
     } finally {
       await daemon.stop()
       await varnish.stop()
     }
   })
 
-  test.each(['silent', { slow: 2000 }] as const)('one that is %j beside a healthy one: the healthy one is purged, and the other is seen to be down', async mode => {
-    const [healthy, away] = await Promise.all([startVarnishProxy(origin.host), startVarnishProxy(origin.host)])
-    const relay = await startRelay(away.port, mode)
-    const reverseProxies = [{ name: 'away', type: 'varnish', url: relay.url }, { name: 'healthy', type: 'varnish', url: healthy.url }]
-    const daemon = await startDaemon({ config: { purge, salesChannels: [{ ...salesChannel, origin: origin.url }], reverseProxies } })
-    try {
-      version = 1
-      const paths = ['/beside-1', '/beside-2', '/beside-3']
-      for (const path of paths) for (const varnish of [healthy, away]) await look(varnish, path)
-      version = 2
-      for (const path of paths) {
-        await purgeTags(daemon, path.slice(1))
-        await until(async () => (await look(healthy, path)).startsWith('version 2'))
+  it.each(['silent', { slow: 2000 }] as const)(
+    'one that is %j beside a healthy one: the healthy one is purged, and the other is seen to be down',
+    async (mode) => {
+      const [healthy, away] = await Promise.all([startVarnishProxy(origin.host), startVarnishProxy(origin.host)])
+      const relay = await startRelay(away.port, mode)
+      const reverseProxies = [
+        { name: 'away', type: 'varnish', url: relay.url },
+        { name: 'healthy', type: 'varnish', url: healthy.url },
+      ]
+      const daemon = await startDaemon({
+        config: { purge, salesChannels: [{ ...salesChannel, origin: origin.url }], reverseProxies },
+      })
+      try {
+        version = 1
+        const paths = ['/beside-1', '/beside-2', '/beside-3']
+        for (const path of paths) for (const varnish of [healthy, away]) await look(varnish, path)
+        version = 2
+        for (const path of paths) {
+          await purgeTags(daemon, path.slice(1))
+          await until(async () => (await look(healthy, path)).startsWith('version 2'))
+        }
+        await until(() => deliveries(daemon)[0]!.attempts > 0)
+        expect(deliveries(daemon)).toMatchObject([
+          { proxy: 'away', status: 'pending' },
+          { proxy: 'healthy', status: 'delivered' },
+        ])
+        const { stdout } = await daemon.run('reverse-proxy:stats', '--json')
+        expect(JSON.parse(stdout)).toMatchObject({
+          proxies: [
+            { name: 'away', state: 'down', lastError: 'no answer within 0.5 s' },
+            { name: 'healthy', state: 'ok', pending: 0 },
+          ],
+        })
+        const doctor = JSON.parse((await daemon.run('doctor', '--json')).stdout) as {
+          checks: { name: string; status: string; message: string }[]
+        }
+        expect(doctor.checks.find(({ name }) => name === 'purges of away')).toMatchObject({
+          status: 'warned',
+          message: expect.stringMatching(/^\d+ purges? wait.*no answer within 0\.5 s/),
+        })
+        await relay.set('open')
+        for (const path of paths) await until(async () => (await look(away, path)).startsWith('version 2'))
+      } finally {
+        await daemon.stop()
+        await relay.stop()
+        await Promise.all([healthy.stop(), away.stop()])
       }
-      await until(() => deliveries(daemon)[0]!.attempts > 0)
-      expect(deliveries(daemon)).toMatchObject([{ proxy: 'away', status: 'pending' }, { proxy: 'healthy', status: 'delivered' }])
-      const { stdout } = await daemon.run('reverse-proxy:stats', '--json')
-      expect(JSON.parse(stdout)).toMatchObject({ proxies: [{ name: 'away', state: 'down', lastError: 'no answer within 0.5 s' }, { name: 'healthy', state: 'ok', pending: 0 }] })
-      const doctor = JSON.parse((await daemon.run('doctor', '--json')).stdout) as { checks: { name: string; status: string; message: string }[] }
-      expect(doctor.checks.find(({ name }) => name === 'purges of away')).toMatchObject({ status: 'warned', message: expect.stringMatching(/^\d+ purges? wait.*no answer within 0\.5 s/) })
-      await relay.set('open')
-      for (const path of paths) await until(async () => (await look(away, path)).startsWith('version 2'))
-    } finally {
-      await daemon.stop()
-      await relay.stop()
-      await Promise.all([healthy.stop(), away.stop()])
-    }
-  })
+    },
+  )
 
-  test('Varnish behind pagecache: what it hands out between the two purges does not stay', async () => {
+  it('Varnish behind pagecache: what it hands out between the two purges does not stay', async () => {
     const varnish = await startVarnishProxy(origin.host)
     const relay = await startRelay(varnish.port)
     // Pages come past the wire that is cut: pagecache goes on fetching while its purges do not arrive.
-    const daemon = await startDaemon({ config: { purge, salesChannels: [{ ...salesChannel, origin: varnish.url }], reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url, position: 'behind' }] } })
+    const daemon = await startDaemon({
+      config: {
+        purge,
+        salesChannels: [{ ...salesChannel, origin: varnish.url }],
+        reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url, position: 'behind' }],
+      },
+    })
     try {
       version = 1
       await visit(daemon.url, '/behind')

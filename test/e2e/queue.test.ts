@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { run, start } from '../helpers/cli.ts'
@@ -34,18 +34,27 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 }
 
 describe('messenger:consume', () => {
-  test('says what it does in the words that operators know, and ends at its limit', async () => {
+  it('says what it does in the words that operators know, and ends at its limit', async () => {
     const { pagecache } = await project()
-    const { code, stdout, stderr } = await pagecache('messenger:consume', 'async', '--time-limit', '1', '--memory-limit', '2G')
+    const { code, stdout, stderr } = await pagecache(
+      'messenger:consume',
+      'async',
+      '--time-limit',
+      '1',
+      '--memory-limit',
+      '2G',
+    )
     expect(code).toBe(0)
     expect(stderr).toContain('[OK] Consuming messages from transport "async".')
-    expect(stderr).toContain('The worker will automatically exit once it has exceeded 2G of memory, been running for 1s or received a stop signal via the messenger:stop-workers command.')
+    expect(stderr).toContain(
+      'The worker will automatically exit once it has exceeded 2G of memory, been running for 1s or received a stop signal via the messenger:stop-workers command.',
+    )
     expect(stdout).toContain('0 messages; the time limit is reached.')
     const json = JSON.parse((await pagecache('messenger:consume', '--time-limit=1', '--json')).stdout) as unknown
     expect(json).toEqual({ success: true, receivers: ['async', 'scheduler'], messages: 0, failures: 0, end: 'time' })
   })
 
-  test.each([
+  it.each([
     [['nope'], 'The receiver "nope" does not exist. Valid receivers are: async, scheduler.'],
     [['async', '--limit', 'x'], '--limit: expected a whole number from 1, not "x"'],
     [['async', '--limit', '0'], '--limit: expected a whole number from 1, not "0"'],
@@ -58,14 +67,17 @@ describe('messenger:consume', () => {
     expect([code, stderr.split('\n').find((line) => line.startsWith('Error:'))]).toEqual([2, `Error: ${message}`])
   })
 
-  test('ends with 0 when it is told to stop, by a signal or by messenger:stop-workers', async () => {
+  it('ends with 0 when it is told to stop, by a signal or by messenger:stop-workers', async () => {
     const { cwd, queue, pagecache } = await project()
     for (const stop of ['signal', 'command']) {
       const child = start(['messenger:consume'], { cwd })
       const ended = new Promise((resolve) => child.once('exit', resolve))
       await until(async () => (await queue.statistics()).workers.length === 1)
       if (stop === 'signal') child.kill('SIGTERM')
-      else expect((await pagecache('messenger:stop-workers')).stdout).toContain('Signal successfully sent to stop any running workers')
+      else
+        expect((await pagecache('messenger:stop-workers')).stdout).toContain(
+          'Signal successfully sent to stop any running workers',
+        )
       expect(await ended).toBe(0)
       expect((await queue.statistics()).workers).toEqual([])
     }
@@ -73,22 +85,32 @@ describe('messenger:consume', () => {
 })
 
 describe('messenger:stats and messenger:failed', () => {
-  test('show what waits and what failed, retry and remove it', async () => {
+  it('show what waits and what failed, retry and remove it', async () => {
     const { queue, pagecache } = await project()
-    await queue.dispatch([{ transport: 'async', type: 'test', payload: { url: 'http://shop/\u001b[2J' } }, { transport: 'scheduler', type: 'test', payload: 2 }, { transport: 'async', type: 'later', payload: 3, delay: 60_000 }])
+    await queue.dispatch([
+      { transport: 'async', type: 'test', payload: { url: 'http://shop/\u001b[2J' } },
+      { transport: 'scheduler', type: 'test', payload: 2 },
+      { transport: 'async', type: 'later', payload: 3, delay: 60_000 },
+    ])
     await fail(queue, 'origin said \u001b[31mno')
     await fail(queue, 'no again')
 
     const stats = await pagecache('messenger:stats')
     expect(stats.stdout).toContain('async\t1\t0\t1\t0\t-')
     expect(stats.stdout).toContain('failed\t2')
-    expect(JSON.parse((await pagecache('messenger:stats', '--json')).stdout)).toMatchObject({ success: true, transports: [{ name: 'async', count: 1, delayed: 1 }, {}, {}], failed: 2 })
+    expect(JSON.parse((await pagecache('messenger:stats', '--json')).stdout)).toMatchObject({
+      success: true,
+      transports: [{ name: 'async', count: 1, delayed: 1 }, {}, {}],
+      failed: 2,
+    })
 
     const shown = await pagecache('messenger:failed:show')
     expect(shown.stdout).toContain('Id\tClass\tFailed at\tError')
     expect(shown.stdout).not.toContain('\u001b')
     expect((await pagecache('messenger:failed:show', '--stats')).stdout).toContain('test\t2')
-    const { items } = JSON.parse((await pagecache('messenger:failed:show', '--transport', 'async', '--json')).stdout) as { items: { id: string }[] }
+    const { items } = JSON.parse(
+      (await pagecache('messenger:failed:show', '--transport', 'async', '--json')).stdout,
+    ) as { items: { id: string }[] }
     expect(items).toHaveLength(1)
     const one = await pagecache('messenger:failed:show', items[0]!.id)
     expect(one.stdout).toContain('Attempts: 1')
@@ -106,7 +128,7 @@ describe('messenger:stats and messenger:failed', () => {
     expect((await queue.statistics()).failed).toBe(0)
   })
 
-  test('doctor warns of what nobody takes and of what failed', async () => {
+  it('doctor warns of what nobody takes and of what failed', async () => {
     const { queue, pagecache } = await project()
     await queue.dispatch([{ transport: 'async', type: 'test', payload: 1 }])
     await fail(queue, 'broken')
@@ -118,18 +140,22 @@ describe('messenger:stats and messenger:failed', () => {
 })
 
 describe('serve', () => {
-  test('works both transports inside, keeps its workers at stop-workers, and leaves nothing behind', async () => {
+  it('works both transports inside, keeps its workers at stop-workers, and leaves nothing behind', async () => {
     const { cwd, queue } = await project()
     const daemon = await startDaemon({ projectDir: cwd, args: ['--origin', 'http://127.0.0.1:1'] })
     onTestFinished(async () => void (await daemon.stop()))
     await until(async () => (await queue.statistics()).workers.length === 1)
-    expect((await queue.statistics()).workers[0]).toMatchObject({ kind: 'daemon', pid: daemon.pid, transports: ['async', 'scheduler'] })
+    expect((await queue.statistics()).workers[0]).toMatchObject({
+      kind: 'daemon',
+      pid: daemon.pid,
+      transports: ['async', 'scheduler'],
+    })
     expect(JSON.parse((await daemon.run('messenger:stop-workers', '--json')).stdout)).toMatchObject({ workers: 0 })
     expect(await daemon.stop()).toBe(0)
     expect((await queue.statistics()).workers).toEqual([])
   })
 
-  test('has no worker with --no-workers', async () => {
+  it('has no worker with --no-workers', async () => {
     const { cwd, queue } = await project()
     const daemon = await startDaemon({ projectDir: cwd, args: ['--origin', 'http://127.0.0.1:1', '--no-workers'] })
     onTestFinished(async () => void (await daemon.stop()))

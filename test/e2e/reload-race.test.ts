@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { startChild } from '../helpers/child.ts'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
@@ -17,19 +17,20 @@ const processes = 4
 
 /** A daemon whose configuration says which path is passed through. */
 async function open() {
-  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const projectDir = await tempDir()
   const config = (url: string, path: string) => ({
     server: { processes, host: '127.0.0.1', port: Number(new URL(url).port) },
     salesChannels: [{ id, url, origin: origin.url }],
     cache: { bypass: { paths: [path] } },
   })
-  const daemon = await startDaemon({ projectDir, args: ['--no-workers'], config: url => config(url, '/first') })
+  const daemon = await startDaemon({ projectDir, args: ['--no-workers'], config: (url) => config(url, '/first') })
   onTestFinished(async () => {
     await daemon.stop()
     await origin.stop()
   })
-  const bypasses = async (path: string) => (await exchange(`${daemon.url}${path}`)).headers.get('cache-status')?.includes('fwd=bypass') === true
+  const bypasses = async (path: string) =>
+    (await exchange(`${daemon.url}${path}`)).headers.get('cache-status')?.includes('fwd=bypass') === true
   return {
     daemon,
     reload: async (path: string) => {
@@ -45,7 +46,7 @@ async function open() {
     /** The new process, as soon as there is one. */
     successor: async (before: readonly number[]) => {
       let now: number[] = []
-      await until(async () => (now = (await childrenOf(daemon.pid)).filter(pid => !before.includes(pid))).length > 0)
+      await until(async () => (now = (await childrenOf(daemon.pid)).filter((pid) => !before.includes(pid))).length > 0)
       return now[0]!
     },
   }
@@ -61,7 +62,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 describe('a reload', { timeout: 120_000 }, () => {
-  test('while a process starts reaches that one too, whatever it is about', async () => {
+  it('while a process starts reaches that one too, whatever it is about', async () => {
     const { daemon, reload, allBypass, replaced, successor } = await open()
     const victims = await childrenOf(daemon.pid)
     for (const [round, victim] of victims.entries()) {
@@ -79,7 +80,7 @@ describe('a reload', { timeout: 120_000 }, () => {
     }
   })
 
-  test('while processes are killed reaches all that come after them', async () => {
+  it('while processes are killed reaches all that come after them', async () => {
     const { daemon, reload, allBypass, replaced } = await open()
     for (let round = 1; round <= 2; round++) {
       const victims = await childrenOf(daemon.pid)
@@ -91,7 +92,7 @@ describe('a reload', { timeout: 120_000 }, () => {
     expect(await daemon.stop()).toBe(0)
   })
 
-  test('of which many come at once ends with the last', async () => {
+  it('of which many come at once ends with the last', async () => {
     const { reload, allBypass } = await open()
     for (let round = 0; round < 20; round++) await reload(`/round-${round}`)
     await until(() => allBypass('/round-19'))
@@ -100,7 +101,7 @@ describe('a reload', { timeout: 120_000 }, () => {
 })
 
 describe('an end', { timeout: 60_000 }, () => {
-  test('while a process is started again leaves none behind', async () => {
+  it('while a process is started again leaves none behind', async () => {
     const { daemon, successor } = await open()
     const before = await childrenOf(daemon.pid)
     process.kill(before[0]!, 'SIGKILL')
@@ -111,12 +112,24 @@ describe('an end', { timeout: 60_000 }, () => {
     expect(daemon.logs()).not.toContain('could not be started')
   })
 
-  test('while the daemon starts is no failure', async () => {
+  it('while the daemon starts is no failure', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes, port: await freePort() } }))
-    const argv = ['sh', '-c', '"$@" & echo "daemon $!"; wait $!; echo "ended $?"', 'sh', process.execPath, program, 'serve'] as unknown as [string]
+    const argv = [
+      'sh',
+      '-c',
+      '"$@" & echo "daemon $!"; wait $!; echo "ended $?"',
+      'sh',
+      process.execPath,
+      program,
+      'serve',
+    ] as unknown as [string]
     const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
-    const shell = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: async logs => pidOf(logs) > 0 && (await childrenOf(pidOf(logs))).length > 0 })
+    const shell = await startChild(argv, {
+      cwd,
+      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
+      ready: async (logs) => pidOf(logs) > 0 && (await childrenOf(pidOf(logs))).length > 0,
+    })
     onTestFinished(() => void shell.stop())
     const children = await childrenOf(pidOf(shell.logs()))
     process.kill(pidOf(shell.logs()), 'SIGTERM')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { answers, startChild } from '../helpers/child.ts'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
@@ -16,14 +16,14 @@ const id = '0190c0de-0000-7000-8000-000000000001'
 
 /** Two processes that answer, with a configuration file that can be written anew. */
 async function openBypassing(path: string) {
-  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const projectDir = await tempDir()
   const bypassing = (url: string, bypassed: string) => ({
     server: { processes: 2, host: '127.0.0.1', port: Number(new URL(url).port) },
     salesChannels: [{ id, url, origin: origin.url }],
     cache: { bypass: { paths: [bypassed] } },
   })
-  const daemon = await startDaemon({ projectDir, args: ['--no-workers'], config: url => bypassing(url, path) })
+  const daemon = await startDaemon({ projectDir, args: ['--no-workers'], config: (url) => bypassing(url, path) })
   onTestFinished(async () => {
     await daemon.stop()
     await origin.stop()
@@ -33,7 +33,7 @@ async function openBypassing(path: string) {
 }
 
 describe('a process of several', { timeout: 90_000 }, () => {
-  test('that is replaced works with what was accepted last, whatever the file says by then', async () => {
+  it('that is replaced works with what was accepted last, whatever the file says by then', async () => {
     const { daemon, write, bypass } = await openBypassing('/private')
     const replaceAll = async () => {
       const killed = await childrenOf(daemon.pid)
@@ -42,7 +42,8 @@ describe('a process of several', { timeout: 90_000 }, () => {
       // What a process was handed that has just gone is never answered: asked again.
       await until(() => answers(`${daemon.url}/readyz`))
     }
-    const bypasses = async (path: string) => (await exchange(`${daemon.url}${path}`)).headers.get('cache-status')?.includes('fwd=bypass')
+    const bypasses = async (path: string) =>
+      (await exchange(`${daemon.url}${path}`)).headers.get('cache-status')?.includes('fwd=bypass')
     await bypass('/other')
     await replaceAll()
     expect([await bypasses('/private'), await bypasses('/other')]).toEqual([true, false])
@@ -61,14 +62,26 @@ describe('a process of several', { timeout: 90_000 }, () => {
   async function startBelowShell(ready: (pid: number, logs: string) => Promise<boolean>) {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes: 2, port: await freePort() } }))
-    const argv = ['sh', '-c', '"$@" & echo "daemon $!"; while :; do sleep 1; done', 'sh', process.execPath, program, 'serve'] as unknown as [string]
+    const argv = [
+      'sh',
+      '-c',
+      '"$@" & echo "daemon $!"; while :; do sleep 1; done',
+      'sh',
+      process.execPath,
+      program,
+      'serve',
+    ] as unknown as [string]
     const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
-    const shell = await startChild(argv, { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready: async logs => pidOf(logs) > 0 && (await ready(pidOf(logs), logs)) })
+    const shell = await startChild(argv, {
+      cwd,
+      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
+      ready: async (logs) => pidOf(logs) > 0 && (await ready(pidOf(logs), logs)),
+    })
     onTestFinished(() => void shell.stop())
     return { pid: pidOf(shell.logs()), logs: shell.logs }
   }
 
-  test.each([
+  it.each([
     { when: 'while it starts', ready: async (pid: number) => (await childrenOf(pid)).length > 0 },
     { when: 'when it is ready', ready: async (_: number, logs: string) => logs.includes('listens on') },
   ])('whose parent is killed $when ends without a word', async ({ ready }) => {

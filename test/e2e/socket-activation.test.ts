@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { startChild, type Child } from '../helpers/child.ts'
 import { exchange } from '../helpers/exchange.ts'
@@ -27,8 +27,12 @@ interface Activated {
   start(): Promise<void>
 }
 
-async function activate(script: string, server: Record<string, unknown> = {}, ready = (logs: string) => logs.includes('pagecache listens on')): Promise<Activated> {
-  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+async function activate(
+  script: string,
+  server: Record<string, unknown> = {},
+  ready = (logs: string) => logs.includes('pagecache listens on'),
+): Promise<Activated> {
+  const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   onTestFinished(() => origin.stop())
   const cwd = await tempDir()
   const start = () => writeFile(join(cwd, 'start'), '')
@@ -39,7 +43,12 @@ async function activate(script: string, server: Record<string, unknown> = {}, re
   await start()
   const { fd } = (listener as unknown as { _handle: { fd: number } })._handle
   try {
-    const child = await startChild(['sh', '-c', script, 'sh', process.execPath, program, 'serve', '--no-workers'], { cwd, env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd }, ready, handOver: fd })
+    const child = await startChild(['sh', '-c', script, 'sh', process.execPath, program, 'serve', '--no-workers'], {
+      cwd,
+      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
+      ready,
+      handOver: fd,
+    })
     onTestFinished(async () => void (await child.stop()))
     return { child, url, start }
   } finally {
@@ -49,31 +58,33 @@ async function activate(script: string, server: Record<string, unknown> = {}, re
 }
 
 describe('a socket that systemd hands over', { timeout: 60_000 }, () => {
-  test('is listened on, by several processes too, and server.socket is not', async () => {
+  it('is listened on, by several processes too, and server.socket is not', async () => {
     const { child, url } = await activate(handOver(1), { processes: 2, socket: join(await tempDir(), 'unused.sock') })
     expect(child.logs()).toContain('the inherited socket 3')
     for (let count = 0; count < 6; count++) expect((await exchange(`${url}/a`)).status).toBe(200)
     const killed = await childrenOf(child.pid)
     expect(killed).toHaveLength(2)
     for (const pid of killed) process.kill(pid, 'SIGKILL')
-    await until(async () => (await childrenOf(child.pid)).every(pid => !killed.includes(pid)))
+    await until(async () => (await childrenOf(child.pid)).every((pid) => !killed.includes(pid)))
     // Nobody would hand it over once more.
     expect((await exchange(`${url}/a`)).status).toBe(200)
     expect(await child.stop()).toBe(0)
   })
 
-  test('visitors who come while the daemon is away wait for the next one', async () => {
+  it('visitors who come while the daemon is away wait for the next one', async () => {
     const { child, url, start } = await activate(keepStarting)
     expect((await exchange(`${url}/a`)).status).toBe(200)
     const [daemon] = await childrenOf(child.pid)
     process.kill(daemon!, 'SIGTERM')
     await until(() => isGone(daemon!))
-    const visitors = Promise.all(['/a', '/b', '/c'].map(path => exchange(`${url}${path}`)))
+    const visitors = Promise.all(['/a', '/b', '/c'].map((path) => exchange(`${url}${path}`)))
     await start()
     expect((await visitors).map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  test('is not left unanswered beside another: several are an error', async () => {
-    await expect(activate(handOver(2))).rejects.toThrow(/ended \(1\).*2 open sockets were handed over, and the daemon takes one.*ListenStream=/s)
+  it('is not left unanswered beside another: several are an error', async () => {
+    await expect(activate(handOver(2))).rejects.toThrow(
+      /ended \(1\).*2 open sockets were handed over, and the daemon takes one.*ListenStream=/s,
+    )
   })
 })

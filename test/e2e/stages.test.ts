@@ -10,7 +10,11 @@ describe('a daemon that is killed while events come in', () => {
   it('has lost none that it answered, and its sums agree with them', async () => {
     const origin = await startOrigin()
     const projectDir = await tempDir()
-    const daemon = await startDaemon({ projectDir, args: ['--origin', origin.url], config: { stages: { rateLimit: { perAddress: null, perStage: null, total: null } } } })
+    const daemon = await startDaemon({
+      projectDir,
+      args: ['--origin', origin.url],
+      config: { stages: { rateLimit: { perAddress: null, perStage: null, total: null } } },
+    })
     onTestFinished(async () => {
       await daemon.stop()
       await origin.stop()
@@ -23,7 +27,11 @@ describe('a daemon that is killed while events come in', () => {
     const producers = Array.from({ length: 32 }, async (_, producer) => {
       for (let number = 0; !killed; number += 1) {
         const requestUrl = `/${producer}/${number}`
-        const status = await post(`${daemon.url}/vendor-stage/track`, agent, { popupId: stage.id, eventType: 'impression', requestUrl }).catch(() => 0)
+        const status = await post(`${daemon.url}/vendor-stage/track`, agent, {
+          popupId: stage.id,
+          eventType: 'impression',
+          requestUrl,
+        }).catch(() => 0)
         if (status === 200) answered.push(requestUrl)
         if (answered.length >= 2000 && !killed) {
           killed = true
@@ -46,11 +54,15 @@ describe('a daemon that is killed while events come in', () => {
 
 function post(url: string, agent: Agent, body: object): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }, (response) => {
-      response.resume()
-      response.once('end', () => resolve(response.statusCode ?? 0))
-      response.once('error', reject)
-    })
+    const sent = request(
+      url,
+      { method: 'POST', agent, headers: { 'content-type': 'application/json' } },
+      (response) => {
+        response.resume()
+        response.once('end', () => resolve(response.statusCode ?? 0))
+        response.once('error', reject)
+      },
+    )
     sent.once('error', reject)
     sent.end(JSON.stringify(body))
   })

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { DaemonOptions } from '../helpers/daemon.ts'
 import { openShop, page, until, type Shop } from '../http/api/shop.ts'
 import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
@@ -23,7 +23,12 @@ function come(shop: Shop, next: (visitor: Visitor) => void = () => {}): Visitor 
   const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
   let bytes = Buffer.alloc(0)
   let told = 0
-  const visitor: Visitor = { socket, answers: () => parseAnswers(bytes, [], visitor.ended).answers, ended: false, reset: false }
+  const visitor: Visitor = {
+    socket,
+    answers: () => parseAnswers(bytes, [], visitor.ended).answers,
+    ended: false,
+    reset: false,
+  }
   socket.on('data', (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk])
     for (const count = visitor.answers().length; told < count; told++) next(visitor)
@@ -45,7 +50,7 @@ const stopped = (shop: Shop) => until(async () => (await shop.ask('/readyz').cat
 /** A path of the shop that answers when it is told to. */
 function gate(shop: Shop, path: string) {
   let open = () => {}
-  const opened = new Promise<void>(resolve => (open = resolve))
+  const opened = new Promise<void>((resolve) => (open = resolve))
   shop.origin.on(path, async () => {
     await opened
     return page(`page of ${path}`, { 'cache-control': 'private' })
@@ -56,31 +61,40 @@ function gate(shop: Shop, path: string) {
 const ways = [{ processes: 1 }, { processes: 2 }]
 
 describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ processes }) => {
-  test.each(['/page', '/account/page'])('clients that ask one request after the other get each answer whole, the last with Connection: close: %s', async path => {
-    const shop = await open({ processes })
-    await shop.ask(path)
-    let unanswered = 0
-    const visitors = Array.from({ length: 16 }, () =>
-      come(shop, visitor => {
-        unanswered--
-        if (lastOf(visitor)!.headers['connection'] === 'close') return
+  it.each(['/page', '/account/page'])(
+    'clients that ask one request after the other get each answer whole, the last with Connection: close: %s',
+    async (path) => {
+      const shop = await open({ processes })
+      await shop.ask(path)
+      let unanswered = 0
+      const visitors = Array.from({ length: 16 }, () =>
+        come(shop, (visitor) => {
+          unanswered--
+          if (lastOf(visitor)!.headers['connection'] === 'close') return
+          unanswered++
+          visitor.socket.write(get(shop, path))
+        }),
+      )
+      for (const { socket } of visitors) {
         unanswered++
-        visitor.socket.write(get(shop, path))
-      }),
-    )
-    for (const { socket } of visitors) {
-      unanswered++
-      socket.write(get(shop, path))
-    }
-    await until(() => visitors.every(visitor => visitor.answers().length > 20))
-    shop.daemon.kill('SIGTERM')
-    expect(await shop.daemon.ended).toBe(0)
-    await until(() => visitors.every(({ ended }) => ended))
-    expect(unanswered).toBe(0)
-    expect(visitors.map(visitor => ({ status: lastOf(visitor)?.status, connection: lastOf(visitor)?.headers['connection'], reset: visitor.reset }))).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
-  })
+        socket.write(get(shop, path))
+      }
+      await until(() => visitors.every((visitor) => visitor.answers().length > 20))
+      shop.daemon.kill('SIGTERM')
+      expect(await shop.daemon.ended).toBe(0)
+      await until(() => visitors.every(({ ended }) => ended))
+      expect(unanswered).toBe(0)
+      expect(
+        visitors.map((visitor) => ({
+          status: lastOf(visitor)?.status,
+          connection: lastOf(visitor)?.headers['connection'],
+          reset: visitor.reset,
+        })),
+      ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+    },
+  )
 
-  test('an answer that is waited for says that it is the last', async () => {
+  it('an answer that is waited for says that it is the last', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
@@ -95,7 +109,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  test('each of several requests that came in one go is answered, the last of them with Connection: close', async () => {
+  it('each of several requests that came in one go is answered, the last of them with Connection: close', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
@@ -106,11 +120,15 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     slow.open()
     expect(await shop.daemon.ended).toBe(0)
     await until(() => visitor.ended)
-    expect(visitor.answers().map(({ status, headers }) => [status, headers['connection']])).toEqual([[200, 'keep-alive'], [200, 'keep-alive'], [200, 'close']])
+    expect(visitor.answers().map(({ status, headers }) => [status, headers['connection']])).toEqual([
+      [200, 'keep-alive'],
+      [200, 'keep-alive'],
+      [200, 'close'],
+    ])
     expect(visitor.reset).toBe(false)
   })
 
-  test('a connection whose answer had begun is closed behind it, though its client goes on sending', async () => {
+  it('a connection whose answer had begun is closed behind it, though its client goes on sending', async () => {
     const shop = await open({ processes })
     let end = () => {}
     shop.origin.on('/account/film', (_, response) => {
@@ -132,7 +150,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  test('a request that comes on a connection that was quiet is answered, and closes it', async () => {
+  it('a request that comes on a connection that was quiet is answered, and closes it', async () => {
     const shop = await open({ processes, stopDelay: '3s' })
     await shop.ask('/page')
     const visitors = [come(shop), come(shop)]
@@ -143,11 +161,17 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     await stopped(shop)
     for (const { socket } of visitors) socket.write(get(shop, '/page'))
     await until(() => visitors.every(({ ended }) => ended))
-    expect(visitors.map(visitor => ({ status: lastOf(visitor)?.status, connection: lastOf(visitor)?.headers['connection'], reset: visitor.reset }))).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+    expect(
+      visitors.map((visitor) => ({
+        status: lastOf(visitor)?.status,
+        connection: lastOf(visitor)?.headers['connection'],
+        reset: visitor.reset,
+      })),
+    ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  test('an upload in the midst is taken to its end', async () => {
+  it('an upload in the midst is taken to its end', async () => {
     const shop = await open({ processes })
     const visitor = come(shop)
     let seen = ''
@@ -165,16 +189,20 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.answers()).toMatchObject([{ status: 200, body: 'taken', headers: { connection: 'close' } }])
   })
 
-  test('a silent tunnel ends, what was said in it arrives', async () => {
+  it('a silent tunnel ends, what was said in it arrives', async () => {
     const shop = await open({ processes })
     shop.origin.onUpgrade((_, socket) => {
-      socket.on('error', () => {}).write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
-      socket.on('data', chunk => socket.write(`said ${String(chunk)}`)).on('end', () => socket.end())
+      socket
+        .on('error', () => {})
+        .write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+      socket.on('data', (chunk) => socket.write(`said ${String(chunk)}`)).on('end', () => socket.end())
     })
     const visitor = come(shop)
     let text = ''
-    visitor.socket.on('data', chunk => (text += String(chunk)))
-    visitor.socket.write(`GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+    visitor.socket.on('data', (chunk) => (text += String(chunk)))
+    visitor.socket.write(
+      `GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    )
     await until(() => text.includes('101'))
     shop.daemon.kill('SIGTERM')
     visitor.socket.write('hello')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../helpers/api-client.ts'
 import { startChild } from '../helpers/child.ts'
 import { runProgram, startDaemon } from '../helpers/daemon.ts'
@@ -10,8 +10,17 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
-const page = { headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' }, body: '<h1>page</h1>' }
-const salesChannel = (origin: string) => ({ id: '0190c0de-0000-7000-8000-000000000001', name: 'Shop', url: 'http://shop.example', origin, sitemaps: ['/sitemap.xml'] })
+const page = {
+  headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
+  body: '<h1>page</h1>',
+}
+const salesChannel = (origin: string) => ({
+  id: '0190c0de-0000-7000-8000-000000000001',
+  name: 'Shop',
+  url: 'http://shop.example',
+  origin,
+  sitemaps: ['/sitemap.xml'],
+})
 const patient = { timeout: 40_000, interval: 100 }
 /** How long the shop takes for a page, in milliseconds: long enough that a run of many pages does not end by itself. */
 const slowly = 25
@@ -21,23 +30,35 @@ let projectDir: string
 
 function openShop(pages: number): void {
   const paths = Array.from({ length: pages }, (_, number) => `/p/${number}`)
-  origin.on('/sitemap.xml', { body: `<urlset>${paths.map((path) => `<url><loc>http://shop.example${path}</loc></url>`).join('')}</urlset>` })
-  for (const path of paths) origin.on(path, async () => (await new Promise((resolve) => setTimeout(resolve, slowly)), page))
+  origin.on('/sitemap.xml', {
+    body: `<urlset>${paths.map((path) => `<url><loc>http://shop.example${path}</loc></url>`).join('')}</urlset>`,
+  })
+  for (const path of paths)
+    origin.on(path, async () => (await new Promise((resolve) => setTimeout(resolve, slowly)), page))
 }
 
 const command = (...args: string[]) => runProgram(args, { projectDir })
-const progress = async () => (JSON.parse((await command('warmup:progress', '--json')).stdout) as { progress: { status: string; processed_urls: number } }).progress
-const open = (args: string, env: Record<string, string> = {}) => openTerminal(`node ${bin} ${args}; echo "exit $?"`, { columns: 110, rows: 32, cwd: projectDir, env })
+const progress = async () =>
+  (
+    JSON.parse((await command('warmup:progress', '--json')).stdout) as {
+      progress: { status: string; processed_urls: number }
+    }
+  ).progress
+const open = (args: string, env: Record<string, string> = {}) =>
+  openTerminal(`node ${bin} ${args}; echo "exit $?"`, { columns: 110, rows: 32, cwd: projectDir, env })
 
 beforeEach(async () => {
   origin = await startOrigin()
   onTestFinished(() => origin.stop())
   projectDir = await tempDir()
-  await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels: [salesChannel(origin.url)], warmup: { retries: 0, concurrency: 4 } }))
+  await writeFile(
+    join(projectDir, 'pagecache.yaml'),
+    JSON.stringify({ salesChannels: [salesChannel(origin.url)], warmup: { retries: 0, concurrency: 4 } }),
+  )
 })
 
 describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_000 }, () => {
-  test('without a worker the command works it itself: paused and resumed with keys, and paused when the screen is left, as the foot says', async () => {
+  it('without a worker the command works it itself: paused and resumed with keys, and paused when the screen is left, as the foot says', async () => {
     openShop(5000)
     const terminal = await open('warmup:start --watch')
     await terminal.see(/RUNNING[^]*leave and pause it \(no other worker\)/)
@@ -55,9 +76,12 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     expect((await progress()).status).toBe('paused')
   })
 
-  test('with a worker it goes on when the screen is left, and is cancelled after a question', async () => {
+  it('with a worker it goes on when the screen is left, and is cancelled after a question', async () => {
     openShop(5000)
-    const consumer = await startChild([process.execPath, bin, 'messenger:consume', 'async', '--project-dir', projectDir], { cwd: projectDir, ready: () => true })
+    const consumer = await startChild(
+      [process.execPath, bin, 'messenger:consume', 'async', '--project-dir', projectDir],
+      { cwd: projectDir, ready: () => true },
+    )
     onTestFinished(async () => void (await consumer.stop()))
     const terminal = await open('warmup:start --watch')
     await terminal.see(/RUNNING[^]*leave, the warmup goes on/)
@@ -78,7 +102,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     await again.see('exit 0')
   })
 
-  test('the screen ends with the run, and what failed remains', async () => {
+  it('the screen ends with the run, and what failed remains', async () => {
     openShop(12)
     origin.on('/p/7', { status: 404, body: 'none' })
     const terminal = await open('warmup:start --watch')
@@ -88,11 +112,14 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     expect(await terminal.flag('alternate_on')).toBe('0')
   })
 
-  test('a daemon is watched from elsewhere: stale while it is frozen, and news again by itself', async () => {
+  it('a daemon is watched from elsewhere: stale while it is frozen, and news again by itself', async () => {
     const daemon = await startDaemon({ config: { salesChannels: [salesChannel(origin.url)] } })
     onTestFinished(async () => void (await daemon.stop()))
     const { clientId, clientSecret } = await createClient(daemon, 'monitor')
-    const terminal = await open(`monitor --server ${daemon.url}`, { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret })
+    const terminal = await open(`monitor --server ${daemon.url}`, {
+      PAGECACHE_CLIENT_ID: clientId,
+      PAGECACHE_CLIENT_SECRET: clientSecret,
+    })
     await terminal.see('cache    0 pages')
     daemon.kill('SIGSTOP')
     await terminal.see(/STALE \d+ s/)
@@ -104,7 +131,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
   })
 })
 
-test('off a terminal a run is watched in lines to its end', async () => {
+it('off a terminal a run is watched in lines to its end', async () => {
   openShop(40)
   await command('warmup:start')
   const watching = command('warmup:watch')
@@ -116,13 +143,22 @@ test('off a terminal a run is watched in lines to its end', async () => {
   expect(stdout).toContain('completed, 100.00 %, 40 of 40 pages')
 })
 
-test('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_000 }, async () => {
+it('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_000 }, async () => {
   const config = { salesChannels: [salesChannel(origin.url)] }
   const first = await startDaemon({ projectDir, config })
   onTestFinished(async () => void (await first.stop()))
   const { clientId, clientSecret } = await createClient(first, 'monitor')
-  const env = { PATH: process.env['PATH'] ?? '', HOME: projectDir, PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret }
-  const monitor = await startChild([process.execPath, bin, 'monitor', '--server', first.url], { cwd: projectDir, env, ready: (logs) => logs.includes('cache: 0 pages') })
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: projectDir,
+    PAGECACHE_CLIENT_ID: clientId,
+    PAGECACHE_CLIENT_SECRET: clientSecret,
+  }
+  const monitor = await startChild([process.execPath, bin, 'monitor', '--server', first.url], {
+    cwd: projectDir,
+    env,
+    ready: (logs) => logs.includes('cache: 0 pages'),
+  })
   onTestFinished(async () => void (await monitor.stop()))
   await first.stop()
   await expect.poll(() => monitor.logs(), patient).toContain('No answer, asking again')

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { run, start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal, type Terminal } from '../helpers/tmux.ts'
@@ -33,7 +33,7 @@ async function expectRestored(terminal: Terminal, exit: number): Promise<string>
 }
 
 describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }, () => {
-  test('the monitor takes the screen, follows its size, and gives it back with a summary', async () => {
+  it('the monitor takes the screen, follows its size, and gives it back with a summary', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 120, rows: 36, cwd })
     expect(await terminal.see('cache    0 pages')).not.toContain('before')
@@ -54,7 +54,10 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(shown).toContain('warmup: none yet')
   })
 
-  test.each([['SIGTERM', 130], ['SIGINT', 130]] as const)('%s gives it back', async (signal, exit) => {
+  it.each([
+    ['SIGTERM', 130],
+    ['SIGINT', 130],
+  ] as const)('%s gives it back', async (signal, exit) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })
     await terminal.see('cache    0 pages')
@@ -62,7 +65,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(await expectRestored(terminal, exit)).toContain('cache: 0 pages, 0 B')
   })
 
-  test('Ctrl-C leaves as q does', async () => {
+  it('Ctrl-C leaves as q does', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })
     await terminal.see('cache    0 pages')
@@ -70,7 +73,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await expectRestored(terminal, 0)
   })
 
-  test('Ctrl-Z goes back to the shell, fg to the screen', async () => {
+  it('Ctrl-Z goes back to the shell, fg to the screen', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal('bash --norc --noprofile -i', { columns: 80, rows: 24, cwd })
     await terminal.see('bash-')
@@ -88,13 +91,13 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await terminal.see('cache: 0 pages, 0 B')
   })
 
-  test('a crash gives it back, and says what broke', async () => {
+  it('a crash gives it back, and says what broke', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(`${play} --crash`), { columns: 80, rows: 24, cwd })
     expect(await expectRestored(terminal, 1)).toContain('broke: Error: the fake source broke')
   })
 
-  test('a run is paused, resumed and cancelled with keys, shown as the store confirms it, and saved', async () => {
+  it('a run is paused, resumed and cancelled with keys, shown as the store confirms it, and saved', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(play), { columns: 120, rows: 40, cwd, env: { TMPDIR: cwd } })
     await terminal.see('● RUNNING')
@@ -118,7 +121,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await expectRestored(terminal, 0)
   })
 
-  test('NO_COLOR leaves no colour, and everything is still said', async () => {
+  it('NO_COLOR leaves no colour, and everything is still said', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd, env: { NO_COLOR: '1' } })
     await terminal.see('cache    0 pages')
@@ -128,7 +131,11 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await expectRestored(terminal, 0)
   })
 
-  test.each([['TERM', 'dumb'], ['CI', 'true'], ['INK_SCREEN_READER', 'true']])('%s=%s: lines, and no screen', async (name, value) => {
+  it.each([
+    ['TERM', 'dumb'],
+    ['CI', 'true'],
+    ['INK_SCREEN_READER', 'true'],
+  ])('%s=%s: lines, and no screen', async (name, value) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(`echo before; env ${name}=${value} ${monitor}`, { columns: 100, rows: 24, cwd })
     const shown = await terminal.see('cache: 0 pages, 0 B; warmup: none yet')
@@ -136,7 +143,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(await terminal.flag('alternate_on')).toBe('0')
   })
 
-  test('a terminal without Unicode gets other signs', async () => {
+  it('a terminal without Unicode gets other signs', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd, env: { LC_ALL: 'C' } })
     expect(await terminal.see('== Pages by type')).not.toContain('━')
@@ -144,24 +151,37 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
 })
 
 describe('off a terminal', () => {
-  test('the monitor prints a line at once, and ends with the first signal', async () => {
+  it('the monitor prints a line at once, and ends with the first signal', async () => {
     const child = start(['monitor'], { cwd: await tempDir() })
     let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    await vi.waitFor(() => expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 wait'), { timeout: 20_000 })
+    await vi.waitFor(
+      () => expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 wait'),
+      { timeout: 20_000 },
+    )
     child.kill('SIGTERM')
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(130)
   })
 
-  test('with --json it is one value', async () => {
+  it('with --json it is one value', async () => {
     const { code, stdout } = await run(['monitor', '--json'], { cwd: await tempDir() })
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ cache: { totalFiles: 0 }, warmup: { progress: null }, queue: { failed: 0 } })
+    expect(JSON.parse(stdout)).toMatchObject({
+      cache: { totalFiles: 0 },
+      warmup: { progress: null },
+      queue: { failed: 0 },
+    })
   })
 
-  test('without a warmup there is nothing to watch', async () => {
+  it('without a warmup there is nothing to watch', async () => {
     const cwd = await tempDir()
-    expect(await run(['warmup:watch'], { cwd })).toMatchObject({ code: 3, stderr: expect.stringContaining('There was no warmup yet.') as string })
-    expect(await run(['warmup:watch', '0190c0de-0000-7000-8000-00000000dead'], { cwd })).toMatchObject({ code: 3, stderr: expect.stringContaining('There is no warmup') as string })
+    expect(await run(['warmup:watch'], { cwd })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('There was no warmup yet.') as string,
+    })
+    expect(await run(['warmup:watch', '0190c0de-0000-7000-8000-00000000dead'], { cwd })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('There is no warmup') as string,
+    })
   })
 })

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed } from '../helpers/rivals.ts'
@@ -16,7 +16,10 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
       otherwise: async ({ path }) => {
         const body = `fetch ${++fetches} of ${path}`
         await gate
-        return { headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: path.slice(1) }, body }
+        return {
+          headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: path.slice(1) },
+          body,
+        }
       },
     })
   })
@@ -28,7 +31,8 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   afterEach(() => varnish.stop())
   afterAll(() => origin.stop())
 
-  const get = async (path: string) => (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example' } })).body.toString()
+  const get = async (path: string) =>
+    (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example' } })).body.toString()
   const send = async (method: string, path: string, headers: Record<string, string> = {}) =>
     (await fetch(`${varnish.url}${path}`, { method, headers, signal: AbortSignal.timeout(20_000) })).status
 
@@ -58,9 +62,9 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await varnish.admin('vcl.use', name)
   }
 
-  test('a Varnish that has just started caches, before any purge', () => expectCaching('/fresh'))
+  it('a Varnish that has just started caches, before any purge', () => expectCaching('/fresh'))
 
-  test('a purge before the first page, and one after it', async () => {
+  it('a purge before the first page, and one after it', async () => {
     expect(await send('PURGE', '/', { xkey: 'nothing' })).toBe(200)
     await expectCaching('/purged-before')
     expect(await send('PURGE', '/', { xkey: 'purged-before' })).toBe(200)
@@ -68,7 +72,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectCaching('/purged-after')
   })
 
-  test.each([
+  it.each([
     ['tag', () => send('PURGE', '/', { xkey: 'first' })],
     ['soft purge', () => send('PURGE', '/', { 'xkey-softpurge': 'first' })],
     ['URL', () => send('PURGE', '/first', { host: 'shop.example' })],
@@ -77,7 +81,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectCaching('/after-first')
   })
 
-  test('a reload before the first purge, and after it, forgets neither pages nor the fence', async () => {
+  it('a reload before the first purge, and after it, forgets neither pages nor the fence', async () => {
     await expectCaching('/kept')
     await reload('second')
     expect(await get('/kept')).toBe('fetch 1 of /kept')
@@ -88,15 +92,18 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectCaching('/loaded-again')
   })
 
-  test.each(['before', 'after'] as const)('a page that is being fetched over a reload, the purge %s it, is not kept', async order => {
-    await expectFence('/over', async () => {
-      if (order === 'after') await reload('second')
-      await send('PURGE', '/', { xkey: 'over' })
-      if (order === 'before') await reload('second')
-    })
-  })
+  it.each(['before', 'after'] as const)(
+    'a page that is being fetched over a reload, the purge %s it, is not kept',
+    async (order) => {
+      await expectFence('/over', async () => {
+        if (order === 'after') await reload('second')
+        await send('PURGE', '/', { xkey: 'over' })
+        if (order === 'before') await reload('second')
+      })
+    },
+  )
 
-  test('a page that is being fetched over a reload alone is kept', async () => {
+  it('a page that is being fetched over a reload alone is kept', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
     const visitor = get('/reloaded')
@@ -106,7 +113,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     expect(await get('/reloaded')).toBe(await visitor)
   })
 
-  test('the first VCL may be discarded', async () => {
+  it('the first VCL may be discarded', async () => {
     await expectCaching('/first-vcl')
     await send('PURGE', '/', { xkey: 'first-vcl' })
     await reload('second')
@@ -115,17 +122,21 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectFence('/second-vcl-fence', async () => void (await send('PURGE', '/', { xkey: 'second-vcl-fence' })))
   })
 
-  test('a label that another VCL goes through shares the fence', async () => {
+  it('a label that another VCL goes through shares the fence', async () => {
     await varnish.admin('vcl.load', 'inner', varnish.vclFile)
     await varnish.admin('vcl.label', 'shop', 'inner')
-    await varnish.admin('vcl.inline', 'outer', JSON.stringify('vcl 4.1; backend none none; sub vcl_recv { return (vcl(shop)); }'))
+    await varnish.admin(
+      'vcl.inline',
+      'outer',
+      JSON.stringify('vcl 4.1; backend none none; sub vcl_recv { return (vcl(shop)); }'),
+    )
     await varnish.admin('vcl.use', 'outer')
     await expectCaching('/labelled')
     await expectFence('/labelled-fence', async () => void (await send('PURGE', '/', { xkey: 'labelled-fence' })))
     await expectCaching('/labelled-after')
   })
 
-  test('restarts: of varnishd, and of its serving process alone', async () => {
+  it('restarts: of varnishd, and of its serving process alone', async () => {
     await expectCaching('/restart')
     await send('PURGE', '/', { xkey: 'restart' })
     await varnish.kill()

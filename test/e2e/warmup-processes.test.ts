@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startChild, type Child } from '../helpers/child.ts'
 import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
@@ -9,7 +9,10 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
-const page = { headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' }, body: '<h1>page</h1>' }
+const page = {
+  headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
+  body: '<h1>page</h1>',
+}
 const patient = { timeout: 60_000, interval: 50 }
 
 let origin: Origin
@@ -18,7 +21,9 @@ let projectDir: string
 /** A shop with so many pages, each of which comes when `answer` says so. */
 async function openShop(pages: number, answer: (path: string) => Promise<void>): Promise<string[]> {
   const paths = Array.from({ length: pages }, (_, number) => `/p/${number}`)
-  origin.on('/sitemap.xml', { body: `<urlset>${paths.map((path) => `<url><loc>http://shop.example${path}</loc></url>`).join('')}</urlset>` })
+  origin.on('/sitemap.xml', {
+    body: `<urlset>${paths.map((path) => `<url><loc>http://shop.example${path}</loc></url>`).join('')}</urlset>`,
+  })
   for (const path of paths) origin.on(path, async () => (await answer(path), page))
   return paths
 }
@@ -29,7 +34,10 @@ const progress = async () => JSON.parse((await command('warmup:progress', '--jso
 const fetched = () => origin.requests.filter(({ path }) => path.startsWith('/p/')).map(({ path }) => path)
 
 async function startConsumer(): Promise<Child> {
-  const child = await startChild([process.execPath, bin, 'messenger:consume', 'async', '-v', '--project-dir', projectDir], { cwd: projectDir, ready: () => true })
+  const child = await startChild(
+    [process.execPath, bin, 'messenger:consume', 'async', '-v', '--project-dir', projectDir],
+    { cwd: projectDir, ready: () => true },
+  )
   onTestFinished(async () => void (await child.stop('SIGKILL')))
   return child
 }
@@ -38,12 +46,17 @@ beforeEach(async () => {
   origin = await startOrigin()
   onTestFinished(() => origin.stop())
   projectDir = await tempDir()
-  const salesChannels = [{ id, name: 'Shop', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] }]
-  await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, warmup: { retries: 0, concurrency: 4 } }))
+  const salesChannels = [
+    { id, name: 'Shop', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] },
+  ]
+  await writeFile(
+    join(projectDir, 'pagecache.yaml'),
+    JSON.stringify({ salesChannels, warmup: { retries: 0, concurrency: 4 } }),
+  )
 })
 
 describe('from another process', () => {
-  test('a run is paused, resumed and cancelled; nothing is fetched twice', { timeout: 90_000 }, async () => {
+  it('a run is paused, resumed and cancelled; nothing is fetched twice', { timeout: 90_000 }, async () => {
     await openShop(3000, () => pause(20))
     const started = await command('warmup:start')
     expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('No worker takes warmups now') })
@@ -62,7 +75,15 @@ describe('from another process', () => {
     await expect.poll(() => fetched().length, patient).toBeGreaterThan(paused + 40)
     const { progress: cancelled } = JSON.parse((await command('warmup:cancel', '--json')).stdout)
     expect(cancelled).toMatchObject({ status: 'cancelled', total_urls: 3000 })
-    await expect.poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).transports.find(({ name }: { name: string }) => name === 'async').count, patient).toBe(0)
+    await expect
+      .poll(
+        async () =>
+          JSON.parse((await command('messenger:stats', '--json')).stdout).transports.find(
+            ({ name }: { name: string }) => name === 'async',
+          ).count,
+        patient,
+      )
+      .toBe(0)
     const end = fetched()
     expect(new Set(end).size).toBe(end.length)
     expect(end.length).toBeLessThan(3000)
@@ -71,18 +92,27 @@ describe('from another process', () => {
     expect(fetched()).toHaveLength(end.length)
   })
 
-  test('where there is nothing to act on the exit code is 3', async () => {
+  it('where there is nothing to act on the exit code is 3', async () => {
     for (const verb of ['pause', 'resume', 'cancel', 'progress', 'failures']) {
-      for (const ids of [[], ['0190c0de-0000-7000-8000-00000000ffff']]) expect(await command(`warmup:${verb}`, ...ids)).toMatchObject({ code: 3, stderr: expect.stringContaining('There is no warmup') })
+      for (const ids of [[], ['0190c0de-0000-7000-8000-00000000ffff']])
+        expect(await command(`warmup:${verb}`, ...ids)).toMatchObject({
+          code: 3,
+          stderr: expect.stringContaining('There is no warmup'),
+        })
     }
-    expect(await command('warmup:progress', '--json')).toMatchObject({ code: 3, stdout: expect.stringContaining('"progress": null') })
+    expect(await command('warmup:progress', '--json')).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('"progress": null'),
+    })
     expect(await command('warmup:list')).toMatchObject({ code: 0 })
   })
 
-  test('--wait leaves the work to a worker that runs, and ends with the run', { timeout: 60_000 }, async () => {
+  it('--wait leaves the work to a worker that runs, and ends with the run', { timeout: 60_000 }, async () => {
     await openShop(60, () => pause(5))
     const consumer = await startConsumer()
-    await expect.poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient).toBe(1)
+    await expect
+      .poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient)
+      .toBe(1)
     const waited = await command('warmup:start', '--wait', '--json')
     expect(waited.code).toBe(0)
     expect(JSON.parse(waited.stdout).progress).toMatchObject({ status: 'completed', processed_urls: 60 })
@@ -92,7 +122,7 @@ describe('from another process', () => {
 })
 
 describe('a consumer', () => {
-  test('finishes what is under way at SIGTERM, and another goes on', { timeout: 60_000 }, async () => {
+  it('finishes what is under way at SIGTERM, and another goes on', { timeout: 60_000 }, async () => {
     const gate = Promise.withResolvers<void>()
     const paths = await openShop(40, (path) => (Number(path.slice(3)) < 8 ? Promise.resolve() : gate.promise))
     await command('warmup:start')
@@ -108,7 +138,7 @@ describe('a consumer', () => {
     expect(fetched().toSorted()).toEqual(paths.toSorted())
   })
 
-  test('leaves at once at the second SIGTERM, and nothing is lost', { timeout: 60_000 }, async () => {
+  it('leaves at once at the second SIGTERM, and nothing is lost', { timeout: 60_000 }, async () => {
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 8 ? new Promise(() => {}) : Promise.resolve()))
     await command('warmup:start')
@@ -116,7 +146,9 @@ describe('a consumer', () => {
     await expect.poll(() => fetched().length, patient).toBe(12)
     await expect.poll(async () => (await progress()).processed_urls, patient).toBe(8)
     first.kill('SIGTERM')
-    await expect.poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient).toBe(1)
+    await expect
+      .poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient)
+      .toBe(1)
     first.kill('SIGTERM')
     expect(await first.ended).toBe(130)
     held = false
@@ -126,7 +158,7 @@ describe('a consumer', () => {
     expect(fetched()).toHaveLength(24)
   })
 
-  test('that stood still past its lease has its results refused', { timeout: 120_000 }, async () => {
+  it('that stood still past its lease has its results refused', { timeout: 120_000 }, async () => {
     const gate = Promise.withResolvers<void>()
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 4 ? gate.promise : Promise.resolve()))
@@ -147,43 +179,72 @@ describe('a consumer', () => {
   })
 })
 
-test('two consumers and the daemon, killed and started again in turn while the demo shop is warmed: nothing is lost', { timeout: 180_000 }, async () => {
-  const shopProgram = fileURLToPath(new URL('../../dist/demo/shop-main.js', import.meta.url))
-  const port = await freePort()
-  const shop = await startChild([process.execPath, shopProgram, '--url', `http://127.0.0.1:${port}`], { ready: (logs) => logs.includes('\n') })
-  onTestFinished(async () => void (await shop.stop()))
-  const { url, channels } = JSON.parse(shop.logs().split('\n')[0]!) as { url: string; channels: { id: string; name: string; url: string }[] }
-  const salesChannels = channels.map((channel) => ({ id: channel.id, name: channel.name, url: channel.url, origin: url, sitemaps: ['/sitemap.xml'] }))
-  const serve = (): Promise<Daemon> => startDaemon({ projectDir, port, config: { salesChannels, warmup: { concurrency: 8 } } })
-  let daemon = await serve()
-  onTestFinished(async () => void (await daemon.stop()))
-  const consumers = [await startConsumer(), await startConsumer()]
-  const { progressId, totalUrls } = JSON.parse((await command('warmup:start', '--json')).stdout)
-  let before = -1
-  let kills = 0
-  for (let turn = 0; ; turn++) {
-    const now = await progress()
-    expect(now.processed_urls + now.failed_urls).toBeGreaterThanOrEqual(before)
-    expect(now.remaining_urls).toBe(now.total_urls - now.processed_urls - now.failed_urls)
-    if (now.status !== 'running') break
-    before = now.processed_urls + now.failed_urls
-    if (turn % 3 === 2) {
-      daemon.kill('SIGKILL')
-      await daemon.ended
-      daemon = await serve()
-    } else {
-      const consumer = consumers[turn % 3]!
-      consumer.kill('SIGKILL')
-      await consumer.ended
-      consumers[turn % 3] = await startConsumer()
+it(
+  'two consumers and the daemon, killed and started again in turn while the demo shop is warmed: nothing is lost',
+  { timeout: 180_000 },
+  async () => {
+    const shopProgram = fileURLToPath(new URL('../../dist/demo/shop-main.js', import.meta.url))
+    const port = await freePort()
+    const shop = await startChild([process.execPath, shopProgram, '--url', `http://127.0.0.1:${port}`], {
+      ready: (logs) => logs.includes('\n'),
+    })
+    onTestFinished(async () => void (await shop.stop()))
+    const { url, channels } = JSON.parse(shop.logs().split('\n')[0]!) as {
+      url: string
+      channels: { id: string; name: string; url: string }[]
     }
-    kills++
-    // Some of it is done between two kills, or the end has come.
-    await expect.poll(async () => (await progress()).status !== 'running' || (await progress()).processed_urls > before, patient).toBe(true)
-  }
-  // A machine on which a process takes seconds to start sees fewer of them.
-  expect(kills).toBeGreaterThan(1)
-  expect(await progress()).toMatchObject({ id: progressId, status: 'completed', total_urls: totalUrls, checked_urls: totalUrls, processed_urls: totalUrls, failed_urls: 0, percentage: 100 })
-  const again = JSON.parse((await command('warmup:start', '--wait', '--json')).stdout)
-  expect(again.progress).toMatchObject({ total_urls: totalUrls, skipped_urls: totalUrls })
-})
+    const salesChannels = channels.map((channel) => ({
+      id: channel.id,
+      name: channel.name,
+      url: channel.url,
+      origin: url,
+      sitemaps: ['/sitemap.xml'],
+    }))
+    const serve = (): Promise<Daemon> =>
+      startDaemon({ projectDir, port, config: { salesChannels, warmup: { concurrency: 8 } } })
+    let daemon = await serve()
+    onTestFinished(async () => void (await daemon.stop()))
+    const consumers = [await startConsumer(), await startConsumer()]
+    const { progressId, totalUrls } = JSON.parse((await command('warmup:start', '--json')).stdout)
+    let before = -1
+    let kills = 0
+    for (let turn = 0; ; turn++) {
+      const now = await progress()
+      expect(now.processed_urls + now.failed_urls).toBeGreaterThanOrEqual(before)
+      expect(now.remaining_urls).toBe(now.total_urls - now.processed_urls - now.failed_urls)
+      if (now.status !== 'running') break
+      before = now.processed_urls + now.failed_urls
+      if (turn % 3 === 2) {
+        daemon.kill('SIGKILL')
+        await daemon.ended
+        daemon = await serve()
+      } else {
+        const consumer = consumers[turn % 3]!
+        consumer.kill('SIGKILL')
+        await consumer.ended
+        consumers[turn % 3] = await startConsumer()
+      }
+      kills++
+      // Some of it is done between two kills, or the end has come.
+      await expect
+        .poll(
+          async () => (await progress()).status !== 'running' || (await progress()).processed_urls > before,
+          patient,
+        )
+        .toBe(true)
+    }
+    // A machine on which a process takes seconds to start sees fewer of them.
+    expect(kills).toBeGreaterThan(1)
+    expect(await progress()).toMatchObject({
+      id: progressId,
+      status: 'completed',
+      total_urls: totalUrls,
+      checked_urls: totalUrls,
+      processed_urls: totalUrls,
+      failed_urls: 0,
+      percentage: 100,
+    })
+    const again = JSON.parse((await command('warmup:start', '--wait', '--json')).stdout)
+    expect(again.progress).toMatchObject({ total_urls: totalUrls, skipped_urls: totalUrls })
+  },
+)

@@ -114,7 +114,15 @@ function needWordPress(context: TestContext): void {
 
 function configuration(origin: string, publicUrl: string): Record<string, unknown> {
   return {
-    salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'WordPress', url: publicUrl, origin, sitemaps: ['/wp-sitemap.xml'] }],
+    salesChannels: [
+      {
+        id: '0190c0de-0000-7000-8000-000000000001',
+        name: 'WordPress',
+        url: publicUrl,
+        origin,
+        sitemaps: ['/wp-sitemap.xml'],
+      },
+    ],
     cache: { defaultTtl: 300, bypass: { cookies: ['wordpress_logged_in_*', 'wp-postpass_*', 'comment_author_*'] } },
   }
 }
@@ -157,11 +165,20 @@ async function statistics(): Promise<{ totalFiles: number }> {
 async function logIn(): Promise<string> {
   const form = await visit('/wp-login.php')
   const test = cookies(form)
-  const fields = new URLSearchParams({ log: login.user, pwd: login.password, testcookie: '1', redirect_to: `${daemon.url}/` })
+  const fields = new URLSearchParams({
+    log: login.user,
+    pwd: login.password,
+    testcookie: '1',
+    redirect_to: `${daemon.url}/`,
+  })
   const body = fields.toString()
   const answer = await exchange(`${daemon.url}/wp-login.php`, {
     method: 'POST',
-    headers: { cookie: test, 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(Buffer.byteLength(body)) },
+    headers: {
+      cookie: test,
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': String(Buffer.byteLength(body)),
+    },
     body,
   })
   expect(answer.status).toBe(302)
@@ -170,5 +187,8 @@ async function logIn(): Promise<string> {
 }
 
 function cookies(answer: Answer): string {
-  return answer.headers.getSetCookie().map((line) => line.split(';', 1)[0]).join('; ')
+  return answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ')
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import { random } from '../helpers/random.ts'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
@@ -16,14 +16,22 @@ const unlimited = { perAddress: null, perStage: null, total: null }
 
 beforeAll(async () => {
   for (let lane = 0; lane < lanes; lane++) {
-    const shop = await openShop({ config: { stages: { rateLimit: unlimited }, cache: { bypass: { cookies: ['login'], paths: ['/pass'] } } } })
+    const shop = await openShop({
+      config: { stages: { rateLimit: unlimited }, cache: { bypass: { cookies: ['login'], paths: ['/pass'] } } },
+    })
     shops.push(shop)
     const held = { 'content-type': 'text/html', 'cache-control': 'public, max-age=86400', etag: '"tag"' }
     shop.origin.otherwise(async ({ method, path }, _, incoming) => {
       for await (const _chunk of incoming) void _chunk
       // An unsafe method that succeeds would take the page out of the cache.
-      if (method !== 'GET' && method !== 'HEAD') return { status: 409, headers: { 'cache-control': 'no-store' }, body: `${method} is refused` }
-      if (!path.startsWith('/hit/')) return { status: path.startsWith('/pass') ? 200 : 404, headers: { 'content-type': 'text/plain', 'cache-control': 'no-store' }, body: `answer to ${path}` }
+      if (method !== 'GET' && method !== 'HEAD')
+        return { status: 409, headers: { 'cache-control': 'no-store' }, body: `${method} is refused` }
+      if (!path.startsWith('/hit/'))
+        return {
+          status: path.startsWith('/pass') ? 200 : 404,
+          headers: { 'content-type': 'text/plain', 'cache-control': 'no-store' },
+          body: `answer to ${path}`,
+        }
       return { headers: held, body: path === '/hit/large' ? 'a large page '.repeat(8000) : `page ${path}` }
     })
     for (const path of ['/hit/a', '/hit/b?x=1&y=2', '/hit/large']) {
@@ -37,7 +45,11 @@ afterAll(async () => {
 })
 
 /** The first way on which a text means something else than when it comes whole on a new connection; null where there is none. */
-async function difference(shop: Shop, ways: readonly Way[], quiet: number): Promise<{ way: string; whole: Outcome; other: Outcome } | null> {
+async function difference(
+  shop: Shop,
+  ways: readonly Way[],
+  quiet: number,
+): Promise<{ way: string; whole: Outcome; other: Outcome } | null> {
   let whole: Outcome | null = null
   for (const way of ways) {
     const other = await send(shop.port, shop.origin, shop.host, way, quiet)
@@ -49,33 +61,46 @@ async function difference(shop: Shop, ways: readonly Way[], quiet: number): Prom
 
 /** Long texts of one letter say nothing in a report. */
 function abridged(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/(.)\1{40,}/g, (run, letter: string) => `${letter}{${run.length}}`) : value
+  return typeof value === 'string'
+    ? value.replace(/(.)\1{40,}/g, (run, letter: string) => `${letter}{${run.length}}`)
+    : value
 }
 
-test(`${cases} sentences of seed ${seed} mean the same however they arrive`, { timeout: 60_000 + cases * 100 }, async () => {
-  const next = random(seed)
-  const all = Array.from({ length: cases }, (_, index) => {
-    const text = sentence(next).replaceAll(/\bHOST\b/g, '\u0001')
-    return { index, text, cuts: [pieces(next, text), pieces(next, text)] as const }
-  })
-  const found: unknown[] = []
-  await Promise.all(
-    shops.map(async (shop, lane) => {
-      const real = (piece: string) => piece.replaceAll('\u0001', shop.host)
-      for (const { index, text, cuts } of all.filter(({ index }) => index % lanes === lane)) {
-        const ways: Way[] = [
-          { name: 'whole', late: false, pieces: [real(text)] },
-          { name: 'cut', late: false, pieces: cuts[0].map(real) },
-          { name: 'whole, behind another request', late: true, pieces: [real(text)] },
-          { name: 'cut, behind another request', late: true, pieces: cuts[1].map(real) },
-        ]
-        // What does not come again is a matter of time: which of two pieces was read first, or a machine that is busy.
-        let differs = await difference(shop, ways, 120)
-        for (let quiet = 500; quiet <= 2000 && differs !== null; quiet *= 2) differs = await difference(shop, ways, quiet)
-        if (differs !== null) found.push({ index, text: real(text), pieces: ways.find(({ name }) => name === differs.way)!.pieces, ...differs })
-        if (found.length >= 5) return
-      }
-    }),
-  )
-  expect(found.map((each) => JSON.stringify(each, abridged, 1))).toEqual([])
-})
+it(
+  `${cases} sentences of seed ${seed} mean the same however they arrive`,
+  { timeout: 60_000 + cases * 100 },
+  async () => {
+    const next = random(seed)
+    const all = Array.from({ length: cases }, (_, index) => {
+      const text = sentence(next).replaceAll(/\bHOST\b/g, '\u0001')
+      return { index, text, cuts: [pieces(next, text), pieces(next, text)] as const }
+    })
+    const found: unknown[] = []
+    await Promise.all(
+      shops.map(async (shop, lane) => {
+        const real = (piece: string) => piece.replaceAll('\u0001', shop.host)
+        for (const { index, text, cuts } of all.filter(({ index }) => index % lanes === lane)) {
+          const ways: Way[] = [
+            { name: 'whole', late: false, pieces: [real(text)] },
+            { name: 'cut', late: false, pieces: cuts[0].map(real) },
+            { name: 'whole, behind another request', late: true, pieces: [real(text)] },
+            { name: 'cut, behind another request', late: true, pieces: cuts[1].map(real) },
+          ]
+          // What does not come again is a matter of time: which of two pieces was read first, or a machine that is busy.
+          let differs = await difference(shop, ways, 120)
+          for (let quiet = 500; quiet <= 2000 && differs !== null; quiet *= 2)
+            differs = await difference(shop, ways, quiet)
+          if (differs !== null)
+            found.push({
+              index,
+              text: real(text),
+              pieces: ways.find(({ name }) => name === differs.way)!.pieces,
+              ...differs,
+            })
+          if (found.length >= 5) return
+        }
+      }),
+    )
+    expect(found.map((each) => JSON.stringify(each, abridged, 1))).toEqual([])
+  },
+)

@@ -7,28 +7,207 @@ const pick = <T>(next: Next, from: readonly T[]): T => from[Math.floor(next() * 
 
 /** Pages that are in the cache, pages that never are, and the daemon's own paths. None of the requests changes what is cached. */
 const targets = [
-  '/hit/a', '/hit/b?x=1&y=2', '/hit/large', '/pass', '/pass/b?q=1', '/pass/x;y=z', '/missing',
-  '/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_action/vendor-cache/stats', '/api/_action/vendor-cache/clear', '/api/_action/vendor-stage/stages',
-  '/api/oauth/token', '/vendor-stage/active', '/vendor-stage/active?pageType=a', '/vendor-stage/track', '/vendor-stage/client.js', '/vendor-stage', '/admin', '/admin/', '/admin/admin.css',
+  '/hit/a',
+  '/hit/b?x=1&y=2',
+  '/hit/large',
+  '/pass',
+  '/pass/b?q=1',
+  '/pass/x;y=z',
+  '/missing',
+  '/healthz',
+  '/readyz',
+  '/api/_info/health-check',
+  '/api/_info/openapi.json',
+  '/api/_action/vendor-cache/stats',
+  '/api/_action/vendor-cache/clear',
+  '/api/_action/vendor-stage/stages',
+  '/api/oauth/token',
+  '/vendor-stage/active',
+  '/vendor-stage/active?pageType=a',
+  '/vendor-stage/track',
+  '/vendor-stage/client.js',
+  '/vendor-stage',
+  '/admin',
+  '/admin/',
+  '/admin/admin.css',
 ]
-const methods = ['GET', 'GET', 'GET', 'GET', 'GET', 'GET', 'HEAD', 'HEAD', 'POST', 'POST', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE', 'BAN', 'PURGEKEYS', 'TRACE', 'CONNECT', 'get', 'BREW', 'QUERY', 'PRI']
+const methods = [
+  'GET',
+  'GET',
+  'GET',
+  'GET',
+  'GET',
+  'GET',
+  'HEAD',
+  'HEAD',
+  'POST',
+  'POST',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'PURGE',
+  'BAN',
+  'PURGEKEYS',
+  'TRACE',
+  'CONNECT',
+  'get',
+  'BREW',
+  'QUERY',
+  'PRI',
+]
 const purges = new Set(['PURGE', 'BAN', 'PURGEKEYS'])
-const hosts = ['Host:', 'Host: ', 'Host: evil.example', 'host:HOST', 'hOST: \tHOST ', 'Host: HOST.', 'Host: localhost', 'Host: LOCALHOST:1', 'Host: a b', 'Host: a/x@evil', 'Host: HOST, HOST', 'Host: HOST:80', 'Host: shop.example:99999', 'Host: [::1]', 'Host: HOST\xa0']
+const hosts = [
+  'Host:',
+  'Host: ',
+  'Host: evil.example',
+  'host:HOST',
+  'hOST: \tHOST ',
+  'Host: HOST.',
+  'Host: localhost',
+  'Host: LOCALHOST:1',
+  'Host: a b',
+  'Host: a/x@evil',
+  'Host: HOST, HOST',
+  'Host: HOST:80',
+  'Host: shop.example:99999',
+  'Host: [::1]',
+  'Host: HOST\xa0',
+]
 const fields = [
-  'Accept: */*', 'Accept: text/html', 'Accept-Encoding: gzip, deflate, br, zstd', 'Accept-Encoding: gzip;q=0, identity', 'Accept-Encoding:', 'Accept-Encoding: gzip\r\nAccept-Encoding: br', 'Accept-Language: de', 'Accept-Language: de\r\nAccept-Language: en',
-  'Cookie: a=b', 'Cookie: a=b\r\nCookie: sw-currency=EUR', 'Cookie: sw-cache-hash=x', 'Cookie: sw-states=logged-in', 'Cookie: login=1', 'Cookie:', 'Cookie: =; ;; a',
-  'If-None-Match: "tag"', 'If-None-Match: W/"tag", "b"', 'If-None-Match: *', 'If-None-Match:', 'If-None-Match: "a"\r\nIf-None-Match: "tag"', 'If-Match: "tag"', 'If-Modified-Since: Thu, 15 Jan 2037 11:30:00 GMT', 'If-Modified-Since: x', 'If-Unmodified-Since: Thu, 15 Jan 2037 11:30:00 GMT', 'If-Range: "tag"',
-  'Range: bytes=0-4', 'Range: bytes=-3', 'Range: bytes=9-1', 'Range: x', 'Range: bytes=0-1\r\nIf-Range: "b"',
-  'Connection: keep-alive', 'Connection: Keep-Alive', 'Connection: close', 'Connection: x, close', 'Connection: x-field', 'Connection: keep-alive\r\nConnection: close', 'Connection:', 'Connection: cookie', 'Keep-Alive: timeout=1', 'Proxy-Connection: close',
-  'TE: trailers', 'Trailer: x', 'Expect: 100-continue', 'Expect: x', 'Expect:', 'Upgrade: h2c', 'Connection: Upgrade\r\nUpgrade: h2c', 'Upgrade: websocket',
-  'Authorization: Basic eDp5', 'Authorization: Bearer', 'Authorization: x\r\nAuthorization: y', 'Origin: http://HOST', 'Origin: http://evil.example', 'Origin: null', 'Origin: http://HOST\r\nOrigin: http://evil.example', 'Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: same-origin',
-  'Content-Type: application/json', 'Content-Type: text/plain;charset=UTF-8', 'Content-Type: application/x-www-form-urlencoded', 'Content-Type: text/plain\r\nContent-Type: text/html',
-  'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'X-Forwarded-For: 203.0.113.9', 'Forwarded: for=203.0.113.9', 'X-HTTP-Method-Override: POST', 'X-Pagecache-Tags: 1', 'xkey: nothing', 'Via: 1.1 a', 'Cache-Control: no-cache', 'Cache-Control: only-if-cached', 'Max-Forwards: 0',
-  'X-Empty:', 'X: \x80\xff', 'X: a\tb', ': a', 'no colon', ' folded', '\tfolded', 'A b: c', 'A : b', 'X\x00: a', 'X: a\x00b', 'X: \x01', 'X: \x7f', 'X: a\rb', 'X: a\nb', '(X): a', 'Content_Length: 5', `A: ${'a'.repeat(9000)}`,
+  'Accept: */*',
+  'Accept: text/html',
+  'Accept-Encoding: gzip, deflate, br, zstd',
+  'Accept-Encoding: gzip;q=0, identity',
+  'Accept-Encoding:',
+  'Accept-Encoding: gzip\r\nAccept-Encoding: br',
+  'Accept-Language: de',
+  'Accept-Language: de\r\nAccept-Language: en',
+  'Cookie: a=b',
+  'Cookie: a=b\r\nCookie: sw-currency=EUR',
+  'Cookie: sw-cache-hash=x',
+  'Cookie: sw-states=logged-in',
+  'Cookie: login=1',
+  'Cookie:',
+  'Cookie: =; ;; a',
+  'If-None-Match: "tag"',
+  'If-None-Match: W/"tag", "b"',
+  'If-None-Match: *',
+  'If-None-Match:',
+  'If-None-Match: "a"\r\nIf-None-Match: "tag"',
+  'If-Match: "tag"',
+  'If-Modified-Since: Thu, 15 Jan 2037 11:30:00 GMT',
+  'If-Modified-Since: x',
+  'If-Unmodified-Since: Thu, 15 Jan 2037 11:30:00 GMT',
+  'If-Range: "tag"',
+  'Range: bytes=0-4',
+  'Range: bytes=-3',
+  'Range: bytes=9-1',
+  'Range: x',
+  'Range: bytes=0-1\r\nIf-Range: "b"',
+  'Connection: keep-alive',
+  'Connection: Keep-Alive',
+  'Connection: close',
+  'Connection: x, close',
+  'Connection: x-field',
+  'Connection: keep-alive\r\nConnection: close',
+  'Connection:',
+  'Connection: cookie',
+  'Keep-Alive: timeout=1',
+  'Proxy-Connection: close',
+  'TE: trailers',
+  'Trailer: x',
+  'Expect: 100-continue',
+  'Expect: x',
+  'Expect:',
+  'Upgrade: h2c',
+  'Connection: Upgrade\r\nUpgrade: h2c',
+  'Upgrade: websocket',
+  'Authorization: Basic eDp5',
+  'Authorization: Bearer',
+  'Authorization: x\r\nAuthorization: y',
+  'Origin: http://HOST',
+  'Origin: http://evil.example',
+  'Origin: null',
+  'Origin: http://HOST\r\nOrigin: http://evil.example',
+  'Sec-Fetch-Site: cross-site',
+  'Sec-Fetch-Site: same-origin',
+  'Content-Type: application/json',
+  'Content-Type: text/plain;charset=UTF-8',
+  'Content-Type: application/x-www-form-urlencoded',
+  'Content-Type: text/plain\r\nContent-Type: text/html',
+  'X-Forwarded-Host: evil.example',
+  'X-Forwarded-Proto: https',
+  'X-Forwarded-For: 203.0.113.9',
+  'Forwarded: for=203.0.113.9',
+  'X-HTTP-Method-Override: POST',
+  'X-Pagecache-Tags: 1',
+  'xkey: nothing',
+  'Via: 1.1 a',
+  'Cache-Control: no-cache',
+  'Cache-Control: only-if-cached',
+  'Max-Forwards: 0',
+  'X-Empty:',
+  'X: \x80\xff',
+  'X: a\tb',
+  ': a',
+  'no colon',
+  ' folded',
+  '\tfolded',
+  'A b: c',
+  'A : b',
+  'X\x00: a',
+  'X: a\x00b',
+  'X: \x01',
+  'X: \x7f',
+  'X: a\rb',
+  'X: a\nb',
+  '(X): a',
+  'Content_Length: 5',
+  `A: ${'a'.repeat(9000)}`,
 ]
 /** No NUL, and nothing that could make another target of a BAN: see `mutated`. */
-const characters = ['\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', ',', '/', '#', '?', '%', '\x7f', '\x80', '\xa0', '\xff', '\x0b', 'G', '1', '.', '\r\n\r\n', '\r\n ', 'BAN ', 'B', 'P']
-const bodies = ['', '{}', 'grant_type=password', '{"popupId":"0190c0de-0000-7000-8000-000000000009","eventType":"close"}', '{"eventType":1}', 'GET /smuggled HTTP/1.1\r\nHost: HOST\r\n\r\n', '0\r\n\r\n', '\xc3\xa4\x01\xff', 'x'.repeat(9000), 'B']
+const characters = [
+  '\r',
+  '\n',
+  '\r\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ';',
+  ',',
+  '/',
+  '#',
+  '?',
+  '%',
+  '\x7f',
+  '\x80',
+  '\xa0',
+  '\xff',
+  '\x0b',
+  'G',
+  '1',
+  '.',
+  '\r\n\r\n',
+  '\r\n ',
+  'BAN ',
+  'B',
+  'P',
+]
+const bodies = [
+  '',
+  '{}',
+  'grant_type=password',
+  '{"popupId":"0190c0de-0000-7000-8000-000000000009","eventType":"close"}',
+  '{"eventType":1}',
+  'GET /smuggled HTTP/1.1\r\nHost: HOST\r\n\r\n',
+  '0\r\n\r\n',
+  '\xc3\xa4\x01\xff',
+  'x'.repeat(9000),
+  'B',
+]
 
 /** Another spelling of a target. */
 function respelt(next: Next, target: string): string {
@@ -58,7 +237,9 @@ function respelt(next: Next, target: string): string {
     case 11:
       return `http://HOST${target}`
     case 12:
-      return pick(next, ['HTTP://HOST', 'http://evil.example', 'https://HOST', 'http://HOST:1', 'http://u@HOST']) + target
+      return (
+        pick(next, ['HTTP://HOST', 'http://evil.example', 'https://HOST', 'http://HOST:1', 'http://u@HOST']) + target
+      )
     case 13:
       return `${target}${target.includes('?') ? '&' : '?'}${pick(next, ['utm_source=a', 'a=%zz', '', 'b=1&a=2', 'access_token=x', '/../readyz', 'a=\xe4'])}`
     case 14:
@@ -74,7 +255,17 @@ function framed(next: Next, method: string, body: string): { lines: string[]; bo
   if (chance(next, 0.75)) return { lines: length, body }
   const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
   if (chance(next, 0.6)) return { lines: ['Transfer-Encoding: chunked'], body: chunks }
-  const wrong = [`Content-Length: ${body.length}\r\nTransfer-Encoding: chunked`, 'Transfer-Encoding: gzip, chunked', 'Transfer-Encoding: x', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked', `Content-Length: ${body.length}\r\nContent-Length: ${body.length}`, `Content-Length: +${body.length}`, 'Content-Length: 1, 1', 'Content-Length:', 'Transfer-Encoding : chunked']
+  const wrong = [
+    `Content-Length: ${body.length}\r\nTransfer-Encoding: chunked`,
+    'Transfer-Encoding: gzip, chunked',
+    'Transfer-Encoding: x',
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
+    `Content-Length: ${body.length}\r\nContent-Length: ${body.length}`,
+    `Content-Length: +${body.length}`,
+    'Content-Length: 1, 1',
+    'Content-Length:',
+    'Transfer-Encoding : chunked',
+  ]
   return { lines: [pick(next, wrong)], body: chunks }
 }
 
@@ -94,11 +285,14 @@ function one(next: Next): string {
   const target = !purge && chance(next, 0.4) ? respelt(next, plain) : plain
   const lines = chance(next, 0.85) ? ['Host: HOST'] : []
   for (let count = Math.floor(next() * 4); count > 0; count--) lines.push(pick(next, fields))
-  if (lines.length === 0 || chance(next, 0.12)) lines.splice(Math.floor(next() * (lines.length + 1)), 0, pick(next, hosts))
+  if (lines.length === 0 || chance(next, 0.12))
+    lines.splice(Math.floor(next() * (lines.length + 1)), 0, pick(next, hosts))
   const hasBody = ['POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'].includes(method) || chance(next, 0.03)
   const { lines: framing, body } = framed(next, method, hasBody ? pick(next, bodies) : '')
   lines.splice(Math.floor(next() * (lines.length + 1)), 0, ...framing)
-  const version = chance(next, 0.96) ? 'HTTP/1.1' : pick(next, ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 ', 'http/1.1', 'HTTP/0.9', ''])
+  const version = chance(next, 0.96)
+    ? 'HTTP/1.1'
+    : pick(next, ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 ', 'http/1.1', 'HTTP/0.9', ''])
   return mutated(next, `${method} ${target} ${version}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}`)
 }
 

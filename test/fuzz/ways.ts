@@ -46,14 +46,19 @@ export async function send(port: number, origin: Origin, host: string, way: Way,
     bytes = Buffer.alloc(0)
   }
   origin.forget()
-  const say = (piece: string) => new Promise<void>((resolve) => socket.write(Buffer.from(piece, 'latin1'), () => resolve()))
+  const say = (piece: string) =>
+    new Promise<void>((resolve) => socket.write(Buffer.from(piece, 'latin1'), () => resolve()))
   for (const piece of way.pieces) {
     if (!socket.writable) break
     await say(piece)
     // Time for the daemon to read it by itself; where it did not, this is another one of the ways.
     await (way.pieces.length > 2 ? new Promise((resolve) => setImmediate(resolve)) : pause(2))
   }
-  await Promise.race([pause(15), closed, new Promise<void>((resolve) => (bytes.length > 0 ? resolve() : (heard = resolve)))])
+  await Promise.race([
+    pause(15),
+    closed,
+    new Promise<void>((resolve) => (bytes.length > 0 ? resolve() : (heard = resolve))),
+  ])
   if (socket.writable) await say(lastWord(host))
   heardAt = performance.now()
   // What is not whole waits for more. Node takes a client's end for its leaving, so it is said only where nothing comes any more.
@@ -61,26 +66,42 @@ export async function send(port: number, origin: Origin, host: string, way: Way,
   await closed
   clearInterval(ending)
   const { answers, rest } = parseAnswers(bytes, methodsOf(way.pieces.join('')), true)
-  return { answers: answers.map(lasting), rest: rest.replace(volatileLine, ''), shop: origin.requests.map(told).toSorted() }
+  return {
+    answers: answers.map(lasting),
+    rest: rest.replace(volatileLine, ''),
+    shop: origin.requests.map(told).toSorted(),
+  }
 }
 
 const volatileLine = /^(?:date|age|x-request-id): .*\r\n/gim
 
 /** Which of the answers have no body because of their HEAD. */
 function methodsOf(text: string): string[] {
-  return [...text.matchAll(/(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE|BAN|PURGEKEYS|QUERY) (?!\/smuggled )\S* HTTP\/1\.[01]\r\n/g)].map((match) => match[1]!)
+  return [
+    ...text.matchAll(
+      /(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE|BAN|PURGEKEYS|QUERY) (?!\/smuggled )\S* HTTP\/1\.[01]\r\n/g,
+    ),
+  ].map((match) => match[1]!)
 }
 
 /** Of no meaning to the client: how long the connection may be idle, and what differs from second to second. */
 const passing = new Set(['date', 'age', 'x-request-id', 'keep-alive'])
 
 function lasting({ status, headers, body }: WireAnswer): Outcome['answers'][number] {
-  const kept = Object.entries(headers).filter(([name, value]) => !passing.has(name) && (name !== 'connection' || value !== 'keep-alive'))
-  return { status, headers: Object.fromEntries(kept.map(([name, value]) => [name, value.replace(/ttl=\d+/, 'ttl')])), body }
+  const kept = Object.entries(headers).filter(
+    ([name, value]) => !passing.has(name) && (name !== 'connection' || value !== 'keep-alive'),
+  )
+  return {
+    status,
+    headers: Object.fromEntries(kept.map(([name, value]) => [name, value.replace(/ttl=\d+/, 'ttl')])),
+    body,
+  }
 }
 
 function told({ method, url, rawHeaders, body }: Origin['requests'][number]): string {
-  const lines = rawHeaders.filter(([name]) => !/^(?:x-request-id|connection)$/i.test(name)).map(([name, value]) => `${name.toLowerCase()}: ${value}`)
+  const lines = rawHeaders
+    .filter(([name]) => !/^(?:x-request-id|connection)$/i.test(name))
+    .map(([name, value]) => `${name.toLowerCase()}: ${value}`)
   return [`${method} ${url}`, ...lines.toSorted(), body.toString('latin1')].join('\n')
 }
 
@@ -92,8 +113,16 @@ export function agree(a: Outcome, b: Outcome): boolean {
   // A client that writes on after the last answer has begun may be reset in the midst of it (RFC 9112 §9.6).
   const isCut = a.rest.startsWith('HTTP/1.1 ') || b.rest.startsWith('HTTP/1.1 ')
   const ends = ({ answers }: Outcome) => answers.findIndex(({ headers }) => headers['connection'] === 'close')
-  const last = Math.min(...[ends(a), ends(b)].filter((index) => index >= 0), isCut ? Math.min(a.answers.length, b.answers.length) - 1 : Number.MAX_SAFE_INTEGER)
-  const until = ({ answers }: Outcome) => JSON.stringify(answers.slice(0, last + 1).map(({ headers, ...answer }) => ({ ...answer, headers: { ...headers, connection: null } })))
+  const last = Math.min(
+    ...[ends(a), ends(b)].filter((index) => index >= 0),
+    isCut ? Math.min(a.answers.length, b.answers.length) - 1 : Number.MAX_SAFE_INTEGER,
+  )
+  const until = ({ answers }: Outcome) =>
+    JSON.stringify(
+      answers
+        .slice(0, last + 1)
+        .map(({ headers, ...answer }) => ({ ...answer, headers: { ...headers, connection: null } })),
+    )
   if (until(a) !== until(b)) return false
   const [fewer, more] = a.shop.length <= b.shop.length ? [a, b] : [b, a]
   const refused = (a.answers[last]?.status ?? 0) >= 400
@@ -104,5 +133,8 @@ export function agree(a: Outcome, b: Outcome): boolean {
 
 /** What the shop was asked in vain: the client was told nothing of it. */
 export function unanswered({ answers, shop }: Outcome): boolean {
-  return shop.some((request) => request.startsWith('GET /pass/last')) && !answers.some(({ body }) => body.includes('/pass/last'))
+  return (
+    shop.some((request) => request.startsWith('GET /pass/last')) &&
+    !answers.some(({ body }) => body.includes('/pass/last'))
+  )
 }

@@ -21,7 +21,11 @@ export async function fetchToken(url: string, client: Pick<ApiClient, 'clientId'
   return (jsonOf(answer) as { access_token: string }).access_token
 }
 
-export function askToken(url: string, { clientId, clientSecret }: Pick<ApiClient, 'clientId' | 'clientSecret'>, more: Record<string, string> = {}): Promise<Answer> {
+export function askToken(
+  url: string,
+  { clientId, clientSecret }: Pick<ApiClient, 'clientId' | 'clientSecret'>,
+  more: Record<string, string> = {},
+): Promise<Answer> {
   return exchange(`${url}/api/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...more },

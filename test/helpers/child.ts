@@ -31,7 +31,11 @@ function killGroup(pid: number | undefined): void {
 }
 
 process.once('exit', () => groups.forEach((pid) => killGroup(pid)))
-for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]] as const) {
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
   // Without a handler a signal ends the process with no `exit` event, and the children live on.
   process.once(signal, () => process.exit(code))
 }
@@ -39,15 +43,26 @@ for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]
 /** Starts a program, with a file descriptor of ours as its fourth (`handOver`); `ready` is asked every 25 ms until it says so. Throws with the program's log where it ends or 30 s pass before that. */
 export async function startChild(
   argv: readonly [string, ...string[]],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv; ready(logs: string): boolean | Promise<boolean>; within?: number; handOver?: number },
+  options: {
+    cwd?: string
+    env?: NodeJS.ProcessEnv
+    ready(logs: string): boolean | Promise<boolean>
+    within?: number
+    handOver?: number
+  },
 ): Promise<Child> {
   const [file, ...args] = argv
   const { ready, within = 30_000, handOver, ...spawnOptions } = options
-  const child = spawn(file, args, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe', ...(handOver === undefined ? [] : [handOver])], detached: true })
+  const child = spawn(file, args, {
+    ...spawnOptions,
+    stdio: ['ignore', 'pipe', 'pipe', ...(handOver === undefined ? [] : [handOver])],
+    detached: true,
+  })
   if (child.pid !== undefined) groups.add(child.pid)
   let text = ''
   let gone = false
-  for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk))
   const ended = new Promise<number | null>((resolve) => {
     const end = (code: number | null) => {
       gone = true
@@ -65,17 +80,32 @@ export async function startChild(
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     if (!gone) child.kill(signal)
     const exited = new AbortController()
-    void sleep(stopWithin, undefined, { signal: exited.signal }).then(() => killGroup(child.pid), () => {})
+    void sleep(stopWithin, undefined, { signal: exited.signal }).then(
+      () => killGroup(child.pid),
+      () => {},
+    )
     const code = await ended
     exited.abort()
     return code
   }
-  const started: Child = { pid: child.pid ?? 0, logs: () => text, gone: () => gone, ended, kill: (signal) => void child.kill(signal), stop }
+  const started: Child = {
+    pid: child.pid ?? 0,
+    logs: () => text,
+    gone: () => gone,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    stop,
+  }
   await untilReady(started, argv.join(' '), ready, within)
   return started
 }
 
-async function untilReady(child: Child, name: string, ready: (logs: string) => boolean | Promise<boolean>, within: number): Promise<void> {
+async function untilReady(
+  child: Child,
+  name: string,
+  ready: (logs: string) => boolean | Promise<boolean>,
+  within: number,
+): Promise<void> {
   const deadline = performance.now() + within
   while (!(await ready(child.logs()))) {
     const late = performance.now() > deadline
@@ -84,7 +114,9 @@ async function untilReady(child: Child, name: string, ready: (logs: string) => b
       continue
     }
     const code = await child.stop()
-    throw new Error(`${name} ${late ? `was not ready within ${within / 1000} s` : `ended (${code}) before it was ready`}:\n${child.logs()}`)
+    throw new Error(
+      `${name} ${late ? `was not ready within ${within / 1000} s` : `ended (${code}) before it was ready`}:\n${child.logs()}`,
+    )
   }
 }
 

@@ -52,6 +52,7 @@ export function isHit(answer: Answer): boolean {
 
 function headersOf(incoming: IncomingMessage): Headers {
   const headers = new Headers()
-  for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) headers.append(incoming.rawHeaders[i] ?? '', incoming.rawHeaders[i + 1] ?? '')
+  for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2)
+    headers.append(incoming.rawHeaders[i] ?? '', incoming.rawHeaders[i + 1] ?? '')
   return headers
 }

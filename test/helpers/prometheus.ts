@@ -34,10 +34,22 @@ export async function startPrometheus(target: string, every = '1s'): Promise<Pro
   const url = `http://127.0.0.1:${port}`
   const config = join(directory, 'prometheus.yml')
   const global = { scrape_interval: every, scrape_timeout: every, evaluation_interval: every }
-  await writeFile(config, stringify({ global, rule_files: [alertRules], scrape_configs: [{ job_name: 'pagecache', static_configs: [{ targets: [target] }] }] }))
+  await writeFile(
+    config,
+    stringify({
+      global,
+      rule_files: [alertRules],
+      scrape_configs: [{ job_name: 'pagecache', static_configs: [{ targets: [target] }] }],
+    }),
+  )
   let child: Child
   try {
-    const flags = [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn']
+    const flags = [
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(directory, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=warn',
+    ]
     child = await startChild(['prometheus', ...flags], { cwd: directory, ready: () => answers(`${url}/-/ready`) })
   } catch (error) {
     await discard()
@@ -50,13 +62,16 @@ export async function startPrometheus(target: string, every = '1s'): Promise<Pro
     return answer.data
   }
   const query = async (expression: string) => {
-    const { result } = (await ask(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as { result: { metric: Record<string, string>; value: [number, string] }[] }
+    const { result } = (await ask(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as {
+      result: { metric: Record<string, string>; value: [number, string] }[]
+    }
     return result.map(({ metric, value: [, value] }) => ({ metric, value: Number(value) }))
   }
   return {
     url,
     query,
-    sum: async expression => (await query(expression)).reduce((sum, { value }) => (Number.isNaN(sum) ? value : sum + value), Number.NaN),
+    sum: async (expression) =>
+      (await query(expression)).reduce((sum, { value }) => (Number.isNaN(sum) ? value : sum + value), Number.NaN),
     ask,
     async stop() {
       await child.stop()

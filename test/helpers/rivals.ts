@@ -48,7 +48,18 @@ sub vcl_recv {
 `
   return await startRival('varnish', options, async (directory, port) => {
     await writeFile(join(directory, 'shop.vcl'), vcl)
-    const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,128m', '-j', 'none', '-T', 'none']
+    const settings = [
+      '-n',
+      join(directory, 'work'),
+      '-f',
+      join(directory, 'shop.vcl'),
+      '-s',
+      'malloc,128m',
+      '-j',
+      'none',
+      '-T',
+      'none',
+    ]
     return ['varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings]
   })
 }
@@ -64,7 +75,9 @@ export async function startNginx(options: RivalOptions): Promise<Rival> {
 }
 
 function nginxConfiguration(directory: string, port: number, origin: string): string {
-  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `  ${name}_temp_path ${directory}/${name};`)
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `  ${name}_temp_path ${directory}/${name};`,
+  )
   // The workers of a master that is root would be nobody, who may not enter the directory.
   const user = process.getuid?.() === 0 ? 'user root;\n' : ''
   return `${user}daemon off;

@@ -21,27 +21,50 @@ export interface Terminal {
 }
 
 /** Starts a command in a terminal of its own; both are gone after the test. The command is one line for `sh`. */
-export async function openTerminal(command: string, options: { columns: number; rows: number; cwd: string; env?: Record<string, string> }): Promise<Terminal> {
+export async function openTerminal(
+  command: string,
+  options: { columns: number; rows: number; cwd: string; env?: Record<string, string> },
+): Promise<Terminal> {
   const socket = `pagecache-test-${randomUUID()}`
   // A bare environment: nothing of the developer's own decides what is shown. tmux gives its panes the environment of its server.
-  const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`, HOME: options.cwd, LANG: 'C.UTF-8', TERM: 'xterm-256color', ...options.env }
-  const tmux = async (...args: string[]) => (await execute('tmux', ['-L', socket, '-f', '/dev/null', ...args], { env, cwd: options.cwd })).stdout
-  await tmux('new-session', '-d', '-x', String(options.columns), '-y', String(options.rows), '-s', 'test', `${command}; exec sleep 600`)
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    HOME: options.cwd,
+    LANG: 'C.UTF-8',
+    TERM: 'xterm-256color',
+    ...options.env,
+  }
+  const tmux = async (...args: string[]) =>
+    (await execute('tmux', ['-L', socket, '-f', '/dev/null', ...args], { env, cwd: options.cwd })).stdout
+  await tmux(
+    'new-session',
+    '-d',
+    '-x',
+    String(options.columns),
+    '-y',
+    String(options.rows),
+    '-s',
+    'test',
+    `${command}; exec sleep 600`,
+  )
   onTestFinished(async () => void (await tmux('kill-server').catch(() => {})))
-  const screen = async ({ escapes = false } = {}) => tmux('capture-pane', '-p', '-t', 'test', ...(escapes ? ['-e'] : []))
+  const screen = async ({ escapes = false } = {}) =>
+    tmux('capture-pane', '-p', '-t', 'test', ...(escapes ? ['-e'] : []))
   return {
     screen,
     see: async (text) =>
       vi.waitFor(
         async () => {
           const shown = await screen()
-          if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown)) throw new Error(`${text} is not to be seen in\n${shown}`)
+          if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown))
+            throw new Error(`${text} is not to be seen in\n${shown}`)
           return shown
         },
         { timeout: 25_000, interval: 100 },
       ),
     keys: async (...keys) => void (await tmux('send-keys', '-t', 'test', ...keys)),
-    resize: async (columns, rows) => void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),
+    resize: async (columns, rows) =>
+      void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),
     flag: async (name) => (await tmux('display-message', '-p', '-t', 'test', `#{${name}}`)).trim(),
   }
 }

@@ -33,10 +33,16 @@ export interface Varnish {
 }
 
 /** @param backend `host:port` that it fetches from; `edit` changes the VCL that it is given; `prefix` is put before the program */
-export async function startVarnishProxy(backend: string, edit: (vcl: string) => string = vcl => vcl, prefix: readonly string[] = []): Promise<Varnish> {
+export async function startVarnishProxy(
+  backend: string,
+  edit: (vcl: string) => string = (vcl) => vcl,
+  prefix: readonly string[] = [],
+): Promise<Varnish> {
   const { path: directory, discard } = await scratch('varnish')
   const [host, originPort] = backend.split(':')
-  const own = readFileSync(vclFile, 'utf8').replace('.host = "127.0.0.1";', `.host = "${host}";`).replace('.port = "8080";', `.port = "${originPort}";`)
+  const own = readFileSync(vclFile, 'utf8')
+    .replace('.host = "127.0.0.1";', `.host = "${host}";`)
+    .replace('.port = "8080";', `.port = "${originPort}";`)
   await writeFile(join(directory, 'shop.vcl'), edit(own))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -59,8 +65,22 @@ export async function startVarnishProxy(backend: string, edit: (vcl: string) => 
     await running.ended
   }
   const start = async () => {
-    const settings = ['-n', join(directory, 'work'), '-f', join(directory, 'shop.vcl'), '-s', 'malloc,64m', '-j', 'none', '-T', '127.0.0.1:0']
-    child = await startChild([...prefix, 'varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings] as unknown as [string], { cwd: directory, env, ready: () => isUp(port) })
+    const settings = [
+      '-n',
+      join(directory, 'work'),
+      '-f',
+      join(directory, 'shop.vcl'),
+      '-s',
+      'malloc,64m',
+      '-j',
+      'none',
+      '-T',
+      '127.0.0.1:0',
+    ]
+    child = await startChild(
+      [...prefix, 'varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings] as unknown as [string],
+      { cwd: directory, env, ready: () => isUp(port) },
+    )
   }
   try {
     await start()
@@ -83,7 +103,7 @@ export async function startVarnishProxy(backend: string, edit: (vcl: string) => 
     async restartChild() {
       const before = childrenOf(child!.pid)
       for (const pid of before) process.kill(pid, 'SIGKILL')
-      await until(() => !childrenOf(child!.pid).some(pid => before.includes(pid)))
+      await until(() => !childrenOf(child!.pid).some((pid) => before.includes(pid)))
       await until(() => isUp(port))
     },
     async stop() {
@@ -98,7 +118,7 @@ async function isUp(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'))
   socket.setTimeout(2000, () => resolve(false))
-  socket.once('data', data => resolve(data.toString().startsWith('HTTP/1.1 400')))
+  socket.once('data', (data) => resolve(data.toString().startsWith('HTTP/1.1 400')))
   for (const event of ['error', 'close']) socket.once(event, () => resolve(false))
   return promise.finally(() => socket.destroy())
 }

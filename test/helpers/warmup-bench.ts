@@ -11,9 +11,21 @@ import { createRun, readProgress, type NewRun } from '../../src/warmup/run/runs.
 import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
-const noErrors = { foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
+const noErrors = {
+  foreign: 0,
+  malformed: 0,
+  excluded: 0,
+  disallowed: 0,
+  duplicates: 0,
+  files: 1,
+  errors: [],
+  otherTypes: 0,
+  unknownType: 0,
+  crawlDelays: {},
+}
 
-export const urls = (count: number, host = 'a.example') => Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
+export const urls = (count: number, host = 'a.example') =>
+  Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
 export const originOf = () => 'http://origin-a'
 export const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
 /** Polling on a machine that has others to serve too. */
@@ -46,10 +58,21 @@ export class WarmupBench {
     return new WarmupBench(await openRecords({ directory, now: Date.now }))
   }
 
-  async newRun(lists: readonly { channelId?: string; origin?: string; urls: readonly string[] }[], options: Partial<NewRun> = {}): Promise<WarmupProgress> {
+  async newRun(
+    lists: readonly { channelId?: string; origin?: string; urls: readonly string[] }[],
+    options: Partial<NewRun> = {},
+  ): Promise<WarmupProgress> {
     const total = lists.reduce((sum, list) => sum + list.urls.length, 0)
     const filled = lists.map(({ channelId = 'a', origin = 'http://origin-a', urls }) => ({ channelId, origin, urls }))
-    return createRun(this.records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery: { ...noErrors, total }, lists: filled, ...options })
+    return createRun(this.records, {
+      salesChannelId: null,
+      batchSize: 10,
+      force: false,
+      failure: null,
+      discovery: { ...noErrors, total },
+      lists: filled,
+      ...options,
+    })
   }
 
   /** Begins to work whatever is on the queue. */
@@ -98,7 +121,7 @@ export class WarmupBench {
 
   /** Waits until a run is as the test says; throws with its record after half a minute. */
   async until(id: string, is: (progress: WarmupProgress) => boolean | Promise<boolean>): Promise<WarmupProgress> {
-    for (const deadline = performance.now() + 30_000; ; ) {
+    for (const deadline = performance.now() + 30_000; ;) {
       const progress = await this.progress(id)
       if (await is(progress)) return progress
       if (performance.now() > deadline) throw new Error(`the run did not get there: ${JSON.stringify(progress)}`)

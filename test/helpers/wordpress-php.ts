@@ -16,7 +16,16 @@ require $_SERVER['SCRIPT_FILENAME'];
 
 /** `wp-config.php`: no scheduled work, no update, no request to the outside. */
 export function configuration(site: { publicUrl: string; socket: string; secret: string }): string {
-  const keys = ['AUTH_KEY', 'SECURE_AUTH_KEY', 'LOGGED_IN_KEY', 'NONCE_KEY', 'AUTH_SALT', 'SECURE_AUTH_SALT', 'LOGGED_IN_SALT', 'NONCE_SALT']
+  const keys = [
+    'AUTH_KEY',
+    'SECURE_AUTH_KEY',
+    'LOGGED_IN_KEY',
+    'NONCE_KEY',
+    'AUTH_SALT',
+    'SECURE_AUTH_SALT',
+    'LOGGED_IN_SALT',
+    'NONCE_SALT',
+  ]
   return `<?php
 define('DB_NAME', 'wordpress');
 define('DB_USER', 'root');

@@ -56,7 +56,10 @@ export async function startWordPress(publicUrl: string): Promise<WordPress> {
   }
   try {
     const [socket] = await Promise.all([startDatabase(directory, children), layOut(directory, publicUrl)])
-    await writeFile(join(directory, 'site/wp-config.php'), configuration({ publicUrl, socket, secret: randomBytes(32).toString('hex') }))
+    await writeFile(
+      join(directory, 'site/wp-config.php'),
+      configuration({ publicUrl, socket, secret: randomBytes(32).toString('hex') }),
+    )
     await php(directory, 'install.php')
     const port = await freePort()
     children.push(await startPhp(directory, port))
@@ -83,7 +86,13 @@ async function startDatabase(directory: string, children: Child[]): Promise<stri
   const data = join(directory, 'db')
   const socket = join(directory, 'db.sock')
   const user = userInfo().username
-  const install = ['--no-defaults', `--datadir=${data}`, `--user=${user}`, '--auth-root-authentication-method=normal', '--skip-test-db']
+  const install = [
+    '--no-defaults',
+    `--datadir=${data}`,
+    `--user=${user}`,
+    '--auth-root-authentication-method=normal',
+    '--skip-test-db',
+  ]
   await run('mariadb-install-db', install)
   const settings = [
     '--no-defaults',
@@ -103,15 +112,27 @@ async function startDatabase(directory: string, children: Child[]): Promise<stri
 async function startPhp(directory: string, port: number): Promise<Child> {
   const site = join(directory, 'site')
   const url = `http://127.0.0.1:${port}`
-  return await startChild(['php', ...phpSettings, '-S', `127.0.0.1:${port}`, '-t', site, join(directory, 'router.php')], {
-    cwd: site,
-    env: { ...environment(), PHP_CLI_SERVER_WORKERS: '4' },
-    ready: () => answers(`${url}/wp-includes/css/buttons.css`),
-  })
+  return await startChild(
+    ['php', ...phpSettings, '-S', `127.0.0.1:${port}`, '-t', site, join(directory, 'router.php')],
+    {
+      cwd: site,
+      env: { ...environment(), PHP_CLI_SERVER_WORKERS: '4' },
+      ready: () => answers(`${url}/wp-includes/css/buttons.css`),
+    },
+  )
 }
 
 /** Mail goes nowhere; compiled scripts are kept from one request to the next. */
-const phpSettings = ['-d', 'sendmail_path=/bin/true', '-d', 'opcache.enable_cli=1', '-d', 'display_errors=stderr', '-d', 'memory_limit=256M']
+const phpSettings = [
+  '-d',
+  'sendmail_path=/bin/true',
+  '-d',
+  'opcache.enable_cli=1',
+  '-d',
+  'display_errors=stderr',
+  '-d',
+  'memory_limit=256M',
+]
 
 async function php(directory: string, script: string): Promise<void> {
   await run('php', [...phpSettings, join(directory, script)])

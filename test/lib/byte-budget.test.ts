@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { ByteBudget, type Lease } from '../../src/lib/byte-budget.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
@@ -7,13 +7,13 @@ afterEach(() => void vi.useRealTimers())
 /** Leases in the order in which they were granted. */
 function taker(budget: ByteBudget) {
   const granted: Lease[] = []
-  const take = (bytes: number) => void budget.lease(bytes).then(lease => granted.push(lease))
+  const take = (bytes: number) => void budget.lease(bytes).then((lease) => granted.push(lease))
   return { granted, take }
 }
 
-const turn = () => new Promise(resolve => setImmediate(resolve))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('who comes when the budget is used up waits, in order', async () => {
+it('who comes when the budget is used up waits, in order', async () => {
   const budget = new ByteBudget(10)
   const { granted, take } = taker(budget)
   for (const bytes of [6, 4, 8, 1]) take(bytes)
@@ -28,7 +28,7 @@ test('who comes when the budget is used up waits, in order', async () => {
   expect([granted.length, budget.used, budget.waiting]).toEqual([4, 9, 0])
 })
 
-test('what is given back twice counts once, and who wants more than there is gets all of it', async () => {
+it('what is given back twice counts once, and who wants more than there is gets all of it', async () => {
   const budget = new ByteBudget(10)
   const lease = await budget.lease(25)
   expect(budget.used).toBe(10)
@@ -37,7 +37,7 @@ test('what is given back twice counts once, and who wants more than there is get
   expect(budget.used).toBe(0)
 })
 
-test('while somebody waits the longest idle is cut, and nobody who makes progress or cannot be cut', async () => {
+it('while somebody waits the longest idle is cut, and nobody who makes progress or cannot be cut', async () => {
   const budget = new ByteBudget(3, 1000)
   const { granted, take } = taker(budget)
   for (let count = 0; count < 3; count++) take(1)
@@ -64,7 +64,7 @@ test('while somebody waits the longest idle is cut, and nobody who makes progres
   expect([cut, granted.length]).toEqual([[1, 0], 5])
 })
 
-test('a buffer that goes to several clients counts once, for as long as one of them is at it', () => {
+it('a buffer that goes to several clients counts once, for as long as one of them is at it', () => {
   const budget = new ByteBudget(1000)
   const buffer = Buffer.allocUnsafeSlow(600)
   const leases = [budget.hold(buffer, () => {}), budget.hold(buffer.subarray(0, 10), () => {})]
@@ -75,7 +75,7 @@ test('a buffer that goes to several clients counts once, for as long as one of t
   expect([budget.used, budget.crowded]).toEqual([0, false])
 })
 
-test('what is held beyond the budget is cut when it is idle', () => {
+it('what is held beyond the budget is cut when it is idle', () => {
   const budget = new ByteBudget(1000, 1000)
   const cut: number[] = []
   for (let count = 0; count < 3; count++) budget.hold(Buffer.allocUnsafeSlow(600), () => cut.push(count))

@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { globMatcher } from '../../src/lib/glob.ts'
 
 describe('what a glob matches', () => {
-  test.each([
+  it.each([
     ['', ['']],
     ['*', ['', 'a', 'a\nb', 'a/b']],
     ['/a', ['/a']],
@@ -18,7 +18,7 @@ describe('what a glob matches', () => {
     for (const text of texts) expect(globMatcher(pattern)(text), text).toBe(true)
   })
 
-  test.each([
+  it.each([
     ['', ['a']],
     ['/a', ['/a/', '/', 'x/a']],
     ['a*a', ['a', 'ab']],
@@ -29,7 +29,7 @@ describe('what a glob matches', () => {
     for (const text of texts) expect(globMatcher(pattern)(text), text).toBe(false)
   })
 
-  test('a set is one of its characters, or of a range; what is not closed is no set', () => {
+  it('a set is one of its characters, or of a range; what is not closed is no set', () => {
     const matches = (pattern: string, text: string) => globMatcher(pattern, { sets: true })(text)
     expect(matches('*[?&]p=*', '/x?a=1&p=2')).toBe(true)
     expect(matches('*[?&]p=*', '/xp=2')).toBe(false)
@@ -45,15 +45,17 @@ describe('what a glob matches', () => {
 /** By definition, without regard for time. */
 function matchesSlowly(pattern: string, text: string): boolean {
   if (pattern === '') return text === ''
-  if (pattern[0] === '*') return matchesSlowly(pattern.slice(1), text) || (text !== '' && matchesSlowly(pattern, text.slice(1)))
+  if (pattern[0] === '*')
+    return matchesSlowly(pattern.slice(1), text) || (text !== '' && matchesSlowly(pattern, text.slice(1)))
   return pattern[0] === text[0] && matchesSlowly(pattern.slice(1), text.slice(1))
 }
 
-test('all short patterns agree with the definition on all short texts', () => {
+it('all short patterns agree with the definition on all short texts', () => {
   const words = (alphabet: string, longest: number): string[] => {
     let last = ['']
     const all = ['']
-    for (let length = 1; length <= longest; length++) all.push(...(last = last.flatMap((word) => [...alphabet].map((letter) => word + letter))))
+    for (let length = 1; length <= longest; length++)
+      all.push(...(last = last.flatMap((word) => [...alphabet].map((letter) => word + letter))))
     return all
   }
   const texts = words('ab', 6)
@@ -63,11 +65,12 @@ test('all short patterns agree with the definition on all short texts', () => {
   }
 })
 
-test('parts longer than a word of the search are found wherever they begin', () => {
+it('parts longer than a word of the search are found wherever they begin', () => {
   for (const length of [31, 32, 33, 63, 64, 65, 97]) {
     const part = `${'a'.repeat(length - 1)}b`
     const matches = globMatcher(`*${part}*c`)
-    for (const before of [0, 1, 31, 32, 40]) expect(matches(`${'a'.repeat(before)}${part}c`), `${length}, ${before}`).toBe(true)
+    for (const before of [0, 1, 31, 32, 40])
+      expect(matches(`${'a'.repeat(before)}${part}c`), `${length}, ${before}`).toBe(true)
     expect(matches(`${part.slice(1)}c`)).toBe(false)
   }
 })

@@ -43,7 +43,22 @@ describe('a duration', () => {
     expect(parseDuration(input)).toBe(milliseconds)
   })
 
-  it.each(['', '30', 's', '-1s', '5 minutes', '1h30m', '1e3s', -1, Number.NaN, Number.POSITIVE_INFINITY, null, true, {}, []])('%j is none', (input) => {
+  it.each([
+    '',
+    '30',
+    's',
+    '-1s',
+    '5 minutes',
+    '1h30m',
+    '1e3s',
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    null,
+    true,
+    {},
+    [],
+  ])('%j is none', (input) => {
     expect(parseDuration(input)).toBeUndefined()
   })
 

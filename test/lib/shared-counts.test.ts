@@ -6,21 +6,25 @@ import { openRateLimit } from '../../src/stages/rate-limit.ts'
 /** Processes that hear each other, as through the parent of a daemon's. */
 function together(many: number) {
   const told: Counted[] = []
-  const all: SharedCounts[] = Array.from({ length: many }, (_, from) => new SharedCounts(counted => {
-    told.push(counted)
-    all.forEach((other, to) => to !== from && other.hear(counted))
-  }))
+  const all: SharedCounts[] = Array.from(
+    { length: many },
+    (_, from) =>
+      new SharedCounts((counted) => {
+        told.push(counted)
+        all.forEach((other, to) => to !== from && other.hear(counted))
+      }),
+  )
   return { all, told }
 }
 
 describe('what several processes count', () => {
   it('failed logins of an address and of a client add up at once', () => {
     const { all } = together(3)
-    const failures = all.map(shared => new Failures(() => 0, shared))
+    const failures = all.map((shared) => new Failures(() => 0, shared))
     for (let turn = 0; turn < 9; turn++) failures[turn % 3]!.note('192.0.2.1', null)
-    expect(failures.map(each => each.limitOf('192.0.2.1'))).toEqual([null, null, null])
+    expect(failures.map((each) => each.limitOf('192.0.2.1'))).toEqual([null, null, null])
     failures[0]!.note('192.0.2.1', null)
-    expect(failures.map(each => each.limitOf('192.0.2.1'))).toEqual([60, 60, 60])
+    expect(failures.map((each) => each.limitOf('192.0.2.1'))).toEqual([60, 60, 60])
     for (let turn = 0; turn < 10; turn++) expect(failures[turn % 3]!.note(`198.51.100.${turn}`, 'client')).toBeNull()
     expect(failures[2]!.note('198.51.100.99', 'client')).toBe(60)
   })
@@ -28,11 +32,18 @@ describe('what several processes count', () => {
   it('what passed a limit in one is missing in the others, and what was too much is owed', async () => {
     const { all, told } = together(2)
     const clock = { now: 0 }
-    const [one, other] = all.map(shared => openRateLimit('events', 1, shared, () => clock.now)) as [ReturnType<typeof openRateLimit>, ReturnType<typeof openRateLimit>]
+    const [one, other] = all.map((shared) => openRateLimit('events', 1, shared, () => clock.now)) as [
+      ReturnType<typeof openRateLimit>,
+      ReturnType<typeof openRateLimit>,
+    ]
     // Before they hear of each other each lets a burst through.
-    for (const limit of [one, other]) expect(Array.from({ length: 11 }, () => limit.take('a', 0)).filter(Boolean)).toHaveLength(10)
+    for (const limit of [one, other])
+      expect(Array.from({ length: 11 }, () => limit.take('a', 0)).filter(Boolean)).toHaveLength(10)
     await expect.poll(() => told.length).toBe(2)
-    expect(told.flat()).toEqual([['events', 'a', 10], ['events', 'a', 10]])
+    expect(told.flat()).toEqual([
+      ['events', 'a', 10],
+      ['events', 'a', 10],
+    ])
     clock.now = 10_500
     expect([one.take('a', clock.now), other.take('a', clock.now)]).toEqual([false, false])
     clock.now = 11_500
@@ -46,7 +57,7 @@ describe('what several processes count', () => {
     const count = all[0]!.join('test', 10, () => {})
     for (let turn = 0; turn < 5000; turn++) count(`key ${turn % 2500}`)
     await expect.poll(() => [...heard.values()].reduce((sum, each) => sum + each, 0)).toBe(5000)
-    expect(told.map(counted => counted.length).every(length => length <= 1000)).toBe(true)
+    expect(told.map((counted) => counted.length).every((length) => length <= 1000)).toBe(true)
     expect(told.length).toBeLessThan(10)
   })
 })

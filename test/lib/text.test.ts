@@ -19,8 +19,31 @@ describe('closest', () => {
 
 describe('an IP address', () => {
   it.each([
-    '127.0.0.1', '0.0.0.0', '255.255.255.255', '256.0.0.1', '1.2.3', '1.2.3.4.5', '01.2.3.4', '0x7f.0.0.1', '2130706433', '1.2.3.4 ',
-    '::', '::1', 'fe80::1', '1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7', '1::2::3', '::ffff:127.0.0.1', '::ffff:256.0.0.1', '12345::', 'g::', '[::1]', '', 'localhost', ':', '1:2:3:4:5:6:7:8:9',
+    '127.0.0.1',
+    '0.0.0.0',
+    '255.255.255.255',
+    '256.0.0.1',
+    '1.2.3',
+    '1.2.3.4.5',
+    '01.2.3.4',
+    '0x7f.0.0.1',
+    '2130706433',
+    '1.2.3.4 ',
+    '::',
+    '::1',
+    'fe80::1',
+    '1:2:3:4:5:6:7:8',
+    '1:2:3:4:5:6:7',
+    '1::2::3',
+    '::ffff:127.0.0.1',
+    '::ffff:256.0.0.1',
+    '12345::',
+    'g::',
+    '[::1]',
+    '',
+    'localhost',
+    ':',
+    '1:2:3:4:5:6:7:8:9',
   ])('%j is judged as node:net judges it', (text) => {
     expect(ipFamily(text)).toBe(isIP(text))
   })
@@ -40,8 +63,14 @@ describe('mask', () => {
   })
 
   it.each([
-    ['The body of http://u:p@host/search?q=jane@example.org was altered', 'The body of http://***@host/search?*** was altered'],
-    ['revalidation of https://host/a#mail failed: https://host/b?c=d', 'revalidation of https://host/a?*** failed: https://host/b?***'],
+    [
+      'The body of http://u:p@host/search?q=jane@example.org was altered',
+      'The body of http://***@host/search?*** was altered',
+    ],
+    [
+      'revalidation of https://host/a#mail failed: https://host/b?c=d',
+      'revalidation of https://host/a?*** failed: https://host/b?***',
+    ],
     ['GET /api failed', 'GET /api failed'],
     ['Is the shop up? http://host/path', 'Is the shop up? http://host/path'],
   ])('for a log leaves no query: %s', (text, masked) => {
@@ -55,6 +84,8 @@ describe('mask', () => {
 })
 
 it('what could steer a terminal is written as an escape, everything else stays', () => {
-  expect(printable('a\u001b[31m\u0000\u007f\u009b\u202e\ufeff')).toBe('a\\u{1b}[31m\\u{0}\\u{7f}\\u{9b}\\u{202e}\\u{feff}')
+  expect(printable('a\u001b[31m\u0000\u007f\u009b\u202e\ufeff')).toBe(
+    'a\\u{1b}[31m\\u{0}\\u{7f}\\u{9b}\\u{202e}\\u{feff}',
+  )
   expect(printable('Grüße, 世界 👍🏽 /path?a=b')).toBe('Grüße, 世界 👍🏽 /path?a=b')
 })

@@ -4,8 +4,21 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { cacheStatistics, clearApplicationCache, clearPages, clearPagesByType, inspectPage, listPages } from '../../src/operations/cache.ts'
-import { everyAccess, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
+import {
+  cacheStatistics,
+  clearApplicationCache,
+  clearPages,
+  clearPagesByType,
+  inspectPage,
+  listPages,
+} from '../../src/operations/cache.ts'
+import {
+  everyAccess,
+  performOperation,
+  type Given,
+  type Operation,
+  type Schema,
+} from '../../src/operations/operation.ts'
 import type { PageDraft, PageType } from '../../src/pages/page.ts'
 import { canRunAs, run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -17,8 +30,19 @@ async function openApp(projectDir: string): Promise<App> {
 }
 
 /** Performs an operation, and holds its value against its own description. */
-async function perform<Input extends Schema, Value>(app: App, operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> {
-  const context = { app, source: 'cli' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
+async function perform<Input extends Schema, Value>(
+  app: App,
+  operation: Operation<Input, Value>,
+  input: Given<Input>,
+): Promise<Value> {
+  const context = {
+    app,
+    source: 'cli' as const,
+    actor: null,
+    scopes: everyAccess,
+    signal: app.signal,
+    report: () => {},
+  }
   const value = await performOperation(operation, context, input)
   expect(z.safeParse(operation.output, value).error).toBeUndefined()
   return value
@@ -29,9 +53,29 @@ async function store(app: App, type: PageType, path: string, more: Partial<PageD
   const now = app.now()
   const url = `http://shop.example${path}`
   const draft: PageDraft = {
-    key: url, url, channelId: 'a', type, tags: [`tag-${type}`], status: 200, headers: [['Content-Type', 'text/html']],
-    vary: {}, states: [], cachedAt: now, initialAge: 0, lifetime: 60, staleWhileRevalidate: 0, staleIfError: 0, staleAllowed: true,
-    noCache: false, staleAt: now + 60_000, deleteAt: now + 120_000, range: null, encoding: 'identity', originalSize: 1000, generationMs: 250, ...more,
+    key: url,
+    url,
+    channelId: 'a',
+    type,
+    tags: [`tag-${type}`],
+    status: 200,
+    headers: [['Content-Type', 'text/html']],
+    vary: {},
+    states: [],
+    cachedAt: now,
+    initialAge: 0,
+    lifetime: 60,
+    staleWhileRevalidate: 0,
+    staleIfError: 0,
+    staleAllowed: true,
+    noCache: false,
+    staleAt: now + 60_000,
+    deleteAt: now + 120_000,
+    range: null,
+    encoding: 'identity',
+    originalSize: 1000,
+    generationMs: 250,
+    ...more,
   }
   expect(await pages.put(draft, Buffer.alloc(400, 'x'), pages.fence())).not.toBeNull()
 }
@@ -53,7 +97,15 @@ describe('statistics', () => {
       totalSize: 0,
       totalSizeFormatted: '0 B',
       byType: { products: 0, categories: 0, cms: 0, listings: 0, buybox: 0 },
-      aggregated: { totalPages: 0, totalOriginalSize: 0, totalCachedSize: 0, totalSpaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0, compressionEnabled: true },
+      aggregated: {
+        totalPages: 0,
+        totalOriginalSize: 0,
+        totalCachedSize: 0,
+        totalSpaceSaved: 0,
+        avgGenerationTime: 0,
+        avgCacheHitTime: 0,
+        compressionEnabled: true,
+      },
       byTypeDetailed: { product: zero, category: zero, cms: zero, listing: zero, buybox: zero },
     })
   })
@@ -68,8 +120,18 @@ describe('statistics', () => {
       totalSize: 1200,
       totalSizeFormatted: '1.17 KB',
       byType: { products: 2, cms: 1, categories: 0 },
-      aggregated: { totalPages: 3, totalOriginalSize: 3000, totalCachedSize: 1200, totalSpaceSaved: 1800, avgGenerationTime: 0.25, avgCacheHitTime: 0.0005 },
-      byTypeDetailed: { product: { count: 2, spaceSaved: 1200, avgGenerationTime: 0.25, avgCacheHitTime: 0.0005 }, cms: { count: 1, avgCacheHitTime: 0 } },
+      aggregated: {
+        totalPages: 3,
+        totalOriginalSize: 3000,
+        totalCachedSize: 1200,
+        totalSpaceSaved: 1800,
+        avgGenerationTime: 0.25,
+        avgCacheHitTime: 0.0005,
+      },
+      byTypeDetailed: {
+        product: { count: 2, spaceSaved: 1200, avgGenerationTime: 0.25, avgCacheHitTime: 0.0005 },
+        cms: { count: 1, avgCacheHitTime: 0 },
+      },
     })
   })
 })
@@ -77,12 +139,18 @@ describe('statistics', () => {
 describe('list', () => {
   it('filters by type, tag and prefix, and pages through', async () => {
     const { app } = await projectWithPages()
-    const urls = async (input: Given<typeof listPages.input>) => (await perform(app, listPages, input)).items.map((page) => page.url).sort()
+    const urls = async (input: Given<typeof listPages.input>) =>
+      (await perform(app, listPages, input)).items.map((page) => page.url).sort()
     expect(await urls({})).toHaveLength(3)
     expect(await urls({ type: 'cms' })).toEqual(['http://shop.example/'])
     expect(await urls({ tag: 'tag-products' })).toEqual(['http://shop.example/p/1', 'http://shop.example/p/2'])
     expect(await urls({ prefix: 'http://shop.example/p/2' })).toEqual(['http://shop.example/p/2'])
-    expect(await perform(app, listPages, { limit: '1', offset: '1' })).toMatchObject({ total: 3, limit: 1, offset: 1, items: [{}] })
+    expect(await perform(app, listPages, { limit: '1', offset: '1' })).toMatchObject({
+      total: 3,
+      limit: 1,
+      offset: 1,
+      items: [{}],
+    })
   })
 
   it('tells fresh pages from stale ones', async () => {
@@ -92,9 +160,25 @@ describe('list', () => {
     expect(items[0]?.freshnessLeft).toBeLessThan(0)
   })
 
-  it.each([{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { limit: '1e2' }, { limit: null }, { offset: -1 }, { type: 'product' }, { tag: '' }])('refuses %j and names the field', async (input) => {
+  it.each([
+    { limit: 0 },
+    { limit: 1001 },
+    { limit: 1.5 },
+    { limit: '1e2' },
+    { limit: null },
+    { offset: -1 },
+    { type: 'product' },
+    { tag: '' },
+  ])('refuses %j and names the field', async (input) => {
     const app = await openApp(await tempDir())
-    const context = { app, source: 'api' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
+    const context = {
+      app,
+      source: 'api' as const,
+      actor: null,
+      scopes: everyAccess,
+      signal: app.signal,
+      report: () => {},
+    }
     await expect(performOperation(listPages, context, input)).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       status: 400,
@@ -111,7 +195,11 @@ describe('list', () => {
 describe('clear', () => {
   it('removes everything, or a type, and counts exactly', async () => {
     const { app } = await projectWithPages()
-    expect(await perform(app, clearPagesByType, { type: 'products' })).toEqual({ success: true, filesDeleted: 2, type: 'products' })
+    expect(await perform(app, clearPagesByType, { type: 'products' })).toEqual({
+      success: true,
+      filesDeleted: 2,
+      type: 'products',
+    })
     expect(await perform(app, clearPages, {})).toEqual({ success: true, filesDeleted: 1 })
     expect(await perform(app, clearPages, {})).toEqual({ success: true, filesDeleted: 0 })
   })
@@ -151,7 +239,16 @@ describe('clear', () => {
 
 describe('a page store that cannot be opened', () => {
   const url = 'http://shop.example/p/1'
-  const commands = ['cache:stats', 'cache:list', `cache:inspect ${url}`, 'vendor:cache:clear', 'vendor:cache:clear --type cms', 'vendor:cache:clear --dry-run', 'cache:clear', 'cache:clear --dry-run']
+  const commands = [
+    'cache:stats',
+    'cache:list',
+    `cache:inspect ${url}`,
+    'vendor:cache:clear',
+    'vendor:cache:clear --type cms',
+    'vendor:cache:clear --dry-run',
+    'cache:clear',
+    'cache:clear --dry-run',
+  ]
 
   /** `nobody`, mostly. */
   const somebodyElse = 65534
@@ -170,29 +267,55 @@ describe('a page store that cannot be opened', () => {
 
   // Root loses its rights by becoming somebody else, who then has to reach the program.
   const canTry = process.getuid?.() !== 0 || canRunAs(somebodyElse)
-  if (!canTry) console.warn('What commands say for want of rights is left out: no other user may read the directory of this checkout.')
+  if (!canTry)
+    console.warn(
+      'What commands say for want of rights is left out: no other user may read the directory of this checkout.',
+    )
 
-  it.skipIf(!canTry)('for want of rights is said by every command, where and what to do, and is never an empty cache', async () => {
-    const { cwd, uid } = await withoutRights()
-    for (const command of commands) {
-      const { code, stdout, stderr } = await run(command.split(' '), { cwd, env: { HOME: cwd }, ...(uid === undefined ? {} : { uid }) })
-      expect(stdout, command).toBe('')
-      expect(stderr, command).toMatch(/Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*right to/)
-      expect(stderr, command).not.toMatch(/ at |itself/)
-      expect(code, command).toBe(5)
-    }
-    const examined = await run(['doctor', '--json'], { cwd, env: { HOME: cwd }, ...(uid === undefined ? {} : { uid }) })
-    const { checks } = JSON.parse(examined.stdout) as { checks: { name: string; status: string; remedy: string | null }[] }
-    expect(checks.find(({ name }) => name === 'page index')).toMatchObject({ status: 'failed', remedy: expect.stringContaining('as the user whom the daemon runs as') as string })
-    expect(examined.code).toBe(1)
-  })
+  it.skipIf(!canTry)(
+    'for want of rights is said by every command, where and what to do, and is never an empty cache',
+    async () => {
+      const { cwd, uid } = await withoutRights()
+      for (const command of commands) {
+        const { code, stdout, stderr } = await run(command.split(' '), {
+          cwd,
+          env: { HOME: cwd },
+          ...(uid === undefined ? {} : { uid }),
+        })
+        expect(stdout, command).toBe('')
+        expect(stderr, command).toMatch(
+          /Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*right to/,
+        )
+        expect(stderr, command).not.toMatch(/ at |itself/)
+        expect(code, command).toBe(5)
+      }
+      const examined = await run(['doctor', '--json'], {
+        cwd,
+        env: { HOME: cwd },
+        ...(uid === undefined ? {} : { uid }),
+      })
+      const { checks } = JSON.parse(examined.stdout) as {
+        checks: { name: string; status: string; remedy: string | null }[]
+      }
+      expect(checks.find(({ name }) => name === 'page index')).toMatchObject({
+        status: 'failed',
+        remedy: expect.stringContaining('as the user whom the daemon runs as') as string,
+      })
+      expect(examined.code).toBe(1)
+    },
+  )
 
   it('is an error of each operation, whatever stands in the way', async () => {
     const projectDir = await tempDir()
     await mkdir(join(projectDir, 'var/cache'), { recursive: true })
     await writeFile(join(projectDir, 'var/cache/prod'), 'a file where the directory should be')
     const app = await openApp(projectDir)
-    const refusal = { code: 'STORE_UNREADABLE', exit: 5, message: expect.stringContaining('var/cache/prod') as string, hint: expect.any(String) as string }
+    const refusal = {
+      code: 'STORE_UNREADABLE',
+      exit: 5,
+      message: expect.stringContaining('var/cache/prod') as string,
+      hint: expect.any(String) as string,
+    }
     for (const dryRun of [true, false]) {
       await expect(perform(app, clearPages, { dryRun })).rejects.toMatchObject(refusal)
       await expect(perform(app, clearApplicationCache, { dryRun })).rejects.toMatchObject(refusal)
@@ -204,7 +327,9 @@ describe('a page store that cannot be opened', () => {
 })
 
 describe('inspect', () => {
-  const given = [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'https://shop.example/de', origin: 'http://127.0.0.1:1' }]
+  const given = [
+    { id: '0190c0de-0000-7000-8000-000000000001', url: 'https://shop.example/de', origin: 'http://127.0.0.1:1' },
+  ]
 
   it.each([
     ['foo', 'Give it as visitors type it, for example https://shop.example/de/.'],

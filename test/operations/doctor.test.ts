@@ -12,14 +12,25 @@ import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 /** Examines a project with this configuration; the findings by name. */
-async function examine(config: object | string | null, prepare: (projectDir: string) => Promise<void> = async () => {}) {
+async function examine(
+  config: object | string | null,
+  prepare: (projectDir: string) => Promise<void> = async () => {},
+) {
   const projectDir = await tempDir()
-  if (config !== null) await writeFile(join(projectDir, 'pagecache.yaml'), typeof config === 'string' ? config : stringify(config))
+  if (config !== null)
+    await writeFile(join(projectDir, 'pagecache.yaml'), typeof config === 'string' ? config : stringify(config))
   await prepare(projectDir)
   const loaded = await loadConfig({}, { cwd: projectDir, variables: {}, tolerateFaults: true })
   const app = new App({ loaded, onWarning: () => {} })
   try {
-    const context = { app, source: 'cli' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
+    const context = {
+      app,
+      source: 'cli' as const,
+      actor: null,
+      scopes: everyAccess,
+      signal: app.signal,
+      report: () => {},
+    }
     const { success, checks } = await performOperation(doctor, context, {})
     return { success, checks: Object.fromEntries(checks.map((check) => [check.name, check])) }
   } finally {
@@ -34,10 +45,12 @@ async function listen(server: ReturnType<typeof createTcpServer>): Promise<numbe
 }
 
 function shop(listener: RequestListener): Promise<number> {
-  return listen(createServer((request, response) => {
-    response.setHeader('connection', 'close')
-    listener(request, response)
-  }))
+  return listen(
+    createServer((request, response) => {
+      response.setHeader('connection', 'close')
+      listener(request, response)
+    }),
+  )
 }
 
 /** A port that nobody listens on. */
@@ -50,7 +63,12 @@ async function closedPort(): Promise<number> {
 }
 
 function channel(port: number, more: object = {}): object {
-  return { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example/de', origin: `http://127.0.0.1:${port}`, ...more }
+  return {
+    id: '0190c0de-0000-7000-8000-000000000001',
+    url: 'http://shop.example/de',
+    origin: `http://127.0.0.1:${port}`,
+    ...more,
+  }
 }
 
 const server = { port: 0 }
@@ -59,7 +77,10 @@ describe('a project', () => {
   it('without anything in it passes, with a word about the configuration', async () => {
     const { success, checks } = await examine(null)
     expect(success).toBe(true)
-    expect(checks['configuration']).toMatchObject({ status: 'warned', remedy: expect.stringContaining('pagecache init') as string })
+    expect(checks['configuration']).toMatchObject({
+      status: 'warned',
+      remedy: expect.stringContaining('pagecache init') as string,
+    })
     for (const name of ['node', 'project directory', 'cache directory', 'data directory', 'records', 'page index']) {
       expect(checks[name], name).toMatchObject({ status: 'passed', remedy: null })
     }
@@ -68,7 +89,10 @@ describe('a project', () => {
   it('with a broken configuration fails with its faults, and everything else is still examined', async () => {
     const { success, checks } = await examine('server: { port: x }')
     expect(success).toBe(false)
-    expect(checks['configuration']).toMatchObject({ status: 'failed', message: expect.stringContaining('server.port') as string })
+    expect(checks['configuration']).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining('server.port') as string,
+    })
     expect(checks['node']?.status).toBe('passed')
   })
 
@@ -81,7 +105,10 @@ describe('a project', () => {
   it('with a foreign database fails, and leaves it alone', async () => {
     const { checks } = await examine({ server }, async (directory) => {
       await mkdir(join(directory, 'var/data/prod'), { recursive: true })
-      await writeFile(join(directory, 'var/data/prod/records.sqlite'), 'this is no database, and it is long enough to be looked at')
+      await writeFile(
+        join(directory, 'var/data/prod/records.sqlite'),
+        'this is no database, and it is long enough to be looked at',
+      )
     })
     expect(checks['records']).toMatchObject({ status: 'failed', remedy: expect.any(String) as string })
   })
@@ -89,21 +116,35 @@ describe('a project', () => {
 
 describe('the key of customers’ tokens', () => {
   const config = { server, stages: { customerToken: { cookie: 'a', secretFile: 'customer.secret' } } }
-  const secret = (text: string, mode: number) => (directory: string) => writeFile(join(directory, 'customer.secret'), text, { mode })
+  const secret = (text: string, mode: number) => (directory: string) =>
+    writeFile(join(directory, 'customer.secret'), text, { mode })
 
   it('passes where it is one', async () => {
-    expect((await examine(config, secret('x'.repeat(32), 0o640))).checks['customer tokens']).toMatchObject({ status: 'passed', message: expect.stringContaining('HS256') as string })
+    expect((await examine(config, secret('x'.repeat(32), 0o640))).checks['customer tokens']).toMatchObject({
+      status: 'passed',
+      message: expect.stringContaining('HS256') as string,
+    })
   })
 
   it('fails where it is missing or too short, and says what to do', async () => {
-    expect((await examine(config)).checks['customer tokens']).toMatchObject({ status: 'failed', message: expect.stringMatching(/stages\.customerToken\.secretFile .*ENOENT/) as string })
+    expect((await examine(config)).checks['customer tokens']).toMatchObject({
+      status: 'failed',
+      message: expect.stringMatching(/stages\.customerToken\.secretFile .*ENOENT/) as string,
+    })
     const { success, checks } = await examine(config, secret('canary', 0o600))
-    expect([success, checks['customer tokens']?.status, checks['customer tokens']?.remedy]).toEqual([false, 'failed', 'Make one with: openssl rand -hex 32'])
+    expect([success, checks['customer tokens']?.status, checks['customer tokens']?.remedy]).toEqual([
+      false,
+      'failed',
+      'Make one with: openssl rand -hex 32',
+    ])
     expect(JSON.stringify(checks)).not.toContain('canary')
   })
 
   it('is a warning where everybody can read it, and nothing where none is configured', async () => {
-    expect((await examine(config, secret('x'.repeat(32), 0o644))).checks['customer tokens']).toMatchObject({ status: 'warned', remedy: expect.stringMatching(/^chmod o= /) as string })
+    expect((await examine(config, secret('x'.repeat(32), 0o644))).checks['customer tokens']).toMatchObject({
+      status: 'warned',
+      remedy: expect.stringMatching(/^chmod o= /) as string,
+    })
     expect((await examine({ server })).checks['customer tokens']).toBeUndefined()
   })
 })
@@ -113,20 +154,31 @@ describe('the port that visitors type', () => {
 
   it('is a warning where neither the daemon nor anything in front listens', async () => {
     const [own, typed] = [await closedPort(), await closedPort()]
-    const { checks } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${typed}`), other(`http://shop.invalid:${typed}/de`)].map((one, number) => ({ ...one, id: `0190c0de-0000-7000-8000-00000000000${number}` })) })
+    const { checks } = await examine({
+      server: { port: own },
+      salesChannels: [other(`http://127.0.0.1:${typed}`), other(`http://shop.invalid:${typed}/de`)].map(
+        (one, number) => ({ ...one, id: `0190c0de-0000-7000-8000-00000000000${number}` }),
+      ),
+    })
     expect(checks[`port of http://127.0.0.1:${typed}`]).toMatchObject({
       status: 'warned',
       message: `Nothing answers at port ${typed} (ECONNREFUSED); the daemon listens at port ${own}.`,
       remedy: `Set server.port to ${typed}, or have a web server forward that port to the daemon.`,
     })
-    expect(checks[`port of http://shop.invalid:${typed}`]).toMatchObject({ status: 'warned', message: expect.stringContaining(`nothing listens at port ${typed} of this machine`) as string })
+    expect(checks[`port of http://shop.invalid:${typed}`]).toMatchObject({
+      status: 'warned',
+      message: expect.stringContaining(`nothing listens at port ${typed} of this machine`) as string,
+    })
   })
 
   it('passes where a web server listens there, and is not asked where it is the daemon’s own', async () => {
     const [own, front] = [await closedPort(), await shop((_, response) => response.end())]
     const { checks } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${front}`)] })
     expect(checks[`port of http://127.0.0.1:${front}`]?.status).toBe('passed')
-    const { checks: direct } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${own}`)] })
+    const { checks: direct } = await examine({
+      server: { port: own },
+      salesChannels: [other(`http://127.0.0.1:${own}`)],
+    })
     expect(direct[`port of http://127.0.0.1:${own}`]).toBeUndefined()
   })
 })
@@ -140,7 +192,10 @@ describe('a sales channel', () => {
       response.end('hello')
     })
     const { success, checks } = await examine({ server, salesChannels: [channel(port)] })
-    expect(checks['origin of http://shop.example/de']).toMatchObject({ status: 'passed', message: `http://127.0.0.1:${port} answers 200` })
+    expect(checks['origin of http://shop.example/de']).toMatchObject({
+      status: 'passed',
+      message: `http://127.0.0.1:${port} answers 200`,
+    })
     expect(checks['sitemap of http://shop.example/de']?.status).toBe('passed')
     expect(asked).toEqual(['shop.example /de/', 'shop.example /robots.txt', 'shop.example /de/sitemap.xml'])
     expect(success).toBe(true)
@@ -150,7 +205,11 @@ describe('a sales channel', () => {
     const asked: string[] = []
     const port = await shop((request, response) => {
       asked.push(request.url ?? '')
-      response.end(request.url === '/robots.txt' ? 'User-agent: *\nSitemap: http://shop.example/maps/a.xml\nsitemap:http://elsewhere.example/b.xml\n' : 'x')
+      response.end(
+        request.url === '/robots.txt'
+          ? 'User-agent: *\nSitemap: http://shop.example/maps/a.xml\nsitemap:http://elsewhere.example/b.xml\n'
+          : 'x',
+      )
     })
     const { checks } = await examine({ server, salesChannels: [channel(port)] })
     expect(checks['sitemap of http://shop.example/de']?.status).toBe('passed')
@@ -160,34 +219,55 @@ describe('a sales channel', () => {
   it('is warned about without a sitemap, or with a shop that has an error', async () => {
     const port = await shop((_, response) => response.writeHead(503).end())
     const { success, checks } = await examine({ server, salesChannels: [channel(port, { sitemaps: ['/map.xml'] })] })
-    expect(checks['origin of http://shop.example/de']).toMatchObject({ status: 'warned', remedy: expect.any(String) as string })
-    expect(checks['sitemap of http://shop.example/de']).toMatchObject({ status: 'warned', message: '/map.xml answers 503.' })
+    expect(checks['origin of http://shop.example/de']).toMatchObject({
+      status: 'warned',
+      remedy: expect.any(String) as string,
+    })
+    expect(checks['sitemap of http://shop.example/de']).toMatchObject({
+      status: 'warned',
+      message: '/map.xml answers 503.',
+    })
     expect(success).toBe(true)
   })
 
   it('fails when nobody answers, without the credentials of the origin', async () => {
     const port = await closedPort()
-    const { success, checks } = await examine({ server, salesChannels: [channel(port, { origin: `http://user:canary@127.0.0.1:${port}` })] })
-    expect(checks['origin of http://shop.example/de']).toMatchObject({ status: 'failed', message: `http://***@127.0.0.1:${port}: nobody listens there` })
+    const { success, checks } = await examine({
+      server,
+      salesChannels: [channel(port, { origin: `http://user:canary@127.0.0.1:${port}` })],
+    })
+    expect(checks['origin of http://shop.example/de']).toMatchObject({
+      status: 'failed',
+      message: `http://***@127.0.0.1:${port}: nobody listens there`,
+    })
     expect(success).toBe(false)
   })
 
   it('on https is warned about when no TLS terminator is trusted', async () => {
     const port = await shop((_, response) => response.end())
     const salesChannels = [channel(port, { url: 'https://shop.example/de' })]
-    expect((await examine({ server, salesChannels })).checks['tls']).toMatchObject({ status: 'warned', remedy: expect.stringContaining('trustedProxies') as string })
+    expect((await examine({ server, salesChannels })).checks['tls']).toMatchObject({
+      status: 'warned',
+      remedy: expect.stringContaining('trustedProxies') as string,
+    })
     expect((await examine({ server, salesChannels, trustedProxies: ['10.0.0.1'] })).checks).not.toHaveProperty('tls')
   })
 })
 
 describe('the port', () => {
   it('passes when it is free', async () => {
-    expect((await examine({ server: { port: await closedPort() } })).checks['port']).toMatchObject({ status: 'passed', message: expect.stringContaining('is free') as string })
+    expect((await examine({ server: { port: await closedPort() } })).checks['port']).toMatchObject({
+      status: 'passed',
+      message: expect.stringContaining('is free') as string,
+    })
   })
 
   it('passes when a daemon answers there', async () => {
     const port = await shop((request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end())
-    expect((await examine({ server: { port } })).checks['port']).toMatchObject({ status: 'passed', message: expect.stringContaining('a daemon answers') as string })
+    expect((await examine({ server: { port } })).checks['port']).toMatchObject({
+      status: 'passed',
+      message: expect.stringContaining('a daemon answers') as string,
+    })
   })
 
   it('fails when something else listens there', async () => {
@@ -198,22 +278,43 @@ describe('the port', () => {
 
 it('a reverse proxy that hands out our pages has to be trusted with their tags', async () => {
   const before = await shop((request, response) => {
-    if (request.method === 'HEAD' && request.headers.host === 'shop.example') response.setHeader('cache-status', 'pagecache; hit; ttl=10')
+    if (request.method === 'HEAD' && request.headers.host === 'shop.example')
+      response.setHeader('cache-status', 'pagecache; hit; ttl=10')
     response.end('Invalidated 0 objects')
   })
   const beside = await shop((_, response) => response.end('Invalidated 0 objects'))
-  const reverseProxies = Object.entries({ before, beside }).map(([name, port]) => ({ name, type: 'varnish', url: `http://127.0.0.1:${port}` }))
+  const reverseProxies = Object.entries({ before, beside }).map(([name, port]) => ({
+    name,
+    type: 'varnish',
+    url: `http://127.0.0.1:${port}`,
+  }))
   const config = { server, reverseProxies, salesChannels: [channel(beside)] }
   const { checks } = await examine(config)
-  expect(checks['tags for before']).toMatchObject({ status: 'warned', remedy: expect.stringContaining('Add 127.0.0.1') as string })
+  expect(checks['tags for before']).toMatchObject({
+    status: 'warned',
+    remedy: expect.stringContaining('Add 127.0.0.1') as string,
+  })
   expect(checks['tags for beside']).toBeUndefined()
   expect((await examine({ ...config, trustedProxies: ['127.0.0.0/8'] })).checks['tags for before']).toBeUndefined()
 })
 
 it('a reverse proxy passes when it takes purges by tag; else it is said what is wrong', async () => {
-  const answering = (status: number, text: string) => shop((request, response) => response.writeHead(request.method === 'PURGE' && request.headers['xkey'] ? status : 500).end(text))
-  const ports = { up: await answering(200, 'Invalidated 0 objects'), strict: await answering(403, 'Forbidden'), other: await answering(200, 'Purged'), none: await answering(405, 'no'), down: await closedPort() }
-  const reverseProxies = Object.entries(ports).map(([name, port]) => ({ name, type: 'varnish', url: `http://127.0.0.1:${port}` }))
+  const answering = (status: number, text: string) =>
+    shop((request, response) =>
+      response.writeHead(request.method === 'PURGE' && request.headers['xkey'] ? status : 500).end(text),
+    )
+  const ports = {
+    up: await answering(200, 'Invalidated 0 objects'),
+    strict: await answering(403, 'Forbidden'),
+    other: await answering(200, 'Purged'),
+    none: await answering(405, 'no'),
+    down: await closedPort(),
+  }
+  const reverseProxies = Object.entries(ports).map(([name, port]) => ({
+    name,
+    type: 'varnish',
+    url: `http://127.0.0.1:${port}`,
+  }))
   const { checks } = await examine({ server, reverseProxies })
   const statuses = Object.keys(ports).map((name) => checks[`reverse proxy ${name}`]?.status)
   expect(statuses).toEqual(['passed', 'failed', 'warned', 'failed', 'failed'])
@@ -235,12 +336,20 @@ describe('the command', () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')
     const { code, stdout } = await run(['doctor', '--json'], { cwd })
-    expect(JSON.parse(stdout)).toMatchObject({ success: false, checks: expect.arrayContaining([expect.objectContaining({ name: 'configuration', status: 'failed' })]) as unknown })
+    expect(JSON.parse(stdout)).toMatchObject({
+      success: false,
+      checks: expect.arrayContaining([expect.objectContaining({ name: 'configuration', status: 'failed' })]) as unknown,
+    })
     expect(code).toBe(1)
   })
 
   it('warns of a variable that is none of ours', async () => {
-    const { stdout } = await run(['doctor'], { cwd: await tempDir(), env: { PAGECACHE_SERVER_PROT: '1', PAGECACHE_SERVER_PORT: '0' } })
-    expect(stdout).toContain('PAGECACHE_SERVER_PROT is no setting and is ignored.\n      Did you mean PAGECACHE_SERVER_PORT?')
+    const { stdout } = await run(['doctor'], {
+      cwd: await tempDir(),
+      env: { PAGECACHE_SERVER_PROT: '1', PAGECACHE_SERVER_PORT: '0' },
+    })
+    expect(stdout).toContain(
+      'PAGECACHE_SERVER_PROT is no setting and is ignored.\n      Did you mean PAGECACHE_SERVER_PORT?',
+    )
   })
 })

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { messengerStatistics, removeFailedMessages, retryFailedMessages } from '../../src/operations/messenger.ts'
@@ -6,10 +6,17 @@ import { everyAccess, performOperation, type OperationContext } from '../../src/
 import { tempDir } from '../helpers/temp-dir.ts'
 import { claimOne } from '../queue/claim-one.ts'
 
-test('failed messages are removed or retried by their ids, or all where that is said; leaving something out is refused', async () => {
+it('failed messages are removed or retried by their ids, or all where that is said; leaving something out is refused', async () => {
   const app = new App({ loaded: await loadConfig({ projectDir: await tempDir() }), onWarning: () => {} })
   onTestFinished(() => app.close())
-  const context: OperationContext = { app, source: 'api', actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
+  const context: OperationContext = {
+    app,
+    source: 'api',
+    actor: null,
+    scopes: everyAccess,
+    signal: app.signal,
+    report: () => {},
+  }
   const queue = await app.queue()
   const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
   await queue.dispatch([1, 2, 3].map((payload) => ({ transport: 'async', type: 'a', payload })))
@@ -17,12 +24,23 @@ test('failed messages are removed or retried by their ids, or all where that is 
   const { items } = await queue.listFailed({ limit: 10, offset: 0 })
 
   for (const input of [{}, { id: items[0]!.id }, { ids: [items[0]!.id], all: true }, { ids: 'x' }, { ids: [''] }]) {
-    await expect(performOperation(removeFailedMessages, context, input)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(performOperation(removeFailedMessages, context, input)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
     await expect(performOperation(retryFailedMessages, context, input)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  await expect(performOperation(removeFailedMessages, context, { ids: [items[0]!.id, 'none'] })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(performOperation(removeFailedMessages, context, { ids: [items[0]!.id, 'none'] })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
   expect((await queue.statistics()).failed).toBe(3)
-  expect(await performOperation(removeFailedMessages, context, { ids: [items[0]!.id] })).toEqual({ success: true, removed: 1 })
+  expect(await performOperation(removeFailedMessages, context, { ids: [items[0]!.id] })).toEqual({
+    success: true,
+    removed: 1,
+  })
   expect(await performOperation(retryFailedMessages, context, { all: true })).toEqual({ success: true, retried: 2 })
-  expect(await performOperation(messengerStatistics, context, {})).toMatchObject({ transports: [{ name: 'async', waiting: 2 }, {}, {}], failed: 0, workers: [{ current: [] }] })
+  expect(await performOperation(messengerStatistics, context, {})).toMatchObject({
+    transports: [{ name: 'async', waiting: 2 }, {}, {}],
+    failed: 0,
+    workers: [{ current: [] }],
+  })
 })

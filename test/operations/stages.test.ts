@@ -4,7 +4,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { everyAccess, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
+import {
+  everyAccess,
+  performOperation,
+  type Given,
+  type Operation,
+  type Schema,
+} from '../../src/operations/operation.ts'
 import * as stages from '../../src/operations/stages.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -13,7 +19,9 @@ const channelId = '0190c0de-0000-7000-8000-000000000001'
 
 async function openApp(config: object = {}): Promise<App> {
   const projectDir = await tempDir()
-  const salesChannels = [{ id: channelId, name: 'Storefront', url: 'http://shop.example', origin: 'http://127.0.0.1:9' }]
+  const salesChannels = [
+    { id: channelId, name: 'Storefront', url: 'http://shop.example', origin: 'http://127.0.0.1:9' },
+  ]
   await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, ...config }))
   const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: () => {} })
   onTestFinished(() => app.close())
@@ -21,8 +29,19 @@ async function openApp(config: object = {}): Promise<App> {
 }
 
 /** Performs an operation, and holds its value against its own description. */
-async function perform<Input extends Schema, Value>(app: App, operation: Operation<Input, Value>, input: Given<Input>): Promise<Value> {
-  const context = { app, source: 'cli' as const, actor: null, scopes: everyAccess, signal: app.signal, report: () => {} }
+async function perform<Input extends Schema, Value>(
+  app: App,
+  operation: Operation<Input, Value>,
+  input: Given<Input>,
+): Promise<Value> {
+  const context = {
+    app,
+    source: 'cli' as const,
+    actor: null,
+    scopes: everyAccess,
+    signal: app.signal,
+    report: () => {},
+  }
   const value = await performOperation(operation, context, input)
   expect(z.safeParse(operation.output, value).error).toBeUndefined()
   return value
@@ -31,15 +50,37 @@ async function perform<Input extends Schema, Value>(app: App, operation: Operati
 describe('a stage', () => {
   it('is made from a name, with the defaults of the contract', async () => {
     const { stage } = await perform(await openApp(), stages.createStage, { name: 'Sale' })
-    expect(stage).toMatchObject({ name: 'Sale', statsEnabled: true, retentionDays: 90, maxPerSession: null, frequency: 'always', salesChannelId: null, active: true, pageTypes: [] })
+    expect(stage).toMatchObject({
+      name: 'Sale',
+      statsEnabled: true,
+      retentionDays: 90,
+      maxPerSession: null,
+      frequency: 'always',
+      salesChannelId: null,
+      active: true,
+      pageTypes: [],
+    })
   })
 
   it('keeps what a change does not name', async () => {
     const app = await openApp()
-    const { stage } = await perform(app, stages.createStage, { name: 'Sale', content: { headline: 'Summer', text: 'Now' }, salesChannelId: channelId.toUpperCase().replaceAll('-', '') })
+    const { stage } = await perform(app, stages.createStage, {
+      name: 'Sale',
+      content: { headline: 'Summer', text: 'Now' },
+      salesChannelId: channelId.toUpperCase().replaceAll('-', ''),
+    })
     expect(stage.salesChannelId).toBe(channelId)
-    const changed = await perform(app, stages.updateStage, { id: stage.id, retentionDays: 0, content: { html: '<p>Now</p>' } })
-    expect(changed.stage).toMatchObject({ name: 'Sale', retentionDays: 0, salesChannelId: channelId, content: { headline: 'Summer', text: null, html: '<p>Now</p>' } })
+    const changed = await perform(app, stages.updateStage, {
+      id: stage.id,
+      retentionDays: 0,
+      content: { html: '<p>Now</p>' },
+    })
+    expect(changed.stage).toMatchObject({
+      name: 'Sale',
+      retentionDays: 0,
+      salesChannelId: channelId,
+      content: { headline: 'Summer', text: null, html: '<p>Now</p>' },
+    })
     expect((await perform(app, stages.showStage, { id: stage.id.toUpperCase() })).stage).toEqual(changed.stage)
     expect(await perform(app, stages.listStages, {})).toMatchObject({ total: 1, items: [{ id: stage.id }] })
   })
@@ -71,14 +112,29 @@ describe('a stage', () => {
     ['<a href="JaVa\tScript:alert(1)">a</a>', '<a>a</a>'],
     ['<img src="x" onerror="alert(1)">', '<img src="x" />'],
     ['<img src="data:text/html,x">', '<img />'],
-    ['<iframe src="/"></iframe><object></object><svg onload="x"><style>*{}</style></svg><form action="/x"><input></form>', ''],
+    [
+      '<iframe src="/"></iframe><object></object><svg onload="x"><style>*{}</style></svg><form action="/x"><input></form>',
+      '',
+    ],
     ['<a href="/sale" target="_blank">a</a>', '<a href="/sale" target="_blank" rel="noopener noreferrer">a</a>'],
     ['<div data-action="url" data-target="/sale">a</div>', '<div data-action="url" data-target="/sale">a</div>'],
-    ['<div data-action="url" data-target="javascript:alert(1)">a</div><span data-action="url" data-target="//evil.example">b</span>', '<div>a</div><span>b</span>'],
-    ['<img src="/a.png" alt="Sale" data-action="url" data-target="https://shop.example/sale"><p data-action="close">b</p>', '<img src="/a.png" alt="Sale" data-action="url" data-target="https://shop.example/sale" /><p data-action="close">b</p>'],
+    [
+      '<div data-action="url" data-target="javascript:alert(1)">a</div><span data-action="url" data-target="//evil.example">b</span>',
+      '<div>a</div><span>b</span>',
+    ],
+    [
+      '<img src="/a.png" alt="Sale" data-action="url" data-target="https://shop.example/sale"><p data-action="close">b</p>',
+      '<img src="/a.png" alt="Sale" data-action="url" data-target="https://shop.example/sale" /><p data-action="close">b</p>',
+    ],
     ['<div data-action="eval" data-target="alert(1)" role="button" tabindex="5" onclick="x">a</div>', '<div>a</div>'],
-    ['<a data-action="scroll" data-target="#a" href="javascript:x" target="_blank">a</a>', '<a data-action="scroll" data-target="#a" target="_blank" rel="noopener noreferrer">a</a>'],
-    ['<button data-action="close" formaction="javascript:x">a</button>', '<button data-action="close" type="button">a</button>'],
+    [
+      '<a data-action="scroll" data-target="#a" href="javascript:x" target="_blank">a</a>',
+      '<a data-action="scroll" data-target="#a" target="_blank" rel="noopener noreferrer">a</a>',
+    ],
+    [
+      '<button data-action="close" formaction="javascript:x">a</button>',
+      '<button data-action="close" type="button">a</button>',
+    ],
   ])('stores of %s what is harmless', async (html, stored) => {
     const { stage } = await perform(await openApp(), stages.createStage, { name: 'x', content: { html } })
     expect(stage.content.html).toBe(stored)
@@ -96,32 +152,64 @@ describe('a stage', () => {
 
 describe('customer.delete', () => {
   it('says what was done, as the configuration has it', async () => {
-    expect(await perform(await openApp(), stages.deleteCustomer, { customerId: 'c-1' })).toEqual({ success: true, events: 0, mode: 'anonymize' })
-    expect(await perform(await openApp({ stages: { customerDeletion: 'remove' } }), stages.deleteCustomer, { customerId: 'c-1' })).toMatchObject({ mode: 'remove' })
+    expect(await perform(await openApp(), stages.deleteCustomer, { customerId: 'c-1' })).toEqual({
+      success: true,
+      events: 0,
+      mode: 'anonymize',
+    })
+    expect(
+      await perform(await openApp({ stages: { customerDeletion: 'remove' } }), stages.deleteCustomer, {
+        customerId: 'c-1',
+      }),
+    ).toMatchObject({ mode: 'remove' })
   })
 })
 
 describe('the commands', () => {
-  const contentOf = async (args: string[], cwd: string) => (JSON.parse((await run(args, { cwd })).stdout) as { stage: stages.StageValue }).stage.content
+  const contentOf = async (args: string[], cwd: string) =>
+    (JSON.parse((await run(args, { cwd })).stdout) as { stage: stages.StageValue }).stage.content
 
   it('make, change, show, list, count and delete a stage', async () => {
     const cwd = await tempDir()
-    const made = await run(['stage:create', 'Sale', '--headline', 'Summer', '--cta-label', 'Go', '--cta-url', '/sale', '--json'], { cwd })
+    const made = await run(
+      ['stage:create', 'Sale', '--headline', 'Summer', '--cta-label', 'Go', '--cta-url', '/sale', '--json'],
+      { cwd },
+    )
     expect(made).toMatchObject({ code: 0, stderr: '' })
     const { id } = (JSON.parse(made.stdout) as { stage: { id: string } }).stage
-    expect((await run(['stage:update', id, '--no-stats', '--max-per-session', '3', '--json'], { cwd })).stdout).toMatch(/"statsEnabled": false[\s\S]*"maxPerSession": 3/)
-    expect((await run(['stage:show', id], { cwd })).stdout).toMatch(/statistics: off\n[\s\S]*button: Go \(url: \/sale\)/)
+    expect((await run(['stage:update', id, '--no-stats', '--max-per-session', '3', '--json'], { cwd })).stdout).toMatch(
+      /"statsEnabled": false[\s\S]*"maxPerSession": 3/,
+    )
+    expect((await run(['stage:show', id], { cwd })).stdout).toMatch(
+      /statistics: off\n[\s\S]*button: Go \(url: \/sale\)/,
+    )
     await run(['stage:update', id, '--text', 'Everything must go.', '--dismiss-label', 'Never'], { cwd })
-    expect(await contentOf(['stage:update', id, '--text', '', '--dismiss-label', '', '--cta-label', '', '--json'], cwd)).toMatchObject({ headline: 'Summer', text: null, dismissLabel: null, callToAction: null })
+    expect(
+      await contentOf(['stage:update', id, '--text', '', '--dismiss-label', '', '--cta-label', '', '--json'], cwd),
+    ).toMatchObject({ headline: 'Summer', text: null, dismissLabel: null, callToAction: null })
     expect((await run(['stage:list'], { cwd })).stdout).toContain(`${id}\tSale\tyes\toff\t90\talways\t3\tall`)
-    expect((await run(['stage:stats', id, '--from', '2026-01-01', '--to', '2026-01-03'], { cwd })).stdout).toContain('2026-01-02\t0\t0\t0\t0')
+    expect((await run(['stage:stats', id, '--from', '2026-01-01', '--to', '2026-01-03'], { cwd })).stdout).toContain(
+      '2026-01-02\t0\t0\t0\t0',
+    )
     expect((await run(['stage:stats', id, '--from', 'never'], { cwd })).code).toBe(2)
-    expect(await run(['stage:stats', id, '--from', '0001-01-01', '--to', '9999-12-31'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('more than 100 years') as string })
+    expect(await run(['stage:stats', id, '--from', '0001-01-01', '--to', '9999-12-31'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('more than 100 years') as string,
+    })
     expect((await run(['stage:show', id.replaceAll('-', '').toUpperCase()], { cwd })).stdout).toContain(id)
-    expect(await run(['stage:delete', id], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') as string })
-    expect(await run(['stage:delete', id, '--events', 'remove', '--yes'], { cwd })).toMatchObject({ code: 0, stdout: 'Stage Sale deleted. 0 events removed.\n' })
+    expect(await run(['stage:delete', id], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--yes') as string,
+    })
+    expect(await run(['stage:delete', id, '--events', 'remove', '--yes'], { cwd })).toMatchObject({
+      code: 0,
+      stdout: 'Stage Sale deleted. 0 events removed.\n',
+    })
     expect((await run(['stage:show', id], { cwd })).code).toBe(3)
     expect(await run(['customer:delete', 'c-1'], { cwd })).toMatchObject({ code: 2 })
-    expect(await run(['customer:delete', 'c-1', '--yes', '--json'], { cwd })).toMatchObject({ code: 0, stdout: expect.stringContaining('"mode": "anonymize"') as string })
+    expect(await run(['customer:delete', 'c-1', '--yes', '--json'], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"mode": "anonymize"') as string,
+    })
   })
 })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -21,26 +21,35 @@ async function withOneBody() {
 
 describe('an altered body is a miss, counted, never served, and goes', () => {
   const damages: [string, (path: string, elsewhere: string) => Promise<unknown>][] = [
-    ['bit flip', async (path) => {
-      const bytes = await readFile(path)
-      bytes[3]! ^= 1
-      await writeFile(path, bytes)
-    }],
+    [
+      'bit flip',
+      async (path) => {
+        const bytes = await readFile(path)
+        bytes[3]! ^= 1
+        await writeFile(path, bytes)
+      },
+    ],
     ['truncated', (path) => truncate(path, 5)],
     ['longer', (path) => writeFile(path, 'more', { flag: 'a' })],
     ['empty', (path) => truncate(path, 0)],
     ['missing', (path) => rm(path)],
     ['its directory missing', (path) => rm(join(path, '..'), { recursive: true })],
-    ['a directory in its place', async (path) => {
-      await rm(path)
-      await mkdir(path)
-    }],
-    ['a link to a file with the same content', async (path, elsewhere) => {
-      await rename(path, elsewhere)
-      await symlink(elsewhere, path)
-    }],
+    [
+      'a directory in its place',
+      async (path) => {
+        await rm(path)
+        await mkdir(path)
+      },
+    ],
+    [
+      'a link to a file with the same content',
+      async (path, elsewhere) => {
+        await rename(path, elsewhere)
+        await symlink(elsewhere, path)
+      },
+    ],
   ]
-  test.each(damages)('%s', async (_, damage) => {
+  it.each(damages)('%s', async (_, damage) => {
     const { pages, page, body, directory } = await withOneBody()
     await damage(body, join(directory, 'elsewhere'))
     expect(await pages.readBody(page)).toBeNull()
@@ -51,7 +60,7 @@ describe('an altered body is a miss, counted, never served, and goes', () => {
     expect(await pages.readBody(again!)).toEqual(bodyOf('a'))
   })
 
-  test('two bodies swapped', async () => {
+  it('two bodies swapped', async () => {
     const { pages, directory, page, body } = await withOneBody()
     const other = (await store(pages, 'b'))!
     const path = (await bodiesIn(directory)).find((found) => found !== body)!
@@ -81,7 +90,7 @@ describe('a body of several pieces', () => {
     await writeFile(path, bytes)
   }
 
-  test('each piece is verified by itself: a sound one is read beside a damaged one, which drops the page', async () => {
+  it('each piece is verified by itself: a sound one is read beside a damaged one, which drops the page', async () => {
     const { pages, page, body } = await withLarge()
     await flip(body, pieceSize + 7)
     const open = (await pages.openBody(page))!
@@ -93,39 +102,55 @@ describe('a body of several pieces', () => {
     expect([pages.damaged(), pages.find(page.key)]).toEqual([1, []])
   })
 
-  const places: [string, number][] = [['first piece', 3], ['last piece', large.length - 1], ['list of digests', large.length + 40], ['end of the list', large.length + (last + 1) * 32 - 1]]
-  test.each(places)('a bit flip in its %s: it is not served, counted, and goes', async (_, at) => {
+  const places: [string, number][] = [
+    ['first piece', 3],
+    ['last piece', large.length - 1],
+    ['list of digests', large.length + 40],
+    ['end of the list', large.length + (last + 1) * 32 - 1],
+  ]
+  it.each(places)('a bit flip in its %s: it is not served, counted, and goes', async (_, at) => {
     const { pages, page, body } = await withLarge()
     await flip(body, at)
     expect(await pages.readBody(page)).toBeNull()
     expect([pages.damaged(), pages.find(page.key), await pages.openBody(page)]).toEqual([1, [], null])
   })
 
-  test.each([['without its list', large.length], ['in the middle', large.length >> 1], ['by a byte', large.length + (last + 1) * 32 - 1]])('truncated %s: it is not opened', async (_, size) => {
+  it.each([
+    ['without its list', large.length],
+    ['in the middle', large.length >> 1],
+    ['by a byte', large.length + (last + 1) * 32 - 1],
+  ])('truncated %s: it is not opened', async (_, size) => {
     const { pages, page, body } = await withLarge()
     await truncate(body, size)
     expect(await pages.openBody(page)).toBeNull()
     expect([pages.damaged(), pages.find(page.key)]).toEqual([1, []])
   })
 
-  test('two pieces swapped, or another body with its own list: not served', async () => {
+  it('two pieces swapped, or another body with its own list: not served', async () => {
     const { pages, directory, page, body } = await withLarge()
     const bytes = await readFile(body)
-    await writeFile(body, Buffer.concat([bytes.subarray(pieceSize, 2 * pieceSize), bytes.subarray(0, pieceSize), bytes.subarray(2 * pieceSize)]))
+    await writeFile(
+      body,
+      Buffer.concat([
+        bytes.subarray(pieceSize, 2 * pieceSize),
+        bytes.subarray(0, pieceSize),
+        bytes.subarray(2 * pieceSize),
+      ]),
+    )
     expect(await pages.readBody(page)).toBeNull()
     const again = (await pages.put(draft('a'), large, pages.fence()))!
-    const other = Buffer.from(large.map(byte => byte ^ 1))
+    const other = Buffer.from(large.map((byte) => byte ^ 1))
     await pages.put(draft('b'), other, pages.fence())
     const files = await bodiesIn(directory)
-    const read = await Promise.all(files.map(async path => ({ path, bytes: await readFile(path) })))
-    const own = read.find(file => file.bytes.subarray(0, large.length).equals(large))!
-    await writeFile(own.path, read.find(file => file.bytes.subarray(0, large.length).equals(other))!.bytes)
+    const read = await Promise.all(files.map(async (path) => ({ path, bytes: await readFile(path) })))
+    const own = read.find((file) => file.bytes.subarray(0, large.length).equals(large))!
+    await writeFile(own.path, read.find((file) => file.bytes.subarray(0, large.length).equals(other))!.bytes)
     expect(await pages.readBody(again)).toBeNull()
   })
 })
 
 describe('files', () => {
-  test('a link in the place of a shard directory is not written through', async () => {
+  it('a link in the place of a shard directory is not written through', async () => {
     const { pages, page, body } = await withOneBody()
     const outside = await tempDir()
     await rm(join(body, '..'), { recursive: true })
@@ -136,7 +161,7 @@ describe('files', () => {
     expect(await readdir(outside)).toEqual([])
   })
 
-  test('a page that was replaced leaves no body, and no temporary file stays', async () => {
+  it('a page that was replaced leaves no body, and no temporary file stays', async () => {
     const { pages, directory, body } = await withOneBody()
     await store(pages, 'a')
     await expect.poll(() => existsSync(body)).toBe(false)
@@ -144,7 +169,7 @@ describe('files', () => {
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  test('a page refused by its fence leaves no file', async () => {
+  it('a page refused by its fence leaves no file', async () => {
     const { pages, directory } = await openPages()
     const fence = pages.fence()
     await pages.remove({ kind: 'type', type: 'products' })
@@ -153,7 +178,7 @@ describe('files', () => {
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  test('removed pages give back their files', async () => {
+  it('removed pages give back their files', async () => {
     const { pages, directory } = await openPages()
     for (let n = 0; n < 200; n += 1) await store(pages, `p${n}`, { tags: n % 2 === 0 ? ['even'] : [] })
     await pages.remove({ kind: 'tags', tags: ['even'] })
@@ -162,7 +187,7 @@ describe('files', () => {
     await expect.poll(async () => (await bodiesIn(directory)).length).toBe(0)
   })
 
-  test('a sweep removes bodies without a row once no writer can be behind them', async () => {
+  it('a sweep removes bodies without a row once no writer can be behind them', async () => {
     const { pages, directory, body, page } = await withOneBody()
     const shard = join(body, '..')
     const old = join(shard, `${'0'.repeat(32)}.00000000`)
@@ -173,12 +198,18 @@ describe('files', () => {
     for (const path of [old, odd, young, unfinished]) await writeFile(path, 'x')
     for (const path of [old, odd, unfinished, body]) await utimes(path, longAgo, longAgo)
     expect(await pages.sweep()).toEqual({ expired: 0, orphans: 2 })
-    expect([old, odd, young, unfinished, body].map((path) => existsSync(path))).toEqual([false, false, true, false, true])
+    expect([old, odd, young, unfinished, body].map((path) => existsSync(path))).toEqual([
+      false,
+      false,
+      true,
+      false,
+      true,
+    ])
     expect(await pages.readBody(page)).toEqual(bodyOf('a'))
   })
 })
 
-test('directories are 0700 and files 0600, whatever the umask', async () => {
+it('directories are 0700 and files 0600, whatever the umask', async () => {
   const before = process.umask(0)
   try {
     const { pages, directory } = await openPages()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { decode, encode, isCompressible, toEncoding } from '../../src/pages/codec.ts'
 import type { Encoding } from '../../src/pages/page.ts'
 
@@ -6,30 +6,30 @@ const text = Buffer.from('a page of a shop, '.repeat(200))
 const coded: Encoding[] = ['gzip', 'br', 'zstd']
 
 describe('codings', () => {
-  test.each(coded)('%s is smaller and comes back', async coding => {
+  it.each(coded)('%s is smaller and comes back', async (coding) => {
     const body = await encode(text, coding)
     expect(body.length).toBeLessThan(text.length / 4)
     expect(await decode(body, coding, text.length)).toEqual(text)
   })
 
-  test('identity is what it is', async () => {
+  it('identity is what it is', async () => {
     expect(await encode(text, 'identity')).toBe(text)
     expect(await decode(text, 'identity', 1)).toBe(text)
   })
 
-  test.each(coded)('%s that grows over the limit is refused', async coding => {
+  it.each(coded)('%s that grows over the limit is refused', async (coding) => {
     const body = await encode(Buffer.alloc(1 << 20), coding)
     await expect(decode(body, coding, 1 << 16)).rejects.toThrow()
   })
 
-  test.each(coded)('broken %s is refused', async coding => {
+  it.each(coded)('broken %s is refused', async (coding) => {
     const body = await encode(text, coding)
     await expect(decode(Buffer.from('no such thing'), coding, 1 << 20)).rejects.toThrow()
     await expect(decode(body.subarray(0, body.length >> 1), coding, 1 << 20)).rejects.toThrow()
   })
 })
 
-test.each([
+it.each([
   [null, 'identity'],
   ['', 'identity'],
   ['identity', 'identity'],
@@ -44,7 +44,7 @@ test.each([
   expect(toEncoding(field)).toBe(encoding)
 })
 
-test.each([
+it.each([
   ['text/html; charset=utf-8', true],
   ['TEXT/CSS', true],
   ['application/json', true],

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdir, rm, writeFile } from 'node:fs/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { automaticLimit, spaceOf } from '../../src/pages/room.ts'
@@ -22,7 +22,10 @@ async function smallDisk(options: string): Promise<string | null> {
 const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0
 
 function onSmallDisks(): void {
-  test.each([['no bytes', 'size=2m'], ['no inodes', 'size=20m,nr_inodes=400']])('%s left: the least recently used pages make room, no partial file stays, and purges work', async (_, size) => {
+  it.each([
+    ['no bytes', 'size=2m'],
+    ['no inodes', 'size=20m,nr_inodes=400'],
+  ])('%s left: the least recently used pages make room, no partial file stays, and purges work', async (_, size) => {
     const directory = (await smallDisk(size))!
     const time = clock()
     const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
@@ -41,37 +44,49 @@ function onSmallDisks(): void {
     expect(await pages.remove({ kind: 'type', type: 'products' })).toBe(left)
   })
 
-  test('a page that is larger than what a few others make room for is stored after a while', async () => {
+  it('a page that is larger than what a few others make room for is stored after a while', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages } = await openPages({ directory, maxSize: 1e9 })
     for (let n = 0; n < 1500; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(4_000, n), pages.fence())
-    await expect.poll(async () => (await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())) !== null, { timeout: 10_000 }).toBe(true)
+    await expect
+      .poll(async () => (await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())) !== null, {
+        timeout: 10_000,
+      })
+      .toBe(true)
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  test('another program fills the disk: pages give way until the floor for records is free again', async () => {
+  it('another program fills the disk: pages give way until the floor for records is free again', async () => {
     const directory = (await smallDisk('size=20m'))!
     const { pages, warnings } = await openPages({ directory, maxSize: 1e9 })
     for (let n = 0; n < 200; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(40_000, n), pages.fence())
     expect(pages.counters().products.count).toBe(200)
     const { bytes } = await spaceOf(directory)
     await writeFile(`${directory}/ballast`, Buffer.alloc(bytes - 100_000))
-    await expect.poll(async () => (await spaceOf(directory)).bytes >= (await spaceOf(directory)).floorBytes, { timeout: 10_000 }).toBe(true)
+    await expect
+      .poll(async () => (await spaceOf(directory)).bytes >= (await spaceOf(directory)).floorBytes, { timeout: 10_000 })
+      .toBe(true)
     expect(pages.counters().products.count).toBeGreaterThan(50)
     expect(warnings.join()).toContain('least recently used pages are evicted')
     await writeFile(`${directory}/record`, Buffer.alloc(500_000))
   })
 
-  test('several stores on one full disk go on storing, and agree on what there is', async () => {
+  it('several stores on one full disk go on storing, and agree on what there is', async () => {
     const directory = (await smallDisk('size=4m'))!
     const stores = await Promise.all([1, 2, 3].map(() => openPages({ directory, maxSize: 1e9 })))
-    for (let n = 0; n < 100; n += 1) await Promise.all(stores.map(({ pages }, process) => pages.put(draft(`p${process}-${n}`), Buffer.alloc(20_000, n), pages.fence())))
+    for (let n = 0; n < 100; n += 1)
+      await Promise.all(
+        stores.map(({ pages }, process) =>
+          pages.put(draft(`p${process}-${n}`), Buffer.alloc(20_000, n), pages.fence()),
+        ),
+      )
     await expect.poll(() => store(stores[0]!.pages, 'last'), { timeout: 10_000 }).not.toBeNull()
-    for (const { pages } of stores) expect(await pages.readBody(pages.find(draft('last').key)[0]!)).toEqual(bodyOf('last'))
+    for (const { pages } of stores)
+      expect(await pages.readBody(pages.find(draft('last').key)[0]!)).toEqual(bodyOf('last'))
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  test('without a configured limit bodies take a tenth of what is there for them, also after a restart', async () => {
+  it('without a configured limit bodies take a tenth of what is there for them, also after a restart', async () => {
     const directory = (await smallDisk('size=20m'))!
     const { pages } = await openPages({ directory })
     for (let n = 0; n < 100; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(40_000, n), pages.fence())
@@ -82,13 +97,14 @@ function onSmallDisks(): void {
     expect(await automaticLimit(`${directory}/none`, 0)).toBe(10 * 1024 ** 3)
   })
 
-  test('expired pages go before those that are used least', async () => {
+  it('expired pages go before those that are used least', async () => {
     const directory = (await smallDisk('size=2m'))!
     const time = clock()
     const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
     await store(pages, 'old')
     time.advance(1_000)
-    for (let n = 0; n < 20; n += 1) await pages.put(draft(`short${n}`, { deleteAt: time.now() + 10 }), Buffer.alloc(40_000), pages.fence())
+    for (let n = 0; n < 20; n += 1)
+      await pages.put(draft(`short${n}`, { deleteAt: time.now() + 10 }), Buffer.alloc(40_000), pages.fence())
     time.advance(1_000)
     const { bytes } = await spaceOf(directory)
     await writeFile(`${directory}/ballast`, Buffer.alloc(bytes))
@@ -96,7 +112,7 @@ function onSmallDisks(): void {
     expect(pages.find(draft('old').key)).toHaveLength(1)
   })
 
-  test('filled by another program to the last byte: a page still finds room, and a clear clears', async () => {
+  it('filled by another program to the last byte: a page still finds room, and a clear clears', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages } = await openPages({ directory })
     for (let n = 0; n < 40; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(9_000, n), pages.fence())
@@ -109,7 +125,7 @@ function onSmallDisks(): void {
     await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
   })
 
-  test('read-only: pages pass by, a removal says why, and what was stored is there again afterwards', async () => {
+  it('read-only: pages pass by, a removal says why, and what was stored is there again afterwards', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages: before } = await openPages({ directory })
     await store(before, 'a')
@@ -126,10 +142,11 @@ function onSmallDisks(): void {
   })
 }
 
-if (!canMount) console.warn('The tests of full and read-only disks are left out: this user may not mount a small file system.')
+if (!canMount)
+  console.warn('The tests of full and read-only disks are left out: this user may not mount a small file system.')
 describe.skipIf(!canMount)('a disk without room', onSmallDisks)
 
-test('where a file has taken the place in which bodies are written, nothing is stored until the store has begun anew', async () => {
+it('where a file has taken the place in which bodies are written, nothing is stored until the store has begun anew', async () => {
   const { pages, directory } = await openPages()
   await rm(placesIn(directory).temporary, { recursive: true })
   await writeFile(placesIn(directory).temporary, '')

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MemoryTier } from '../../src/pages/memory-tier.ts'
 import { pageTypes, type Page, type PageDraft } from '../../src/pages/page.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
@@ -11,7 +11,7 @@ function page(name: string, changes: Partial<PageDraft> = {}): Page {
   return { ...draft(name, changes), id: nextId++, size: 1_000, hits: 0, hitMs: 0, usedAt: 0 }
 }
 
-test('a page and its codings come back under its key', () => {
+it('a page and its codings come back under its key', () => {
   const memory = new MemoryTier(megabyte)
   const stored = page('a')
   const entry = memory.set(stored, 'br', bodyOf('br'))
@@ -21,7 +21,7 @@ test('a page and its codings come back under its key', () => {
   expect(memory.get('another')).toBeUndefined()
 })
 
-test('variants stand side by side, the same variant is renewed', () => {
+it('variants stand side by side, the same variant is renewed', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('a', { vary: { lang: 'de' } }), 'gzip', bodyOf('1'))
   memory.set(page('a', { vary: { lang: 'en' } }), 'gzip', bodyOf('2'))
@@ -31,9 +31,10 @@ test('variants stand side by side, the same variant is renewed', () => {
   expect(memory.count).toBe(2)
 })
 
-test('beyond the most variants of a key the least recently used one goes, and stays out of invalidations', () => {
+it('beyond the most variants of a key the least recently used one goes, and stays out of invalidations', () => {
   const memory = new MemoryTier(megabyte, 3)
-  const set = (language: string) => memory.set(page('a', { vary: { lang: language }, tags: ['all', language] }), 'gzip', bodyOf(language))
+  const set = (language: string) =>
+    memory.set(page('a', { vary: { lang: language }, tags: ['all', language] }), 'gzip', bodyOf(language))
   const [first] = ['de', 'en', 'fr'].map(set)
   memory.countHit(first!, 1, 1)
   set('it')
@@ -45,7 +46,7 @@ test('beyond the most variants of a key the least recently used one goes, and st
   expect(memory.get(draft('a').key)).toBeUndefined()
 })
 
-test('a page that was confirmed by a 304 keeps the codings of its body', () => {
+it('a page that was confirmed by a 304 keeps the codings of its body', () => {
   const memory = new MemoryTier(megabyte)
   const stored = page('a')
   memory.addBody(memory.set(stored, 'br', bodyOf('1')), 'gzip', bodyOf('2'))
@@ -54,7 +55,7 @@ test('a page that was confirmed by a 304 keeps the codings of its body', () => {
   expect(renewed.bodies).toEqual({ br: bodyOf('1'), gzip: bodyOf('2') })
 })
 
-test('the bytes are bounded, the least recently used go first', () => {
+it('the bytes are bounded, the least recently used go first', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('first'), 'identity', Buffer.alloc(100_000))
   for (let n = 0; n < 30; n += 1) {
@@ -66,7 +67,7 @@ test('the bytes are bounded, the least recently used go first', () => {
   expect(memory.get(draft('p29').key)).toHaveLength(1)
 })
 
-test('another coding counts, and what no longer fits goes', () => {
+it('another coding counts, and what no longer fits goes', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('a'), 'br', Buffer.alloc(400_000))
   const entry = memory.set(page('b'), 'br', Buffer.alloc(400_000))
@@ -75,7 +76,7 @@ test('another coding counts, and what no longer fits goes', () => {
   expect(memory.get(draft('b').key)).toEqual([entry])
 })
 
-test('what is larger than the memory is handed back and not kept, nor is what it renewed', () => {
+it('what is larger than the memory is handed back and not kept, nor is what it renewed', () => {
   const memory = new MemoryTier(10_000)
   memory.set(page('a'), 'br', Buffer.alloc(10))
   const entry = memory.set(page('a'), 'br', Buffer.alloc(20_000))
@@ -85,7 +86,7 @@ test('what is larger than the memory is handed back and not kept, nor is what it
   expect(new MemoryTier(0).set(page('a'), 'br', Buffer.alloc(1)).bodies.br).toHaveLength(1)
 })
 
-test('a coding that comes after its page has gone is left out', () => {
+it('a coding that comes after its page has gone is left out', () => {
   const memory = new MemoryTier(megabyte)
   const entry = memory.set(page('a'), 'br', bodyOf('1'))
   memory.drop({ kind: 'all' })
@@ -101,7 +102,7 @@ describe('an invalidation drops what it selects', () => {
     ['URLs', { kind: 'urls', urls: [`${origin}/a`, `${origin}/x`] }, ['b', 'c', 'd']],
     ['unknown tags', { kind: 'tags', tags: ['x', ''] }, ['a', 'b', 'c', 'd']],
   ]
-  test.each(cases)('%s', (_, selection, left) => {
+  it.each(cases)('%s', (_, selection, left) => {
     const memory = new MemoryTier(megabyte)
     memory.set(page('a', { tags: ['red', 'blue'] }), 'br', bodyOf('a'))
     memory.set(page('b', { tags: ['red'], type: 'cms' }), 'br', bodyOf('b'))
@@ -113,7 +114,7 @@ describe('an invalidation drops what it selects', () => {
     expect([memory.count, memory.bytes]).toEqual([0, 0])
   })
 
-  test('a page that lost a tag is not dropped by it, one that got a tag is', () => {
+  it('a page that lost a tag is not dropped by it, one that got a tag is', () => {
     const memory = new MemoryTier(megabyte)
     const stored = page('a', { tags: ['old'] })
     memory.set(stored, 'br', bodyOf('a'))
@@ -125,7 +126,7 @@ describe('an invalidation drops what it selects', () => {
   })
 })
 
-test('hits are gathered and handed over once, also those of pages that have gone', () => {
+it('hits are gathered and handed over once, also those of pages that have gone', () => {
   const memory = new MemoryTier(megabyte)
   const [a, b] = [memory.set(page('a'), 'br', bodyOf('a')), memory.set(page('b'), 'br', bodyOf('b'))]
   memory.countHit(a, 0.5, 10)

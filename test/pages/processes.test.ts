@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { PageIndex } from '../../src/pages/page-index.ts'
@@ -17,7 +17,7 @@ const selections: [string, Selection][] = [
 ]
 
 describe('two stores of one process on one directory', () => {
-  test.each(selections)('a removal of %s by one holds for the other at once', async (_, selection) => {
+  it.each(selections)('a removal of %s by one holds for the other at once', async (_, selection) => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })
     const told: Selection[] = []
@@ -33,7 +33,7 @@ describe('two stores of one process on one directory', () => {
     expect(await two.put(draft('a'), bodyOf('a'), fence)).toBeNull()
   })
 
-  test('what one stores the other is told of by its key, and nobody of their own', async () => {
+  it('what one stores the other is told of by its key, and nobody of their own', async () => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })
     const told = { one: [] as string[], two: [] as string[] }
@@ -47,7 +47,7 @@ describe('two stores of one process on one directory', () => {
     expect(told).toEqual({ one: [draft('b').key], two: [draft('a').key, draft('a').key] })
   })
 
-  test('who slept through removals that are forgotten by now is told of everything', async () => {
+  it('who slept through removals that are forgotten by now is told of everything', async () => {
     const { pages, directory } = await openPages()
     const told: Selection[] = []
     pages.onRemoved((removed) => told.push(removed))
@@ -64,7 +64,7 @@ describe('two stores of one process on one directory', () => {
 })
 
 describe('a second process', () => {
-  test.each(selections)('its removal of %s holds for us at the next request', async (_, selection) => {
+  it.each(selections)('its removal of %s holds for us at the next request', async (_, selection) => {
     const { pages, directory } = await openPages()
     const other = await startOther(directory)
     await store(pages, 'a')
@@ -83,7 +83,7 @@ describe('a second process', () => {
     expect(await other.ask({ ask: 'find', name: 'a' })).toBe(1)
   })
 
-  test('clears while we store: no error, and no page from before is served', async () => {
+  it('clears while we store: no error, and no page from before is served', async () => {
     const { pages, directory, warnings } = await openPages()
     const other = await startOther(directory)
     let ended = false
@@ -103,7 +103,7 @@ describe('a second process', () => {
     for (const page of listed.items) expect(await pages.readBody(page)).not.toBeNull()
   })
 
-  test('closes while pages are still to be deleted, and leaves the rest to us', async () => {
+  it('closes while pages are still to be deleted, and leaves the rest to us', async () => {
     const { pages, directory } = await openPages()
     const other = await startOther(directory)
     for (let n = 0; n < 400; n += 1) await store(pages, `p${n}`)
@@ -112,11 +112,12 @@ describe('a second process', () => {
     expect(await other.ask({ ask: 'close' })).toBe('closed')
     await other.kill()
     pages.poll()
-    const shards = async () => (await readdir(placesIn(directory).bodies, { recursive: true })).filter((name) => name.includes('.'))
+    const shards = async () =>
+      (await readdir(placesIn(directory).bodies, { recursive: true })).filter((name) => name.includes('.'))
     await expect.poll(shards, { timeout: 20_000 }).toEqual([])
   })
 
-  test('killed while it stores: what is left is whole', async () => {
+  it('killed while it stores: what is left is whole', async () => {
     const { pages, directory } = await openPages()
     for (let round = 0; round < 3; round += 1) {
       const other = await startOther(directory)
@@ -134,25 +135,29 @@ describe('a second process', () => {
 })
 
 describe('clearing', () => {
-  test('two at once: the counts add up, and nobody fails', async () => {
+  it('two at once: the counts add up, and nobody fails', async () => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })
     for (let n = 0; n < 20; n += 1) await store(one, `p${n}`)
-    const counts = await Promise.all([one.remove({ kind: 'all' }), two.remove({ kind: 'all' }), clearApplicationCache(directory)])
+    const counts = await Promise.all([
+      one.remove({ kind: 'all' }),
+      two.remove({ kind: 'all' }),
+      clearApplicationCache(directory),
+    ])
     expect(counts.reduce((sum, count) => sum + count)).toBe(20)
     expect(one.counters().products.count + two.counters().products.count).toBe(0)
     await store(one, 'new')
     expect(two.find(draft('new').key)).toHaveLength(1)
   })
 
-  test('what was moved aside goes in the background', async () => {
+  it('what was moved aside goes in the background', async () => {
     const { pages, directory } = await openPages()
     for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
     expect(await pages.remove({ kind: 'all' })).toBe(20)
     await expect.poll(() => readdir(directory), { timeout: 20_000 }).toEqual(['pages'])
   })
 
-  test('a process that died between the mark and the move: nothing from before is served, the move is made up for', async () => {
+  it('a process that died between the mark and the move: nothing from before is served, the move is made up for', async () => {
     const { pages, directory } = await openPages()
     await store(pages, 'a')
     const index = new PageIndex(placesIn(directory))
@@ -162,7 +167,7 @@ describe('clearing', () => {
     expect(await store(pages, 'b')).not.toBeNull()
   })
 
-  test('the same with nobody running: whoever opens next makes up for it', async () => {
+  it('the same with nobody running: whoever opens next makes up for it', async () => {
     const directory = await tempDir()
     const { pages } = await openPages({ directory })
     await store(pages, 'a')
@@ -176,7 +181,7 @@ describe('clearing', () => {
     expect(warnings).toEqual([])
   })
 
-  test('the application cache: everything in it goes, the pages are counted, the daemon goes on', async () => {
+  it('the application cache: everything in it goes, the pages are counted, the daemon goes on', async () => {
     const { pages, directory } = await openPages()
     const { mkdir, writeFile } = await import('node:fs/promises')
     await mkdir(`${directory}/twig/a`, { recursive: true })
@@ -190,12 +195,12 @@ describe('clearing', () => {
     expect(pages.find(draft('p1').key)).toHaveLength(1)
   })
 
-  test('an application cache that is not there', async () => {
+  it('an application cache that is not there', async () => {
     expect(await clearApplicationCache(`${await tempDir()}/var/cache/prod`)).toBe(0)
   })
 })
 
-test('a store held by another process for a while: reads go on, a removal waits, then says so', async () => {
+it('a store held by another process for a while: reads go on, a removal waits, then says so', async () => {
   const { pages, directory } = await openPages({ patience: 300 })
   await store(pages, 'a')
   const { default: Database } = await import('better-sqlite3')
@@ -203,7 +208,10 @@ test('a store held by another process for a while: reads go on, a removal waits,
   holder.exec('BEGIN IMMEDIATE')
   expect(pages.find(draft('a').key)).toHaveLength(1)
   expect(await store(pages, 'b')).toBeNull()
-  await expect(pages.remove({ kind: 'urls', urls: [draft('a').url] })).rejects.toMatchObject({ code: 'STORE_BUSY', status: 503 })
+  await expect(pages.remove({ kind: 'urls', urls: [draft('a').url] })).rejects.toMatchObject({
+    code: 'STORE_BUSY',
+    status: 503,
+  })
   pages.recordHits([{ page: pages.find(draft('a').key)[0]!, hits: 1, ms: 1, usedAt: 0 }])
   const waiting = pages.remove({ kind: 'type', type: 'products' })
   await pause(20)

@@ -1,12 +1,17 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { HeaderPair } from '../../src/pages/page.ts'
 import { defaultTypeRules, typeResolver, type TypeRule } from '../../src/pages/type.ts'
 
-const page = (more: { headers?: HeaderPair[]; tags?: string[]; target?: string } = {}) => ({ headers: [], tags: [], target: '/', ...more })
+const page = (more: { headers?: HeaderPair[]; tags?: string[]; target?: string } = {}) => ({
+  headers: [],
+  tags: [],
+  target: '/',
+  ...more,
+})
 
 describe('the type of a page, by the rules for a Shopware storefront', () => {
   const typeOf = typeResolver(defaultTypeRules)
-  test.each([
+  it.each([
     ['a product', { tags: ['product-0190c0de', 'theme'], target: '/Shoe/SW1' }, 'products'],
     ['a product without tags', { target: '/detail/0190c0de' }, 'products'],
     ['a category', { tags: ['category-route-1', 'product-listing-1', 'product-2'], target: '/Shoes/' }, 'categories'],
@@ -29,20 +34,24 @@ describe('the type of a page, by the rules for a Shopware storefront', () => {
 describe('configured rules', () => {
   const typeOf = (...rules: TypeRule[]) => typeResolver([...rules, ...defaultTypeRules])
 
-  test('come before the defaults, the first match wins', () => {
+  it('come before the defaults, the first match wins', () => {
     const resolve = typeOf({ type: 'buybox', tag: 'product-' }, { type: 'cms', tag: 'product-1' })
     expect(resolve(page({ tags: ['product-1'] }))).toBe('buybox')
   })
 
-  test('by a field, whatever its case, and its value', () => {
+  it('by a field, whatever its case, and its value', () => {
     const resolve = typeOf({ type: 'products', header: 'X-Type: prod*' }, { type: 'listings', header: 'x-list' })
     expect(resolve(page({ headers: [['x-TYPE', 'product']] }))).toBe('products')
     expect(resolve(page({ headers: [['X-Type', 'a product']] }))).toBe('cms')
     expect(resolve(page({ headers: [['X-List', 'anything']] }))).toBe('listings')
   })
 
-  test('by a path; everything but * and […] stands for itself', () => {
-    const resolve = typeOf({ type: 'products', path: '/p.html' }, { type: 'categories', path: '/c[ab]/*' }, { type: 'listings', path: '/(x+)+$' })
+  it('by a path; everything but * and […] stands for itself', () => {
+    const resolve = typeOf(
+      { type: 'products', path: '/p.html' },
+      { type: 'categories', path: '/c[ab]/*' },
+      { type: 'listings', path: '/(x+)+$' },
+    )
     expect(resolve(page({ target: '/p.html' }))).toBe('products')
     expect(resolve(page({ target: '/pxhtml' }))).toBe('cms')
     expect(resolve(page({ target: '/ca/1?x=2' }))).toBe('categories')
@@ -51,7 +60,7 @@ describe('configured rules', () => {
     expect(resolve(page({ target: `/${'x'.repeat(5000)}` }))).toBe('cms')
   })
 
-  test('that backtracking would not end with, on what a visitor or the shop can lengthen', () => {
+  it('that backtracking would not end with, on what a visitor or the shop can lengthen', () => {
     const many = Array.from({ length: 50 }, (): TypeRule => ({ type: 'products', path: `${'/*'.repeat(20)}.html` }))
     const resolve = typeOf(...many, { type: 'products', header: `x-page: ${'*a'.repeat(30)}b` })
     expect(resolve(page({ target: `/?${'/'.repeat(8000)}`, headers: [['x-page', 'a'.repeat(8000)]] }))).toBe('cms')

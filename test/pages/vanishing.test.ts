@@ -3,7 +3,7 @@ import { existsSync, renameSync } from 'node:fs'
 import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -33,16 +33,22 @@ describe('what vanishes under a running store is noticed, and the store begins a
     ['the index', (places) => remove(places.index)],
     ['the log beside the index', (places) => remove(`${places.index}-wal`)],
     ['the shared memory beside the index', (places) => remove(`${places.index}-shm`)],
-    ['the index, replaced by nothing', async (places) => {
-      remove(places.index)
-      await writeFile(places.index, '')
-    }],
-    ['the index, replaced by a copy of itself', async (places) => {
-      await copyFile(places.index, `${places.index}-copy`)
-      await rename(`${places.index}-copy`, places.index)
-    }],
+    [
+      'the index, replaced by nothing',
+      async (places) => {
+        remove(places.index)
+        await writeFile(places.index, '')
+      },
+    ],
+    [
+      'the index, replaced by a copy of itself',
+      async (places) => {
+        await copyFile(places.index, `${places.index}-copy`)
+        await rename(`${places.index}-copy`, places.index)
+      },
+    ],
   ]
-  test.each(losses)('%s', async (_, lose) => {
+  it.each(losses)('%s', async (_, lose) => {
     const { pages, told, places } = await withOnePage()
     const fence = pages.fence()
     await lose(places)
@@ -56,7 +62,7 @@ describe('what vanishes under a running store is noticed, and the store begins a
     expect((await readdir(places.pages)).includes('index.sqlite')).toBe(true)
   })
 
-  test('again and again while pages are stored, read, counted and removed', async () => {
+  it('again and again while pages are stored, read, counted and removed', async () => {
     const { pages, places, directory } = await withOnePage()
     let ended = false
     const busy = async (offset: number) => {
@@ -80,7 +86,9 @@ describe('what vanishes under a running store is noticed, and the store begins a
     }
     ended = true
     await Promise.all(work)
-    await expect.poll(async () => pages.readBody((await store(pages, 'last'))!), { timeout: 10_000 }).toEqual(bodyOf('last'))
+    await expect
+      .poll(async () => pages.readBody((await store(pages, 'last'))!), { timeout: 10_000 })
+      .toEqual(bodyOf('last'))
   })
 })
 
@@ -90,20 +98,26 @@ describe('an index that cannot be used is moved aside, with a warning, and the s
     ['no database', (path) => writeFile(path, 'not a database, but long enough to be looked at as one. '.repeat(100))],
     ['truncated', (path) => truncate(path, 5_000)],
     ['missing', (path) => rm(path)],
-    ['a directory', async (path) => {
-      await rm(path)
-      await mkdir(path)
-    }],
-    ['a link', async (path) => {
-      await rename(path, `${path}-elsewhere`)
-      await symlink(`${path}-elsewhere`, path)
-    }],
+    [
+      'a directory',
+      async (path) => {
+        await rm(path)
+        await mkdir(path)
+      },
+    ],
+    [
+      'a link',
+      async (path) => {
+        await rename(path, `${path}-elsewhere`)
+        await symlink(`${path}-elsewhere`, path)
+      },
+    ],
     ["another program's", (path) => change(path, 'PRAGMA application_id = 1')],
     ['newer', (path) => change(path, 'PRAGMA user_version = 99')],
     ['without one of its tables', (path) => change(path, 'DROP TABLE removal')],
     ['without its generation', (path) => change(path, 'DELETE FROM meta')],
   ]
-  test.each(faults)('%s', async (fault, damage) => {
+  it.each(faults)('%s', async (fault, damage) => {
     const { pages, places, directory } = await withOnePage()
     await pages.close()
     await damage(places.index)
@@ -114,7 +128,7 @@ describe('an index that cannot be used is moved aside, with a warning, and the s
     expect(warnings).toHaveLength(fault === 'without its generation' ? 0 : 1)
   })
 
-  test.each(['pages', 'pages/bodies', 'pages/tmp'])('%s is a link to elsewhere', async (path) => {
+  it.each(['pages', 'pages/bodies', 'pages/tmp'])('%s is a link to elsewhere', async (path) => {
     const { pages, directory } = await withOnePage()
     await pages.close()
     const outside = await tempDir()
@@ -125,7 +139,7 @@ describe('an index that cannot be used is moved aside, with a warning, and the s
     expect(await readdir(outside)).toEqual([])
   })
 
-  test('bytes altered at run time: no wrong page, no error', async () => {
+  it('bytes altered at run time: no wrong page, no error', async () => {
     for (let round = 0; round < 12; round += 1) {
       const { pages, places, directory } = await withOnePage()
       for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
@@ -163,7 +177,7 @@ async function flipBytes(path: string, round: number): Promise<void> {
 }
 
 describe('a store that cannot be written', () => {
-  test('no permission to make it: pages pass by, and it recovers when the obstacle is gone', async () => {
+  it('no permission to make it: pages pass by, and it recovers when the obstacle is gone', async () => {
     const parent = await tempDir()
     // A file where the directory should be stops root too.
     await writeFile(join(parent, 'var'), '')

@@ -13,7 +13,12 @@ export type Step = 'intended' | 'removed' | 'recording' | 'recorded' | 'none'
 const [directory, step] = process.argv.slice(2) as [string, Step]
 const now = Date.now
 const records = await openRecords({ directory: join(directory, 'data'), now })
-const pages = await openFilesystemStore({ directory: join(directory, 'cache'), maxSize: null, now, onWarning: () => undefined })
+const pages = await openFilesystemStore({
+  directory: join(directory, 'cache'),
+  maxSize: null,
+  now,
+  onWarning: () => undefined,
+})
 
 function dieAt(moment: Step): void {
   if (step === moment) process.kill(process.pid, 'SIGKILL')
@@ -42,8 +47,19 @@ const queue: Pick<Queue, 'dispatch'> = {
     return added
   },
 }
-const purging = await openPurging({ records, pages: dying, queue, now, proxies: ['varnish-1'], owner: thisProcess(), followUp: null, clearDirectory: () => Promise.resolve(0) })
-process.send!(await purging.invalidate({ targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }))
+const purging = await openPurging({
+  records,
+  pages: dying,
+  queue,
+  now,
+  proxies: ['varnish-1'],
+  owner: thisProcess(),
+  followUp: null,
+  clearDirectory: () => Promise.resolve(0),
+})
+process.send!(
+  await purging.invalidate({ targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }),
+)
 await purging.close()
 await pages.close()
 await records.close()

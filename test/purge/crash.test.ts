@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import type { Invalidation } from '../../src/purge/invalidation.ts'
 import { listInvalidations } from '../../src/purge/log/invalidation-log.ts'
@@ -25,14 +25,18 @@ async function purgeIn(directory: string, step: Step): Promise<unknown> {
   let value: unknown = null
   child.on('message', (message) => (value = message))
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
-  expect({ step, code, signal }).toEqual({ step, code: step === 'none' ? 0 : null, signal: step === 'none' ? null : 'SIGKILL' })
+  expect({ step, code, signal }).toEqual({
+    step,
+    code: step === 'none' ? 0 : null,
+    signal: step === 'none' ? null : 'SIGKILL',
+  })
   return value
 }
 
 const steps: readonly Step[] = ['intended', 'removed', 'recording', 'recorded']
 
 describe('a purge whose process is killed', () => {
-  test.each(steps)('when it was %s is carried out at the next start, once', async (step) => {
+  it.each(steps)('when it was %s is carried out at the next start, once', async (step) => {
     const directory = await tempDir()
     const first = await openPurges({ directory, now: Date.now })
     await store(first.pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
@@ -46,12 +50,15 @@ describe('a purge whose process is killed', () => {
     expect(items).toMatchObject([{ kind: 'tag', tag: 't', proxies: [{ name: 'varnish-1', status: 'pending' }] }])
     expect(await records.db.selectFrom('queue_messages').select('type').execute()).toEqual([{ type: 'purge.deliver' }])
     expect((await listInvalidations(records.db, range)).items).toMatchObject([{ scope: 'tags', value: 't' }])
-    expect((await readPurgeStatistics(records.db, Date.now())).overview).toMatchObject({ totalPurges: 1, distinctTags: 1 })
+    expect((await readPurgeStatistics(records.db, Date.now())).overview).toMatchObject({
+      totalPurges: 1,
+      distinctTags: 1,
+    })
     expect(await records.db.selectFrom('invalidations').select('intent').execute()).toEqual([{ intent: null }])
     expect((await readUrlFlow(records.db, draft('a').url, range)).items).toMatchObject([{ tag: 't', pagesRemoved: 1 }])
   })
 
-  test('is carried out by a daemon that runs', async () => {
+  it('is carried out by a daemon that runs', async () => {
     const { directory, pages } = await openPurges({ now: Date.now })
     await store(pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
     await purgeIn(directory, 'intended')
@@ -59,7 +66,7 @@ describe('a purge whose process is killed', () => {
   })
 })
 
-test('a purge in another process holds here', async () => {
+it('a purge in another process holds here', async () => {
   const { directory, pages } = await openPurges({ now: Date.now })
   await store(pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
   const fence = pages.fence()
@@ -69,12 +76,16 @@ test('a purge in another process holds here', async () => {
 })
 
 describe('records that cannot be written', () => {
-  test('because another process holds their lock: the pages go, and it is said that nobody else was told', async () => {
+  it('because another process holds their lock: the pages go, and it is said that nobody else was told', async () => {
     const { directory, purging, pages, records } = await openPurges()
     await store(pages, 'a', { tags: ['t'] })
     const other = new Database(join(directory, 'data/records.sqlite'))
     other.exec('BEGIN IMMEDIATE')
-    await expect(purging.invalidate(byTag)).rejects.toMatchObject({ code: 'STORE_BUSY', status: 503, message: expect.stringMatching(/took 1 page here.*repeated/) as string })
+    await expect(purging.invalidate(byTag)).rejects.toMatchObject({
+      code: 'STORE_BUSY',
+      status: 503,
+      message: expect.stringMatching(/took 1 page here.*repeated/) as string,
+    })
     other.exec('ROLLBACK')
     other.close()
     expect(pages.find(draft('a').key)).toEqual([])
@@ -82,19 +93,21 @@ describe('records that cannot be written', () => {
     expect((await listRecent(records.db, range)).total).toBe(1)
   })
 
-  test('because the disk is full: the same, and it recovers', async () => {
+  it('because the disk is full: the same, and it recovers', async () => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { tags: ['t'] })
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(records.db)
     await sql.raw(`pragma max_page_count = ${rows[0]!.page_count}`).execute(records.db)
     const tags = Array.from({ length: 5_000 }, (_, n) => `tag-${n}`)
-    await expect(purging.invalidate({ ...byTag, targets: [{ scope: 'tags', tags: ['t', ...tags] }] })).rejects.toMatchObject({ code: 'STORE_FULL' })
+    await expect(
+      purging.invalidate({ ...byTag, targets: [{ scope: 'tags', tags: ['t', ...tags] }] }),
+    ).rejects.toMatchObject({ code: 'STORE_FULL' })
     expect(pages.find(draft('a').key)).toEqual([])
     await sql.raw('pragma max_page_count = 1000000').execute(records.db)
     expect(await purging.invalidate(byTag)).toMatchObject({ pagesRemoved: 0 })
   })
 
-  test('in the middle: the caller is told, and the purge is carried out all the same', async () => {
+  it('in the middle: the caller is told, and the purge is carried out all the same', async () => {
     let fail = true
     const dispatch = () => {
       if (fail) throw new PagecacheError('STORE_FULL', 'no room')

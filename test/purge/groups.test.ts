@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
@@ -32,7 +32,7 @@ function removalsIn(directory: string): number {
   }
 }
 
-test('purges that come together share their transactions, and each is logged with its own pages', async () => {
+it('purges that come together share their transactions, and each is logged with its own pages', async () => {
   const { purging, pages, records, directory } = await openPurges({ proxies: ['varnish-1'] })
   for (let n = 0; n < 40; n += 1) for (const page of ['a', 'b']) await store(pages, `${page}${n}`, { tags: [`t${n}`] })
   const outcomes = await Promise.all(Array.from({ length: 40 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
@@ -41,14 +41,20 @@ test('purges that come together share their transactions, and each is logged wit
   expect(removalsIn(directory)).toBe(1)
   const { total, items } = await listRecent(records.db, range)
   expect(total).toBe(40)
-  expect(items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved])).toEqual(Array.from({ length: 40 }, (_, n) => [`t${39 - n}`, 2]))
+  expect(items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved])).toEqual(
+    Array.from({ length: 40 }, (_, n) => [`t${39 - n}`, 2]),
+  )
   expect((await readUrlFlow(records.db, draft('a7').url, range)).items).toMatchObject([{ tag: 't7', pagesRemoved: 2 }])
   expect(await records.db.selectFrom('purge_deliveries').select('purge_id').execute()).toHaveLength(40)
   expect(await records.db.selectFrom('queue_messages').select('key').execute()).toEqual([{ key: 'proxy:varnish-1' }])
-  expect((await readPurgeStatistics(records.db, aMoment)).overview).toMatchObject({ totalPurges: 40, distinctTags: 40, distinctUrls: 80 })
+  expect((await readPurgeStatistics(records.db, aMoment)).overview).toMatchObject({
+    totalPurges: 40,
+    distinctTags: 40,
+    distinctUrls: 80,
+  })
 })
 
-test('the same tag several times at once is removed once, and counted each time', async () => {
+it('the same tag several times at once is removed once, and counted each time', async () => {
   const { purging, pages, records } = await openPurges()
   await store(pages, 'a', { tags: ['t'] })
   const outcomes = await Promise.all(Array.from({ length: 5 }, () => purging.invalidate(byTag('t', 'u'))))
@@ -56,11 +62,14 @@ test('the same tag several times at once is removed once, and counted each time'
   await purging.invalidate(byTag('t'))
   const { overview, topTags } = await readPurgeStatistics(records.db, aMoment)
   expect(overview).toMatchObject({ totalPurges: 11, distinctTags: 2 })
-  expect(topTags).toEqual([{ tag: 't', count: 6 }, { tag: 'u', count: 5 }])
+  expect(topTags).toEqual([
+    { tag: 't', count: 6 },
+    { tag: 'u', count: 5 },
+  ])
   expect((await readUrlFlow(records.db, draft('a').url, range)).items).toHaveLength(1)
 })
 
-test('tags, URLs and soft purges of one group each do what they say', async () => {
+it('tags, URLs and soft purges of one group each do what they say', async () => {
   const { purging, pages } = await openPurges()
   for (const name of ['a', 'b', 'c', 'd']) await store(pages, name, { tags: [name], staleAt: aMoment + 60_000 })
   const outcomes = await Promise.all([
@@ -70,34 +79,48 @@ test('tags, URLs and soft purges of one group each do what they say', async () =
     purging.invalidate(of({ scope: 'tags', tags: ['nothing'] }, { scope: 'urls', urls: [draft('nowhere').url] })),
   ])
   expect(outcomes.map(({ pagesRemoved }) => pagesRemoved)).toEqual([1, 1, 1, 0])
-  expect(['a', 'b', 'c', 'd'].map((name) => pages.find(draft(name).key)[0]?.staleAt)).toEqual([undefined, undefined, aMoment, aMoment + 60_000])
+  expect(['a', 'b', 'c', 'd'].map((name) => pages.find(draft(name).key)[0]?.staleAt)).toEqual([
+    undefined,
+    undefined,
+    aMoment,
+    aMoment + 60_000,
+  ])
 })
 
-test('what a group fences is not stored, whichever purge of it selects the page', async () => {
+it('what a group fences is not stored, whichever purge of it selects the page', async () => {
   const { purging, pages } = await openPurges()
   const fence = pages.fence()
-  await Promise.all([purging.invalidate(byTag('x')), purging.invalidate(byTag('y')), purging.invalidate(of({ scope: 'urls', urls: [draft('c').url] }))])
+  await Promise.all([
+    purging.invalidate(byTag('x')),
+    purging.invalidate(byTag('y')),
+    purging.invalidate(of({ scope: 'urls', urls: [draft('c').url] })),
+  ])
   expect(await pages.put(draft('a', { tags: ['x'] }), Buffer.from('old'), fence)).toBeNull()
   expect(await pages.put(draft('b', { tags: ['y'] }), Buffer.from('old'), fence)).toBeNull()
   expect(await pages.put(draft('c', { tags: [] }), Buffer.from('old'), fence)).toBeNull()
   expect(await pages.put(draft('d', { tags: ['z'] }), Buffer.from('new'), fence)).not.toBeNull()
 })
 
-test('a tag of many pages holds up no neighbour, and is taken whole', async () => {
+it('a tag of many pages holds up no neighbour, and is taken whole', async () => {
   const { purging, pages, records } = await openPurges()
   for (let n = 0; n < 600; n += 1) await store(pages, `p${n}`, { tags: ['large'] })
   await store(pages, 'a', { tags: ['small'] })
   const order: string[] = []
-  const [large, small] = await Promise.all(['large', 'small'].map((tag) => purging.invalidate(byTag(tag)).finally(() => order.push(tag))))
+  const [large, small] = await Promise.all(
+    ['large', 'small'].map((tag) => purging.invalidate(byTag(tag)).finally(() => order.push(tag))),
+  )
   expect([large!.pagesRemoved, small!.pagesRemoved]).toEqual([600, 1])
   expect(order).toEqual(['small', 'large'])
   await purging.catchUp()
   const { items } = await listRecent(records.db, range)
-  expect(items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved]).sort()).toEqual([['large', 600], ['small', 1]])
+  expect(items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved]).sort()).toEqual([
+    ['large', 600],
+    ['small', 1],
+  ])
   expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctUrls).toBe(601)
 }, 60_000)
 
-test('everything, asked for many times at once, is cleared once or twice and logged each time', async () => {
+it('everything, asked for many times at once, is cleared once or twice and logged each time', async () => {
   const { purging, pages, records } = await openPurges()
   for (let n = 0; n < 5; n += 1) await store(pages, `p${n}`)
   const { generation } = pages.fence()
@@ -105,10 +128,12 @@ test('everything, asked for many times at once, is cleared once or twice and log
   expect(outcomes.map(({ pagesRemoved }) => pagesRemoved).sort()).toEqual([...Array.from({ length: 11 }, () => 0), 5])
   expect(pages.fence().generation).not.toBe(generation)
   expect((await listRecent(records.db, range)).total).toBe(12)
-  expect(await records.db.selectFrom('invalidations').select('intent').where('intent', 'is not', null).execute()).toEqual([])
+  expect(
+    await records.db.selectFrom('invalidations').select('intent').where('intent', 'is not', null).execute(),
+  ).toEqual([])
 })
 
-test('a group whose record cannot be written goes on one by one: what fails is the one that cannot', async () => {
+it('a group whose record cannot be written goes on one by one: what fails is the one that cannot', async () => {
   const directory = await tempDir()
   const now = () => aMoment
   const others = await openRecords({ directory: join(directory, 'data'), now })
@@ -127,11 +152,17 @@ test('a group whose record cannot be written goes on one by one: what fails is t
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect((await listRecent(records.db, range)).items.map(({ tag }) => tag)).toEqual(['c', 'a'])
   await purging.catchUp()
-  expect((await listRecent(records.db, range)).items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved]).sort()).toEqual([['a', 1], ['b', 1], ['c', 1]])
+  expect(
+    (await listRecent(records.db, range)).items.map(({ tag, pagesRemoved }) => [tag, pagesRemoved]).sort(),
+  ).toEqual([
+    ['a', 1],
+    ['b', 1],
+    ['c', 1],
+  ])
   await others.close()
 })
 
-test('while another process holds the lock of the records, all wait, none is promised, and pages go all the same', async () => {
+it('while another process holds the lock of the records, all wait, none is promised, and pages go all the same', async () => {
   const { purging, pages, records, directory } = await openPurges()
   for (let n = 0; n < 10; n += 1) await store(pages, `p${n}`, { tags: [`t${n}`] })
   const other = new Database(join(directory, 'data/records.sqlite'))

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { Invalidation } from '../../src/purge/invalidation.ts'
@@ -24,7 +24,16 @@ async function openThread() {
   const told: Selection[] = []
   pages.onRemoved((selection) => told.push(selection))
   const errors: string[] = []
-  const purging = await openPurger({ dataDir, cacheDir, maxSize: null, maxVariants: 64, proxies: ['varnish-1'], followUp: null, pages, onError: (message) => errors.push(message) })
+  const purging = await openPurger({
+    dataDir,
+    cacheDir,
+    maxSize: null,
+    maxVariants: 64,
+    proxies: ['varnish-1'],
+    followUp: null,
+    pages,
+    onError: (message) => errors.push(message),
+  })
   onTestFinished(() => purging.close())
   return { purging, pages, records, told, errors, dataDir, cacheDir }
 }
@@ -35,7 +44,7 @@ function byTag(...tags: string[]): Invalidation {
 
 const lasting = { deleteAt: Date.now() + 3_600_000 }
 
-test('what the thread has purged is gone here before it is answered', async () => {
+it('what the thread has purged is gone here before it is answered', async () => {
   const { purging, pages, records, told } = await openThread()
   await store(pages, 'a', { tags: ['t'], ...lasting })
   const fence = pages.fence()
@@ -44,16 +53,20 @@ test('what the thread has purged is gone here before it is answered', async () =
   expect(pages.find(draft('a').key)).toEqual([])
   expect(pages.holds(fence)).toBe(false)
   expect(await pages.put(draft('a', { tags: ['t'], ...lasting }), Buffer.from('old'), fence)).toBeNull()
-  expect((await listRecent(records.db, range)).items).toMatchObject([{ tag: 't', pagesRemoved: 1, proxies: [{ status: 'pending' }] }])
+  expect((await listRecent(records.db, range)).items).toMatchObject([
+    { tag: 't', pagesRemoved: 1, proxies: [{ status: 'pending' }] },
+  ])
 })
 
-test('an error of the thread comes back as it was thrown', async () => {
+it('an error of the thread comes back as it was thrown', async () => {
   const { purging } = await openThread()
   await expect(purging.invalidate(byTag('a b'))).rejects.toMatchObject({ code: 'INVALID_INPUT', status: 400 })
-  await expect(purging.invalidate({ ...byTag(), targets: [{ scope: 'pattern', pattern: '(' }] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(purging.invalidate({ ...byTag(), targets: [{ scope: 'pattern', pattern: '(' }] })).rejects.toMatchObject(
+    { code: 'INVALID_INPUT' },
+  )
 })
 
-test('more purges than fit are refused, and of those that are answered none is lost', async () => {
+it('more purges than fit are refused, and of those that are answered none is lost', async () => {
   const { purging, records } = await openThread()
   const outcomes = await Promise.allSettled(Array.from({ length: 2_500 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
   const refused = outcomes.filter(({ status }) => status === 'rejected')
@@ -63,11 +76,15 @@ test('more purges than fit are refused, and of those that are answered none is l
   await purging.invalidate(byTag('t'))
   const huge = Array.from({ length: 40 }, (_, n) => String(n).padStart(1_000, 'x'))
   const large = await Promise.allSettled(Array.from({ length: 1_000 }, () => purging.invalidate(byTag(...huge))))
-  expect(large.some((outcome) => outcome.status === 'rejected' && (outcome.reason as { code: string }).code === 'STORE_BUSY')).toBe(true)
+  expect(
+    large.some(
+      (outcome) => outcome.status === 'rejected' && (outcome.reason as { code: string }).code === 'STORE_BUSY',
+    ),
+  ).toBe(true)
   expect(large.some(({ status }) => status === 'fulfilled')).toBe(true)
 }, 120_000)
 
-test('what was taken up before it is closed is carried out', async () => {
+it('what was taken up before it is closed is carried out', async () => {
   const { purging, records } = await openThread()
   const answers = Promise.all(Array.from({ length: 30 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
   await purging.close()
@@ -76,10 +93,15 @@ test('what was taken up before it is closed is carried out', async () => {
   await expect(purging.invalidate(byTag('late'))).rejects.toMatchObject({ code: 'STORE_BUSY' })
 })
 
-test('a removal that no log tells of goes to the thread too, and holds when it is answered', async () => {
+it('a removal that no log tells of goes to the thread too, and holds when it is answered', async () => {
   const { pages, purging, records, told } = await openThread()
   for (const name of ['a', 'b']) await store(pages, name, { ...lasting, tags: [name] })
-  expect(await Promise.all([pages.remove({ kind: 'urls', urls: [draft('a').url] }), pages.remove({ kind: 'tags', tags: ['b'] })])).toEqual([1, 1])
+  expect(
+    await Promise.all([
+      pages.remove({ kind: 'urls', urls: [draft('a').url] }),
+      pages.remove({ kind: 'tags', tags: ['b'] }),
+    ]),
+  ).toEqual([1, 1])
   expect(told.map(({ kind }) => kind).sort()).toEqual(['tags', 'urls'])
   expect(pages.counters().products.count).toBe(0)
   expect((await listRecent(records.db, range)).total).toBe(0)
@@ -88,17 +110,44 @@ test('a removal that no log tells of goes to the thread too, and holds when it i
   expect(await pages.remove({ kind: 'tags', tags: ['c'] })).toBe(1)
 })
 
-test('an intent of a thread that ended is carried out by the next one, that of a thread that lives is left to it', async () => {
+it('an intent of a thread that ended is carried out by the next one, that of a thread that lives is left to it', async () => {
   const { purging, pages, records, cacheDir } = await openThread()
   await purging.close()
   await store(pages, 'a', { ...lasting, tags: ['dead'] })
   await store(pages, 'b', { ...lasting, tags: ['living'] })
-  for (const [tag, thread] of [['dead', 7], ['living', 8]] as const) {
+  for (const [tag, thread] of [
+    ['dead', 7],
+    ['living', 8],
+  ] as const) {
     const intent = JSON.stringify([{ kind: 'tag', tag, entity: null }])
-    await records.db.insertInto('invalidations').values({ created_at: Date.now(), source: 'api', actor: null, scope: 'tags', value: tag, soft: 0, intent, owner: JSON.stringify({ ...thisProcess(), thread }), recorded: null, trace: null }).execute()
+    await records.db
+      .insertInto('invalidations')
+      .values({
+        created_at: Date.now(),
+        source: 'api',
+        actor: null,
+        scope: 'tags',
+        value: tag,
+        soft: 0,
+        intent,
+        owner: JSON.stringify({ ...thisProcess(), thread }),
+        recorded: null,
+        trace: null,
+      })
+      .execute()
   }
   const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
-  const next = await openPurging({ records, pages, queue: openQueue(records, Date.now), now: Date.now, owner: { ...thisProcess(), thread: 9 }, endedThreads: [7], proxies: [], followUp: null, clearDirectory })
+  const next = await openPurging({
+    records,
+    pages,
+    queue: openQueue(records, Date.now),
+    now: Date.now,
+    owner: { ...thisProcess(), thread: 9 },
+    endedThreads: [7],
+    proxies: [],
+    followUp: null,
+    clearDirectory,
+  })
   onTestFinished(() => next.close())
   expect([pages.find(draft('a').key), pages.find(draft('b').key)]).toMatchObject([[], [{ url: draft('b').url }]])
   expect((await listRecent(records.db, range)).items).toMatchObject([{ tag: 'dead' }])

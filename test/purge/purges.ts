@@ -10,14 +10,31 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { aMoment, openPages } from '../stores/pages.ts'
 
 /** Purges over a real page store and real records in a temporary directory; closed when the test is over. */
-export async function openPurges(options: { proxies?: readonly string[]; directory?: string; places?: { cache: string; data: string }; now?: () => number; queue?: Pick<Queue, 'dispatch'> } = {}) {
+export async function openPurges(
+  options: {
+    proxies?: readonly string[]
+    directory?: string
+    places?: { cache: string; data: string }
+    now?: () => number
+    queue?: Pick<Queue, 'dispatch'>
+  } = {},
+) {
   const directory = options.directory ?? (await tempDir())
   const { cache, data } = options.places ?? { cache: join(directory, 'cache'), data: join(directory, 'data') }
   const now = options.now ?? (() => aMoment)
   const { pages } = await openPages({ directory: cache, now })
   const records = await openRecords({ directory: data, now })
   onTestFinished(() => records.close())
-  const purging = await openPurging({ records, pages, queue: options.queue ?? openQueue(records, now), now, owner: thisProcess(), proxies: options.proxies ?? [], followUp: null, clearDirectory: (trace) => clearApplicationCache(cache, trace) })
+  const purging = await openPurging({
+    records,
+    pages,
+    queue: options.queue ?? openQueue(records, now),
+    now,
+    owner: thisProcess(),
+    proxies: options.proxies ?? [],
+    followUp: null,
+    clearDirectory: (trace) => clearApplicationCache(cache, trace),
+  })
   onTestFinished(() => purging.close())
   return { purging, pages, records, directory }
 }

@@ -1,4 +1,4 @@
-import { onTestFinished, expect, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { readUndelivered } from '../../src/purge/deliver/rows.ts'
 import { clearPurges } from '../../src/purge/log/prune.ts'
 import { readBacklogs } from '../../src/purge/log/statistics.ts'
@@ -14,7 +14,11 @@ const hour = Math.floor(at / 3_600_000)
 /** The records as a version left them whose deliveries took what they tell from the log. */
 async function writtenBefore(): Promise<string> {
   const directory = await tempDir()
-  const records = await openRecords({ directory, now: () => at, migrations: migrations.slice(0, migrations.indexOf(deliveriesApart)) })
+  const records = await openRecords({
+    directory,
+    now: () => at,
+    migrations: migrations.slice(0, migrations.indexOf(deliveriesApart)),
+  })
   for (const statement of [
     `insert into purge_urls (id, url, purges, last_purged_at) values (1, 'http://shop.example/a', 1, ${at})`,
     `insert into purge_tags (id, tag, purges, last_hour, window_count) values (1, 'product-1', 3, ${hour}, 2)`,
@@ -33,7 +37,7 @@ async function writtenBefore(): Promise<string> {
   return directory
 }
 
-test('deliveries that waited before an upgrade are delivered after it, after a clear of the log too', async () => {
+it('deliveries that waited before an upgrade are delivered after it, after a clear of the log too', async () => {
   const records = await openRecords({ directory: await writtenBefore(), now: () => at })
   onTestFinished(() => records.close())
   const waiting = [
@@ -48,5 +52,8 @@ test('deliveries that waited before an upgrade are delivered after it, after a c
   await clearPurges(records)
   expect(await readUndelivered(records.db, 'a', 'pending', 10)).toEqual(waiting)
   expect(await readUndelivered(records.db, 'b', 'failed', 10)).toEqual([{ ...waiting[1], attempts: 7 }])
-  expect(await readBacklogs(records.db, ['a'])).toMatchObject([{ name: 'a', pending: 6, oldestPending: new Date(at).toISOString() }, { name: 'b', failed: 1 }])
+  expect(await readBacklogs(records.db, ['a'])).toMatchObject([
+    { name: 'a', pending: 6, oldestPending: new Date(at).toISOString() },
+    { name: 'b', failed: 1 },
+  ])
 })

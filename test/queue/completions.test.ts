@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { Completions } from '../../src/queue/completions.ts'
 import { claimOne } from './claim-one.ts'
 import { testQueue } from './open-queue.ts'
 
-test('messages that are done leave together with the next claim; one that was lost is told so, and the others are not', async () => {
+it('messages that are done leave together with the next claim; one that was lost is told so, and the others are not', async () => {
   const { queue, records } = await testQueue()
   const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
   await queue.dispatch([1, 2, 3, 4].map((payload) => ({ transport: 'async', type: 'a', payload })))
@@ -12,11 +12,13 @@ test('messages that are done leave together with the next claim; one that was lo
   await records.db.updateTable('queue_messages').set({ lease: 'of another' }).where('id', '=', second!.id).execute()
   const completed = Promise.allSettled([first!, second!, third!].map((message) => worker.complete(message)))
   expect((await claimOne(worker, 'a'))!.payload).toBe(4)
-  expect((await completed).map((result) => (result.status === 'rejected' ? (result.reason as PagecacheError).code : 'done'))).toEqual(['done', 'LEASE_LOST', 'done'])
+  expect(
+    (await completed).map((result) => (result.status === 'rejected' ? (result.reason as PagecacheError).code : 'done')),
+  ).toEqual(['done', 'LEASE_LOST', 'done'])
   expect((await queue.statistics()).transports[0]).toMatchObject({ count: 2, held: 2 })
 })
 
-test('without a next claim they leave by themselves', async () => {
+it('without a next claim they leave by themselves', async () => {
   const { queue } = await testQueue()
   const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
   await queue.dispatch([{ transport: 'async', type: 'a', payload: 1 }])
@@ -24,7 +26,7 @@ test('without a next claim they leave by themselves', async () => {
   expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
 })
 
-test('a commit that fails fails all of them, and the claim', async () => {
+it('a commit that fails fails all of them, and the claim', async () => {
   const completions = new Completions(() => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')))
   const added = Promise.allSettled([completions.add({ id: 'a', lease: 'x' }), completions.add({ id: 'b', lease: 'x' })])
   await expect(completions.commitWith(async () => {})).rejects.toThrow('locked')

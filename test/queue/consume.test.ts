@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import type { Handler, Message, NewMessage } from '../../src/queue/queue.ts'
 import { claimOne } from './claim-one.ts'
@@ -14,24 +14,33 @@ function noting(seen: unknown[], more: Partial<Handler> = {}): Handler {
 }
 
 describe('consume', () => {
-  test('takes messages in their order, completes them, and ends at its limit', async () => {
+  it('takes messages in their order, completes them, and ends at its limit', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([1, 2, 3].map((payload) => message(payload)))
     const seen: unknown[] = []
-    expect(await timing.until(consume({ handlers: [noting(seen)], limits: { messages: 2 } }))).toEqual({ taken: 2, failures: 0, end: 'messages' })
+    expect(await timing.until(consume({ handlers: [noting(seen)], limits: { messages: 2 } }))).toEqual({
+      taken: 2,
+      failures: 0,
+      end: 'messages',
+    })
     expect(seen).toEqual([1, 2])
-    expect(await queue.statistics()).toMatchObject({ transports: [{ name: 'async', count: 1, waiting: 1 }, { count: 0 }, { count: 0 }], workers: [] })
+    expect(await queue.statistics()).toMatchObject({
+      transports: [{ name: 'async', count: 1, waiting: 1 }, { count: 0 }, { count: 0 }],
+      workers: [],
+    })
   })
 
-  test('empties the first transport before the next', async () => {
+  it('empties the first transport before the next', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message('late', { transport: 'scheduler' }), message('first'), message('second')])
     const seen: unknown[] = []
-    await timing.until(consume({ handlers: [noting(seen)], transports: ['async', 'scheduler'], limits: { messages: 3 } }))
+    await timing.until(
+      consume({ handlers: [noting(seen)], transports: ['async', 'scheduler'], limits: { messages: 3 } }),
+    )
     expect(seen).toEqual(['first', 'second', 'late'])
   })
 
-  test('leaves messages alone that it has no handler for', async () => {
+  it('leaves messages alone that it has no handler for', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1, { type: 'unknown' }), message(2)])
     const seen: unknown[] = []
@@ -40,7 +49,7 @@ describe('consume', () => {
     expect((await queue.statistics()).transports[0]).toMatchObject({ waiting: 1 })
   })
 
-  test('works on as many of a type at once as its handler says, and types never wait for each other', async () => {
+  it('works on as many of a type at once as its handler says, and types never wait for each other', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([...Array.from({ length: 6 }, (_, index) => message(index)), message('other', { type: 'b' })])
     let now = 0
@@ -61,7 +70,7 @@ describe('consume', () => {
     expect(seen[0]).toBe('other')
   })
 
-  test('a limit of messages hurries nobody; the end of the time does', async () => {
+  it('a limit of messages hurries nobody; the end of the time does', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1), message(2)])
     const hurried: boolean[] = []
@@ -74,19 +83,25 @@ describe('consume', () => {
     expect(hurried).toEqual([false, true])
   })
 
-  test('ends after its time, its failures, or its memory', async () => {
+  it('ends after its time, its failures, or its memory', async () => {
     const { queue, consume, timing } = await testQueue()
     expect(await timing.until(consume({ handlers: [], limits: { time: 60_000 } }))).toMatchObject({ end: 'time' })
     expect(timing.now()).toBeGreaterThanOrEqual(60_000)
     await queue.dispatch([message(1), message(2), message(3)])
     const broken = { type: 'a', tries: 1, handle: async () => Promise.reject(new Error('broken')) }
-    expect(await timing.until(consume({ handlers: [broken], limits: { failures: 2 } }))).toEqual({ taken: 2, failures: 2, end: 'failures' })
-    expect(await timing.until(consume({ handlers: [noting([])], limits: { memory: 100 }, memory: () => 101 }))).toMatchObject({ taken: 1, end: 'memory' })
+    expect(await timing.until(consume({ handlers: [broken], limits: { failures: 2 } }))).toEqual({
+      taken: 2,
+      failures: 2,
+      end: 'failures',
+    })
+    expect(
+      await timing.until(consume({ handlers: [noting([])], limits: { memory: 100 }, memory: () => 101 })),
+    ).toMatchObject({ taken: 1, end: 'memory' })
   })
 })
 
 describe('a message that cannot be handled', () => {
-  test('is tried three times, after one second and two, and goes to the failed ones', async () => {
+  it('is tried three times, after one second and two, and goes to the failed ones', async () => {
     const { queue, consume, timing, events } = await testQueue()
     await queue.dispatch([message({ url: '/x' })])
     const tries: number[] = []
@@ -109,7 +124,7 @@ describe('a message that cannot be handled', () => {
     expect(await queue.readFailed(items[0]!.id)).toMatchObject({ payload: { url: '/x' } })
   })
 
-  test('has the tries and the backoff that its handler says', async () => {
+  it('has the tries and the backoff that its handler says', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1)])
     const tries: number[] = []
@@ -117,11 +132,17 @@ describe('a message that cannot be handled', () => {
       tries.push(timing.now())
       throw new Error('broken')
     }
-    await timing.until(consume({ handlers: [{ type: 'a', tries: 5, backoff: (attempts) => attempts * 60_000, handle }], sleep: 1000, limits: { failures: 5 } }))
+    await timing.until(
+      consume({
+        handlers: [{ type: 'a', tries: 5, backoff: (attempts) => attempts * 60_000, handle }],
+        sleep: 1000,
+        limits: { failures: 5 },
+      }),
+    )
     expect(tries.map((at) => Math.floor(at / 60_000))).toEqual([0, 1, 3, 6, 10])
   })
 
-  test('is not tried again where the error says so', async () => {
+  it('is not tried again where the error says so', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1)])
     const handle = async () => Promise.reject(Object.assign(new Error('never'), { retry: false }))
@@ -129,7 +150,7 @@ describe('a message that cannot be handled', () => {
     expect((await queue.statistics()).failed).toBe(1)
   })
 
-  test('loses no try because the records were locked', async () => {
+  it('loses no try because the records were locked', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1)])
     const attempts: number[] = []
@@ -142,7 +163,7 @@ describe('a message that cannot be handled', () => {
     expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
   })
 
-  test('is put back with all its tries, or deleted, when somebody says so', async () => {
+  it('is put back with all its tries, or deleted, when somebody says so', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1), message(2, { transport: 'scheduler' }), message(3, { key: 'k' })])
     const broken = { type: 'a', tries: 1, handle: async () => Promise.reject(new Error('broken')) }
@@ -153,16 +174,27 @@ describe('a message that cannot be handled', () => {
     expect(await queue.removeFailed(items.map(({ id }) => id))).toBe(1)
     expect(await queue.retryFailed(null)).toBe(2)
     const seen: Message[] = []
-    await timing.until(consume({ handlers: [{ type: 'a', handle: async (work) => void seen.push(work.message) }], limits: { messages: 2 } }))
-    expect(seen.map(({ payload, attempts, transport }) => [payload, attempts, transport])).toEqual([[1, 0, 'async'], [3, 0, 'async']])
+    await timing.until(
+      consume({
+        handlers: [{ type: 'a', handle: async (work) => void seen.push(work.message) }],
+        limits: { messages: 2 },
+      }),
+    )
+    expect(seen.map(({ payload, attempts, transport }) => [payload, attempts, transport])).toEqual([
+      [1, 0, 'async'],
+      [3, 0, 'async'],
+    ])
     expect(await queue.statistics()).toMatchObject({ transports: [{ count: 0 }, { count: 0 }, { count: 0 }] })
   })
 })
 
 describe('work', () => {
-  test('may take further messages of its group, and settles each for itself', async () => {
+  it('may take further messages of its group, and settles each for itself', async () => {
     const { queue, consume, timing } = await testQueue()
-    await queue.dispatch([...[1, 2, 3, 4].map((payload) => message(payload, { group: 'g' })), message('elsewhere', { group: 'h' })])
+    await queue.dispatch([
+      ...[1, 2, 3, 4].map((payload) => message(payload, { group: 'g' })),
+      message('elsewhere', { group: 'h' }),
+    ])
     const handle: Handler['handle'] = async (work) => {
       if (work.message.payload !== 1 || work.message.attempts > 0) return
       const second = (await work.take())!
@@ -177,7 +209,7 @@ describe('work', () => {
     expect(timing.now()).toBeGreaterThanOrEqual(60_000)
   })
 
-  test('is not complete where the transaction of its result was rolled back', async () => {
+  it('is not complete where the transaction of its result was rolled back', async () => {
     const { queue, consume, timing, records } = await testQueue()
     await queue.dispatch([message(1)])
     let calls = 0
@@ -194,7 +226,7 @@ describe('work', () => {
     expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
   })
 
-  test('is refused behind the fence when somebody else holds the message', async () => {
+  it('is refused behind the fence when somebody else holds the message', async () => {
     const { queue, consume, timing, records, events } = await testQueue()
     await queue.dispatch([message(1)])
     const refused: unknown[] = []
@@ -216,11 +248,16 @@ describe('work', () => {
 })
 
 describe('a group', () => {
-  test('is held by one worker; another one takes what is in no group or in another', async () => {
+  it('is held by one worker; another one takes what is in no group or in another', async () => {
     const { queue, again } = await testQueue()
     const first = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     const second = await (await again()).join({ kind: 'consumer', transports: ['async'], types: ['a'] })
-    await queue.dispatch([message(1, { group: 'g' }), message(2, { group: 'g' }), message(3, { group: 'h' }), message(4)])
+    await queue.dispatch([
+      message(1, { group: 'g' }),
+      message(2, { group: 'g' }),
+      message(3, { group: 'h' }),
+      message(4),
+    ])
     const held = await claimOne(first, 'a')
     expect(held!.payload).toBe(1)
     expect((await claimOne(second, 'a'))!.payload).toBe(3)
@@ -236,7 +273,7 @@ describe('a group', () => {
 })
 
 describe('the clock', () => {
-  test('of a process that is hours ahead puts nothing off for hours', async () => {
+  it('of a process that is hours ahead puts nothing off for hours', async () => {
     const { queue, consume, timing, jump } = await testQueue()
     jump(5 * 3_600_000)
     await queue.dispatch([message('at once'), message('in a second', { delay: 1000 })])
@@ -247,7 +284,7 @@ describe('the clock', () => {
     expect(timing.now()).toBeLessThan(10_000)
   })
 
-  test('that jumps takes no message from a worker that lives', async () => {
+  it('that jumps takes no message from a worker that lives', async () => {
     const { queue, consume, timing, jump, events, again } = await testQueue()
     await queue.dispatch([message(1)])
     const stop = new AbortController()
@@ -263,14 +300,19 @@ describe('the clock', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['handled'])
   })
 
-  test('takes over what a silent worker of another machine holds within 20 s, and not before 15', async () => {
+  it('takes over what a silent worker of another machine holds within 20 s, and not before 15', async () => {
     const { queue, consume, timing, again, records } = await testQueue()
     const silent = await (await again()).join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await records.db.updateTable('queue_workers').set({ host: 'elsewhere', boot_id: 'another boot' }).execute()
     await queue.dispatch([message(1)])
     const held = await claimOne(silent, 'a')
     const taken: number[] = []
-    await timing.until(consume({ handlers: [{ type: 'a', handle: async () => void taken.push(timing.now()) }], limits: { messages: 1 } }))
+    await timing.until(
+      consume({
+        handlers: [{ type: 'a', handle: async () => void taken.push(timing.now()) }],
+        limits: { messages: 1 },
+      }),
+    )
     expect(taken[0]).toBeGreaterThanOrEqual(15_000)
     expect(taken[0]).toBeLessThanOrEqual(20_000)
     expect(await silent.beat()).toBe(false)
@@ -278,7 +320,7 @@ describe('the clock', () => {
   })
 })
 
-test('the event loop has its turn between two messages, however many wait', async () => {
+it('the event loop has its turn between two messages, however many wait', async () => {
   const { queue, consume, timing } = await testQueue()
   await queue.dispatch(Array.from({ length: 300 }, (_, payload) => message(payload)))
   let turns = 0

@@ -13,7 +13,10 @@ async function count(work: Work): Promise<void> {
   await realTiming.sleep(Math.random() * 5, work.lost)
   await records.db.transaction().execute(async (transaction) => {
     await work.hold(transaction, work.message)
-    await (transaction as unknown as CountedDatabase).insertInto('counted').values({ payload: Number(work.message.payload) }).execute()
+    await (transaction as unknown as CountedDatabase)
+      .insertInto('counted')
+      .values({ payload: Number(work.message.payload) })
+      .execute()
     await work.complete(work.message, transaction)
   })
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { dispatch } from '../../src/queue/dispatch.ts'
 import { claimOne } from './claim-one.ts'
 import { start, testQueue } from './open-queue.ts'
@@ -8,14 +8,16 @@ async function rows(records: Awaited<ReturnType<typeof testQueue>>['records']) {
 }
 
 describe('dispatch', () => {
-  test('keeps the order of its list, over a thousand messages of one millisecond and over two calls', async () => {
+  it('keeps the order of its list, over a thousand messages of one millisecond and over two calls', async () => {
     const { queue, records } = await testQueue()
     await queue.dispatch(Array.from({ length: 1000 }, (_, payload) => ({ transport: 'async', type: 'a', payload })))
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 1000 }])
-    expect((await rows(records)).map(({ payload }) => Number(payload))).toEqual(Array.from({ length: 1001 }, (_, index) => index))
+    expect((await rows(records)).map(({ payload }) => Number(payload))).toEqual(
+      Array.from({ length: 1001 }, (_, index) => index),
+    )
   })
 
-  test('commits with the reason for the message, or not at all', async () => {
+  it('commits with the reason for the message, or not at all', async () => {
     const { queue, records, now } = await testQueue()
     const failing = records.db.transaction().execute(async (transaction) => {
       await dispatch(transaction, now(), [{ transport: 'async', type: 'a', payload: 1 }])
@@ -26,22 +28,27 @@ describe('dispatch', () => {
     expect(await rows(records)).toEqual([])
   })
 
-  test('merges a message into one with its key that waits; that one keeps its time', async () => {
+  it('merges a message into one with its key that waits; that one keeps its time', async () => {
     const { queue, records } = await testQueue()
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 'first', key: 'k', delay: 5000 }])).toBe(1)
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 'second', key: 'k', delay: 9000 }])).toBe(0)
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 'third', key: 'other' }])).toBe(1)
-    expect((await rows(records)).map(({ payload, available_at }) => [payload, available_at - start])).toEqual([['"third"', 0], ['"first"', 5000]])
+    expect((await rows(records)).map(({ payload, available_at }) => [payload, available_at - start])).toEqual([
+      ['"third"', 0],
+      ['"first"', 5000],
+    ])
   })
 
-  test('puts the waiting message off where it is asked to', async () => {
+  it('puts the waiting message off where it is asked to', async () => {
     const { queue, records } = await testQueue()
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 'first', key: 'k', delay: 5000 }])
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 'second', key: 'k', delay: 9000, postpone: true }])
-    expect((await rows(records)).map(({ payload, available_at }) => [payload, available_at - start])).toEqual([['"first"', 9000]])
+    expect((await rows(records)).map(({ payload, available_at }) => [payload, available_at - start])).toEqual([
+      ['"first"', 9000],
+    ])
   })
 
-  test('does not merge into what is being worked on: that may have read its state already', async () => {
+  it('does not merge into what is being worked on: that may have read its state already', async () => {
     const { queue, records } = await testQueue()
     const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 1, key: 'k' }])
@@ -49,6 +56,8 @@ describe('dispatch', () => {
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 2, key: 'k' }])).toBe(1)
     // Of the two that wait then, the one that was tried stands for both.
     await worker.retry(held!, 1000, 'not now')
-    expect((await rows(records)).map(({ payload, attempts, last_error }) => [payload, attempts, last_error])).toEqual([['1', 1, 'not now']])
+    expect((await rows(records)).map(({ payload, attempts, last_error }) => [payload, attempts, last_error])).toEqual([
+      ['1', 1, 'not now'],
+    ])
   })
 })

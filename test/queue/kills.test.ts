@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -11,13 +11,14 @@ import type { CountedDatabase } from './counted.ts'
 const messages = 600
 const kills = 15
 
-test('workers that are killed at any moment lose no message and count none twice', { timeout: 180_000 }, async () => {
+it('workers that are killed at any moment lose no message and count none twice', { timeout: 180_000 }, async () => {
   const directory = await tempDir()
   const records = await openRecords({ directory, now: Date.now })
   onTestFinished(() => records.close())
   const queue = openQueue(records, Date.now)
   await records.db.schema.createTable('counted').addColumn('payload', 'integer').execute()
-  const counted = () => (records.db as unknown as CountedDatabase).selectFrom('counted').select('payload').orderBy('payload').execute()
+  const counted = () =>
+    (records.db as unknown as CountedDatabase).selectFrom('counted').select('payload').orderBy('payload').execute()
 
   const children: ChildProcess[] = []
   onTestFinished(() => children.forEach((child) => child.kill('SIGKILL')))
@@ -27,7 +28,14 @@ test('workers that are killed at any moment lose no message and count none twice
     await once(child, 'message')
     return child
   }
-  await queue.dispatch(Array.from({ length: messages }, (_, payload) => ({ transport: 'async', type: 'count', payload, ...(payload % 3 === 0 ? { group: `g${payload % 7}` } : {}) })))
+  await queue.dispatch(
+    Array.from({ length: messages }, (_, payload) => ({
+      transport: 'async',
+      type: 'count',
+      payload,
+      ...(payload % 3 === 0 ? { group: `g${payload % 7}` } : {}),
+    })),
+  )
   const [first, second] = await Promise.all([start(), start()])
   const workers = [first, second]
   for (let kill = 0; kill < kills; kill++) {

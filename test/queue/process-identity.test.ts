@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { hasEnded, startIn, thisProcess } from '../../src/queue/process-identity.ts'
 
-test('this process has not ended', () => {
+it('this process has not ended', () => {
   expect(hasEnded(thisProcess(), thisProcess())).toBe(false)
 })
 
-test('a process has ended when it is gone, or when another one has its id', async () => {
+it('a process has ended when it is gone, or when another one has its id', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   await once(child, 'spawn')
   const self = thisProcess()
@@ -19,7 +19,7 @@ test('a process has ended when it is gone, or when another one has its id', asyn
   expect(hasEnded({ ...other, started: '1' }, self)).toBe(true)
 })
 
-test('of a process of another boot, of another container, or of a system without /proc nobody can say', () => {
+it('of a process of another boot, of another container, or of a system without /proc nobody can say', () => {
   const self = thisProcess()
   const gone = { ...self, started: '1' }
   expect(hasEnded(gone, self)).toBe(true)
@@ -29,7 +29,7 @@ test('of a process of another boot, of another container, or of a system without
   expect(hasEnded({ ...gone, bootId: null }, { ...self, bootId: null })).toBe(false)
 })
 
-test('the start time is found behind any program name, and a zombie is gone', () => {
+it('the start time is found behind any program name, and a zombie is gone', () => {
   const fields = Array.from({ length: 30 }, (_, index) => index + 4).join(' ')
   expect(startIn(`12 (a) b (c)) S ${fields}`)).toBe('22')
   expect(startIn(`12 (node) T ${fields}`)).toBe('22')

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import type { NewMessage } from '../../src/queue/queue.ts'
 import { openRecords } from '../../src/records/open.ts'
@@ -17,7 +17,12 @@ async function open() {
   onTestFinished(() => records.close())
   const queue = openQueue(records, Date.now)
   const file = join(directory, 'log')
-  const log = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter((line) => line !== '') : [])
+  const log = () =>
+    existsSync(file)
+      ? readFileSync(file, 'utf8')
+          .split('\n')
+          .filter((line) => line !== '')
+      : []
   return {
     records,
     queue,
@@ -25,7 +30,9 @@ async function open() {
     /** Lines that begin so. */
     lines: (beginning: string) => log().filter((line) => line.startsWith(beginning)),
     worker: async (name: string) => {
-      const child = await startChild([process.execPath, script, directory, file, name], { ready: () => log().includes(`ready ${name}`) })
+      const child = await startChild([process.execPath, script, directory, file, name], {
+        ready: () => log().includes(`ready ${name}`),
+      })
       onTestFinished(async () => {
         // A stopped process cannot be told to end.
         child.kill('SIGCONT')
@@ -50,7 +57,7 @@ async function until(what: () => boolean | Promise<boolean>, within = 60_000): P
 }
 
 describe('workers in processes of their own', () => {
-  test('share the messages: each is handled, and by one of them', { timeout: 90_000 }, async () => {
+  it('share the messages: each is handled, and by one of them', { timeout: 90_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(200))
     await Promise.all([worker('one'), worker('two')])
@@ -60,7 +67,7 @@ describe('workers in processes of their own', () => {
     expect(await queue.statistics()).toMatchObject({ workers: [{ kind: 'consumer' }, { kind: 'consumer' }] })
   })
 
-  test('hold a group one at a time, oldest first', { timeout: 90_000 }, async () => {
+  it('hold a group one at a time, oldest first', { timeout: 90_000 }, async () => {
     const { queue, log, worker } = await open()
     await queue.dispatch(messages(60).map((message, index) => ({ ...message, type: 'group', group: `g${index % 2}` })))
     await Promise.all([worker('one'), worker('two'), worker('three')])
@@ -68,25 +75,42 @@ describe('workers in processes of their own', () => {
     for (const parity of [0, 1]) {
       const lines = log().filter((line) => / group \d+$/.test(line) && Number(line.split(' ')[3]) % 2 === parity)
       // Each start is followed by its own end before the next one starts.
-      const expected = Array.from({ length: 30 }, (_, index) => index * 2 + parity).flatMap((payload) => [`start ${payload}`, `end ${payload}`])
-      expect(lines.map((line) => line.split(' ').filter((_, index) => index === 0 || index === 3).join(' '))).toEqual(expected)
+      const expected = Array.from({ length: 30 }, (_, index) => index * 2 + parity).flatMap((payload) => [
+        `start ${payload}`,
+        `end ${payload}`,
+      ])
+      expect(
+        lines.map((line) =>
+          line
+            .split(' ')
+            .filter((_, index) => index === 0 || index === 3)
+            .join(' '),
+        ),
+      ).toEqual(expected)
     }
   })
 
-  test('take over at once what a killed one held, and nothing is lost', { timeout: 90_000 }, async () => {
+  it('take over at once what a killed one held, and nothing is lost', { timeout: 90_000 }, async () => {
     const { queue, lines, worker, records } = await open()
-    await queue.dispatch([...messages(1, { type: 'endless', group: 'g' }), ...messages(1, { type: 'quick', group: 'g' })])
+    await queue.dispatch([
+      ...messages(1, { type: 'endless', group: 'g' }),
+      ...messages(1, { type: 'quick', group: 'g' }),
+    ])
     const first = await worker('first')
     await until(() => lines('start first endless').length === 1)
     await worker('second')
     expect(lines('start second')).toEqual([])
     first.kill('SIGKILL')
     await until(() => lines('start second endless').length === 1)
-    const row = await records.db.selectFrom('queue_messages').select(['crashes', 'attempts']).where('type', '=', 'endless').executeTakeFirstOrThrow()
+    const row = await records.db
+      .selectFrom('queue_messages')
+      .select(['crashes', 'attempts'])
+      .where('type', '=', 'endless')
+      .executeTakeFirstOrThrow()
     expect(row).toEqual({ crashes: 1, attempts: 0 })
   })
 
-  test('give a message up that kills three of them', { timeout: 90_000 }, async () => {
+  it('give a message up that kills three of them', { timeout: 90_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(1, { type: 'fatal' }))
     for (const name of ['one', 'two', 'three']) {
@@ -99,33 +123,44 @@ describe('workers in processes of their own', () => {
     await until(() => lines('end four quick').length === 1)
     await until(async () => (await queue.statistics()).failed === 1)
     expect(lines('start four fatal')).toEqual([])
-    expect((await queue.listFailed({ limit: 1, offset: 0 })).items[0]).toMatchObject({ type: 'fatal', crashes: 3, error: 'Its worker died 3 times over this message' })
+    expect((await queue.listFailed({ limit: 1, offset: 0 })).items[0]).toMatchObject({
+      type: 'fatal',
+      crashes: 3,
+      error: 'Its worker died 3 times over this message',
+    })
     expect(await fourth.stop()).toBe(0)
   })
 
-  test('refuse the results of one that was stopped for so long that another took over', { timeout: 120_000 }, async () => {
-    const { queue, lines, worker, records } = await open()
-    await queue.dispatch(messages(1, { type: 'fenced' }))
-    const stopped = await worker('stopped')
-    await until(() => lines('start stopped').length === 1)
-    const { lease } = await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()
-    await worker('other')
-    stopped.kill('SIGSTOP')
-    await until(async () => (await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()).lease !== lease)
-    await until(() => lines('start other').length === 1)
-    stopped.kill('SIGCONT')
-    await until(() => lines('refused stopped').length === 1)
-    expect(lines('refused')).toEqual(['refused stopped LEASE_LOST'])
-    expect(lines('written')).toEqual([])
-    // It goes on, as a new worker.
-    await until(async () => (await queue.statistics()).workers.length === 2)
-    await queue.dispatch(messages(20))
-    await until(() => lines('end').length >= 20)
-  })
+  it(
+    'refuse the results of one that was stopped for so long that another took over',
+    { timeout: 120_000 },
+    async () => {
+      const { queue, lines, worker, records } = await open()
+      await queue.dispatch(messages(1, { type: 'fenced' }))
+      const stopped = await worker('stopped')
+      await until(() => lines('start stopped').length === 1)
+      const { lease } = await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()
+      await worker('other')
+      stopped.kill('SIGSTOP')
+      await until(
+        async () =>
+          (await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()).lease !== lease,
+      )
+      await until(() => lines('start other').length === 1)
+      stopped.kill('SIGCONT')
+      await until(() => lines('refused stopped').length === 1)
+      expect(lines('refused')).toEqual(['refused stopped LEASE_LOST'])
+      expect(lines('written')).toEqual([])
+      // It goes on, as a new worker.
+      await until(async () => (await queue.statistics()).workers.length === 2)
+      await queue.dispatch(messages(20))
+      await until(() => lines('end').length >= 20)
+    },
+  )
 })
 
 describe('an end', () => {
-  test('SIGTERM finishes the message in hand and takes no more', { timeout: 60_000 }, async () => {
+  it('SIGTERM finishes the message in hand and takes no more', { timeout: 60_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch([...messages(1, { type: 'stuck' }), { ...messages(1)[0]!, type: 'stuck', payload: 1 }])
     const child = await worker('one')
@@ -136,7 +171,7 @@ describe('an end', () => {
     expect(await queue.statistics()).toMatchObject({ transports: [{ count: 1, held: 0 }, {}, {}], workers: [] })
   })
 
-  test('a second signal leaves at once; the message waits for the next worker', { timeout: 60_000 }, async () => {
+  it('a second signal leaves at once; the message waits for the next worker', { timeout: 60_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(1, { type: 'endless' }))
     const child = await worker('one')
@@ -148,7 +183,7 @@ describe('an end', () => {
     await until(() => lines('start two endless').length === 1)
   })
 
-  test('stop-workers is for the consumers that run, not for those that come later', { timeout: 60_000 }, async () => {
+  it('stop-workers is for the consumers that run, not for those that come later', { timeout: 60_000 }, async () => {
     const { queue, lines, worker } = await open()
     const one = await worker('one')
     await until(async () => (await queue.statistics()).workers.length === 1)
@@ -163,21 +198,25 @@ describe('an end', () => {
   })
 })
 
-test('locked records block no event loop, and what was done in the meantime is completed afterwards', { timeout: 90_000 }, async () => {
-  const { queue, records, lines, worker } = await open()
-  await queue.dispatch(messages(1, { type: 'stuck' }))
-  const child = await worker('one')
-  await until(() => lines('start one stuck').length === 1)
-  // Another process would hold the lock just so.
-  const locked = records.db.transaction().execute(async (transaction) => {
-    await sql`SELECT 1`.execute(transaction)
-    child.kill('SIGTERM')
-    // The handler returns while the lock is held: the child's loop turns.
-    await until(() => lines('end one stuck').length === 1)
-    await until(() => lines('event one trouble').length > 0)
-  })
-  await locked
-  expect(await child.ended).toBe(0)
-  expect(lines('event one').at(-1)).toBe('event one handled ')
-  expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
-})
+it(
+  'locked records block no event loop, and what was done in the meantime is completed afterwards',
+  { timeout: 90_000 },
+  async () => {
+    const { queue, records, lines, worker } = await open()
+    await queue.dispatch(messages(1, { type: 'stuck' }))
+    const child = await worker('one')
+    await until(() => lines('start one stuck').length === 1)
+    // Another process would hold the lock just so.
+    const locked = records.db.transaction().execute(async (transaction) => {
+      await sql`SELECT 1`.execute(transaction)
+      child.kill('SIGTERM')
+      // The handler returns while the lock is held: the child's loop turns.
+      await until(() => lines('end one stuck').length === 1)
+      await until(() => lines('event one trouble').length > 0)
+    })
+    await locked
+    expect(await child.ended).toBe(0)
+    expect(lines('event one').at(-1)).toBe('event one handled ')
+    expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
+  },
+)

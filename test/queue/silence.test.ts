@@ -1,14 +1,38 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { Silence } from '../../src/queue/silence.ts'
 
-test('a worker is silent when its beat has stood still for fifteen seconds of watching', () => {
+it('a worker is silent when its beat has stood still for fifteen seconds of watching', () => {
   const silence = new Silence()
-  expect(silence.observe([{ id: 'a', beat: 1 }, { id: 'b', beat: 9 }], 1000)).toEqual([])
-  expect(silence.observe([{ id: 'a', beat: 1 }, { id: 'b', beat: 10 }], 15_999)).toEqual([])
-  expect(silence.observe([{ id: 'a', beat: 1 }, { id: 'b', beat: 10 }], 16_000)).toEqual(['a'])
+  expect(
+    silence.observe(
+      [
+        { id: 'a', beat: 1 },
+        { id: 'b', beat: 9 },
+      ],
+      1000,
+    ),
+  ).toEqual([])
+  expect(
+    silence.observe(
+      [
+        { id: 'a', beat: 1 },
+        { id: 'b', beat: 10 },
+      ],
+      15_999,
+    ),
+  ).toEqual([])
+  expect(
+    silence.observe(
+      [
+        { id: 'a', beat: 1 },
+        { id: 'b', beat: 10 },
+      ],
+      16_000,
+    ),
+  ).toEqual(['a'])
 })
 
-test('a watcher that was stopped itself begins anew', () => {
+it('a watcher that was stopped itself begins anew', () => {
   const silence = new Silence()
   silence.observe([{ id: 'a', beat: 1 }], 0)
   silence.forget()
@@ -16,7 +40,7 @@ test('a watcher that was stopped itself begins anew', () => {
   expect(silence.observe([{ id: 'a', beat: 1 }], 75_000)).toEqual(['a'])
 })
 
-test('a worker that left is forgotten, and so is its beat', () => {
+it('a worker that left is forgotten, and so is its beat', () => {
   const silence = new Silence()
   silence.observe([{ id: 'a', beat: 1 }], 0)
   silence.observe([], 1000)

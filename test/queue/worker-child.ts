@@ -40,7 +40,10 @@ function handler(type: string, handle: Handler['handle'], options: Partial<Handl
 const handlers: Handler[] = [
   handler('quick', async () => {}),
   handler('group', (work) => realTiming.sleep(5, work.lost), { concurrency: 4 }),
-  handler('stuck', (work) => new Promise<void>((resolve) => work.stop.addEventListener('abort', () => resolve(), { once: true }))),
+  handler(
+    'stuck',
+    (work) => new Promise<void>((resolve) => work.stop.addEventListener('abort', () => resolve(), { once: true })),
+  ),
   handler('endless', () => never),
   handler('fatal', async () => void process.kill(process.pid, 'SIGKILL')),
   handler('fenced', async (work) => {
@@ -48,7 +51,10 @@ const handlers: Handler[] = [
     await records.db
       .transaction()
       .execute((transaction) => work.hold(transaction, work.message))
-      .then(() => note('written', name), (error: unknown) => note('refused', name, (error as { code?: string }).code))
+      .then(
+        () => note('written', name),
+        (error: unknown) => note('refused', name, (error as { code?: string }).code),
+      )
   }),
 ]
 

@@ -15,7 +15,11 @@ const stuck: Migration = {
   },
 }
 
-const records = await openRecords({ directory, now: Date.now, ...(mode === 'stuck' && { migrations: [...migrations, stuck] }) })
+const records = await openRecords({
+  directory,
+  now: Date.now,
+  ...(mode === 'stuck' && { migrations: [...migrations, stuck] }),
+})
 if (mode === 'lock') {
   await records.db.transaction().execute(async (transaction) => {
     await sql`SELECT 1`.execute(transaction)

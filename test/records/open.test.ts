@@ -1,12 +1,25 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
@@ -67,19 +80,21 @@ async function refusal(): Promise<PagecacheError> {
 }
 
 describe('a new database', () => {
-  test('is ours, up to date, in WAL mode and for its owner alone', async () => {
+  it('is ours, up to date, in WAL mode and for its owner alone', async () => {
     const { db } = await open()
-    const pragma = async (name: string) => Object.values((await sql<Record<string, unknown>>`PRAGMA ${sql.raw(name)}`.execute(db)).rows[0]!)[0]
+    const pragma = async (name: string) =>
+      Object.values((await sql<Record<string, unknown>>`PRAGMA ${sql.raw(name)}`.execute(db)).rows[0]!)[0]
     expect(await pragma('application_id')).toBe(0x70_67_63_72)
     expect(await pragma('user_version')).toBe(migrations.length)
     expect(await pragma('journal_mode')).toBe('wal')
     expect(await pragma('synchronous')).toBe(2)
     expect(statSync(directory).mode & 0o777).toBe(0o700)
     await db.insertInto('warmup_runs').values(run('a')).execute()
-    for (const name of readdirSync(directory)) expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
+    for (const name of readdirSync(directory))
+      expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
   })
 
-  test('keeps its rows over a second start', async () => {
+  it('keeps its rows over a second start', async () => {
     const first = await openRecords({ directory, now: Date.now })
     await first.db.insertInto('warmup_runs').values(run('a')).execute()
     await first.close()
@@ -87,7 +102,7 @@ describe('a new database', () => {
     expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([{ id: 'a' }])
   })
 
-  test('what a process left that died over making one is removed after a minute', async () => {
+  it('what a process left that died over making one is removed after a minute', async () => {
     await make()
     const old = join(directory, 'records.sqlite.new-1-aaaa')
     const recent = join(directory, 'records.sqlite.new-2-bbbb')
@@ -98,8 +113,10 @@ describe('a new database', () => {
     expect(readdirSync(directory).filter((name) => name.includes('.new-'))).toEqual(['records.sqlite.new-2-bbbb'])
   })
 
-  test('eight processes that start at once agree on one', async () => {
-    const codes = await Promise.all(Array.from({ length: 8 }, async () => (await once(startChild('plain'), 'exit'))[0] as number))
+  it('eight processes that start at once agree on one', async () => {
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, async () => (await once(startChild('plain'), 'exit'))[0] as number),
+    )
     expect(codes).toEqual(Array.from({ length: 8 }, () => 0))
     const { db, check } = await open()
     expect(await check()).toEqual([])
@@ -110,13 +127,19 @@ describe('a new database', () => {
 
 // An older SQLite, such as an operator's sqlite3, takes a database that nobody holds locked for unused, and removes its log when it ends.
 const hasLockTable = existsSync('/proc/locks')
-test.skipIf(!hasLockTable)(`a second opening in one process leaves the first its lock${hasLockTable ? '' : ' (no /proc/locks on this machine)'}`, async () => {
-  const locks = () => readFileSync('/proc/locks', 'utf8').split('\n').filter((line) => line.includes(`:${statSync(file).ino} `))
-  await open()
-  expect(locks()).toHaveLength(1)
-  await open()
-  expect(locks()).toHaveLength(1)
-})
+it.skipIf(!hasLockTable)(
+  `a second opening in one process leaves the first its lock${hasLockTable ? '' : ' (no /proc/locks on this machine)'}`,
+  async () => {
+    const locks = () =>
+      readFileSync('/proc/locks', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(`:${statSync(file).ino} `))
+    await open()
+    expect(locks()).toHaveLength(1)
+    await open()
+    expect(locks()).toHaveLength(1)
+  },
+)
 
 describe('a file that is not to be trusted is refused and left as it is', () => {
   const cases: { title: string; code: string; spoil: () => void }[] = [
@@ -128,10 +151,14 @@ describe('a file that is not to be trusted is refused and left as it is', () => 
     { title: 'cut off', code: 'STORE_DAMAGED', spoil: () => truncateSync(file, statSync(file).size - 4096) },
     { title: 'overwritten in a table', code: 'STORE_DAMAGED', spoil: () => overwrite(2) },
     { title: 'overwritten in the schema', code: 'STORE_DAMAGED', spoil: () => overwrite(0) },
-    { title: 'lost, with its log left behind', code: 'STORE_DAMAGED', spoil: () => (rmSync(file), writeFileSync(`${file}-wal`, 'frames')) },
+    {
+      title: 'lost, with its log left behind',
+      code: 'STORE_DAMAGED',
+      spoil: () => (rmSync(file), writeFileSync(`${file}-wal`, 'frames')),
+    },
   ]
 
-  test.each(cases)('$title', async ({ code, spoil }) => {
+  it.each(cases)('$title', async ({ code, spoil }) => {
     await make()
     spoil()
     const before = bytes()
@@ -160,7 +187,7 @@ describe('a file that is not to be trusted is refused and left as it is', () => 
   }
 })
 
-test.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is refused', async (kind) => {
+it.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is refused', async (kind) => {
   mkdirSync(directory, { recursive: true })
   if (kind === 'directory') mkdirSync(file)
   else if (kind === 'pipe') execFileSync('mkfifo', [file])
@@ -170,23 +197,27 @@ test.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is ref
     onTestFinished(() => void server.close())
   }
   const error = await refusal()
-  expect(error).toMatchObject({ code: 'STORE_FOREIGN', message: `${file} is no file`, hint: expect.stringContaining('Move it away') as string })
+  expect(error).toMatchObject({
+    code: 'STORE_FOREIGN',
+    message: `${file} is no file`,
+    hint: expect.stringContaining('Move it away') as string,
+  })
 })
 
-test('a link to nowhere in the place of the file is said in words', async () => {
+it('a link to nowhere in the place of the file is said in words', async () => {
   mkdirSync(directory, { recursive: true })
   symlinkSync(join(root, 'nowhere'), file)
   expect((await refusal()).code).toBe('STORE_FULL')
 })
 
-test('a directory that cannot be written is said in words', async () => {
+it('a directory that cannot be written is said in words', async () => {
   writeFileSync(join(root, 'var'), 'in the way')
   const error = await refusal()
   expect(error.code).toBe('STORE_FULL')
   chmodSync(join(root, 'var'), 0o600)
 })
 
-test('a process killed in the middle of a migration leaves the version before it', async () => {
+it('a process killed in the middle of a migration leaves the version before it', async () => {
   const child = startChild('stuck')
   await says(child, 'in the middle')
   child.kill('SIGKILL')
@@ -202,22 +233,26 @@ test('a process killed in the middle of a migration leaves the version before it
 })
 
 describe('while another process holds the lock', () => {
-  test('a caller waits, is told after five seconds, and the event loop goes on', async () => {
+  it('a caller waits, is told after five seconds, and the event loop goes on', async () => {
     const { db } = await open()
     const child = startChild('lock')
     await says(child, 'locked')
     const turns = countTurns()
-    const error = await db.insertInto('warmup_runs').values(run('a')).execute().then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
+    const error = await db
+      .insertInto('warmup_runs')
+      .values(run('a'))
+      .execute()
+      .then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
     // A wait inside SQLite would let none of them through.
     expect(turns.stop()).toBeGreaterThan(20)
     expect(error).toMatchObject({ code: 'STORE_BUSY', status: 503 })
     expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([])
   }, 20_000)
 
-  test('a caller gets through as soon as the lock is gone', async () => {
+  it('a caller gets through as soon as the lock is gone', async () => {
     const { db } = await open()
     const child = startChild('lock')
     await says(child, 'locked')
@@ -252,6 +287,8 @@ function run(id: string) {
     discovery: '{}',
     created_at: 1,
     updated_at: 1,
-    finished_at: null, paused_at: null, paused_for: 0,
+    finished_at: null,
+    paused_at: null,
+    paused_for: 0,
   }
 }

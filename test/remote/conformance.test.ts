@@ -11,7 +11,9 @@ import { scratch, type Scratch } from '../helpers/scratch.ts'
 const here = new Set(['demo', 'init', 'messenger:consume', 'scheduled-task:run', 'serve'])
 
 /** What can be done elsewhere in one way: these runs alone are compared. */
-const sometimes: Record<string, string[][]> = { 'scheduled-task:run': [['--no-wait'], ['--no-wait', '--json'], ['--no-wait', '--time-limit', 'x']] }
+const sometimes: Record<string, string[][]> = {
+  'scheduled-task:run': [['--no-wait'], ['--no-wait', '--json'], ['--no-wait', '--time-limit', 'x']],
+}
 
 /** What performs no operation and says the same everywhere. */
 const nowhere = new Set(['completion'])
@@ -24,20 +26,42 @@ const page = 'http://shop.example/one'
 
 /** How each command is run, beside the run without any argument. They run in this order, and each on what the ones before have left. */
 const lines: Record<string, string[][]> = {
-  'warmup:start': [['--dry-run'], ['--batch-size', '0'], ['--sales-channel', stage], ['--wait', '--allow-failures', '--json'], ['--wait'], ['--wait', '--force', '--json']],
+  'warmup:start': [
+    ['--dry-run'],
+    ['--batch-size', '0'],
+    ['--sales-channel', stage],
+    ['--wait', '--allow-failures', '--json'],
+    ['--wait'],
+    ['--wait', '--force', '--json'],
+  ],
   'warmup:progress': [['nothing']],
   'warmup:pause': [['nothing']],
   'warmup:failures': [['nothing']],
   'warmup:watch': [['--no-tui'], ['nothing', '--json']],
-  'monitor': [['--json']],
-  'cache:list': [['--json'], ['--limit', '1'], ['--limit', '0'], ['--limit', '1001'], ['--offset', '-1'], ['--type', 'products'], ['--type', 'nothing'], ['--prefix', 'http://shop.example/o']],
+  monitor: [['--json']],
+  'cache:list': [
+    ['--json'],
+    ['--limit', '1'],
+    ['--limit', '0'],
+    ['--limit', '1001'],
+    ['--offset', '-1'],
+    ['--type', 'products'],
+    ['--type', 'nothing'],
+    ['--prefix', 'http://shop.example/o'],
+  ],
   'cache:inspect': [[page], [page, '--json'], ['nothing'], ['http://other.example/']],
   'purge:url': [[page, '--dry-run'], [page], [page, '--json']],
   'purge:tag': [['tag-one'], ['tag-one', '--json'], ['--json', ' ']],
-  'purge:entity': [['product', '0190c0de000070008000000000000001'], ['nothing', 'x']],
+  'purge:entity': [
+    ['product', '0190c0de000070008000000000000001'],
+    ['nothing', 'x'],
+  ],
   'reverse-proxy:recent': [['--json'], ['--limit', '0']],
   'reverse-proxy:url-flow': [[page], [page, '--json']],
-  'reverse-proxy:entity-timeline': [['product', '0190c0de000070008000000000000001', '--json'], ['nothing', 'x']],
+  'reverse-proxy:entity-timeline': [
+    ['product', '0190c0de000070008000000000000001', '--json'],
+    ['nothing', 'x'],
+  ],
   'reverse-proxy:clear': [['--yes'], ['--yes', '--json']],
   'invalidation-log:recent': [['--limit', '2']],
   'invalidation-log:clear': [['--yes']],
@@ -59,10 +83,15 @@ const lines: Record<string, string[][]> = {
   'client:rotate-key': [['--json'], ['--drop-old'], ['--drop-old', '--yes']],
   'messenger:failed:show': [['nothing']],
   'messenger:failed:retry': [['nothing'], ['--yes']],
-  'messenger:failed:remove': [['nothing', '--yes'], ['--all', '--yes']],
+  'messenger:failed:remove': [
+    ['nothing', '--yes'],
+    ['--all', '--yes'],
+  ],
 }
 
-const manifest = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as { commands: Record<string, unknown> }
+const manifest = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
+  commands: Record<string, unknown>
+}
 const ids = Object.keys(manifest.commands)
 const ordered = [...Object.keys(lines).filter((id) => ids.includes(id)), ...ids.filter((id) => !(id in lines))]
 
@@ -76,17 +105,29 @@ let elsewhere: Scratch
 /** Two daemons of the same shop, each with its own state; commands run beside the one, and at the other. */
 beforeAll(async () => {
   origin = await startOrigin({
-    otherwise: (request) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=600', xkey: 'tag-one' }, body: `page of ${request.path}` }),
+    otherwise: (request) => ({
+      headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=600', xkey: 'tag-one' },
+      body: `page of ${request.path}`,
+    }),
   })
-  origin.on('/sitemap.xml', { headers: { 'content-type': 'application/xml' }, body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${page}</loc></url><url><loc>http://shop.example/two</loc></url><url><loc>http://other.example/</loc></url></urlset>` })
+  origin.on('/sitemap.xml', {
+    headers: { 'content-type': 'application/xml' },
+    body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${page}</loc></url><url><loc>http://shop.example/two</loc></url><url><loc>http://other.example/</loc></url></urlset>`,
+  })
   origin.on('/two', { status: 404, body: 'none' })
-  const config = { salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }], warmup: { retries: 0 } }
+  const config = {
+    salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }],
+    warmup: { retries: 0 },
+  }
   local = await startDaemon({ config })
   remote = await startDaemon({ config })
   client = await createClient(remote, 'elsewhere')
   // There are as many here, although nobody needs one.
   await fetchToken(local.url, await createClient(local, 'elsewhere'))
-  leavers = { here: (await createClient(local, 'leaver')).clientId, there: (await createClient(remote, 'leaver')).clientId }
+  leavers = {
+    here: (await createClient(local, 'leaver')).clientId,
+    there: (await createClient(remote, 'leaver')).clientId,
+  }
   elsewhere = await scratch('elsewhere')
 })
 
@@ -100,7 +141,10 @@ afterAll(async () => {
 const credentials = () => ({ PAGECACHE_CLIENT_ID: client.clientId, PAGECACHE_CLIENT_SECRET: client.clientSecret })
 
 function runThere(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
-  return runProgram([...args, '--server', remote.url], { projectDir: elsewhere.path, env: { ...credentials(), ...env } })
+  return runProgram([...args, '--server', remote.url], {
+    projectDir: elsewhere.path,
+    env: { ...credentials(), ...env },
+  })
 }
 
 /**
@@ -130,7 +174,10 @@ function comparable({ code, stdout, stderr }: CommandResult): { code: number | n
       .replaceAll(/\d+(?:\.\d+)? ?(?:ms|µs|s|min|h|pages\/s|URLs\/s|\/s)\b/g, '<n>')
       // Whether a rate is known at the end of a short run depends on the moment.
       .replaceAll(/(\(\d+\/\d+\))(?:, (?:ETA )?<n>)+/g, '$1')
-      .replaceAll(/("(?:[A-Za-z_]*(?:[tT]ime|age|_per_second|eta_seconds|[lL]eft|pid|latency\w*|p\d\d|at|rate|bytes\w*|size))"): -?[\d.e-]+/g, '$1: "<n>"')
+      .replaceAll(
+        /("(?:[A-Za-z_]*(?:[tT]ime|age|_per_second|eta_seconds|[lL]eft|pid|latency\w*|p\d\d|at|rate|bytes\w*|size))"): -?[\d.e-]+/g,
+        '$1: "<n>"',
+      )
       .replaceAll(/127\.0\.0\.1:\d+/g, '<address>')
   return { code, stdout: plain(stdout), stderr: plain(stderr) }
 }
@@ -144,17 +191,27 @@ function shapeOf(text: string): unknown {
 /** A command that watches goes on until it is interrupted: off a terminal that is not what is compared. */
 const endless = new Set(['monitor'])
 
-describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))('%s', { timeout: 120_000 }, (id) => {
-  const argvs = sometimes[id] ?? [...(endless.has(id) ? [] : [[]]), ...(lines[id] ?? []), ...(lines[id] || endless.has(id) ? [] : [['--json']])]
+describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))(
+  '%s',
+  { timeout: 120_000 },
+  (id) => {
+    const argvs = sometimes[id] ?? [
+      ...(endless.has(id) ? [] : [[]]),
+      ...(lines[id] ?? []),
+      ...(lines[id] || endless.has(id) ? [] : [['--json']]),
+    ]
 
-  it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
-    const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
-    const [own, theirs] = (await Promise.all([local.run(...given(leavers.here)), runThere(given(leavers.there))])).map(comparable) as [CommandResult, CommandResult]
-    if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
-    expect(theirs.code).toBe(own.code)
-    expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
-  })
-})
+    it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
+      const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
+      const [own, theirs] = (
+        await Promise.all([local.run(...given(leavers.here)), runThere(given(leavers.there))])
+      ).map(comparable) as [CommandResult, CommandResult]
+      if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
+      expect(theirs.code).toBe(own.code)
+      expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
+    })
+  },
+)
 
 describe.each([...here])('%s', (id) => {
   it('says that it works on this machine alone', async () => {
@@ -168,11 +225,17 @@ describe('a profile', () => {
   beforeAll(async () => {
     await mkdir(join(elsewhere.path, 'secrets'))
     await writeFile(join(elsewhere.path, 'secrets', 'staging'), `${client.clientSecret}\n`)
-    const config = { profiles: { staging: { server: remote.url, clientId: client.clientId, clientSecretFile: 'secrets/staging' }, broken: { server: remote.url, clientId: 'a', clientSecretFile: 'none' } } }
+    const config = {
+      profiles: {
+        staging: { server: remote.url, clientId: client.clientId, clientSecretFile: 'secrets/staging' },
+        broken: { server: remote.url, clientId: 'a', clientSecretFile: 'none' },
+      },
+    }
     await writeFile(join(elsewhere.path, 'pagecache.yaml'), stringify(config))
   })
 
-  const run = (args: string[], env: Record<string, string> = {}) => runProgram(args, { projectDir: elsewhere.path, env })
+  const run = (args: string[], env: Record<string, string> = {}) =>
+    runProgram(args, { projectDir: elsewhere.path, env })
 
   it('is used by --profile and by PAGECACHE_PROFILE', async () => {
     const own = await remote.run('warmup:list', '--json')
@@ -182,8 +245,14 @@ describe('a profile', () => {
   })
 
   it('that there is not, or not whole, is said', async () => {
-    expect(await run(['cache:stats', '--profile', 'stagin'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean staging?') as string })
-    expect(await run(['cache:stats', '--profile', 'broken'])).toMatchObject({ code: 2, stderr: expect.stringContaining('clientSecretFile') as string })
+    expect(await run(['cache:stats', '--profile', 'stagin'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean staging?') as string,
+    })
+    expect(await run(['cache:stats', '--profile', 'broken'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('clientSecretFile') as string,
+    })
     expect(await run(['cache:stats', '--profile', 'staging', '--server', remote.url])).toMatchObject({ code: 2 })
   })
 
@@ -197,7 +266,8 @@ describe('a profile', () => {
 })
 
 describe('what goes wrong', () => {
-  const stats = (server: string, env: Record<string, string> = credentials()) => runProgram(['cache:stats', '--server', server], { projectDir: elsewhere.path, env })
+  const stats = (server: string, env: Record<string, string> = credentials()) =>
+    runProgram(['cache:stats', '--server', server], { projectDir: elsewhere.path, env })
 
   it.each([
     ['nothing listens', async () => stats(`http://127.0.0.1:${await freePort()}`), 5, 'nothing listens there'],
@@ -205,7 +275,12 @@ describe('what goes wrong', () => {
     ['TLS where there is none', async () => stats(remote.url.replace('http:', 'https:')), 5, 'https://'],
     ['a shop', async () => stats(origin.url), 5, 'not as pagecache does'],
     ['no URL', async () => stats('daemon'), 2, 'no address of a daemon'],
-    ['a wrong secret', async () => stats(remote.url, { ...credentials(), PAGECACHE_CLIENT_SECRET: 'wrong' }), 4, 'does not know this client'],
+    [
+      'a wrong secret',
+      async () => stats(remote.url, { ...credentials(), PAGECACHE_CLIENT_SECRET: 'wrong' }),
+      4,
+      'does not know this client',
+    ],
     ['no secret', async () => stats(remote.url, {}), 2, 'PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET not set'],
   ])('%s', async (_, run, code, message) => {
     const result = await run()
@@ -217,10 +292,18 @@ describe('what goes wrong', () => {
   it('flags of this machine contradict a daemon, variables do not', async () => {
     const here = { PAGECACHE_ENV: 'staging', PAGECACHE_PROJECT_DIR: elsewhere.path, ...credentials() }
     expect(await stats(remote.url, here)).toMatchObject({ code: 0 })
-    const run = (args: string[], env: Record<string, string> = {}) => runProgram(['cache:stats', ...args], { projectDir: elsewhere.path, env: { ...credentials(), ...env } })
+    const run = (args: string[], env: Record<string, string> = {}) =>
+      runProgram(['cache:stats', ...args], { projectDir: elsewhere.path, env: { ...credentials(), ...env } })
     for (const flag of ['--env', '--project-dir', '--config']) {
-      for (const [args, env] of [[['--server', remote.url], {}], [[], { PAGECACHE_SERVER: remote.url }]] as [string[], Record<string, string>][]) {
-        expect(await run([...args, flag, 'staging'], env)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(`^Error: ${flag} cannot be combined with`) as string })
+      for (const [args, env] of [
+        [['--server', remote.url], {}],
+        [[], { PAGECACHE_SERVER: remote.url }],
+      ] as [string[], Record<string, string>][]) {
+        expect(await run([...args, flag, 'staging'], env)).toMatchObject({
+          code: 2,
+          stdout: '',
+          stderr: expect.stringMatching(`^Error: ${flag} cannot be combined with`) as string,
+        })
       }
     }
     expect(await run(['--profile', 'staging', '--project-dir', elsewhere.path])).toMatchObject({ code: 0 })
@@ -230,7 +313,10 @@ describe('what goes wrong', () => {
     const reader = await createClient(remote, 'reader', 'read')
     const env = { PAGECACHE_CLIENT_ID: reader.clientId, PAGECACHE_CLIENT_SECRET: reader.clientSecret }
     expect(await stats(remote.url, env)).toMatchObject({ code: 0 })
-    const refused = await runProgram(['vendor:cache:clear', '--server', remote.url], { projectDir: elsewhere.path, env })
+    const refused = await runProgram(['vendor:cache:clear', '--server', remote.url], {
+      projectDir: elsewhere.path,
+      env,
+    })
     expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('scope write') as string })
   })
 })

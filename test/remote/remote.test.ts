@@ -21,7 +21,10 @@ async function startPlayed(options: { expiresIn?: number } = {}): Promise<{ daem
   const tokens: string[] = []
   daemon.on('/api/oauth/token', () => {
     tokens.push(`token-${tokens.length + 1}`)
-    return { headers: json, body: JSON.stringify({ token_type: 'Bearer', expires_in: options.expiresIn ?? 600, access_token: tokens.at(-1) }) }
+    return {
+      headers: json,
+      body: JSON.stringify({ token_type: 'Bearer', expires_in: options.expiresIn ?? 600, access_token: tokens.at(-1) }),
+    }
   })
   onTestFinished(() => daemon.stop())
   return { daemon, tokens }
@@ -29,11 +32,14 @@ async function startPlayed(options: { expiresIn?: number } = {}): Promise<{ daem
 
 async function openAt(server: string) {
   const told: string[] = []
-  const remote = await openRemote({ server, clientId: 'me', clientSecret: 'secret' }, {
-    signal: new AbortController().signal,
-    report: (event) => void (event.kind === 'message' && told.push(event.message)),
-    onWarning: (message) => void told.push(message),
-  })
+  const remote = await openRemote(
+    { server, clientId: 'me', clientSecret: 'secret' },
+    {
+      signal: new AbortController().signal,
+      report: (event) => void (event.kind === 'message' && told.push(event.message)),
+      onWarning: (message) => void told.push(message),
+    },
+  )
   onTestFinished(() => remote.close())
   return { remote, told }
 }
@@ -45,27 +51,58 @@ it.each([
   [['stage:delete', '0190c0de-0000-7000-8000-00000000000a', '--events', 'remove'], 'and remove its events?'],
   [['customer:delete', '10042'], 'from all events?'],
 ])('a question about a daemon names it: %j', async (args, question) => {
-  const { code, stderr } = await runProgram([...args, '--server', 'https://cache.example'], { projectDir: await tempDir(), env: { PAGECACHE_CLIENT_ID: 'me', PAGECACHE_CLIENT_SECRET: 'secret' } })
-  expect([code, stderr]).toEqual([2, expect.stringMatching(new RegExp(`On https://cache\\.example: .*${question.replace('?', '\\?')}`)) as string])
+  const { code, stderr } = await runProgram([...args, '--server', 'https://cache.example'], {
+    projectDir: await tempDir(),
+    env: { PAGECACHE_CLIENT_ID: 'me', PAGECACHE_CLIENT_SECRET: 'secret' },
+  })
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(new RegExp(`On https://cache\\.example: .*${question.replace('?', '\\?')}`)) as string,
+  ])
 })
 
 describe('a token', () => {
   it('of a client that was revoked is asked for once, and not with each question of a monitor', async () => {
     const { daemon } = await startPlayed()
-    daemon.on('/api/_action/vendor-cache/clear', { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'The client is revoked.' }) })
+    daemon.on('/api/_action/vendor-cache/clear', {
+      status: 401,
+      headers: json,
+      body: JSON.stringify({ success: false, message: 'The client is revoked.' }),
+    })
     const { remote } = await openAt(daemon.url)
     const ask = () => Promise.allSettled([1, 2, 3, 4, 5].map(() => remote.perform(clearPages, {})))
     await remote.perform(clearPages, {}).catch(() => {})
     const before = daemon.hits('/api/oauth/token')
-    daemon.on('/api/oauth/token', { status: 401, headers: json, body: JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }) })
-    for (const _ of [1, 2, 3]) for (const { reason } of (await ask()) as PromiseRejectedResult[]) expect(reason).toMatchObject({ code: 'UNAUTHORIZED' })
+    daemon.on('/api/oauth/token', {
+      status: 401,
+      headers: json,
+      body: JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }),
+    })
+    for (const _ of [1, 2, 3])
+      for (const { reason } of (await ask()) as PromiseRejectedResult[])
+        expect(reason).toMatchObject({ code: 'UNAUTHORIZED' })
     expect(daemon.hits('/api/oauth/token')).toBe(before + 1)
   })
 
   it.each([
-    ['the daemon', json, JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('client:create') as string }],
-    ['the shop', json, JSON.stringify({ errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }), { code: 'UNAUTHORIZED', hint: expect.stringContaining('auth.mode: shop') as string }],
-    ['what stands before them', { 'content-type': 'text/html' }, '<h1>401 Authorization Required</h1>', { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('answers with status 401') as string }],
+    [
+      'the daemon',
+      json,
+      JSON.stringify({ error: 'invalid_client', success: false, message: 'no' }),
+      { code: 'UNAUTHORIZED', hint: expect.stringContaining('client:create') as string },
+    ],
+    [
+      'the shop',
+      json,
+      JSON.stringify({ errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }),
+      { code: 'UNAUTHORIZED', hint: expect.stringContaining('auth.mode: shop') as string },
+    ],
+    [
+      'what stands before them',
+      { 'content-type': 'text/html' },
+      '<h1>401 Authorization Required</h1>',
+      { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('answers with status 401') as string },
+    ],
   ])('that %s refuses is told of with what helps there', async (_, headers, body, error) => {
     const { daemon } = await startPlayed()
     daemon.on('/api/oauth/token', { status: 401, headers, body })
@@ -94,14 +131,26 @@ describe('a token', () => {
     const { daemon, tokens } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/clear', (request) =>
       request.headers['authorization'] === 'Bearer token-1'
-        ? { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'The bearer token has expired.' }) }
+        ? {
+            status: 401,
+            headers: json,
+            body: JSON.stringify({ success: false, message: 'The bearer token has expired.' }),
+          }
         : { headers: json, body: JSON.stringify(cleared) },
     )
     const { remote, told } = await openAt(daemon.url)
     expect(await remote.perform(clearPages, {})).toEqual(cleared)
     expect([tokens, told]).toEqual([['token-1', 'token-2'], []])
-    daemon.on('/api/_action/vendor-cache/clear', { status: 401, headers: json, body: JSON.stringify({ success: false, message: 'No.' }) })
-    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'No.', exit: 4 })
+    daemon.on('/api/_action/vendor-cache/clear', {
+      status: 401,
+      headers: json,
+      body: JSON.stringify({ success: false, message: 'No.' }),
+    })
+    await expect(remote.perform(clearPages, {})).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: 'No.',
+      exit: 4,
+    })
     expect(tokens.length).toBe(3)
   })
 })
@@ -115,30 +164,55 @@ describe('an answer that is none of success', () => {
     [429, {}, { code: 'TOO_MANY_REQUESTS', exit: 1 }],
     [500, {}, { code: 'SERVER_FAILED', exit: 1 }],
     [503, { 'pagecache-error': 'STORE_BUSY' }, { code: 'STORE_BUSY', exit: 5 }],
-    [503, { 'pagecache-error': 'STORE_BUSY', 'x-request-id': 'a-1' }, { code: 'STORE_BUSY', hint: 'In the log of the daemon this is the request a-1.' }],
+    [
+      503,
+      { 'pagecache-error': 'STORE_BUSY', 'x-request-id': 'a-1' },
+      { code: 'STORE_BUSY', hint: 'In the log of the daemon this is the request a-1.' },
+    ],
     [500, { 'x-request-id': 'a b\u009b' }, { code: 'SERVER_FAILED', hint: null }],
     [404, { 'x-request-id': 'a-1' }, { code: 'NOT_FOUND', hint: null }],
-    [404, { 'pagecache-error': 'NOT_FOUND', 'pagecache-hint': encodeURIComponent('Ask “again”.') }, { code: 'NOT_FOUND', hint: 'Ask “again”.' }],
+    [
+      404,
+      { 'pagecache-error': 'NOT_FOUND', 'pagecache-hint': encodeURIComponent('Ask “again”.') },
+      { code: 'NOT_FOUND', hint: 'Ask “again”.' },
+    ],
     [400, { 'pagecache-error': 'constructor', 'pagecache-hint': '%' }, { code: 'INVALID_INPUT', hint: null }],
   ]
 
   it.each(failing)('%d %j', async (status, headers, expected) => {
     const { daemon } = await startPlayed()
-    daemon.on('/api/_action/vendor-cache/stats', { status, headers: { ...json, ...headers }, body: JSON.stringify({ success: false, message: 'So it is.' }) })
+    daemon.on('/api/_action/vendor-cache/stats', {
+      status,
+      headers: { ...json, ...headers },
+      body: JSON.stringify({ success: false, message: 'So it is.' }),
+    })
     const { remote } = await openAt(daemon.url)
-    await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ message: expect.stringContaining('So it is.') as string, ...expected })
+    await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({
+      message: expect.stringContaining('So it is.') as string,
+      ...expected,
+    })
   })
 
-  it.each([[200, 'text/html', '<h1>Shop</h1>'], [404, 'text/html', 'none'], [200, 'application/json', '"text"'], [302, 'text/plain', ''], [500, 'application/json', '{"errors":[]}']])(
-    '%d %s %s is said not to come from a daemon of ours',
-    async (status, type, body) => {
-      const { daemon } = await startPlayed()
-      daemon.on('/api/_action/vendor-cache/stats', { status, headers: { 'content-type': type, location: '/elsewhere' }, body })
-      const { remote } = await openAt(daemon.url)
-      await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', message: expect.stringContaining('not as pagecache does') as string })
-      expect(daemon.hits('/elsewhere')).toBe(0)
-    },
-  )
+  it.each([
+    [200, 'text/html', '<h1>Shop</h1>'],
+    [404, 'text/html', 'none'],
+    [200, 'application/json', '"text"'],
+    [302, 'text/plain', ''],
+    [500, 'application/json', '{"errors":[]}'],
+  ])('%d %s %s is said not to come from a daemon of ours', async (status, type, body) => {
+    const { daemon } = await startPlayed()
+    daemon.on('/api/_action/vendor-cache/stats', {
+      status,
+      headers: { 'content-type': type, location: '/elsewhere' },
+      body,
+    })
+    const { remote } = await openAt(daemon.url)
+    await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      message: expect.stringContaining('not as pagecache does') as string,
+    })
+    expect(daemon.hits('/elsewhere')).toBe(0)
+  })
 })
 
 it('what is wrong is said before anything is sent, and what is local is not sent', async () => {
@@ -151,7 +225,10 @@ it('what is wrong is said before anything is sent, and what is local is not sent
 
 it('what an operation tells beside its value is told here', async () => {
   const { daemon } = await startPlayed()
-  daemon.on('/api/_action/vendor-cache/clear', { headers: { ...json, 'pagecache-notes': encodeURIComponent('one\ntwo – three') }, body: JSON.stringify(cleared) })
+  daemon.on('/api/_action/vendor-cache/clear', {
+    headers: { ...json, 'pagecache-notes': encodeURIComponent('one\ntwo – three') },
+    body: JSON.stringify(cleared),
+  })
   const { remote, told } = await openAt(daemon.url)
   await remote.perform(clearPages, {})
   expect(told).toEqual(['one', 'two – three'])
@@ -159,12 +236,23 @@ it('what an operation tells beside its value is told here', async () => {
 
 it('an address that is not encrypted is warned of, unless it is this machine', async () => {
   expect((await openAt('http://cache.example:8080')).told).toEqual([expect.stringContaining('not encrypted')])
-  for (const server of ['https://cache.example', 'http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:1']) expect((await openAt(server)).told).toEqual([])
+  for (const server of ['https://cache.example', 'http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:1'])
+    expect((await openAt(server)).told).toEqual([])
 })
 
 it.each([
-  [{ method: 'GET', path: '/pages' } as const, { limit: 5, type: undefined, tag: null, names: ['a', 'b'] }, '/api/_action/vendor-cache/pages?limit=5&names=a&names=b', null],
-  [{ method: 'PATCH', path: '/stages/{id}', prefix: 'vendor-stage' } as const, { id: 'a/b', name: 'x', cap: null }, '/api/_action/vendor-stage/stages/a%2Fb', '{"name":"x","cap":null}'],
+  [
+    { method: 'GET', path: '/pages' } as const,
+    { limit: 5, type: undefined, tag: null, names: ['a', 'b'] },
+    '/api/_action/vendor-cache/pages?limit=5&names=a&names=b',
+    null,
+  ],
+  [
+    { method: 'PATCH', path: '/stages/{id}', prefix: 'vendor-stage' } as const,
+    { id: 'a/b', name: 'x', cap: null },
+    '/api/_action/vendor-stage/stages/a%2Fb',
+    '{"name":"x","cap":null}',
+  ],
   [{ method: 'POST', path: '/clear' } as const, {}, '/api/_action/vendor-cache/clear', '{}'],
 ])('%j with %j', (http, input, path, body) => {
   expect(toRequest(http, input)).toMatchObject({ method: http.method, path, body })
@@ -176,7 +264,27 @@ describe.skipIf(!hasOpenssl)(`a certificate${hasOpenssl ? '' : ' (no openssl on 
   it('that nobody here trusts is said to be that, and no secret is sent', async () => {
     const directory = await tempDir()
     const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'ignore' })
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=127.0.0.1',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+      ],
+      { stdio: 'ignore' },
+    )
     let asked = 0
     const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
       asked++

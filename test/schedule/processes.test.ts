@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -18,9 +18,15 @@ async function setUp() {
   return {
     row,
     runs: () => log().filter((line) => line.startsWith('run ')),
-    makeDue: () => records.db.updateTable('scheduled_tasks').set({ next_execution_at: Date.now() - 1000 }).execute(),
+    makeDue: () =>
+      records.db
+        .updateTable('scheduled_tasks')
+        .set({ next_execution_at: Date.now() - 1000 })
+        .execute(),
     scheduler: async (name: string) => {
-      const child = await startChild([process.execPath, script, directory, file, name], { ready: () => log().includes(`ready ${name}`) })
+      const child = await startChild([process.execPath, script, directory, file, name], {
+        ready: () => log().includes(`ready ${name}`),
+      })
       onTestFinished(async () => void (await child.stop('SIGKILL')))
       return child
     },
@@ -35,7 +41,7 @@ async function until(what: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-test('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
+it('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
   const { row, runs, makeDue, scheduler } = await setUp()
   await Promise.all([scheduler('one'), scheduler('two')])
   await until(async () => (await row().catch(() => null)) !== null)
@@ -47,7 +53,7 @@ test('two schedulers never run one task twice', { timeout: 90_000 }, async () =>
   expect(await row()).toMatchObject({ status: 'scheduled', error: null })
 })
 
-test('a task whose worker was killed is run by the other scheduler', { timeout: 90_000 }, async () => {
+it('a task whose worker was killed is run by the other scheduler', { timeout: 90_000 }, async () => {
   const { row, runs, makeDue, scheduler } = await setUp()
   const slow = await scheduler('slow')
   await until(async () => (await row().catch(() => null)) !== null)

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { nextLimit, removeInSlices } from '../../src/schedule/remove-in-slices.ts'
 import { realTiming } from '../../src/lib/timing.ts'
 import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
 import { start, testQueue } from '../queue/open-queue.ts'
 
-test('a slice grows to what takes four milliseconds, and shrinks at once', () => {
+it('a slice grows to what takes four milliseconds, and shrinks at once', () => {
   expect(nextLimit(100, 1)).toBe(200)
   expect(nextLimit(100, 0)).toBe(200)
   expect(nextLimit(100, 4)).toBe(100)
@@ -14,12 +14,15 @@ test('a slice grows to what takes four milliseconds, and shrinks at once', () =>
   expect(nextLimit(2000, 1)).toBe(2000)
 })
 
-test('goes on until nothing is left; others have their turn between two slices, and locked records are waited for', async () => {
+it('goes on until nothing is left; others have their turn between two slices, and locked records are waited for', async () => {
   const { records } = await testQueue()
   let rows = 1000
   let calls = 0
   let turns = 0
-  const timing = { ...realTiming, sleep: async (milliseconds: number, signal: AbortSignal) => (turns++, realTiming.sleep(milliseconds, signal)) }
+  const timing = {
+    ...realTiming,
+    sleep: async (milliseconds: number, signal: AbortSignal) => (turns++, realTiming.sleep(milliseconds, signal)),
+  }
   const removeSlice = async (_: unknown, { before, limit }: { before: number; limit: number }) => {
     expect(before).toBe(42)
     if (++calls === 2) throw new PagecacheError('STORE_BUSY', 'locked')
@@ -27,11 +30,13 @@ test('goes on until nothing is left; others have their turn between two slices, 
     rows -= slice
     return slice
   }
-  expect(await removeInSlices(removeSlice, { records, before: 42, timing, stop: new AbortController().signal })).toEqual({ removed: 1000, done: true })
+  expect(
+    await removeInSlices(removeSlice, { records, before: 42, timing, stop: new AbortController().signal }),
+  ).toEqual({ removed: 1000, done: true })
   expect(turns).toBe(calls - 1)
 })
 
-test('comes back when it is told to stop', async () => {
+it('comes back when it is told to stop', async () => {
   const { records } = await testQueue()
   const stop = new AbortController()
   let calls = 0
@@ -39,20 +44,60 @@ test('comes back when it is told to stop', async () => {
     if (++calls === 3) stop.abort()
     return 1
   }
-  expect(await removeInSlices(endless, { records, before: 0, timing: realTiming, stop: stop.signal })).toEqual({ removed: 3, done: false })
+  expect(await removeInSlices(endless, { records, before: 0, timing: realTiming, stop: stop.signal })).toEqual({
+    removed: 3,
+    done: false,
+  })
 })
 
-test('ended warmups that are old enough go with all that hangs on them; those that run or are paused stay', async () => {
+it('ended warmups that are old enough go with all that hangs on them; those that run or are paused stay', async () => {
   const { records } = await testQueue()
   const { db } = records
-  const statuses = [['old', 'completed', start - 10], ['young', 'completed', start + 10], ['broken', 'failed', start - 10], ['paused', 'paused', null], ['running', 'running', null]] as const
+  const statuses = [
+    ['old', 'completed', start - 10],
+    ['young', 'completed', start + 10],
+    ['broken', 'failed', start - 10],
+    ['paused', 'paused', null],
+    ['running', 'running', null],
+  ] as const
   for (const [id, status, finished] of statuses) {
     await db
       .insertInto('warmup_runs')
-      .values({ id, status, sales_channel_id: null, batch_size: 1, force: 0, total_urls: 3, checked_urls: 0, processed_urls: 0, skipped_urls: 0, failed_urls: 0, urls_per_second: 0, message: null, discovery: '{}', created_at: start - 99, updated_at: start - 99, finished_at: finished, paused_at: null, paused_for: 0 })
+      .values({
+        id,
+        status,
+        sales_channel_id: null,
+        batch_size: 1,
+        force: 0,
+        total_urls: 3,
+        checked_urls: 0,
+        processed_urls: 0,
+        skipped_urls: 0,
+        failed_urls: 0,
+        urls_per_second: 0,
+        message: null,
+        discovery: '{}',
+        created_at: start - 99,
+        updated_at: start - 99,
+        finished_at: finished,
+        paused_at: null,
+        paused_for: 0,
+      })
       .execute()
     for (let number = 0; number < 3; number++) {
-      await db.insertInto('warmup_failures').values({ id: `${id}-${number}`, run_id: id, url: 'http://shop.example/', variant: 0, status: 500, error: 'HTTP 500', attempts: 3, at: start }).execute()
+      await db
+        .insertInto('warmup_failures')
+        .values({
+          id: `${id}-${number}`,
+          run_id: id,
+          url: 'http://shop.example/',
+          variant: 0,
+          status: 500,
+          error: 'HTTP 500',
+          attempts: 3,
+          at: start,
+        })
+        .execute()
     }
   }
   const slices: number[] = []
@@ -63,6 +108,10 @@ test('ended warmups that are old enough go with all that hangs on them; those th
   }
   await removeInSlices(prune, { records, before: start, timing: realTiming, stop: new AbortController().signal })
   expect(slices).toEqual([2, 1, 1, 2, 1, 1, 0])
-  expect((await db.selectFrom('warmup_runs').select('id').orderBy('id').execute()).map(({ id }) => id)).toEqual(['paused', 'running', 'young'])
+  expect((await db.selectFrom('warmup_runs').select('id').orderBy('id').execute()).map(({ id }) => id)).toEqual([
+    'paused',
+    'running',
+    'young',
+  ])
   expect(await db.selectFrom('warmup_failures').select('id').execute()).toHaveLength(9)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { deactivateTask, queueDue, readTask, readTasks, scheduleTask } from '../../src/schedule/scheduled-tasks.ts'
 import { runScheduler } from '../../src/schedule/scheduler.ts'
@@ -38,18 +38,29 @@ async function setUp(more: Partial<Task> = {}) {
     async live(milliseconds: number) {
       const stop = new AbortController()
       void timing.sleep(milliseconds, stop.signal).then(() => stop.abort())
-      const worker = tested.consume({ transports: ['scheduler'], handlers: tasks.map((one) => taskHandler(records, one, now)), sleep: 5000, stop: stop.signal })
+      const worker = tested.consume({
+        transports: ['scheduler'],
+        handlers: tasks.map((one) => taskHandler(records, one, now)),
+        sleep: 5000,
+        stop: stop.signal,
+      })
       await timing.until(Promise.all([worker, runScheduler({ records, tasks, now, timing, stop: stop.signal })]))
     },
   }
 }
 
 describe('a nightly task', () => {
-  test('is registered for the next night, and runs each night once', async () => {
+  it('is registered for the next night, and runs each night once', async () => {
     const { records, tasks, live, runs, now, row, jump } = await setUp()
     const [registered] = await readTasks(records, tasks, now())
     const first = nextNight(now())
-    expect(registered).toMatchObject({ name, status: 'scheduled', last_execution_at: null, next_execution_at: first, run_interval: day })
+    expect(registered).toMatchObject({
+      name,
+      status: 'scheduled',
+      last_execution_at: null,
+      next_execution_at: first,
+      run_interval: day,
+    })
     jump(first - now() - 40_000)
     await live(35_000)
     expect(runs).toEqual([])
@@ -58,10 +69,16 @@ describe('a nightly task', () => {
     // The scheduler looks every fifteen seconds, this worker every five.
     expect(runs[0]! - first).toBeGreaterThanOrEqual(0)
     expect(runs[0]! - first).toBeLessThanOrEqual(21_000)
-    expect(await row()).toMatchObject({ status: 'scheduled', last_execution_at: runs[0], next_execution_at: first + day, result: 'run 1', error: null })
+    expect(await row()).toMatchObject({
+      status: 'scheduled',
+      last_execution_at: runs[0],
+      next_execution_at: first + day,
+      result: 'run 1',
+      error: null,
+    })
   })
 
-  test('that was missed for three nights runs once, and then in the next', async () => {
+  it('that was missed for three nights runs once, and then in the next', async () => {
     const { live, runs, jump, tick, row, now } = await setUp()
     await tick()
     jump(3 * day + 5 * hour)
@@ -70,7 +87,7 @@ describe('a nightly task', () => {
     expect((await row()).next_execution_at).toBe(nextNight(now()))
   })
 
-  test('is queued once, however many schedulers there are', async () => {
+  it('is queued once, however many schedulers there are', async () => {
     const { records, tasks, jump, again, now, queue, tick } = await setUp()
     await tick()
     await again()
@@ -80,7 +97,7 @@ describe('a nightly task', () => {
     expect((await queue.statistics()).transports[1]).toMatchObject({ name: 'scheduler', count: 1 })
   })
 
-  test('waits for a worker for as long as it takes, and is not queued twice', async () => {
+  it('waits for a worker for as long as it takes, and is not queued twice', async () => {
     const { tick, jump, queue, row } = await setUp()
     await tick()
     jump(day)
@@ -91,17 +108,20 @@ describe('a nightly task', () => {
     expect((await queue.statistics()).transports[1]).toMatchObject({ count: 1 })
   })
 
-  test.each(['queued', 'running'] as const)('that says it is %s while the queue knows nothing of it is queued again', async (status) => {
-    const { records, tick, live, runs, row } = await setUp()
-    await tick()
-    await records.db.updateTable('scheduled_tasks').set({ status }).execute()
-    expect(await tick()).toBe(1)
-    expect(await row()).toMatchObject({ status: 'queued' })
-    await live(30_000)
-    expect([runs.length, (await row()).status]).toEqual([1, 'scheduled'])
-  })
+  it.each(['queued', 'running'] as const)(
+    'that says it is %s while the queue knows nothing of it is queued again',
+    async (status) => {
+      const { records, tick, live, runs, row } = await setUp()
+      await tick()
+      await records.db.updateTable('scheduled_tasks').set({ status }).execute()
+      expect(await tick()).toBe(1)
+      expect(await row()).toMatchObject({ status: 'queued' })
+      await live(30_000)
+      expect([runs.length, (await row()).status]).toEqual([1, 'scheduled'])
+    },
+  )
 
-  test('does not run twice because a clock was set forward and back again', async () => {
+  it('does not run twice because a clock was set forward and back again', async () => {
     const { tick, live, jump, runs, row, now } = await setUp()
     await tick()
     jump(day)
@@ -116,7 +136,7 @@ describe('a nightly task', () => {
 })
 
 describe('a task that fails', () => {
-  test('is tried three times within the night, says why, and runs again in the next', async () => {
+  it('is tried three times within the night, says why, and runs again in the next', async () => {
     const calls: number[] = []
     const failing = await setUp()
     const { task, live, row, now, tick, queue } = failing
@@ -137,7 +157,7 @@ describe('a task that fails', () => {
     expect(await row()).toMatchObject({ status: 'scheduled', error: null, result: 'better' })
   })
 
-  test('by killing its workers is failed, and not queued again for ever', async () => {
+  it('by killing its workers is failed, and not queued again for ever', async () => {
     const { tick, jump, queue, row } = await setUp()
     await tick()
     jump(day)
@@ -157,7 +177,7 @@ describe('a task that fails', () => {
 })
 
 describe('a task', () => {
-  test('that has nothing to do is skipped until its next time', async () => {
+  it('that has nothing to do is skipped until its next time', async () => {
     const { live, runs, jump, tick, row, now } = await setUp({ shouldRun: async () => false })
     await tick()
     jump(day)
@@ -166,11 +186,12 @@ describe('a task', () => {
     expect(await row()).toMatchObject({ status: 'skipped', next_execution_at: nextNight(now()) })
   })
 
-  test('that is stopped is queued, and goes on with the next worker', async () => {
+  it('that is stopped is queued, and goes on with the next worker', async () => {
     const { task, live, jump, tick, row } = await setUp()
     const calls: boolean[] = []
     task.run = async ({ stop }: TaskRun) => {
-      if (calls.length === 0) await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
+      if (calls.length === 0)
+        await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
       calls.push(stop.aborted)
       return { done: !stop.aborted, result: 'half or whole' }
     }
@@ -183,7 +204,7 @@ describe('a task', () => {
     expect(await row()).toMatchObject({ status: 'scheduled', result: 'half or whole' })
   })
 
-  test('that is inactive does not run, and what was queued for it is dropped', async () => {
+  it('that is inactive does not run, and what was queued for it is dropped', async () => {
     const { records, task, live, jump, tick, runs, row, now, queue } = await setUp()
     await tick()
     jump(day)
@@ -201,7 +222,7 @@ describe('a task', () => {
     expect(runs).toHaveLength(1)
   })
 
-  test('that was deactivated while it ran stays so', async () => {
+  it('that was deactivated while it ran stays so', async () => {
     const { records, task, live, jump, tick, row, now } = await setUp()
     task.run = async () => {
       await deactivateTask(records, task, { now: now(), force: true })

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { nextNight } from '../../src/schedule/task.ts'
 
-test.each([
+it.each([
   ['2026-11-21T00:00:00.000Z', '2026-11-21T02:00:00.000Z'],
   ['2026-11-21T01:59:59.999Z', '2026-11-21T02:00:00.000Z'],
   ['2026-11-21T02:00:00.000Z', '2026-11-22T02:00:00.000Z'],

@@ -8,7 +8,10 @@ import { startStorefront } from './storefront.ts'
 async function withEvent() {
   const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
   const stage = await shop.stage()
-  await shop.track({ popupId: stage.id, eventType: 'close', pageType: 'cms', requestUrl: '/a' }, { 'x-customer': 'c-1' })
+  await shop.track(
+    { popupId: stage.id, eventType: 'close', pageType: 'cms', requestUrl: '/a' },
+    { 'x-customer': 'c-1' },
+  )
   const database = new Database(join(shop.projectDir, 'var/data/prod/records.sqlite'))
   database.pragma('foreign_keys = ON')
   return { shop, stage, database }
@@ -69,7 +72,11 @@ describe('the log of events', () => {
   it('takes only the four kinds, and only of stages and channels that there are', async () => {
     const { stage, database } = await withEvent()
     const insert = (popup: string, type: string, channel: string) =>
-      database.prepare('insert into vendor_stage_event (id, popup_id, event_type, sales_channel_id, created_at) values (?, ?, ?, ?, 1)').run(`${popup}${type}`, popup, type, channel)
+      database
+        .prepare(
+          'insert into vendor_stage_event (id, popup_id, event_type, sales_channel_id, created_at) values (?, ?, ?, ?, 1)',
+        )
+        .run(`${popup}${type}`, popup, type, channel)
     const { id } = database.prepare('select id from sales_channel').get() as { id: string }
     expect(() => insert(stage.id, 'hover', id)).toThrow(/CHECK/)
     expect(() => insert('nobody', 'close', id)).toThrow(/FOREIGN KEY/)
@@ -97,11 +104,16 @@ describe('what is stored of a visitor', () => {
     const given = await shop.track(body, { 'user-agent': 'CanaryBrowser/1.0' })
     const session = /vendor-stage-session=([\w-]+)/.exec(given.headers.getSetCookie().join())![1]!
     expect(await shop.events()).toHaveLength(2)
-    await shop.app.records().then(({ db }) => db.selectFrom('vendor_stage_session').selectAll().execute()).then((rows) => expect(rows).toHaveLength(2))
+    await shop.app
+      .records()
+      .then(({ db }) => db.selectFrom('vendor_stage_session').selectAll().execute())
+      .then((rows) => expect(rows).toHaveLength(2))
     const directory = join(shop.projectDir, 'var')
     const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     expect(files.length).toBeGreaterThan(1)
-    const stored = files.map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString('latin1')).join('\n') + shop.log.join('\n')
+    const stored =
+      files.map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString('latin1')).join('\n') +
+      shop.log.join('\n')
     expect(stored).toContain(stage.id)
     for (const canary of [...canaries, session]) expect(stored).not.toContain(canary)
   })

@@ -11,27 +11,48 @@ function portOf({ url }: { url: string }): number {
   return Number(new URL(url).port)
 }
 
-function event(shop: { url: string }, body: string, fields: readonly string[] = [], path = '/vendor-stage/track'): [head: string, body: string] {
+function event(
+  shop: { url: string },
+  body: string,
+  fields: readonly string[] = [],
+  path = '/vendor-stage/track',
+): [head: string, body: string] {
   const length = Buffer.byteLength(body)
-  return [`POST ${path} HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\nContent-Length: ${length}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`, Buffer.from(body).toString('latin1')]
+  return [
+    `POST ${path} HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\nContent-Length: ${length}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`,
+    Buffer.from(body).toString('latin1'),
+  ]
 }
 
 /** What does not differ from one time to the next. */
 function comparable({ status, headers, body }: WireAnswer) {
   const { date, connection: _, 'keep-alive': __, 'set-cookie': cookie, ...rest } = headers
-  return { status, body, headers: rest, date: date !== undefined, cookie: cookie?.replace(/=[\w-]{22};/, '=<session>;') }
+  return {
+    status,
+    body,
+    headers: rest,
+    date: date !== undefined,
+    cookie: cookie?.replace(/=[\w-]{22};/, '=<session>;'),
+  }
 }
 
 describe('an event in one piece, which is read off the socket', () => {
   it('is answered and recorded as one that Node has read', async () => {
-    const shop = await startStorefront({ requireOrigin: false, customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await startStorefront(
+      { requireOrigin: false, customerHeader: 'x-customer' },
+      { trustedProxies: ['127.0.0.1'] },
+    )
     const [always, once] = [await shop.stage(), await shop.stage({ frequency: 'once' })]
     const json = (value: object) => JSON.stringify({ popupId: always.id, eventType: 'impression', ...value })
     const type = 'Content-Type: application/json'
     const requests = [
       event(shop, json({ pageType: 'päge' }), [type]),
       event(shop, json({ popupId: once.id }), [type, 'Cookie: vendor-stage-session=AAAAAAAAAAAAAAAAAAAAAA']),
-      event(shop, json({ eventType: 'close' }), ['Content-Type: text/plain;charset=UTF-8', 'X-Customer: c-1', 'X-Forwarded-For: 203.0.113.9']),
+      event(shop, json({ eventType: 'close' }), [
+        'Content-Type: text/plain;charset=UTF-8',
+        'X-Customer: c-1',
+        'X-Forwarded-For: 203.0.113.9',
+      ]),
       event(shop, json({ eventType: 'permanent_dismiss' }), ['X-Forwarded-Proto: http'], '/de/vendor-stage/track?x=1'),
       event(shop, json({}), [type, 'User-Agent: Googlebot/2.1']),
       event(shop, json({}), [type, 'Sec-Purpose: prefetch']),
@@ -46,14 +67,19 @@ describe('an event in one piece, which is read off the socket', () => {
     ]
     const ask = async (split: boolean) => {
       const answers = []
-      for (const [head, body] of requests) answers.push((await speak(portOf(shop), split ? [head, body] : head + body, { answers: 1 })).answers.map(comparable))
+      for (const [head, body] of requests)
+        answers.push(
+          (await speak(portOf(shop), split ? [head, body] : head + body, { answers: 1 })).answers.map(comparable),
+        )
       const events = await shop.events()
       await shop.records.db.deleteFrom('vendor_stage_event').execute()
       return { answers, events: events.map((event) => ({ ...event, id: null, created_at: null })) }
     }
     const [short, long] = [await ask(false), await ask(true)]
     expect(short).toEqual(long)
-    expect(short.answers.flat().map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 403, 200, 400, 404, 400, 400, 400, 400])
+    expect(short.answers.flat().map(({ status }) => status)).toEqual([
+      200, 200, 200, 200, 200, 200, 403, 200, 400, 404, 400, 400, 400, 400,
+    ])
     expect(short.events.map(({ customer_id }) => customer_id)).toContain('c-1')
   })
 
@@ -61,9 +87,27 @@ describe('an event in one piece, which is read off the socket', () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const { host } = new URL(shop.url)
-    const close = event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' }), ['Content-Type: application/json']).join('')
-    const { answers, rest } = await speak(portOf(shop), [close, `GET /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`, close, `PURGE /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`, close], { answers: 5 })
-    expect(answers.map(({ status, body }) => [status, body.slice(0, 16)])).toEqual([[200, '{"success":true}'], [200, 'a page'], [200, '{"success":true}'], [200, 'Purged'], [200, '{"success":true}']])
+    const close = event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' }), [
+      'Content-Type: application/json',
+    ]).join('')
+    const { answers, rest } = await speak(
+      portOf(shop),
+      [
+        close,
+        `GET /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+        close,
+        `PURGE /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+        close,
+      ],
+      { answers: 5 },
+    )
+    expect(answers.map(({ status, body }) => [status, body.slice(0, 16)])).toEqual([
+      [200, '{"success":true}'],
+      [200, 'a page'],
+      [200, '{"success":true}'],
+      [200, 'Purged'],
+      [200, '{"success":true}'],
+    ])
     expect(rest).toBe('')
     expect(await shop.events()).toHaveLength(3)
   })
@@ -75,7 +119,9 @@ describe('an event in one piece, which is read off the socket', () => {
     const other = new Database(join(shop.projectDir, 'var/data/prod/records.sqlite'))
     other.exec('begin immediate')
     const close = event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join('')
-    const spoken = speak(portOf(shop), [close, `GET /page HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`], { answers: 2 })
+    const spoken = speak(portOf(shop), [close, `GET /page HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`], {
+      answers: 2,
+    })
     // Another visitor's page is there while the event waits.
     await speak(portOf(shop), `GET /other HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`, { answers: 1 })
     other.exec('commit')
@@ -98,9 +144,17 @@ describe('an event in one piece, which is read off the socket', () => {
     const ban = `BAN /none HTTP/1.1\r\nHost: ${host}\r\n\r\n`
     const taken = [200, '{"success":true}']
     expect(await last(close)).toEqual([[taken], '', true])
-    expect(await last(`${ban}${ban}${close}`)).toEqual([[[200, expect.any(String)], [200, expect.any(String)], taken], '', true])
+    expect(await last(`${ban}${ban}${close}`)).toEqual([
+      [[200, expect.any(String)], [200, expect.any(String)], taken],
+      '',
+      true,
+    ])
     // A page is for Node to fetch, and Node takes the end for a visitor who has gone.
-    expect(await last(`${ban}GET /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toEqual([[[200, expect.any(String)]], '', true])
+    expect(await last(`${ban}GET /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toEqual([
+      [[200, expect.any(String)]],
+      '',
+      true,
+    ])
     expect(await shop.events()).toHaveLength(2)
   })
 
@@ -112,14 +166,20 @@ describe('an event in one piece, which is read off the socket', () => {
     other.exec('begin immediate')
     const socket = connect(portOf(shop), '127.0.0.1')
     const spoken = read(socket)
-    await new Promise((resolve) => socket.write(event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join(''), resolve))
+    await new Promise((resolve) =>
+      socket.write(event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join(''), resolve),
+    )
     // Whoever asks now is answered behind it.
     await speak(portOf(shop), `GET /page HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`, { answers: 1 })
     const stopped = shop.daemon.stop(0, 20_000)
     other.exec('commit')
     other.close()
     const { answers, closed } = await spoken
-    expect([answers.map(({ status, headers }) => [status, headers.connection]), closed, await stopped]).toEqual([[[200, 'close']], true, 0])
+    expect([answers.map(({ status, headers }) => [status, headers.connection]), closed, await stopped]).toEqual([
+      [[200, 'close']],
+      true,
+      0,
+    ])
     expect(await shop.events()).toHaveLength(2)
   })
 
@@ -127,7 +187,9 @@ describe('an event in one piece, which is read off the socket', () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const socket = connect(portOf(shop), '127.0.0.1')
-    await new Promise((resolve) => socket.write(event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join(''), resolve))
+    await new Promise((resolve) =>
+      socket.write(event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join(''), resolve),
+    )
     socket.destroy()
     await expect.poll(() => shop.events(), { timeout: 20_000 }).toHaveLength(1)
   })

@@ -22,19 +22,37 @@ function sign(secret: string, claims: Record<string, unknown> = {}): string {
 }
 
 /** A storefront whose shop signs with this secret. */
-async function open(where: object = { cookie: 'shop-customer' }, stages: object = {}, more: Record<string, unknown> = {}): Promise<Storefront & { secret: string; customers(): Promise<(string | null)[]>; close(headers: Record<string, string>, body?: object): Promise<number> }> {
+async function open(
+  where: object = { cookie: 'shop-customer' },
+  stages: object = {},
+  more: Record<string, unknown> = {},
+): Promise<
+  Storefront & {
+    secret: string
+    customers(): Promise<(string | null)[]>
+    close(headers: Record<string, string>, body?: object): Promise<number>
+  }
+> {
   const secret = randomBytes(32).toString('hex')
   const secretFile = join(await tempDir(), 'customer.secret')
   await writeFile(secretFile, `${secret}\n`, { mode: 0o640 })
-  const shop = await startStorefront({ customerToken: { ...where, secretFile, audience: 'pagecache' }, ...stages }, more)
+  const shop = await startStorefront(
+    { customerToken: { ...where, secretFile, audience: 'pagecache' }, ...stages },
+    more,
+  )
   const stage = await shop.stage()
   // Ids of one millisecond are in no order.
   let sent = 100
   return {
     ...shop,
     secret,
-    customers: async () => (await shop.events()).toSorted((a, b) => a.page_type!.localeCompare(b.page_type!)).map((event) => event.customer_id),
-    close: async (headers, body = {}) => (await shop.track({ popupId: stage.id, eventType: 'close', pageType: String((sent += 1)), ...body }, headers)).status,
+    customers: async () =>
+      (await shop.events())
+        .toSorted((a, b) => a.page_type!.localeCompare(b.page_type!))
+        .map((event) => event.customer_id),
+    close: async (headers, body = {}) =>
+      (await shop.track({ popupId: stage.id, eventType: 'close', pageType: String((sent += 1)), ...body }, headers))
+        .status,
   }
 }
 
@@ -48,19 +66,27 @@ describe('a customer is named', () => {
     expect(await shop.customers()).toEqual(['customer-7', 'customer-7', null, null])
   })
 
-  it.each(['in one piece', 'with its body behind'])('by the token in the second of two Cookie lines, of a request %s', async (how) => {
-    const shop = await open()
-    const { id } = await shop.stage()
-    const body = JSON.stringify({ popupId: id, eventType: 'close', pageType: 'a' })
-    const head = `POST /vendor-stage/track HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\nContent-Length: ${body.length}\r\nCookie: a=b\r\nCookie: shop-customer=${sign(shop.secret)}\r\n\r\n`
-    const { answers } = await speak(Number(new URL(shop.url).port), how === 'in one piece' ? head + body : [head, body], { answers: 1 })
-    expect(answers[0]!.status).toBe(200)
-    expect(await shop.customers()).toEqual(['customer-7'])
-  })
+  it.each(['in one piece', 'with its body behind'])(
+    'by the token in the second of two Cookie lines, of a request %s',
+    async (how) => {
+      const shop = await open()
+      const { id } = await shop.stage()
+      const body = JSON.stringify({ popupId: id, eventType: 'close', pageType: 'a' })
+      const head = `POST /vendor-stage/track HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\nContent-Length: ${body.length}\r\nCookie: a=b\r\nCookie: shop-customer=${sign(shop.secret)}\r\n\r\n`
+      const { answers } = await speak(
+        Number(new URL(shop.url).port),
+        how === 'in one piece' ? head + body : [head, body],
+        { answers: 1 },
+      )
+      expect(answers[0]!.status).toBe(200)
+      expect(await shop.customers()).toEqual(['customer-7'])
+    },
+  )
 
   it('by the token in the configured header, after Bearer or alone', async () => {
     const shop = await open({ header: 'Authorization' })
-    for (const authorization of [`Bearer ${sign(shop.secret)}`, sign(shop.secret), 'Basic abc']) await shop.close({ authorization })
+    for (const authorization of [`Bearer ${sign(shop.secret)}`, sign(shop.secret), 'Basic abc'])
+      await shop.close({ authorization })
     expect(await shop.customers()).toEqual(['customer-7', 'customer-7', null])
   })
 
@@ -72,14 +98,26 @@ describe('a customer is named', () => {
   })
 
   it('by the header of a trusted proxy before the token, by an empty one too', async () => {
-    const shop = await open({ cookie: 'shop-customer' }, { customerHeader: 'X-Customer' }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await open(
+      { cookie: 'shop-customer' },
+      { customerHeader: 'X-Customer' },
+      { trustedProxies: ['127.0.0.1'] },
+    )
     const cookie = `shop-customer=${sign(shop.secret)}`
-    for (const headers of [{ cookie, 'x-customer': 'customer-8' }, { cookie, 'x-customer': '' }, { cookie }] as Record<string, string>[]) await shop.close(headers)
+    for (const headers of [{ cookie, 'x-customer': 'customer-8' }, { cookie, 'x-customer': '' }, { cookie }] as Record<
+      string,
+      string
+    >[])
+      await shop.close(headers)
     expect(await shop.customers()).toEqual(['customer-8', null, 'customer-7'])
   })
 
   it('by the token where the header comes from anybody', async () => {
-    const shop = await open({ cookie: 'shop-customer' }, { customerHeader: 'X-Customer' }, { trustedProxies: ['192.0.2.1'] })
+    const shop = await open(
+      { cookie: 'shop-customer' },
+      { customerHeader: 'X-Customer' },
+      { trustedProxies: ['192.0.2.1'] },
+    )
     await shop.close({ cookie: `shop-customer=${sign(shop.secret)}`, 'x-customer': 'mallory' })
     expect(await shop.customers()).toEqual(['customer-7'])
   })
@@ -87,7 +125,10 @@ describe('a customer is named', () => {
   it('by nothing in the body, in the query or in another place than the configured one', async () => {
     const shop = await open()
     const token = sign(shop.secret)
-    await shop.close({ authorization: `Bearer ${token}`, 'x-shop-customer': token }, { token, customerToken: token, cookie: `shop-customer=${token}`, sub: 'customer-7' })
+    await shop.close(
+      { authorization: `Bearer ${token}`, 'x-shop-customer': token },
+      { token, customerToken: token, cookie: `shop-customer=${token}`, sub: 'customer-7' },
+    )
     expect(await shop.customers()).toEqual([null])
   })
 })
@@ -117,18 +158,25 @@ describe('a token', () => {
   it('is in no page’s key and no file of the state, and neither is what it is checked with', async () => {
     const shop = await open()
     const token = sign(shop.secret)
-    shop.origin.otherwise({ status: 200, headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' }, body: 'a page' })
+    shop.origin.otherwise({
+      status: 200,
+      headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
+      body: 'a page',
+    })
     await exchange(`${shop.url}/shoes`)
     const again = await exchange(`${shop.url}/shoes`, { headers: { cookie: `shop-customer=${token}` } })
     expect(again.headers.get('cache-status')).toMatch(/hit/)
     await shop.close({ cookie: `shop-customer=${token}` })
     expect(await shop.customers()).toEqual(['customer-7'])
     expect(shop.origin.hits('/vendor-stage/track')).toBe(0)
-    const files = (await readdir(join(shop.projectDir, 'var'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+    const files = (await readdir(join(shop.projectDir, 'var'), { recursive: true, withFileTypes: true })).filter(
+      (entry) => entry.isFile(),
+    )
     expect(files.length).toBeGreaterThan(2)
     for (const file of files) {
       const content = await readFile(join(file.parentPath, file.name))
-      for (const canary of [token, token.split('.')[2]!, shop.secret]) expect(content.includes(canary), file.name).toBe(false)
+      for (const canary of [token, token.split('.')[2]!, shop.secret])
+        expect(content.includes(canary), file.name).toBe(false)
     }
     expect(shop.log.join()).not.toContain(shop.secret)
   })
@@ -136,23 +184,37 @@ describe('a token', () => {
 
 /** The block of the documentation in this language that has this in it. */
 function example(language: string, holds: string): string {
-  return [...docs.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map((match) => match[1]!).find((text) => text.includes(holds))!
+  return [...docs.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))]
+    .map((match) => match[1]!)
+    .find((text) => text.includes(holds))!
 }
 
 describe('as the documentation makes one', () => {
-  it.skipIf(!installed('openssl'))(`with openssl${installed('openssl') ? '' : ' (no openssl on this machine)'}`, async () => {
-    const shop = await open()
-    const cwd = await tempDir()
-    await writeFile(join(cwd, 'customer.secret'), `${shop.secret}\n`)
-    const token = execFileSync('sh', ['-euc', example('sh', 'signature=')], { cwd, encoding: 'utf8' }).trim()
-    await shop.close({ cookie: `shop-customer=${token}` })
-    expect(await shop.customers()).toEqual(['10042'])
-  })
+  it.skipIf(!installed('openssl'))(
+    `with openssl${installed('openssl') ? '' : ' (no openssl on this machine)'}`,
+    async () => {
+      const shop = await open()
+      const cwd = await tempDir()
+      await writeFile(join(cwd, 'customer.secret'), `${shop.secret}\n`)
+      const token = execFileSync('sh', ['-euc', example('sh', 'signature=')], { cwd, encoding: 'utf8' }).trim()
+      await shop.close({ cookie: `shop-customer=${token}` })
+      expect(await shop.customers()).toEqual(['10042'])
+    },
+  )
 
   it.skipIf(!installed('php'))(`with PHP${installed('php') ? '' : ' (no php on this machine)'}`, async () => {
     const shop = await open()
     const code = example('php', 'function customerToken').split('// After')[0]!
-    const token = execFileSync('php', ['-r', `${code} echo customerToken($argv[1], $argv[2], time());`, '0190c0de000070008000000000000007', shop.secret], { encoding: 'utf8' })
+    const token = execFileSync(
+      'php',
+      [
+        '-r',
+        `${code} echo customerToken($argv[1], $argv[2], time());`,
+        '0190c0de000070008000000000000007',
+        shop.secret,
+      ],
+      { encoding: 'utf8' },
+    )
     await shop.close({ cookie: `shop-customer=${token}` })
     expect(await shop.customers()).toEqual(['0190c0de-0000-7000-8000-000000000007'])
   })

@@ -26,7 +26,16 @@ async function openEvents(now: () => number = () => noon) {
   })
   const stage = await createStage(records, channels, settings)
   const event = (customer: string | null, at: number, more: Partial<TrackedEvent> = {}): TrackedEvent => ({
-    popupId: stage.id, type: 'close', salesChannelId: 'channel-1', customerId: customer, pageType: null, requestUrl: null, at, session: null, counted: true, ...more,
+    popupId: stage.id,
+    type: 'close',
+    salesChannelId: 'channel-1',
+    customerId: customer,
+    pageType: null,
+    requestUrl: null,
+    at,
+    session: null,
+    counted: true,
+    ...more,
   })
   return { directory, records, tracker, event }
 }
@@ -41,22 +50,30 @@ const customer = (number: number) => `customer-${String(number).padStart(4, '0')
 
 async function trackMany({ tracker, event }: Awaited<ReturnType<typeof openEvents>>) {
   for (let round = 0; round < 60; round += 1) {
-    await Promise.all(Array.from({ length: 300 }, (_, index) => tracker.track(event(customer((index * 7 + round) % 300), noon - day + ((round * 300 + index) % 977)))))
+    await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        tracker.track(event(customer((index * 7 + round) % 300), noon - day + ((round * 300 + index) % 977))),
+      ),
+    )
   }
 }
 
 describe('an erased customer', () => {
-  it.each(erasureModes)('is in no byte of the files (%s), however the rows have moved between pages', async (mode) => {
-    const opened = await openEvents()
-    await trackMany(opened)
-    for (const number of [0, 7, 150, 299]) {
-      expect(bytesOf(opened.directory)).toContain(customer(number))
-      expect(await eraseCustomer(opened.records, customer(number), mode)).toEqual({ events: 60, logEmptied: true })
-      expect(bytesOf(opened.directory)).not.toContain(customer(number))
-    }
-    expect(bytesOf(opened.directory)).toContain(customer(1))
-    expect(await opened.records.check()).toEqual([])
-  }, 60_000)
+  it.each(erasureModes)(
+    'is in no byte of the files (%s), however the rows have moved between pages',
+    async (mode) => {
+      const opened = await openEvents()
+      await trackMany(opened)
+      for (const number of [0, 7, 150, 299]) {
+        expect(bytesOf(opened.directory)).toContain(customer(number))
+        expect(await eraseCustomer(opened.records, customer(number), mode)).toEqual({ events: 60, logEmptied: true })
+        expect(bytesOf(opened.directory)).not.toContain(customer(number))
+      }
+      expect(bytesOf(opened.directory)).toContain(customer(1))
+      expect(await opened.records.check()).toEqual([])
+    },
+    60_000,
+  )
 
   it('is gone from the file while a reader keeps the log in use, which is said', async () => {
     const { directory, records, tracker, event } = await openEvents()
@@ -77,7 +94,9 @@ describe('what is past its time', () => {
     let now = noon
     const { directory, records, tracker, event } = await openEvents(() => now)
     const digest = 'DigestOfOneSession0000'
-    await tracker.track(event('customer-old', noon, { type: 'impression', session: digest, pageType: 'page-type-canary' }))
+    await tracker.track(
+      event('customer-old', noon, { type: 'impression', session: digest, pageType: 'page-type-canary' }),
+    )
     expect(bytesOf(directory)).toContain(digest)
     now = noon + 2 * day
     expect(await pruned(records, now)).toBe(1)

@@ -12,12 +12,16 @@ const plain = customer.replaceAll('-', '')
 it('a customer is one, however the shop writes the id, and is erased by any of its spellings', async () => {
   const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
   const stage = await shop.stage()
-  for (const id of [customer, plain, plain.toUpperCase(), '10042']) await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': id })
+  for (const id of [customer, plain, plain.toUpperCase(), '10042'])
+    await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': id })
   const customers = async () => (await shop.events()).map((event) => event.customer_id).toSorted()
   expect(await customers()).toEqual([customer, customer, customer, '10042'])
   // As a version before this one wrote it down.
   const [first] = await shop.events()
-  await shop.records.db.insertInto('vendor_stage_event').values({ ...first!, id: 'old', customer_id: plain }).execute()
+  await shop.records.db
+    .insertInto('vendor_stage_event')
+    .values({ ...first!, id: 'old', customer_id: plain })
+    .execute()
   expect(await eraseCustomer(shop.records, plain.toUpperCase(), 'anonymize')).toMatchObject({ events: 4 })
   expect(await customers()).toEqual(['10042', null, null, null, null])
 })
@@ -25,8 +29,15 @@ it('a customer is one, however the shop writes the id, and is erased by any of i
 it('a stage for a channel whose id was kept without dashes is for the same channel after the migration', async () => {
   const directory = await tempDir()
   const channelId = plain.toUpperCase()
-  const before = await openRecords({ directory, now: Date.now, migrations: migrations.filter(({ name }) => name < '0009') })
-  const { id } = await createStage(before, [{ id: channelId, name: 'Storefront', url: 'http://shop.example' }], { ...settings, salesChannelId: channelId })
+  const before = await openRecords({
+    directory,
+    now: Date.now,
+    migrations: migrations.filter(({ name }) => name < '0009'),
+  })
+  const { id } = await createStage(before, [{ id: channelId, name: 'Storefront', url: 'http://shop.example' }], {
+    ...settings,
+    salesChannelId: channelId,
+  })
   await before.close()
   const after = await openRecords({ directory, now: Date.now })
   onTestFinished(() => after.close())

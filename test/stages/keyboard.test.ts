@@ -4,76 +4,104 @@ import { content, hasChromium, openBrowser, stage } from './visitor.ts'
 
 const visit = openBrowser()
 
-describe.skipIf(!hasChromium)(`a stage and the keyboard, in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`, () => {
-  it.each(['Enter', ' '])('lets the keyboard reach and press a layer that is no button, once for a key that is held: %j', async (key) => {
-    const layers = '<p>only text</p><div data-action="scroll" data-target="#far"><b>To the offer</b></div>'
-    const { page, see, recorded, faults } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
-    await see()
-    const layer = stage(page).getByRole('button', { name: 'To the offer' })
-    await layer.focus()
-    await page.keyboard.down('a')
-    await page.keyboard.up('a')
-    await page.keyboard.down(key)
-    await page.keyboard.down(key)
-    await page.keyboard.up(key)
-    await stage(page).waitFor({ state: 'detached' })
-    await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
-    expect(await recorded(2)).toEqual(['impression', 'cta_click'])
-    expect(faults).toEqual([])
-  })
+describe.skipIf(!hasChromium)(
+  `a stage and the keyboard, in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`,
+  () => {
+    it.each(['Enter', ' '])(
+      'lets the keyboard reach and press a layer that is no button, once for a key that is held: %j',
+      async (key) => {
+        const layers = '<p>only text</p><div data-action="scroll" data-target="#far"><b>To the offer</b></div>'
+        const { page, see, recorded, faults } = await visit([
+          { content: { ...content, text: null, html: layers, callToAction: null } },
+        ])
+        await see()
+        const layer = stage(page).getByRole('button', { name: 'To the offer' })
+        await layer.focus()
+        await page.keyboard.down('a')
+        await page.keyboard.up('a')
+        await page.keyboard.down(key)
+        await page.keyboard.down(key)
+        await page.keyboard.up(key)
+        await stage(page).waitFor({ state: 'detached' })
+        await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
+        expect(await recorded(2)).toEqual(['impression', 'cta_click'])
+        expect(faults).toEqual([])
+      },
+    )
 
-  it('goes through its layers and buttons with Tab, each once', async () => {
-    const layers = '<div data-action="close">First</div><img data-action="close" src="/none.png" alt="Picture"><span data-action="url" data-target="/other">Second</span><button>Third</button><a href="#far">Fourth</a><p>text</p>'
-    const { page, see } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
-    await see()
-    // As the shop lays it out, and not as our box is.
-    expect(await page.evaluate("getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('section div')).padding")).toBe('0px')
-    expect(await stage(page).getByRole('button', { name: 'Picture' }).count()).toBe(1)
-    const focused = () => page.evaluate("document.querySelector('vendor-stage').shadowRoot.activeElement?.textContent ?? null")
-    const order: unknown[] = [await focused()]
-    while (order.at(-1) !== '×') {
-      await page.keyboard.press('Tab')
-      order.push(await focused())
-    }
-    expect(order).toEqual(['First', '', 'Second', 'Third', 'Fourth', "Don't show again", '×'])
-  })
+    it('goes through its layers and buttons with Tab, each once', async () => {
+      const layers =
+        '<div data-action="close">First</div><img data-action="close" src="/none.png" alt="Picture"><span data-action="url" data-target="/other">Second</span><button>Third</button><a href="#far">Fourth</a><p>text</p>'
+      const { page, see } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
+      await see()
+      // As the shop lays it out, and not as our box is.
+      expect(
+        await page.evaluate(
+          "getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('section div')).padding",
+        ),
+      ).toBe('0px')
+      expect(await stage(page).getByRole('button', { name: 'Picture' }).count()).toBe(1)
+      const focused = () =>
+        page.evaluate("document.querySelector('vendor-stage').shadowRoot.activeElement?.textContent ?? null")
+      const order: unknown[] = [await focused()]
+      while (order.at(-1) !== '×') {
+        await page.keyboard.press('Tab')
+        order.push(await focused())
+      }
+      expect(order).toEqual(['First', '', 'Second', 'Third', 'Fourth', "Don't show again", '×'])
+    })
 
-  it.each([
-    ['a key', async (page: Page) => (await stage(page).getByText('Elsewhere').focus(), await page.keyboard.press('Enter'))],
-    ['a click', (page: Page) => stage(page).getByText('Elsewhere').click()],
-  ])('follows the URL of a layer on %s, and counts it once', async (_how, press) => {
-    const { shop, page, see, recorded } = await visit([{ content: { ...content, text: null, html: '<div data-action="url" data-target="/other">Elsewhere</div>', callToAction: null } }])
-    await see()
-    await press(page)
-    await page.waitForURL(`${shop.url}/other`)
-    await stage(page).waitFor()
-    expect(await recorded(3)).toEqual(['impression', 'impression', 'cta_click'])
-  })
+    it.each([
+      [
+        'a key',
+        async (page: Page) => (await stage(page).getByText('Elsewhere').focus(), await page.keyboard.press('Enter')),
+      ],
+      ['a click', (page: Page) => stage(page).getByText('Elsewhere').click()],
+    ])('follows the URL of a layer on %s, and counts it once', async (_how, press) => {
+      const { shop, page, see, recorded } = await visit([
+        {
+          content: {
+            ...content,
+            text: null,
+            html: '<div data-action="url" data-target="/other">Elsewhere</div>',
+            callToAction: null,
+          },
+        },
+      ])
+      await see()
+      await press(page)
+      await page.waitForURL(`${shop.url}/other`)
+      await stage(page).waitFor()
+      expect(await recorded(3)).toEqual(['impression', 'impression', 'cta_click'])
+    })
 
-  it('counts a button on which a key is held once', async () => {
-    const { page, see, recorded } = await visit([{ content: { ...content, text: null, html: '<button>plain button</button>', callToAction: null } }])
-    await see()
-    await stage(page).getByText('plain button').focus()
-    for (let time = 0; time < 5; time += 1) await page.keyboard.down('Enter')
-    await page.keyboard.up('Enter')
-    await page.keyboard.press('Escape')
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await recorded(3)).toEqual(['impression', 'cta_click', 'close'])
-  })
+    it('counts a button on which a key is held once', async () => {
+      const { page, see, recorded } = await visit([
+        { content: { ...content, text: null, html: '<button>plain button</button>', callToAction: null } },
+      ])
+      await see()
+      await stage(page).getByText('plain button').focus()
+      for (let time = 0; time < 5; time += 1) await page.keyboard.down('Enter')
+      await page.keyboard.up('Enter')
+      await page.keyboard.press('Escape')
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await recorded(3)).toEqual(['impression', 'cta_click', 'close'])
+    })
 
-  it('is an accessible dialog: named, focused, closed by Escape, and the focus goes back', async () => {
-    const { page, see } = await visit()
-    await page.addInitScript("addEventListener('load', () => document.querySelector('#first').focus())")
-    await see()
-    const dialog = page.getByRole('dialog', { name: 'Summer sale' })
-    expect(await dialog.count()).toBe(1)
-    const inside = () => page.evaluate('document.activeElement.tagName')
-    for (let tab = 0; tab < 3; tab += 1) {
-      expect(await inside()).toBe('VENDOR-STAGE')
-      await page.keyboard.press('Tab')
-    }
-    await page.keyboard.press('Escape')
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await page.evaluate('document.activeElement.id')).toBe('first')
-  })
-})
+    it('is an accessible dialog: named, focused, closed by Escape, and the focus goes back', async () => {
+      const { page, see } = await visit()
+      await page.addInitScript("addEventListener('load', () => document.querySelector('#first').focus())")
+      await see()
+      const dialog = page.getByRole('dialog', { name: 'Summer sale' })
+      expect(await dialog.count()).toBe(1)
+      const inside = () => page.evaluate('document.activeElement.tagName')
+      for (let tab = 0; tab < 3; tab += 1) {
+        expect(await inside()).toBe('VENDOR-STAGE')
+        await page.keyboard.press('Tab')
+      }
+      await page.keyboard.press('Escape')
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await page.evaluate('document.activeElement.id')).toBe('first')
+    })
+  },
+)

@@ -18,8 +18,14 @@ describe.skipIf(!hasChromium)(`a customer in Chromium${hasChromium ? '' : ' (no 
   it('is named by events after the login and not before, while pages come out of the cache without a cookie', async () => {
     const secretFile = join(await tempDir(), 'customer.secret')
     await writeFile(secretFile, secret)
-    const { shop, page, see, recorded, faults } = await visit([{}], { config: { customerToken: { cookie: 'shop-customer', secretFile } } })
-    const headers = { 'content-type': 'text/html', 'cache-control': 'no-store', 'set-cookie': `shop-customer=${tokenOf('customer-7')}; Path=/vendor-stage; HttpOnly; SameSite=Lax` }
+    const { shop, page, see, recorded, faults } = await visit([{}], {
+      config: { customerToken: { cookie: 'shop-customer', secretFile } },
+    })
+    const headers = {
+      'content-type': 'text/html',
+      'cache-control': 'no-store',
+      'set-cookie': `shop-customer=${tokenOf('customer-7')}; Path=/vendor-stage; HttpOnly; SameSite=Lax`,
+    }
     shop.origin.on('/account/login', { status: 200, headers, body: html.replace(/<script.*<\/script>/, '') })
     await see()
     await recorded(1)
@@ -28,7 +34,11 @@ describe.skipIf(!hasChromium)(`a customer in Chromium${hasChromium ? '' : ' (no 
     await stage(page).getByRole('button', { name: 'Close' }).click()
     await recorded(3)
     const events = await shop.events()
-    expect(events.map((event) => `${event.event_type} ${event.customer_id}`).toSorted()).toEqual(['close customer-7', 'impression customer-7', 'impression null'])
+    expect(events.map((event) => `${event.event_type} ${event.customer_id}`).toSorted()).toEqual([
+      'close customer-7',
+      'impression customer-7',
+      'impression null',
+    ])
     const again = await page.goto(`${shop.url}/shoes`)
     expect(again!.headers()['cache-status']).toMatch(/hit/)
     expect(await again!.request().headerValue('cookie')).toBeNull()

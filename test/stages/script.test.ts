@@ -14,199 +14,236 @@ describe('the storefront script', () => {
   })
 })
 
-describe.skipIf(!hasChromium)(`the storefront script in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`, () => {
-  it('works on a page out of our cache, which knows nothing of the visitor', async () => {
-    const { shop, page, see, recorded, faults } = await visit()
-    await see()
-    const second = await page.goto(`${shop.url}/shoes`)
-    expect(second!.headers()['cache-status']).toMatch(/hit/)
-    await stage(page).waitFor()
-    expect(await recorded(2)).toEqual(['impression', 'impression'])
-    expect((await shop.events())[0]).toMatchObject({ page_type: 'product', request_url: '/shoes' })
-    expect(await second!.request().headerValue('cookie')).toBeNull()
-    expect(shop.origin.hits('/shoes')).toBe(1)
-    expect(faults).toEqual([])
-  })
-
-  it('sends one impression for each show: five shows are five', async () => {
-    const { see, recorded } = await visit()
-    for (let show = 0; show < 5; show += 1) {
+describe.skipIf(!hasChromium)(
+  `the storefront script in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`,
+  () => {
+    it('works on a page out of our cache, which knows nothing of the visitor', async () => {
+      const { shop, page, see, recorded, faults } = await visit()
       await see()
-      expect(await recorded(show + 1)).toHaveLength(show + 1)
-    }
-    expect(await recorded(5)).toEqual(Array(5).fill('impression'))
-  })
+      const second = await page.goto(`${shop.url}/shoes`)
+      expect(second!.headers()['cache-status']).toMatch(/hit/)
+      await stage(page).waitFor()
+      expect(await recorded(2)).toEqual(['impression', 'impression'])
+      expect((await shop.events())[0]).toMatchObject({ page_type: 'product', request_url: '/shoes' })
+      expect(await second!.request().headerValue('cookie')).toBeNull()
+      expect(shop.origin.hits('/shoes')).toBe(1)
+      expect(faults).toEqual([])
+    })
 
-  it('sends an impression when it is seen, not when it is mounted', async () => {
-    const hidden = `let state = 'hidden'; Object.defineProperty(document, 'visibilityState', { get: () => state }); window.look = () => { state = 'visible'; document.dispatchEvent(new Event('visibilitychange')) }`
-    const { shop, page, open, recorded } = await visit([{}], { init: hidden })
-    await open()
-    await page.evaluate(twoFrames)
-    expect(await shop.events()).toEqual([])
-    await page.evaluate('look(); look()')
-    expect(await recorded(1)).toEqual(['impression'])
-  })
+    it('sends one impression for each show: five shows are five', async () => {
+      const { see, recorded } = await visit()
+      for (let show = 0; show < 5; show += 1) {
+        await see()
+        expect(await recorded(show + 1)).toHaveLength(show + 1)
+      }
+      expect(await recorded(5)).toEqual(Array(5).fill('impression'))
+    })
 
-  it('takes whoever does something with it for somebody who has seen it', async () => {
-    const { page, open, recorded } = await visit([{}], { init: "Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })" })
-    await open()
-    await page.keyboard.press('Escape')
-    expect(await recorded(2)).toEqual(['impression', 'close'])
-  })
+    it('sends an impression when it is seen, not when it is mounted', async () => {
+      const hidden = `let state = 'hidden'; Object.defineProperty(document, 'visibilityState', { get: () => state }); window.look = () => { state = 'visible'; document.dispatchEvent(new Event('visibilitychange')) }`
+      const { shop, page, open, recorded } = await visit([{}], { init: hidden })
+      await open()
+      await page.evaluate(twoFrames)
+      expect(await shop.events()).toEqual([])
+      await page.evaluate('look(); look()')
+      expect(await recorded(1)).toEqual(['impression'])
+    })
 
-  it('counts a call to action once, although the page goes away with it', async () => {
-    const { shop, page, see, recorded } = await visit()
-    await see()
-    await stage(page).getByText('To the sale').click()
-    await page.waitForURL(`${shop.url}/other`)
-    await stage(page).waitFor()
-    expect(await recorded(3)).toEqual(['impression', 'impression', 'cta_click'])
-  })
+    it('takes whoever does something with it for somebody who has seen it', async () => {
+      const { page, open, recorded } = await visit([{}], {
+        init: "Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })",
+      })
+      await open()
+      await page.keyboard.press('Escape')
+      expect(await recorded(2)).toEqual(['impression', 'close'])
+    })
 
-  it.each(['close', 'scroll'] as const)('counts a call to action that does %s, and no close with it', async (action) => {
-    const { page, see, recorded } = await visit([{ content: { ...content, callToAction: { label: 'Go on', action, url: null, selector: '#far' } } }])
-    await see()
-    await stage(page).getByText('Go on').dblclick()
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await recorded(2)).toEqual(['impression', 'cta_click'])
-    if (action === 'scroll') await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
-  })
+    it('counts a call to action once, although the page goes away with it', async () => {
+      const { shop, page, see, recorded } = await visit()
+      await see()
+      await stage(page).getByText('To the sale').click()
+      await page.waitForURL(`${shop.url}/other`)
+      await stage(page).waitFor()
+      expect(await recorded(3)).toEqual(['impression', 'impression', 'cta_click'])
+    })
 
-  it('gets out of the way of what its fragment leads to', async () => {
-    const { page, see, recorded } = await visit([{ content: { ...content, callToAction: { label: 'Go on', action: 'url', url: '#far', selector: null } } }])
-    await see()
-    await stage(page).getByText('Go on').click()
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await recorded(2)).toEqual(['impression', 'cta_click'])
-    await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
-  })
+    it.each(['close', 'scroll'] as const)(
+      'counts a call to action that does %s, and no close with it',
+      async (action) => {
+        const { page, see, recorded } = await visit([
+          { content: { ...content, callToAction: { label: 'Go on', action, url: null, selector: '#far' } } },
+        ])
+        await see()
+        await stage(page).getByText('Go on').dblclick()
+        await stage(page).waitFor({ state: 'detached' })
+        expect(await recorded(2)).toEqual(['impression', 'cta_click'])
+        if (action === 'scroll')
+          await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
+      },
+    )
 
-  it('counts any layer with a click action, and nothing for a click beside it', async () => {
-    const layers = '<p>only text</p><button>plain button</button><div data-action="scroll" data-target="#far"><b>deep</b> layer</div>'
-    const { page, see, recorded } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
-    await see()
-    await stage(page).getByText('only text').click()
-    await stage(page).getByText('plain button').click()
-    await stage(page).getByText('plain button').click()
-    await stage(page).getByText('deep').click()
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await recorded(4)).toEqual(['impression', 'cta_click', 'cta_click', 'cta_click'])
-  })
+    it('gets out of the way of what its fragment leads to', async () => {
+      const { page, see, recorded } = await visit([
+        { content: { ...content, callToAction: { label: 'Go on', action: 'url', url: '#far', selector: null } } },
+      ])
+      await see()
+      await stage(page).getByText('Go on').click()
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await recorded(2)).toEqual(['impression', 'cta_click'])
+      await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
+    })
 
-  it('opens a link with the middle button, counts that, and leaves everything else as it is, whatever action the link has besides', async () => {
-    const layers = '<a data-action="close">no link</a><a href="/p1" data-action="url" data-target="/p2">with a URL</a><a href="/p3" data-action="close">that closes</a>'
-    const { shop, page, see, recorded } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
-    for (const path of ['/p1', '/p3']) shop.origin.on(path, { status: 200, body: 'a page without stages' })
-    await see()
-    await stage(page).getByText('no link').click({ button: 'middle' })
-    for (const [name, path] of [['with a URL', '/p1'], ['that closes', '/p3']] as const) {
-      const [opened] = await Promise.all([page.context().waitForEvent('page'), stage(page).getByText(name).click({ button: 'middle' })])
-      await opened.waitForURL(`${shop.url}${path}`)
-      await opened.close()
-    }
-    expect([page.url(), await stage(page).count()]).toEqual([`${shop.url}/shoes`, 1])
-    expect(await recorded(3)).toEqual(['impression', 'cta_click', 'cta_click'])
-    await stage(page).getByText('with a URL').click()
-    await page.waitForURL(`${shop.url}/p1`)
-  })
+    it('counts any layer with a click action, and nothing for a click beside it', async () => {
+      const layers =
+        '<p>only text</p><button>plain button</button><div data-action="scroll" data-target="#far"><b>deep</b> layer</div>'
+      const { page, see, recorded } = await visit([
+        { content: { ...content, text: null, html: layers, callToAction: null } },
+      ])
+      await see()
+      await stage(page).getByText('only text').click()
+      await stage(page).getByText('plain button').click()
+      await stage(page).getByText('plain button').click()
+      await stage(page).getByText('deep').click()
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await recorded(4)).toEqual(['impression', 'cta_click', 'cta_click', 'cta_click'])
+    })
 
-  it.each([
-    ['the X', (page: Page) => stage(page).getByRole('button', { name: 'Close' }).dblclick()],
-    ['the overlay', (page: Page) => page.mouse.click(5, 5)],
-    ['Escape', (page: Page) => page.keyboard.press('Escape')],
-  ])('counts one close for %s', async (_name, dismiss) => {
-    const { page, see, recorded } = await visit()
-    await see()
-    await dismiss(page)
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await recorded(2)).toEqual(['impression', 'close'])
-  })
+    it('opens a link with the middle button, counts that, and leaves everything else as it is, whatever action the link has besides', async () => {
+      const layers =
+        '<a data-action="close">no link</a><a href="/p1" data-action="url" data-target="/p2">with a URL</a><a href="/p3" data-action="close">that closes</a>'
+      const { shop, page, see, recorded } = await visit([
+        { content: { ...content, text: null, html: layers, callToAction: null } },
+      ])
+      for (const path of ['/p1', '/p3']) shop.origin.on(path, { status: 200, body: 'a page without stages' })
+      await see()
+      await stage(page).getByText('no link').click({ button: 'middle' })
+      for (const [name, path] of [
+        ['with a URL', '/p1'],
+        ['that closes', '/p3'],
+      ] as const) {
+        const [opened] = await Promise.all([
+          page.context().waitForEvent('page'),
+          stage(page).getByText(name).click({ button: 'middle' }),
+        ])
+        await opened.waitForURL(`${shop.url}${path}`)
+        await opened.close()
+      }
+      expect([page.url(), await stage(page).count()]).toEqual([`${shop.url}/shoes`, 1])
+      expect(await recorded(3)).toEqual(['impression', 'cta_click', 'cta_click'])
+      await stage(page).getByText('with a URL').click()
+      await page.waitForURL(`${shop.url}/p1`)
+    })
 
-  it('takes text that is marked beyond the edge for no click on the overlay', async () => {
-    const { page, see, recorded } = await visit()
-    await see()
-    const box = (await stage(page).getByText('Everything must go.').boundingBox())!
-    await page.mouse.move(box.x + 5, box.y + 5)
-    await page.mouse.down()
-    await page.mouse.move(5, 5)
-    await page.mouse.up()
-    await stage(page).getByRole('button', { name: 'Close' }).click()
-    expect(await recorded(2)).toEqual(['impression', 'close'])
-  })
+    it.each([
+      ['the X', (page: Page) => stage(page).getByRole('button', { name: 'Close' }).dblclick()],
+      ['the overlay', (page: Page) => page.mouse.click(5, 5)],
+      ['Escape', (page: Page) => page.keyboard.press('Escape')],
+    ])('counts one close for %s', async (_name, dismiss) => {
+      const { page, see, recorded } = await visit()
+      await see()
+      await dismiss(page)
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await recorded(2)).toEqual(['impression', 'close'])
+    })
 
-  it('counts "don\'t show again" as that alone, and shows it never again', async () => {
-    const { shop, page, see, recorded } = await visit()
-    await see()
-    await stage(page).getByText("Don't show again").click()
-    await stage(page).waitFor({ state: 'detached' })
-    expect(await recorded(2)).toEqual(['impression', 'permanent_dismiss'])
-    const asked = page.waitForResponse(/active/)
-    await page.goto(`${shop.url}/shoes`)
-    expect(await (await asked).json()).toMatchObject({ total: 0 })
-  })
+    it('takes text that is marked beyond the edge for no click on the overlay', async () => {
+      const { page, see, recorded } = await visit()
+      await see()
+      const box = (await stage(page).getByText('Everything must go.').boundingBox())!
+      await page.mouse.move(box.x + 5, box.y + 5)
+      await page.mouse.down()
+      await page.mouse.move(5, 5)
+      await page.mouse.up()
+      await stage(page).getByRole('button', { name: 'Close' }).click()
+      expect(await recorded(2)).toEqual(['impression', 'close'])
+    })
 
-  it('follows frequency and cap', async () => {
-    const { shop, page, see, recorded } = await visit([{ maxPerSession: 2 }])
-    await see()
-    await recorded(1)
-    await see()
-    await recorded(2)
-    const asked = page.waitForResponse(/active/)
-    await page.goto(`${shop.url}/shoes`)
-    expect(await (await asked).json()).toMatchObject({ total: 0 })
-  })
+    it('counts "don\'t show again" as that alone, and shows it never again', async () => {
+      const { shop, page, see, recorded } = await visit()
+      await see()
+      await stage(page).getByText("Don't show again").click()
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await recorded(2)).toEqual(['impression', 'permanent_dismiss'])
+      const asked = page.waitForResponse(/active/)
+      await page.goto(`${shop.url}/shoes`)
+      expect(await (await asked).json()).toMatchObject({ total: 0 })
+    })
 
-  it('shows one stage after another', async () => {
-    const { page, see, recorded } = await visit([{}, { content: { ...content, headline: 'The second' } }])
-    await see()
-    expect(await stage(page).count()).toBe(1)
-    await page.keyboard.press('Escape')
-    await stage(page).getByText('The second').waitFor()
-    expect(await recorded(3)).toEqual(['impression', 'impression', 'close'])
-  })
+    it('follows frequency and cap', async () => {
+      const { shop, page, see, recorded } = await visit([{ maxPerSession: 2 }])
+      await see()
+      await recorded(1)
+      await see()
+      await recorded(2)
+      const asked = page.waitForResponse(/active/)
+      await page.goto(`${shop.url}/shoes`)
+      expect(await (await asked).json()).toMatchObject({ total: 0 })
+    })
 
-  it('sends nothing for a stage that does not record, and keeps to its frequency itself', async () => {
-    const { shop, page, open } = await visit([{ statsEnabled: false, frequency: 'once_per_session' }])
-    const tracked: string[] = []
-    page.on('request', (request) => request.url().includes('/track') && tracked.push(request.url()))
-    await open()
-    await page.waitForFunction('sessionStorage.length === 1')
-    const asked = page.waitForResponse(/active/)
-    await page.goto(`${shop.url}/shoes`)
-    expect(await (await asked).json()).toMatchObject({ total: 1 })
-    await page.evaluate(twoFrames)
-    expect(await stage(page).count()).toBe(0)
-    expect(tracked).toEqual([])
-  })
+    it('shows one stage after another', async () => {
+      const { page, see, recorded } = await visit([{}, { content: { ...content, headline: 'The second' } }])
+      await see()
+      expect(await stage(page).count()).toBe(1)
+      await page.keyboard.press('Escape')
+      await stage(page).getByText('The second').waitFor()
+      expect(await recorded(3)).toEqual(['impression', 'impression', 'close'])
+    })
 
-  it('sends and keeps nothing without consent; asks for it at each act', async () => {
-    const { shop, page, open, recorded } = await visit([{}], { init: 'window.agreed = false; window.vendorStageConsent = () => Promise.resolve(window.agreed)' })
-    await open()
-    await page.evaluate(twoFrames)
-    expect(await page.context().cookies()).toEqual([])
-    await page.evaluate('window.agreed = true')
-    await page.keyboard.press('Escape')
-    expect(await recorded(1)).toEqual(['close'])
-    expect(await shop.events()).toHaveLength(1)
-  })
+    it('sends nothing for a stage that does not record, and keeps to its frequency itself', async () => {
+      const { shop, page, open } = await visit([{ statsEnabled: false, frequency: 'once_per_session' }])
+      const tracked: string[] = []
+      page.on('request', (request) => request.url().includes('/track') && tracked.push(request.url()))
+      await open()
+      await page.waitForFunction('sessionStorage.length === 1')
+      const asked = page.waitForResponse(/active/)
+      await page.goto(`${shop.url}/shoes`)
+      expect(await (await asked).json()).toMatchObject({ total: 1 })
+      await page.evaluate(twoFrames)
+      expect(await stage(page).count()).toBe(0)
+      expect(tracked).toEqual([])
+    })
 
-  it.each(["() => { throw new Error('broken') }", "() => Promise.reject(new Error('broken'))"])('takes a consent hook that breaks for a no: %s', async (hook) => {
-    const { shop, page, open, faults } = await visit([{}], { init: `window.vendorStageConsent = ${hook}` })
-    await open()
-    await page.keyboard.press('Escape')
-    await stage(page).waitFor({ state: 'detached' })
-    await page.evaluate(twoFrames)
-    expect(faults).toEqual([])
-    expect(await shop.events()).toEqual([])
-  })
+    it('sends and keeps nothing without consent; asks for it at each act', async () => {
+      const { shop, page, open, recorded } = await visit([{}], {
+        init: 'window.agreed = false; window.vendorStageConsent = () => Promise.resolve(window.agreed)',
+      })
+      await open()
+      await page.evaluate(twoFrames)
+      expect(await page.context().cookies()).toEqual([])
+      await page.evaluate('window.agreed = true')
+      await page.keyboard.press('Escape')
+      expect(await recorded(1)).toEqual(['close'])
+      expect(await shop.events()).toHaveLength(1)
+    })
 
-  it('works under a strict content security policy, and included twice', async () => {
-    const page = html.replace('</body>', '<script src="/vendor-stage/client.js" async></script></body>')
-    const visitor = await visit([{}], { csp: "default-src 'self'; script-src 'self'; style-src 'self'", page: page.replace(' style="height:3000px"', '') })
-    await visitor.see()
-    expect(await visitor.page.evaluate("getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('dialog')).borderRadius")).toBe('12px')
-    expect(await visitor.recorded(1)).toEqual(['impression'])
-    expect(await stage(visitor.page).count()).toBe(1)
-    expect(visitor.faults).toEqual([])
-  })
-})
+    it.each(["() => { throw new Error('broken') }", "() => Promise.reject(new Error('broken'))"])(
+      'takes a consent hook that breaks for a no: %s',
+      async (hook) => {
+        const { shop, page, open, faults } = await visit([{}], { init: `window.vendorStageConsent = ${hook}` })
+        await open()
+        await page.keyboard.press('Escape')
+        await stage(page).waitFor({ state: 'detached' })
+        await page.evaluate(twoFrames)
+        expect(faults).toEqual([])
+        expect(await shop.events()).toEqual([])
+      },
+    )
+
+    it('works under a strict content security policy, and included twice', async () => {
+      const page = html.replace('</body>', '<script src="/vendor-stage/client.js" async></script></body>')
+      const visitor = await visit([{}], {
+        csp: "default-src 'self'; script-src 'self'; style-src 'self'",
+        page: page.replace(' style="height:3000px"', ''),
+      })
+      await visitor.see()
+      expect(
+        await visitor.page.evaluate(
+          "getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('dialog')).borderRadius",
+        ),
+      ).toBe('12px')
+      expect(await visitor.recorded(1)).toEqual(['impression'])
+      expect(await stage(visitor.page).count()).toBe(1)
+      expect(visitor.faults).toEqual([])
+    })
+  },
+)

@@ -17,7 +17,11 @@ const day = 24 * 3_600_000
 const noon = Date.UTC(2026, 10, 20, 12)
 const channels = [{ id: 'channel-1', name: 'Storefront', url: 'http://shop.example' }]
 
-async function openStages(now: () => number = () => noon): Promise<{ records: Records; tracker: Tracker; event: (popupId: string, at: number, more?: Partial<TrackedEvent>) => TrackedEvent }> {
+async function openStages(now: () => number = () => noon): Promise<{
+  records: Records
+  tracker: Tracker
+  event: (popupId: string, at: number, more?: Partial<TrackedEvent>) => TrackedEvent
+}> {
   const directory = await tempDir()
   const records = await openRecords({ directory, now })
   const tracker = openTracker({ directory, channels })
@@ -26,7 +30,16 @@ async function openStages(now: () => number = () => noon): Promise<{ records: Re
     await records.close()
   })
   const event = (popupId: string, at: number, more: Partial<TrackedEvent> = {}): TrackedEvent => ({
-    popupId, type: 'impression', salesChannelId: 'channel-1', customerId: null, pageType: null, requestUrl: null, at, session: null, counted: true, ...more,
+    popupId,
+    type: 'impression',
+    salesChannelId: 'channel-1',
+    customerId: null,
+    pageType: null,
+    requestUrl: null,
+    at,
+    session: null,
+    counted: true,
+    ...more,
   })
   return { records, tracker, event }
 }
@@ -61,16 +74,30 @@ const random = (seed: number) => () => (seed = (seed * 16_807) % 2_147_483_647) 
 describe('statistics', () => {
   it('agree with a plain count at any moment while events come in, after pruning and after erasure', async () => {
     const { records, tracker, event } = await openStages()
-    const stages = [await createStage(records, channels, { ...settings, retentionDays: 30 }), await createStage(records, channels, { ...settings, retentionDays: 0 })]
+    const stages = [
+      await createStage(records, channels, { ...settings, retentionDays: 30 }),
+      await createStage(records, channels, { ...settings, retentionDays: 0 }),
+    ]
     const next = random(7)
     const oneOf = <T>(list: readonly T[]) => list[Math.floor(next() * list.length)]!
-    const ranges = [['2026-11-20', '2026-11-20'], ['2026-11-19', '2026-11-20'], ['2026-10-01', '2026-11-20'], ['2026-01-01', '2026-11-20'], ['2020-01-01', '2026-12-31']] as [string, string][]
+    const ranges = [
+      ['2026-11-20', '2026-11-20'],
+      ['2026-11-19', '2026-11-20'],
+      ['2026-10-01', '2026-11-20'],
+      ['2026-01-01', '2026-11-20'],
+      ['2020-01-01', '2026-12-31'],
+    ] as [string, string][]
     const most = 2000
     let sent = 0
     const producers = Array.from({ length: 16 }, async () => {
       while (sent < most) {
         sent += 1
-        await tracker.track(event(oneOf(stages).id, noon - Math.floor(next() * 200 * day), { type: oneOf(eventTypes) as EventType, customerId: next() < 0.2 ? 'c-1' : null }))
+        await tracker.track(
+          event(oneOf(stages).id, noon - Math.floor(next() * 200 * day), {
+            type: oneOf(eventTypes) as EventType,
+            customerId: next() < 0.2 ? 'c-1' : null,
+          }),
+        )
       }
     })
     const seen: number[] = []
@@ -96,13 +123,23 @@ describe('statistics', () => {
       if (slice < 300) break
     }
     expect(pruned).toBeGreaterThan(400)
-    const oldest = await records.db.selectFrom('vendor_stage_event').where('popup_id', '=', stages[0]!.id).select(({ fn }) => fn.min('created_at').as('at')).executeTakeFirstOrThrow()
+    const oldest = await records.db
+      .selectFrom('vendor_stage_event')
+      .where('popup_id', '=', stages[0]!.id)
+      .select(({ fn }) => fn.min('created_at').as('at'))
+      .executeTakeFirstOrThrow()
     expect(oldest.at).toBeGreaterThanOrEqual(noon - 30 * day)
-    const forever = await records.db.selectFrom('vendor_stage_event').where('popup_id', '=', stages[1]!.id).select(({ fn }) => fn.min('created_at').as('at')).executeTakeFirstOrThrow()
+    const forever = await records.db
+      .selectFrom('vendor_stage_event')
+      .where('popup_id', '=', stages[1]!.id)
+      .select(({ fn }) => fn.min('created_at').as('at'))
+      .executeTakeFirstOrThrow()
     expect(forever.at).toBeLessThan(noon - 150 * day)
 
     expect((await eraseCustomer(records, 'c-1', 'remove')).events).toBeGreaterThan(100)
-    expect(await records.db.selectFrom('vendor_stage_event').selectAll().where('customer_id', '=', 'c-1').execute()).toEqual([])
+    expect(
+      await records.db.selectFrom('vendor_stage_event').selectAll().where('customer_id', '=', 'c-1').execute(),
+    ).toEqual([])
     await agree()
   })
 
@@ -110,23 +147,46 @@ describe('statistics', () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, settings)
     const midnight = Date.UTC(2026, 10, 19)
-    for (const at of [midnight - 1, midnight, midnight + 3_599_999, midnight + day - 1, midnight + day]) await tracker.track(event(id, at))
+    for (const at of [midnight - 1, midnight, midnight + 3_599_999, midnight + day - 1, midnight + day])
+      await tracker.track(event(id, at))
     await tracker.track(event(id, midnight, { type: 'cta_click' }))
     const value = await readStatistics(records, { popupId: id, dateFrom: '2026-11-19', dateTo: '2026-11-19' })
-    expect(value).toMatchObject({ popupId: id, dateFrom: '2026-11-19', dateTo: '2026-11-19', bucket: 'hour', totals: { impression: 3, cta_click: 1, close: 0, permanent_dismiss: 0 } })
+    expect(value).toMatchObject({
+      popupId: id,
+      dateFrom: '2026-11-19',
+      dateTo: '2026-11-19',
+      bucket: 'hour',
+      totals: { impression: 3, cta_click: 1, close: 0, permanent_dismiss: 0 },
+    })
     expect(value.rates).toEqual({ ctr: 0.3333, closeRate: 0, dismissRate: 0 })
     expect(value.series).toHaveLength(24)
-    expect(value.series[0]).toEqual({ date: '2026-11-19T00:00:00.000Z', impression: 2, cta_click: 1, close: 0, permanent_dismiss: 0 })
+    expect(value.series[0]).toEqual({
+      date: '2026-11-19T00:00:00.000Z',
+      impression: 2,
+      cta_click: 1,
+      close: 0,
+      permanent_dismiss: 0,
+    })
     expect(value.series[23]).toMatchObject({ date: '2026-11-19T23:00:00.000Z', impression: 1 })
     const all = await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })
-    expect(all).toMatchObject({ dateFrom: '2026-11-18', dateTo: '2026-11-20', bucket: 'day', totals: { impression: 5 } })
+    expect(all).toMatchObject({
+      dateFrom: '2026-11-18',
+      dateTo: '2026-11-20',
+      bucket: 'day',
+      totals: { impression: 5 },
+    })
   })
 
   it('are zeros for a stage that nobody saw', async () => {
     const { records } = await openStages()
     const { id } = await createStage(records, channels, settings)
     const value = await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })
-    expect(value).toMatchObject({ dateFrom: '2026-11-20', dateTo: '2026-11-20', totals: { impression: 0 }, rates: { ctr: 0 } })
+    expect(value).toMatchObject({
+      dateFrom: '2026-11-20',
+      dateTo: '2026-11-20',
+      totals: { impression: 0 },
+      rates: { ctr: 0 },
+    })
   })
 
   it.each([
@@ -162,26 +222,46 @@ describe('erasure', () => {
   it('anonymizes: the events stay, name nobody, and the sums stay as they are', async () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, settings)
-    await Promise.all(Array.from({ length: 2500 }, (_, index) => tracker.track(event(id, noon, { customerId: index % 2 === 0 ? 'c-1' : 'c-2' }))))
+    await Promise.all(
+      Array.from({ length: 2500 }, (_, index) =>
+        tracker.track(event(id, noon, { customerId: index % 2 === 0 ? 'c-1' : 'c-2' })),
+      ),
+    )
     expect(await eraseCustomer(records, 'c-1', 'anonymize')).toMatchObject({ events: 1250 })
     expect(await eraseCustomer(records, 'c-1', 'anonymize')).toMatchObject({ events: 0 })
     expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(2500)
-    const left = await records.db.selectFrom('vendor_stage_event').select(['customer_id', ({ fn }) => fn.countAll<number>().as('events')]).groupBy('customer_id').execute()
-    expect(left).toEqual([{ customer_id: null, events: 1250 }, { customer_id: 'c-2', events: 1250 }])
+    const left = await records.db
+      .selectFrom('vendor_stage_event')
+      .select(['customer_id', ({ fn }) => fn.countAll<number>().as('events')])
+      .groupBy('customer_id')
+      .execute()
+    expect(left).toEqual([
+      { customer_id: null, events: 1250 },
+      { customer_id: 'c-2', events: 1250 },
+    ])
   })
 })
 
 describe('deleting a stage', () => {
   it('removes its events where that is asked, and nothing of others', async () => {
     const { records, tracker, event } = await openStages()
-    const [gone, stays] = [await createStage(records, channels, settings), await createStage(records, channels, settings)]
-    await Promise.all(Array.from({ length: 2100 }, (_, index) => tracker.track(event(index % 3 === 0 ? stays.id : gone.id, noon))))
+    const [gone, stays] = [
+      await createStage(records, channels, settings),
+      await createStage(records, channels, settings),
+    ]
+    await Promise.all(
+      Array.from({ length: 2100 }, (_, index) => tracker.track(event(index % 3 === 0 ? stays.id : gone.id, noon))),
+    )
     expect(await deleteStage(records, gone.id, 'remove')).toMatchObject({ events: 1400, stage: { id: gone.id } })
     for (const table of ['vendor_stage_event', 'vendor_stage_rollup'] as const) {
       expect(await records.db.selectFrom(table).selectAll().where('popup_id', '=', gone.id).execute()).toEqual([])
     }
-    expect((await readStatistics(records, { popupId: stays.id, dateFrom: null, dateTo: null })).totals.impression).toBe(700)
-    await expect(readStatistics(records, { popupId: gone.id, dateFrom: null, dateTo: null })).rejects.toThrow('No stage')
+    expect((await readStatistics(records, { popupId: stays.id, dateFrom: null, dateTo: null })).totals.impression).toBe(
+      700,
+    )
+    await expect(readStatistics(records, { popupId: gone.id, dateFrom: null, dateTo: null })).rejects.toThrow(
+      'No stage',
+    )
   })
 
   it('keeps its events for their retention, countable; visitors and operators meet it no more', async () => {
@@ -190,7 +270,9 @@ describe('deleting a stage', () => {
     await tracker.track(event(id, noon))
     expect(await deleteStage(records, id, 'keep')).toMatchObject({ events: 1 })
     expect(await tracker.track(event(id, noon))).toBe('unknown')
-    expect(await tracker.findActive({ salesChannelId: 'channel-1', pageType: null, session: null, hidden: [] })).toEqual([])
+    expect(
+      await tracker.findActive({ salesChannelId: 'channel-1', pageType: null, session: null, hidden: [] }),
+    ).toEqual([])
     await expect(readStage(records, id)).rejects.toThrow('No stage')
     await expect(updateStage(records, channels, id, { name: 'x' })).rejects.toThrow('No stage')
     expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(1)
@@ -216,6 +298,8 @@ describe('pruning', () => {
     await tracker.track(event(id, noon, { session: 'old' }))
     await tracker.track(event(id, noon + 3 * day, { session: 'new' }))
     expect(await pruneEvents(records, { before: noon + 3 * day, limit: 100 })).toBe(1)
-    expect((await records.db.selectFrom('vendor_stage_session').select('session').execute()).map(({ session }) => session)).toEqual(['new'])
+    expect(
+      (await records.db.selectFrom('vendor_stage_session').select('session').execute()).map(({ session }) => session),
+    ).toEqual(['new'])
   })
 })

@@ -25,7 +25,14 @@ export const settings: StageFields = {
   salesChannelId: null,
   active: true,
   pageTypes: [],
-  content: { headline: 'Summer sale', html: null, text: 'Everything must go.', callToAction: null, dismissLabel: null, closeLabel: 'Close' },
+  content: {
+    headline: 'Summer sale',
+    html: null,
+    text: 'Everything must go.',
+    callToAction: null,
+    dismissLabel: null,
+    closeLabel: 'Close',
+  },
 }
 
 /** A daemon in this process before a scripted shop: one channel at the root, one under /de. */
@@ -47,11 +54,22 @@ export interface Storefront {
 
 function listLog(lines: string[]): Log {
   const say = (message: string) => void lines.push(message)
-  return { info: say, warn: say, error: (message, error) => say(`${message}: ${String(error)}`), access: null, close: () => {} }
+  return {
+    info: say,
+    warn: say,
+    error: (message, error) => say(`${message}: ${String(error)}`),
+    access: null,
+    close: () => {},
+  }
 }
 
-export async function startStorefront(stages: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<Storefront> {
-  const origin = await startOrigin({ otherwise: { status: 200, headers: { 'content-type': 'text/html' }, body: 'a page' } })
+export async function startStorefront(
+  stages: Record<string, unknown> = {},
+  more: Record<string, unknown> = {},
+): Promise<Storefront> {
+  const origin = await startOrigin({
+    otherwise: { status: 200, headers: { 'content-type': 'text/html' }, body: 'a page' },
+  })
   const projectDir = await tempDir()
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -59,10 +77,29 @@ export async function startStorefront(stages: Record<string, unknown> = {}, more
     { id: channelId, name: 'English', url, origin: origin.url },
     { id: germanId, name: 'Deutsch', url: `${url}/de`, origin: origin.url },
   ]
-  await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels, stages: { rateLimit: { perAddress: null, perStage: null, total: null }, ...stages }, ...more }))
+  await writeFile(
+    join(projectDir, 'pagecache.yaml'),
+    JSON.stringify({
+      salesChannels,
+      stages: { rateLimit: { perAddress: null, perStage: null, total: null }, ...stages },
+      ...more,
+    }),
+  )
   const log: string[] = []
-  const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: (message) => log.push(message) })
-  const daemon = await startDaemon(app, { host: '127.0.0.1', port, place: null, single: null, gather: null, inlet: null, shared: null, log: listLog(log) })
+  const app = new App({
+    loaded: await loadConfig({ projectDir }, { variables: {} }),
+    onWarning: (message) => log.push(message),
+  })
+  const daemon = await startDaemon(app, {
+    host: '127.0.0.1',
+    port,
+    place: null,
+    single: null,
+    gather: null,
+    inlet: null,
+    shared: null,
+    log: listLog(log),
+  })
   onTestFinished(async () => {
     await daemon.stop(0, 1000)
     await app.close()
@@ -85,7 +122,9 @@ export async function startStorefront(stages: Record<string, unknown> = {}, more
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       }),
     active: async (cookie, query = '') => {
-      const answer = await exchange(`${url}/vendor-stage/active${query}`, { headers: cookie === undefined ? {} : { cookie } })
+      const answer = await exchange(`${url}/vendor-stage/active${query}`, {
+        headers: cookie === undefined ? {} : { cookie },
+      })
       return (JSON.parse(answer.body.toString()) as { items: { id: string }[] }).items.map(({ id }) => id)
     },
     events: () => readEvents(records),
@@ -102,5 +141,8 @@ export function jsonOf(answer: Answer): unknown {
 
 /** The cookies of an answer, as a browser would send them. */
 export function cookiesOf(answer: Answer): string {
-  return answer.headers.getSetCookie().map((line) => line.split(';')[0]).join('; ')
+  return answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
 }

@@ -9,8 +9,17 @@ describe('an event', () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const before = Date.now()
-    const answer = await shop.track({ popupId: stage.id, eventType: 'cta_click', pageType: 'product', requestUrl: '/p/1' })
-    expect([answer.status, jsonOf(answer), answer.headers.get('cache-control')]).toEqual([200, { success: true }, 'no-store'])
+    const answer = await shop.track({
+      popupId: stage.id,
+      eventType: 'cta_click',
+      pageType: 'product',
+      requestUrl: '/p/1',
+    })
+    expect([answer.status, jsonOf(answer), answer.headers.get('cache-control')]).toEqual([
+      200,
+      { success: true },
+      'no-store',
+    ])
     const [event] = await shop.events()
     expect(event).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/) as string,
@@ -41,7 +50,16 @@ describe('an event', () => {
   it('takes nothing from the body but what the contract names', async () => {
     const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage()
-    const forged = { created_at: 5, createdAt: 5, customerId: 'mallory', customer_id: 'mallory', ip: '1.2.3.4', userAgent: 'x', salesChannelId: 'other', id: 'mine' }
+    const forged = {
+      created_at: 5,
+      createdAt: 5,
+      customerId: 'mallory',
+      customer_id: 'mallory',
+      ip: '1.2.3.4',
+      userAgent: 'x',
+      salesChannelId: 'other',
+      id: 'mine',
+    }
     await shop.track({ popupId: stage.id, eventType: 'impression', ...forged })
     const [event] = await shop.events()
     expect(event).toMatchObject({ customer_id: null, sales_channel_id: channelId })
@@ -51,7 +69,12 @@ describe('an event', () => {
   it('keeps at most 64 characters of the page type and 2,048 of the URL', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
-    const answer = await shop.track({ popupId: stage.id, eventType: 'close', pageType: 'p'.repeat(65), requestUrl: `/${'u'.repeat(3000)}` })
+    const answer = await shop.track({
+      popupId: stage.id,
+      eventType: 'close',
+      pageType: 'p'.repeat(65),
+      requestUrl: `/${'u'.repeat(3000)}`,
+    })
     expect(answer.status).toBe(200)
     const [event] = await shop.events()
     expect([event!.page_type!.length, event!.request_url!.length]).toEqual([64, 2048])
@@ -94,7 +117,9 @@ describe('an event', () => {
     await shop.active()
     const paths = ['track', 'nothing', 'active/', ''].map((path) => exchange(`${shop.url}/vendor-stage/${path}`))
     expect((await Promise.all(paths)).map(({ status }) => status)).toEqual([405, 404, 404, 404])
-    expect((await exchange(`${shop.url}/vendor-stage/active`, { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD')
+    expect((await exchange(`${shop.url}/vendor-stage/active`, { method: 'POST' })).headers.get('allow')).toBe(
+      'GET, HEAD',
+    )
     expect(shop.origin.requests).toEqual([])
   })
 })
@@ -116,9 +141,21 @@ describe('what is refused', () => {
     ['no JSON', '{"popupId":', /JSON/],
     ['nothing', '', /JSON/],
     ['__proto__', `{"popupId":"${id}","eventType":"close","__proto__":{"polluted":1}}`, /__proto__/],
-    ['__proto__, written otherwise and deeper', `{"popupId":"${id}","eventType":"close","a":[{"\\u005f_proto__":1}]}`, /__proto__/],
+    [
+      '__proto__, written otherwise and deeper',
+      `{"popupId":"${id}","eventType":"close","a":[{"\\u005f_proto__":1}]}`,
+      /__proto__/,
+    ],
     ['deep nesting', `{"popupId":"${id}","eventType":"close","a":${'['.repeat(3900)}${']'.repeat(3900)}}`, /nested/],
-    ['invalid UTF-8', Buffer.concat([Buffer.from(`{"popupId":"${id}","eventType":"close","pageType":"`), Buffer.from([0xff, 0xc0]), Buffer.from('"}')]), /UTF-8/],
+    [
+      'invalid UTF-8',
+      Buffer.concat([
+        Buffer.from(`{"popupId":"${id}","eventType":"close","pageType":"`),
+        Buffer.from([0xff, 0xc0]),
+        Buffer.from('"}'),
+      ]),
+      /UTF-8/,
+    ],
   ])('%s is a 400 that names it', async (_name, body, message) => {
     const shop = await startStorefront()
     const answer = await shop.track(body)
@@ -155,10 +192,11 @@ describe('what is refused', () => {
     expect(await shop.events()).toHaveLength(1)
   })
 
-  it('a foreign or null Origin is 403; the channels\' own pass', async () => {
+  it("a foreign or null Origin is 403; the channels' own pass", async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
-    const from = async (origin: string) => (await shop.track({ popupId: stage.id, eventType: 'close' }, { origin })).status
+    const from = async (origin: string) =>
+      (await shop.track({ popupId: stage.id, eventType: 'close' }, { origin })).status
     expect(await from('https://evil.example')).toBe(403)
     expect(await from('null')).toBe(403)
     expect(await from(`${shop.url}.evil.example`)).toBe(403)
@@ -221,10 +259,16 @@ describe('bots and prefetches', () => {
 
 describe('too much', () => {
   it('from one address is 429; from a neighbour it is not', async () => {
-    const shop = await startStorefront({ rateLimit: { perAddress: 1, perStage: null, total: null } }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await startStorefront(
+      { rateLimit: { perAddress: 1, perStage: null, total: null } },
+      { trustedProxies: ['127.0.0.1'] },
+    )
     const stage = await shop.stage()
-    const send = (address: string) => shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-forwarded-for': address })
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => send(`2001:db8:1:2::${index.toString(16)}`)))
+    const send = (address: string) =>
+      shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-forwarded-for': address })
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => send(`2001:db8:1:2::${index.toString(16)}`)),
+    )
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused.length).toBeGreaterThanOrEqual(20)
     expect(refused[0]!.headers.get('retry-after')).toBe('1')
@@ -235,12 +279,18 @@ describe('too much', () => {
   it('for one stage, and in all, is 429', async () => {
     const one = await startStorefront({ rateLimit: { perAddress: null, perStage: 1, total: null } })
     const [stage, other] = [await one.stage(), await one.stage()]
-    const answers = await Promise.all(Array.from({ length: 30 }, () => one.track({ popupId: stage.id, eventType: 'close' })))
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => one.track({ popupId: stage.id, eventType: 'close' })),
+    )
     expect(answers.some(({ status }) => status === 429)).toBe(true)
     expect((await one.track({ popupId: other.id, eventType: 'close' })).status).toBe(200)
     const all = await startStorefront({ rateLimit: { perAddress: null, perStage: null, total: 1 } })
     const third = await all.stage()
-    expect((await Promise.all(Array.from({ length: 30 }, () => all.track({ popupId: third.id, eventType: 'close' })))).some(({ status }) => status === 429)).toBe(true)
+    expect(
+      (await Promise.all(Array.from({ length: 30 }, () => all.track({ popupId: third.id, eventType: 'close' })))).some(
+        ({ status }) => status === 429,
+      ),
+    ).toBe(true)
   })
 })
 
@@ -250,16 +300,29 @@ describe('a session', () => {
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close' })).headers.get('set-cookie')).toBeNull()
     const first = await shop.track({ popupId: stage.id, eventType: 'impression' })
-    expect(first.headers.getSetCookie()).toEqual([expect.stringMatching(/^vendor-stage-session=[\w-]{22}; Path=\/vendor-stage; HttpOnly; SameSite=Lax$/)])
+    expect(first.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^vendor-stage-session=[\w-]{22}; Path=\/vendor-stage; HttpOnly; SameSite=Lax$/),
+    ])
     const second = await shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie: cookiesOf(first) })
     expect(second.headers.get('set-cookie')).toBeNull()
-    expect((await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()).map(({ shows }) => shows)).toEqual([2])
+    expect(
+      (await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()).map(({ shows }) => shows),
+    ).toEqual([2])
   })
 
   it('is sent over https alone where the visitor came by https', async () => {
-    const shop = await startStorefront({}, { trustedProxies: ['127.0.0.1'], salesChannels: [{ id: channelId, name: 'Secure', url: 'https://shop.example', origin: 'http://127.0.0.1:9' }] })
+    const shop = await startStorefront(
+      {},
+      {
+        trustedProxies: ['127.0.0.1'],
+        salesChannels: [{ id: channelId, name: 'Secure', url: 'https://shop.example', origin: 'http://127.0.0.1:9' }],
+      },
+    )
     const stage = await shop.stage()
-    const answer = await shop.track({ popupId: stage.id, eventType: 'impression' }, { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' })
+    const answer = await shop.track(
+      { popupId: stage.id, eventType: 'impression' },
+      { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' },
+    )
     expect(answer.headers.getSetCookie()[0]).toMatch(/; Secure$/)
   })
 
@@ -267,9 +330,13 @@ describe('a session', () => {
     const shop = await startStorefront()
     const stage = await shop.stage({ maxPerSession: 202 })
     const cookie = cookiesOf(await shop.track({ popupId: stage.id, eventType: 'impression' }))
-    await Promise.all(Array.from({ length: 200 }, () => shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie })))
+    await Promise.all(
+      Array.from({ length: 200 }, () => shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie })),
+    )
     expect(await shop.events()).toHaveLength(201)
-    expect((await shop.records.db.selectFrom('vendor_stage_session').select('shows').execute())[0]).toEqual({ shows: 201 })
+    expect((await shop.records.db.selectFrom('vendor_stage_session').select('shows').execute())[0]).toEqual({
+      shows: 201,
+    })
     expect(await shop.active(cookie)).toEqual([stage.id])
     await shop.track({ popupId: stage.id, eventType: 'impression' }, { cookie })
     expect(await shop.active(cookie)).toEqual([])
@@ -278,7 +345,11 @@ describe('a session', () => {
 
   it('is shown a stage as often as its frequency says', async () => {
     const shop = await startStorefront()
-    const [always, perSession, once] = [await shop.stage(), await shop.stage({ frequency: 'once_per_session' }), await shop.stage({ frequency: 'once' })]
+    const [always, perSession, once] = [
+      await shop.stage(),
+      await shop.stage({ frequency: 'once_per_session' }),
+      await shop.stage({ frequency: 'once' }),
+    ]
     const first = await shop.track({ popupId: always.id, eventType: 'impression' })
     const session = cookiesOf(first)
     await shop.track({ popupId: perSession.id, eventType: 'impression' }, { cookie: session })
@@ -312,7 +383,7 @@ describe('active', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('tells nothing that is the operator\'s alone', async () => {
+  it("tells nothing that is the operator's alone", async () => {
     const shop = await startStorefront()
     await shop.stage({ name: 'canary-name' })
     const answer = await exchange(`${shop.url}/vendor-stage/active`)

@@ -31,7 +31,17 @@ describe('while another process holds the database', () => {
 })
 
 describe('the tracker', () => {
-  const event = { popupId: 'x', type: 'close' as const, salesChannelId: channelId, customerId: null, pageType: null, requestUrl: null, at: 1, session: null, counted: true }
+  const event = {
+    popupId: 'x',
+    type: 'close' as const,
+    salesChannelId: channelId,
+    customerId: null,
+    pageType: null,
+    requestUrl: null,
+    at: 1,
+    session: null,
+    counted: true,
+  }
 
   it('says why nothing can be written, and tries anew with the next event', async () => {
     const directory = join(await tempDir(), 'state')
@@ -47,7 +57,10 @@ describe('the tracker', () => {
   it('writes what it has taken up before it closes, and takes no more', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
-    const tracker = openTracker({ directory: join(shop.projectDir, 'var/data/prod'), channels: [{ id: channelId, name: 'English', url: shop.url }] })
+    const tracker = openTracker({
+      directory: join(shop.projectDir, 'var/data/prod'),
+      channels: [{ id: channelId, name: 'English', url: shop.url }],
+    })
     const written = Array.from({ length: 1500 }, () => tracker.track({ ...event, popupId: stage.id }))
     await tracker.close()
     expect(new Set(await Promise.all(written))).toEqual(new Set(['recorded']))
@@ -58,7 +71,8 @@ describe('the tracker', () => {
 describe('the rate limit', () => {
   it('lets a burst through, then so many a second, each key by itself', () => {
     const limit = openRateLimit('test', 2, null, () => 0)
-    const taken = (key: string, now: number, times: number) => Array.from({ length: times }, () => limit.take(key, now)).filter(Boolean).length
+    const taken = (key: string, now: number, times: number) =>
+      Array.from({ length: times }, () => limit.take(key, now)).filter(Boolean).length
     expect(taken('a', 0, 50)).toBe(20)
     expect(taken('a', 1000, 50)).toBe(2)
     expect(taken('b', 1000, 50)).toBe(20)

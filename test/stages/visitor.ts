@@ -52,7 +52,11 @@ export function openBrowser(): (stages?: Partial<StageFields>[], options?: Visit
 /** A visitor before a shop with these stages, whose pages come out of the cache. */
 async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
   const shop = await startStorefront(options.config)
-  const headers = { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', ...(options.csp === undefined ? {} : { 'content-security-policy': options.csp }) }
+  const headers = {
+    'content-type': 'text/html',
+    'cache-control': 'public, s-maxage=600',
+    ...(options.csp === undefined ? {} : { 'content-security-policy': options.csp }),
+  }
   shop.origin.otherwise({ status: 200, headers, body: options.page ?? html })
   for (const fields of stages) await shop.stage({ ...settings, content, ...fields })
   const context = await browser.newContext()
@@ -60,13 +64,17 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))
-  page.on('console', (message) => message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text()))
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && !message.text().includes('favicon') && faults.push(message.text()),
+  )
   if (options.init !== undefined) await page.addInitScript(options.init)
   const open = async () => {
     await page.goto(`${shop.url}/shoes`)
     await page.locator('vendor-stage dialog[open]').waitFor()
   }
-  const atLeast = (count: number) => vi.waitUntil(async () => (await shop.events()).length >= count, { timeout: 15_000, interval: 50 })
+  const atLeast = (count: number) =>
+    vi.waitUntil(async () => (await shop.events()).length >= count, { timeout: 15_000, interval: 50 })
   return {
     shop,
     page,
@@ -82,7 +90,9 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
       // Whatever was sent beyond it was sent before this request, and is written before it is answered.
       await page.evaluate("fetch('/vendor-stage/active').then((answer) => answer.text())")
       // Beacons overtake each other.
-      return (await shop.events()).map((event) => event.event_type).toSorted((a, b) => eventTypes.indexOf(a) - eventTypes.indexOf(b))
+      return (await shop.events())
+        .map((event) => event.event_type)
+        .toSorted((a, b) => eventTypes.indexOf(a) - eventTypes.indexOf(b))
     },
   }
 }
@@ -91,4 +101,3 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
 export const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
 
 export const stage = (page: Page) => page.locator('vendor-stage dialog')
-

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pageTypes, type Page, type PageType } from '../../src/pages/page.ts'
 import type { PageStore, TypeCounters } from '../../src/pages/page-store.ts'
 import { aMoment, clock, draft, origin, store, type Clock } from './pages.ts'
@@ -12,14 +12,14 @@ export interface SuiteOptions {
 /** What is counted, listed, bounded and swept. */
 export function describeNumbers(name: string, open: (options?: SuiteOptions) => Promise<PageStore>): void {
   describe(`${name}: numbers`, () => {
-    test('an empty store counts zero of everything', async () => {
+    it('an empty store counts zero of everything', async () => {
       const pages = await open()
       const zero = { count: 0, originalSize: 0, size: 0, generationMs: 0, hits: 0, hitMs: 0 }
       expect(pages.counters()).toEqual(Object.fromEntries(pageTypes.map((type) => [type, zero])))
       expect(pages.list({ limit: 10, offset: 0 })).toEqual({ total: 0, items: [] })
     })
 
-    test('lists by type, tag and URL prefix, in parts', async () => {
+    it('lists by type, tag and URL prefix, in parts', async () => {
       const pages = await open()
       for (const leaf of ['a', 'b', 'c']) await store(pages, `shoes/${leaf}`, { tags: ['shoe'] })
       await store(pages, 'shoes', { tags: ['shoe'], type: 'listings' })
@@ -37,7 +37,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(names({ tag: 'nothing' })).toEqual([0])
     })
 
-    test('over the limit the least recently used go', async () => {
+    it('over the limit the least recently used go', async () => {
       const time = clock()
       const pages = await open({ maxSize: 10_000, now: time.now })
       for (let n = 0; n < 40; n += 1) {
@@ -52,12 +52,12 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(pages.find(draft('p1').key)).toHaveLength(0)
     })
 
-    test('a body larger than the limit is not taken', async () => {
+    it('a body larger than the limit is not taken', async () => {
       const pages = await open({ maxSize: 100 })
       expect(await pages.put(draft('a'), Buffer.alloc(101), pages.fence())).toBeNull()
     })
 
-    test('a sweep drops what is past any use, and counts it', async () => {
+    it('a sweep drops what is past any use, and counts it', async () => {
       const time = clock()
       const pages = await open(time)
       for (let n = 0; n < 150; n += 1) await store(pages, `old${n}`, { deleteAt: aMoment + 10 })
@@ -68,7 +68,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
     })
 
-    test.each([1, 2, 3])('after whatever happened the counters are what a full scan counts (seed %i)', async (seed) => {
+    it.each([1, 2, 3])('after whatever happened the counters are what a full scan counts (seed %i)', async (seed) => {
       const time = clock()
       const pages = await open({ maxSize: 60_000, maxVariants: 3, now: time.now })
       const random = generator(seed)
@@ -102,12 +102,22 @@ async function doSomething(pages: PageStore, random: Random, time: Clock): Promi
   const name = `p${whole(60)}`
   const tags = Array.from({ length: whole(4) }, () => `t${whole(12)}`)
   const vary = { lang: `${whole(5)}` }
-  const changes = { type, tags, vary, cachedAt: time.now(), deleteAt: time.now() + whole(200_000), originalSize: whole(9_000), generationMs: random(400) }
+  const changes = {
+    type,
+    tags,
+    vary,
+    cachedAt: time.now(),
+    deleteAt: time.now() + whole(200_000),
+    originalSize: whole(9_000),
+    generationMs: random(400),
+  }
   const known = pages.findByUrl(draft(name).url)
   const action = whole(100)
   if (action < 60) await pages.put(draft(name, changes), Buffer.alloc(whole(3_000)), pages.fence())
-  else if (action < 70) for (const page of known) await pages.freshen(page, draft(name, { ...changes, vary: page.vary }), pages.fence())
-  else if (action < 85) pages.recordHits(known.map((page) => ({ page, hits: whole(9) + 1, ms: random(5), usedAt: time.now() })))
+  else if (action < 70)
+    for (const page of known) await pages.freshen(page, draft(name, { ...changes, vary: page.vary }), pages.fence())
+  else if (action < 85)
+    pages.recordHits(known.map((page) => ({ page, hits: whole(9) + 1, ms: random(5), usedAt: time.now() })))
   else if (action < 90) await pages.remove({ kind: 'tags', tags: [`t${whole(12)}`, `t${whole(12)}`] })
   else if (action < 94) await pages.remove({ kind: 'urls', urls: [draft(name).url] })
   else if (action < 97) await pages.remove({ kind: 'type', type })

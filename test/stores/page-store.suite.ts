@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Page, PageDraft } from '../../src/pages/page.ts'
 import type { PageStore, Selection } from '../../src/pages/page-store.ts'
 import { pieceSize } from '../../src/pages/piece-digests.ts'
@@ -8,10 +8,14 @@ import { describeNumbers, type SuiteOptions } from './page-numbers.suite.ts'
 /** What every implementation of `PageStore` keeps. `open` closes what it opened when the test is over. */
 export function describePageStore(name: string, open: (options?: SuiteOptions) => Promise<PageStore>): void {
   describe(`${name}: taking in and finding`, () => {
-    test('a page comes back as it was stored', async () => {
+    it('a page comes back as it was stored', async () => {
       const pages = await open()
       const given = draft('a', {
-        headers: [['set', 'x'], ['set', 'y'], ['link', '</é>; rel=preload']],
+        headers: [
+          ['set', 'x'],
+          ['set', 'y'],
+          ['link', '</é>; rel=preload'],
+        ],
         vary: { accept: 'text/html', 'x-none': null },
         states: ['logged-in', 'cart-filled'],
         encoding: 'br',
@@ -25,27 +29,31 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(await pages.readBody(stored!)).toEqual(bodyOf('a'))
     })
 
-    test('an empty body is a body', async () => {
+    it('an empty body is a body', async () => {
       const pages = await open()
       const page = await pages.put(draft('a'), Buffer.alloc(0), pages.fence())
       expect(await pages.readBody(page!)).toEqual(Buffer.alloc(0))
     })
 
-    test.each([0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 3 * pieceSize])('a body of %i bytes comes back whole and in pieces, the pieces also when its page has gone', async (size) => {
-      const pages = await open()
-      const body = Buffer.from(Uint8Array.from({ length: size }, (_, index) => index % 251))
-      const page = (await pages.put(draft('a'), body, pages.fence()))!
-      expect((await pages.readBody(page))!.equals(body)).toBe(true)
-      const opened = (await pages.openBody(page))!
-      await pages.remove({ kind: 'all' })
-      const pieces: Buffer[] = []
-      for (let piece = 0; piece * pieceSize < opened.size; piece++) pieces.push(await opened.read(piece, Buffer.alloc(pieceSize)))
-      await opened.close()
-      expect(Buffer.concat(pieces).equals(body)).toBe(true)
-      expect(await pages.openBody(page)).toBeNull()
-    })
+    it.each([0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 3 * pieceSize])(
+      'a body of %i bytes comes back whole and in pieces, the pieces also when its page has gone',
+      async (size) => {
+        const pages = await open()
+        const body = Buffer.from(Uint8Array.from({ length: size }, (_, index) => index % 251))
+        const page = (await pages.put(draft('a'), body, pages.fence()))!
+        expect((await pages.readBody(page))!.equals(body)).toBe(true)
+        const opened = (await pages.openBody(page))!
+        await pages.remove({ kind: 'all' })
+        const pieces: Buffer[] = []
+        for (let piece = 0; piece * pieceSize < opened.size; piece++)
+          pieces.push(await opened.read(piece, Buffer.alloc(pieceSize)))
+        await opened.close()
+        expect(Buffer.concat(pieces).equals(body)).toBe(true)
+        expect(await pages.openBody(page)).toBeNull()
+      },
+    )
 
-    test('a page past any use is not found', async () => {
+    it('a page past any use is not found', async () => {
       const time = clock()
       const pages = await open(time)
       await store(pages, 'a', { deleteAt: aMoment + 1_000 })
@@ -54,7 +62,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.find(draft('a').key)).toEqual([])
     })
 
-    test('endless times are taken in', async () => {
+    it('endless times are taken in', async () => {
       const pages = await open()
       const endless = Number.POSITIVE_INFINITY
       const page = await store(pages, 'a', { lifetime: endless, staleAt: endless, deleteAt: endless })
@@ -62,7 +70,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(page!.staleAt).toBeGreaterThan(aMoment)
     })
 
-    test('names that look like paths, patterns or SQL are names', async () => {
+    it('names that look like paths, patterns or SQL are names', async () => {
       const pages = await open()
       for (const odd of ['../../etc/passwd', '%', "'; DROP TABLE page; --", 'ü/日本', 'a\0b', 'x'.repeat(4_000)]) {
         const page = await store(pages, odd, { tags: [odd] })
@@ -74,7 +82,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
   })
 
   describe(`${name}: variants`, () => {
-    test('the same secondary key and range renew a page, others stand beside it, newest first', async () => {
+    it('the same secondary key and range renew a page, others stand beside it, newest first', async () => {
       const pages = await open()
       await store(pages, 'a', { vary: { accept: 'a', lang: 'de' } })
       const english = await store(pages, 'a', { vary: { accept: 'a', lang: 'en' }, cachedAt: aMoment + 1 })
@@ -85,21 +93,22 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.counters().products.count).toBe(3)
     })
 
-    test('an absent header is another variant than an empty one', async () => {
+    it('an absent header is another variant than an empty one', async () => {
       const pages = await open()
       await store(pages, 'a', { vary: { accept: null } })
       await store(pages, 'a', { vary: { accept: '' } })
       expect(pages.find(draft('a').key)).toHaveLength(2)
     })
 
-    test('variants of a URL are bounded whatever cookies make their keys', async () => {
+    it('variants of a URL are bounded whatever cookies make their keys', async () => {
       const pages = await open({ maxVariants: 3 })
-      for (let visitor = 0; visitor < 9; visitor++) await store(pages, 'a', { key: `${draft('a').key}\ncookie hash=${visitor}` })
+      for (let visitor = 0; visitor < 9; visitor++)
+        await store(pages, 'a', { key: `${draft('a').key}\ncookie hash=${visitor}` })
       expect(pages.findByUrl(draft('a').url)).toHaveLength(3)
       expect(pages.counters().products.count).toBe(3)
     })
 
-    test('variants under a key are bounded, the least recently used go', async () => {
+    it('variants under a key are bounded, the least recently used go', async () => {
       const time = clock()
       const pages = await open({ maxVariants: 3, now: time.now })
       const stored: Page[] = []
@@ -117,12 +126,17 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
   })
 
   describe(`${name}: freshening`, () => {
-    test('a 304 renews headers, times and tags, and the body stays', async () => {
+    it('a 304 renews headers, times and tags, and the body stays', async () => {
       const pages = await open()
       const page = await store(pages, 'a')
       pages.recordHits([{ page: page!, hits: 2, ms: 3, usedAt: aMoment }])
       const changes: Partial<PageDraft> = {
-        headers: [['etag', '"2"']], tags: ['new'], cachedAt: aMoment + 5, type: 'cms', originalSize: 1, encoding: 'gzip',
+        headers: [['etag', '"2"']],
+        tags: ['new'],
+        cachedAt: aMoment + 5,
+        type: 'cms',
+        originalSize: 1,
+        encoding: 'gzip',
       }
       const renewed = await pages.freshen(page!, draft('a', changes), pages.fence())
       expect(renewed).toMatchObject({ ...changes, id: page!.id, originalSize: 1_000, encoding: 'identity', hits: 2 })
@@ -134,7 +148,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(await pages.remove({ kind: 'tags', tags: ['new'] })).toBe(1)
     })
 
-    test('a page that is gone is not freshened', async () => {
+    it('a page that is gone is not freshened', async () => {
       const pages = await open()
       const page = await store(pages, 'a')
       await pages.remove({ kind: 'urls', urls: [page!.url] })
@@ -157,7 +171,7 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
       ['no tag', { kind: 'tags', tags: [] }, ['a', 'b', 'c', 'd']],
       ['no URL', { kind: 'urls', urls: [] }, ['a', 'b', 'c', 'd']],
     ]
-    test.each(cases)('%s: takes what it selects, counted before and after', async (_, selection, left) => {
+    it.each(cases)('%s: takes what it selects, counted before and after', async (_, selection, left) => {
       const pages = await open()
       await store(pages, 'a', { tags: ['red', 'blue'] })
       await store(pages, 'b', { tags: ['red'] })
@@ -175,17 +189,24 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
       for (const rest of left) expect(await pages.readBody(pages.find(draft(rest).key)[0]!)).toEqual(bodyOf(rest))
     })
 
-    test('a removed page can no longer be read and takes no hits', async () => {
+    it('a removed page can no longer be read and takes no hits', async () => {
       const pages = await open()
       const page = await store(pages, 'a')
       await pages.remove({ kind: 'type', type: 'products' })
       pages.recordHits([{ page: page!, hits: 1, ms: 1, usedAt: aMoment }])
       expect(await pages.readBody(page!)).toBeNull()
       expect(pages.damaged()).toBe(0)
-      expect(pages.counters().products).toEqual({ count: 0, originalSize: 0, size: 0, generationMs: 0, hits: 0, hitMs: 0 })
+      expect(pages.counters().products).toEqual({
+        count: 0,
+        originalSize: 0,
+        size: 0,
+        generationMs: 0,
+        hits: 0,
+        hitMs: 0,
+      })
     })
 
-    test('a page of a cleared store is not mistaken for one of the new', async () => {
+    it('a page of a cleared store is not mistaken for one of the new', async () => {
       const pages = await open()
       const before = await store(pages, 'a')
       await pages.remove({ kind: 'all' })
@@ -194,14 +215,14 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
       expect(await pages.freshen(before!, draft('a'), pages.fence())).toBeNull()
     })
 
-    test('more pages of one tag than one transaction takes', async () => {
+    it('more pages of one tag than one transaction takes', async () => {
       const pages = await open()
       for (let n = 0; n < 1_203; n += 1) await store(pages, `p${n}`)
       expect(await pages.remove({ kind: 'tags', tags: ['all-products', 'product-p1'] })).toBe(1_203)
       expect(pages.counters().products.count).toBe(0)
     })
 
-    test('a hundred thousand tags and URLs that nobody bears', async () => {
+    it('a hundred thousand tags and URLs that nobody bears', async () => {
       const pages = await open()
       await store(pages, 'a')
       const many = Array.from({ length: 100_000 }, (_, n) => `nobody-${n}`)
@@ -219,7 +240,7 @@ function describeFences(name: string, open: (options?: SuiteOptions) => Promise<
       ['one of its tags', { kind: 'tags', tags: ['other', 'product-a'] }],
       ['its URL', { kind: 'urls', urls: [`${origin}/b`, `${origin}/a`] }],
     ]
-    test.each(selecting)('what was being fetched is not stored after a purge of %s', async (_, selection) => {
+    it.each(selecting)('what was being fetched is not stored after a purge of %s', async (_, selection) => {
       const pages = await open()
       const fence = pages.fence()
       expect(pages.holds(fence)).toBe(true)
@@ -230,10 +251,14 @@ function describeFences(name: string, open: (options?: SuiteOptions) => Promise<
       expect(await store(pages, 'a')).not.toBeNull()
     })
 
-    test.each(selecting.slice(1))('what was being validated is not renewed after a purge of %s', async (_, selection) => {
+    it.each(selecting.slice(1))('what was being validated is not renewed after a purge of %s', async (_, selection) => {
       const pages = await open()
       // Stored with nothing that the purge selects; what the validation brings, it does select.
-      const page = await pages.put(draft('a', { type: 'cms', tags: [], url: `${origin}/x` }), bodyOf('a'), pages.fence())
+      const page = await pages.put(
+        draft('a', { type: 'cms', tags: [], url: `${origin}/x` }),
+        bodyOf('a'),
+        pages.fence(),
+      )
       const fence = pages.fence()
       await pages.remove(selection)
       expect(await pages.freshen(page!, draft('a'), fence)).toBeNull()
@@ -244,14 +269,14 @@ function describeFences(name: string, open: (options?: SuiteOptions) => Promise<
       ['another tag', { kind: 'tags', tags: ['product-b'] }],
       ['another URL', { kind: 'urls', urls: [`${origin}/b`] }],
     ]
-    test.each(others)('a purge of %s does not stand in the way', async (_, selection) => {
+    it.each(others)('a purge of %s does not stand in the way', async (_, selection) => {
       const pages = await open()
       const fence = pages.fence()
       await pages.remove(selection)
       expect(await pages.put(draft('a'), bodyOf('a'), fence)).not.toBeNull()
     })
 
-    test('a fence from before an hour of removals holds for nothing once they are forgotten', async () => {
+    it('a fence from before an hour of removals holds for nothing once they are forgotten', async () => {
       const time: Clock = clock()
       const pages = await open(time)
       const fence = pages.fence()

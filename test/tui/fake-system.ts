@@ -7,15 +7,34 @@ const id = (number: number) => `0190c0de-3333-7000-8000-${String(number).padStar
 
 /** What the operations of a busy system answer. */
 export function system(): Record<string, unknown> {
-  const type = (count: number, space: number) => ({ count, spaceSaved: space, avgGenerationTime: 0.131, avgCacheHitTime: 0.0004 })
+  const type = (count: number, space: number) => ({
+    count,
+    spaceSaved: space,
+    avgGenerationTime: 0.131,
+    avgCacheHitTime: 0.0004,
+  })
   return {
     'cache.stats': {
       totalFiles: 73_680,
       totalSize: 412_000_000,
       totalSizeFormatted: '392.91 MB',
       byType: { products: 51_200, categories: 2400, cms: 80, listings: 18_000, buybox: 2000 },
-      aggregated: { totalPages: 73_680, totalOriginalSize: 1_900_000_000, totalCachedSize: 412_000_000, totalSpaceSaved: 1_488_000_000, avgGenerationTime: 0.131, avgCacheHitTime: 0.0004, compressionEnabled: true },
-      byTypeDetailed: { product: type(51_200, 1_000_000_000), category: type(2400, 90_000_000), cms: type(80, 1_000_000), listing: type(18_000, 390_000_000), buybox: type(2000, 7_000_000) },
+      aggregated: {
+        totalPages: 73_680,
+        totalOriginalSize: 1_900_000_000,
+        totalCachedSize: 412_000_000,
+        totalSpaceSaved: 1_488_000_000,
+        avgGenerationTime: 0.131,
+        avgCacheHitTime: 0.0004,
+        compressionEnabled: true,
+      },
+      byTypeDetailed: {
+        product: type(51_200, 1_000_000_000),
+        category: type(2400, 90_000_000),
+        cms: type(80, 1_000_000),
+        listing: type(18_000, 390_000_000),
+        buybox: type(2000, 7_000_000),
+      },
     },
     'warmup.watch': watched(700),
     'warmup.failures': {
@@ -25,12 +44,26 @@ export function system(): Record<string, unknown> {
       limit: 500,
       offset: 0,
       reasons: [],
-      items: Array.from({ length: 45 }, (_, index) => ({ url: `https://shop.example/de/warenkorb/${index}`, variant: 0, status: 503, error: 'the shop answered 503 Service Unavailable', attempts: 3, at: iso(5000 * index) })),
+      items: Array.from({ length: 45 }, (_, index) => ({
+        url: `https://shop.example/de/warenkorb/${index}`,
+        variant: 0,
+        status: 503,
+        error: 'the shop answered 503 Service Unavailable',
+        attempts: 3,
+        at: iso(5000 * index),
+      })),
     },
     'purgeLog.stats': {
       overview: { totalPurges: 18_240, distinctUrls: 812, distinctTags: 3011, avgResponseTime: 3.2 },
-      hourly: Array.from({ length: 24 }, (_, hour) => ({ hour: iso((23 - hour) * 3_600_000), purges: 300 + ((hour * 137) % 900) })),
-      topTags: ['theme-config-3cb8201e7ff1e7777446032ef1bf4338', 'product-0190c0de000070008000000000000001', 'navigation'].map((tag, index) => ({ tag, count: 9000 >> (index * 2) })),
+      hourly: Array.from({ length: 24 }, (_, hour) => ({
+        hour: iso((23 - hour) * 3_600_000),
+        purges: 300 + ((hour * 137) % 900),
+      })),
+      topTags: [
+        'theme-config-3cb8201e7ff1e7777446032ef1bf4338',
+        'product-0190c0de000070008000000000000001',
+        'navigation',
+      ].map((tag, index) => ({ tag, count: 9000 >> (index * 2) })),
       proxies: [
         { name: 'varnish-1', pending: 0, oldestPending: null, failed: 0 },
         { name: 'varnish-2', pending: 12, oldestPending: iso(180_000), failed: 1 },
@@ -46,18 +79,72 @@ export function system(): Record<string, unknown> {
         { name: 'failed', count: 2, waiting: 0, delayed: 0, held: 0, oldestAge: null },
       ],
       workers: [
-        { id: id(1), host: 'shop-1', pid: 4711, kind: 'daemon', transports: ['async'], types: ['purge.deliver', 'warmup.batch'], startedAt: iso(900_000), seenAt: iso(900), stopping: false, current: [{ id: id(7), type: 'purge.deliver', group: 'proxy:varnish-1' }] },
-        { id: id(2), host: 'shop-2', pid: 815, kind: 'consumer', transports: ['async'], types: ['warmup.batch'], startedAt: iso(800_000), seenAt: iso(30_000), stopping: false, current: [] },
+        {
+          id: id(1),
+          host: 'shop-1',
+          pid: 4711,
+          kind: 'daemon',
+          transports: ['async'],
+          types: ['purge.deliver', 'warmup.batch'],
+          startedAt: iso(900_000),
+          seenAt: iso(900),
+          stopping: false,
+          current: [{ id: id(7), type: 'purge.deliver', group: 'proxy:varnish-1' }],
+        },
+        {
+          id: id(2),
+          host: 'shop-2',
+          pid: 815,
+          kind: 'consumer',
+          transports: ['async'],
+          types: ['warmup.batch'],
+          startedAt: iso(800_000),
+          seenAt: iso(30_000),
+          stopping: false,
+          current: [],
+        },
       ],
       failed: 2,
     },
     'scheduled-task.list': {
       success: true,
       items: [
-        { name: 'vendor_cache.cleanup_reverse_proxy_log', nextExecution: iso(-40_000_000), lastExecution: iso(46_000_000), runInterval: 86_400, status: 'scheduled', result: '12,480 rows removed', error: null },
-        { name: 'vendor_cache.cleanup_invalidation_log', nextExecution: iso(-40_000_000), lastExecution: iso(46_000_000), runInterval: 86_400, status: 'failed', result: null, error: 'the disk is full' },
-        { name: 'vendor_cache.cleanup_pages', nextExecution: iso(0), lastExecution: iso(86_000_000), runInterval: 86_400, status: 'running', result: null, error: null },
-        { name: 'vendor_stage.prune_events', nextExecution: null, lastExecution: null, runInterval: 86_400, status: 'inactive', result: null, error: null },
+        {
+          name: 'vendor_cache.cleanup_reverse_proxy_log',
+          nextExecution: iso(-40_000_000),
+          lastExecution: iso(46_000_000),
+          runInterval: 86_400,
+          status: 'scheduled',
+          result: '12,480 rows removed',
+          error: null,
+        },
+        {
+          name: 'vendor_cache.cleanup_invalidation_log',
+          nextExecution: iso(-40_000_000),
+          lastExecution: iso(46_000_000),
+          runInterval: 86_400,
+          status: 'failed',
+          result: null,
+          error: 'the disk is full',
+        },
+        {
+          name: 'vendor_cache.cleanup_pages',
+          nextExecution: iso(0),
+          lastExecution: iso(86_000_000),
+          runInterval: 86_400,
+          status: 'running',
+          result: null,
+          error: null,
+        },
+        {
+          name: 'vendor_stage.prune_events',
+          nextExecution: null,
+          lastExecution: null,
+          runInterval: 86_400,
+          status: 'inactive',
+          result: null,
+          error: null,
+        },
       ],
     },
     'messenger.failed': {
@@ -65,7 +152,17 @@ export function system(): Record<string, unknown> {
       total: 2,
       limit: 100,
       offset: 0,
-      items: [1, 2].map((number) => ({ id: id(40 + number), type: 'purge.deliver', transport: 'async', group: 'proxy:varnish-2', attempts: 9, crashes: 0, error: 'the proxy answered 500', createdAt: iso(400_000), failedAt: iso(60_000 * number) })),
+      items: [1, 2].map((number) => ({
+        id: id(40 + number),
+        type: 'purge.deliver',
+        transport: 'async',
+        group: 'proxy:varnish-2',
+        attempts: 9,
+        crashes: 0,
+        error: 'the proxy answered 500',
+        createdAt: iso(400_000),
+        failedAt: iso(60_000 * number),
+      })),
     },
   }
 }
@@ -73,7 +170,15 @@ export function system(): Record<string, unknown> {
 function invalidations() {
   return Array.from({ length: 12 }, (_, index) => {
     const everything = index === 2 || index === 9
-    return { id: id(100 + index), at: iso(20_000 * index), source: index % 3 === 2 ? 'api' : 'purge-method', actor: index % 3 === 2 ? 'erp-sync' : null, scope: everything ? 'all' : 'tags', value: everything ? null : `product-${index}, navigation`, pagesRemoved: everything ? 73_000 : index * 3 }
+    return {
+      id: id(100 + index),
+      at: iso(20_000 * index),
+      source: index % 3 === 2 ? 'api' : 'purge-method',
+      actor: index % 3 === 2 ? 'erp-sync' : null,
+      scope: everything ? 'all' : 'tags',
+      value: everything ? null : `product-${index}, navigation`,
+      pagesRemoved: everything ? 73_000 : index * 3,
+    }
   })
 }
 
@@ -84,7 +189,9 @@ function purges() {
     kind: index % 20 === 9 ? 'all' : index % 4 === 1 ? 'url' : 'tag',
     url: index % 20 !== 9 && index % 4 === 1 ? `https://shop.example/de/damen/schuhe/sneaker-${index}` : null,
     tag: index % 20 !== 9 && index % 4 !== 1 ? `product-0190c0de000070008000${String(index).padStart(12, '0')}` : null,
-    type: null, value: null, entityType: null,
+    type: null,
+    value: null,
+    entityType: null,
     entityId: null,
     entityNumber: null,
     invalidationId: id(100 + (index % 12)),
@@ -93,7 +200,15 @@ function purges() {
     responseTime: 3.1,
     proxies: [
       { name: 'varnish-1', status: 'delivered', attempts: 1, responseTime: 2.4, error: null },
-      index % 6 === 0 ? { name: 'varnish-2', status: 'pending', attempts: 3, responseTime: null, error: 'connect ECONNREFUSED 10.0.0.7:6081' } : { name: 'varnish-2', status: 'delivered', attempts: 1, responseTime: 3.9, error: null },
+      index % 6 === 0
+        ? {
+            name: 'varnish-2',
+            status: 'pending',
+            attempts: 3,
+            responseTime: null,
+            error: 'connect ECONNREFUSED 10.0.0.7:6081',
+          }
+        : { name: 'varnish-2', status: 'delivered', attempts: 1, responseTime: 3.9, error: null },
     ],
   }))
 }

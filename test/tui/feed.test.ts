@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { answered, newFeed, pauseAfter, staleFor, unanswered } from '../../src/tui/feed.ts'
 import { Poller } from '../../src/tui/poller.ts'
 import { staleness } from '../../src/tui/stale.ts'
@@ -14,7 +14,7 @@ async function another(times: number): Promise<void> {
   poller.stop()
 }
 
-test('a feed without news for three seconds is stale, and says why', () => {
+it('a feed without news for three seconds is stale, and says why', () => {
   const feed = answered(newFeed(0), 'value', 1000)
   expect(staleFor(feed, 3999)).toBe(null)
   expect(staleFor(feed, 4000)).toBe(3000)
@@ -22,14 +22,14 @@ test('a feed without news for three seconds is stale, and says why', () => {
   expect(staleness(newFeed(0), 4000)).toBe('STALE 4 s: no answer yet')
 })
 
-test('a source that does not answer is asked less and less often, and as before when it does', () => {
+it('a source that does not answer is asked less and less often, and as before when it does', () => {
   let feed = newFeed(0)
   const pauses = Array.from({ length: 8 }, () => pauseAfter((feed = unanswered(feed, 'no')), 250, 0.5))
   expect(pauses).toEqual([500, 1000, 2000, 4000, 5000, 5000, 5000, 5000])
   expect(pauseAfter(answered(feed, 1, 0), 250, 0.5)).toBe(250)
 })
 
-test('the poller goes on after failures, keeps the last value, and stops', async () => {
+it('the poller goes on after failures, keeps the last value, and stops', async () => {
   let broken = false
   const source = new FakeSource({ 'cache.stats': () => (broken ? new Error('gone') : 42) })
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
@@ -45,7 +45,7 @@ test('the poller goes on after failures, keeps the last value, and stops', async
   expect(source.count('cache.stats')).toBe(asked)
 })
 
-test('a slow answer is waited for, never asked for twice', async () => {
+it('a slow answer is waited for, never asked for twice', async () => {
   let release = () => {}
   const source = new FakeSource({ 'cache.stats': () => new Promise((resolve) => (release = () => resolve(1))) })
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
@@ -59,10 +59,12 @@ test('a slow answer is waited for, never asked for twice', async () => {
   poller.stop()
 })
 
-test('a source that never answers is asked again after ten seconds', async () => {
+it('a source that never answers is asked again after ten seconds', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const source = new FakeSource({ 'cache.stats': () => (source.count('cache.stats') === 1 ? new Promise(() => {}) : 7) })
+  const source = new FakeSource({
+    'cache.stats': () => (source.count('cache.stats') === 1 ? new Promise(() => {}) : 7),
+  })
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
   poller.want({ cache: { operation: 'cache.stats', input: {}, every: 250 } })
   await vi.advanceTimersByTimeAsync(10_000)
@@ -72,7 +74,7 @@ test('a source that never answers is asked again after ten seconds', async () =>
   poller.stop()
 })
 
-test('a source finds operations by their names', async () => {
+it('a source finds operations by their names', async () => {
   const source = toSource('here', [], { perform: () => Promise.reject(new Error('not called')) })
   await expect(source.perform('warmup.pause', {})).rejects.toThrow('There is no operation warmup.pause.')
 })

@@ -1,21 +1,50 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { actionOf, hints, keyTable, nameKey, strokesOf, type KeyContext, type Press } from '../../src/tui/keys.ts'
 
-const none: Press = { upArrow: false, downArrow: false, leftArrow: false, rightArrow: false, pageUp: false, pageDown: false, home: false, end: false, return: false, escape: false, tab: false, shift: false, ctrl: false, backspace: false, delete: false }
+const none: Press = {
+  upArrow: false,
+  downArrow: false,
+  leftArrow: false,
+  rightArrow: false,
+  pageUp: false,
+  pageDown: false,
+  home: false,
+  end: false,
+  return: false,
+  escape: false,
+  tab: false,
+  shift: false,
+  ctrl: false,
+  backspace: false,
+  delete: false,
+}
 const watching: KeyContext = { status: 'running', tabs: 1, panels: 3 }
 
 describe('the table of keys', () => {
-  test('has no key twice', () => {
+  it('has no key twice', () => {
     const keys = keyTable.flatMap((binding) => binding.keys)
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  test.each([['p', 'pause'], ['c', 'cancel'], ['/', 'filter'], ['f', 'freeze'], ['tab', 'next-panel'], ['up', 'up'], ['return', 'detail'], ['e', 'errors'], ['s', 'save'], ['?', 'help'], ['q', 'detach'], ['ctrl+c', 'detach']])('%s asks for %s', (key, action) => {
+  it.each([
+    ['p', 'pause'],
+    ['c', 'cancel'],
+    ['/', 'filter'],
+    ['f', 'freeze'],
+    ['tab', 'next-panel'],
+    ['up', 'up'],
+    ['return', 'detail'],
+    ['e', 'errors'],
+    ['s', 'save'],
+    ['?', 'help'],
+    ['q', 'detach'],
+    ['ctrl+c', 'detach'],
+  ])('%s asks for %s', (key, action) => {
     expect(actionOf(key, watching)).toBe(action)
   })
 
-  test('what the state does not allow is not asked for', () => {
+  it('what the state does not allow is not asked for', () => {
     expect(actionOf('r', watching)).toBe(null)
     expect(actionOf('p', { ...watching, status: 'paused' })).toBe(null)
     expect(actionOf('r', { ...watching, status: 'paused' })).toBe('resume')
@@ -25,12 +54,12 @@ describe('the table of keys', () => {
     expect(actionOf('x', watching)).toBe(null)
   })
 
-  test('the foot names only what can be pressed now', () => {
+  it('the foot names only what can be pressed now', () => {
     expect(hints(watching).map(({ label }) => label)).toEqual(['?', 'p', 'c', 'tab', 'enter', '/', 'e', 'f', 's', 'q'])
   })
 })
 
-test('a key press has one name', () => {
+it('a key press has one name', () => {
   expect(nameKey('p', none)).toBe('p')
   expect(nameKey('', { ...none, upArrow: true })).toBe('up')
   expect(nameKey('', { ...none, tab: true, shift: true })).toBe('shift+tab')
@@ -38,13 +67,13 @@ test('a key press has one name', () => {
   expect(nameKey('', { ...none, delete: true })).toBe('backspace')
 })
 
-test('keys that arrive at once are keys each', () => {
+it('keys that arrive at once are keys each', () => {
   expect(strokesOf('f\tj\r', none).map(({ key }) => key)).toEqual(['f', 'tab', 'j', 'return'])
   expect(strokesOf('ü', none)).toEqual([{ key: 'ü', input: 'ü' }])
   expect(strokesOf('', { ...none, upArrow: true })).toEqual([{ key: 'up', input: '' }])
 })
 
-test('docs/monitor.md has the table of keys', () => {
+it('docs/monitor.md has the table of keys', () => {
   const text = readFileSync(new URL('../../docs/monitor.md', import.meta.url), 'utf8')
   for (const { label, help } of keyTable) expect(text).toContain(`| \`${label}\` | ${help} |`)
 })

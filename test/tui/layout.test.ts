@@ -1,41 +1,57 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { scrollTo, toLayout } from '../../src/tui/layout.ts'
 import { fitBlocks } from '../../src/tui/screen.ts'
 import { span, toText } from '../../src/tui/text/line.ts'
 
-const sizes = [60, 79, 80, 100, 109, 110, 120, 200].flatMap((columns) => [15, 16, 24, 30, 40, 70].map((rows) => [columns, rows] as const))
+const sizes = [60, 79, 80, 100, 109, 110, 120, 200].flatMap((columns) =>
+  [15, 16, 24, 30, 40, 70].map((rows) => [columns, rows] as const),
+)
 
 describe.each(sizes)('on %i×%i', (columns, rows) => {
-  test.each([0, 1, 2, 3, 4].flatMap((panels) => [false, true].map((lead) => [panels, lead] as const)))('%i lists (lead: %s) stand below the figures, above the foot, and nowhere on each other', (panels, lead) => {
-    const { kind, summary, areas } = toLayout(columns, rows, 12, panels, 0, lead)
-    expect(kind).toBe('full')
-    const taken = new Set<string>()
-    for (const { row, column, width, height } of areas) {
-      expect(row).toBeGreaterThanOrEqual(1 + summary)
-      expect(row + height).toBeLessThanOrEqual(rows - 1)
-      expect(column + width).toBeLessThanOrEqual(columns)
-      expect(height).toBeGreaterThanOrEqual(5)
-      for (let y = row; y < row + height; y++) {
-        for (let x = column; x < column + width; x++) {
-          expect(taken.has(`${x},${y}`)).toBe(false)
-          taken.add(`${x},${y}`)
+  it.each([0, 1, 2, 3, 4].flatMap((panels) => [false, true].map((lead) => [panels, lead] as const)))(
+    '%i lists (lead: %s) stand below the figures, above the foot, and nowhere on each other',
+    (panels, lead) => {
+      const { kind, summary, areas } = toLayout(columns, rows, 12, panels, 0, lead)
+      expect(kind).toBe('full')
+      const taken = new Set<string>()
+      for (const { row, column, width, height } of areas) {
+        expect(row).toBeGreaterThanOrEqual(1 + summary)
+        expect(row + height).toBeLessThanOrEqual(rows - 1)
+        expect(column + width).toBeLessThanOrEqual(columns)
+        expect(height).toBeGreaterThanOrEqual(5)
+        for (let y = row; y < row + height; y++) {
+          for (let x = column; x < column + width; x++) {
+            expect(taken.has(`${x},${y}`)).toBe(false)
+            taken.add(`${x},${y}`)
+          }
         }
       }
-    }
-  })
+    },
+  )
 })
 
-test.each([[59, 40], [200, 14], [10, 3], [1, 1]])('%i×%i has room for one line', (columns, rows) => {
+it.each([
+  [59, 40],
+  [200, 14],
+  [10, 3],
+  [1, 1],
+])('%i×%i has room for one line', (columns, rows) => {
   expect(toLayout(columns, rows, 12, 3, 0).kind).toBe('one-line')
 })
 
-test('the focused list is the one that is seen where there is room for one', () => {
+it('the focused list is the one that is seen where there is room for one', () => {
   expect(toLayout(80, 24, 12, 3, 2)).toMatchObject({ arrangement: 'tabbed', areas: [{ panel: 2 }] })
-  expect(toLayout(120, 40, 12, 3, 2)).toMatchObject({ arrangement: 'grid', areas: [{ panel: 0 }, { panel: 1 }, { panel: 2 }] })
-  expect(toLayout(80, 60, 12, 3, 2)).toMatchObject({ arrangement: 'stacked', areas: [{ panel: 0 }, { panel: 1 }, { panel: 2 }] })
+  expect(toLayout(120, 40, 12, 3, 2)).toMatchObject({
+    arrangement: 'grid',
+    areas: [{ panel: 0 }, { panel: 1 }, { panel: 2 }],
+  })
+  expect(toLayout(80, 60, 12, 3, 2)).toMatchObject({
+    arrangement: 'stacked',
+    areas: [{ panel: 0 }, { panel: 1 }, { panel: 2 }],
+  })
 })
 
-test('a list shows its selected row wherever that is', () => {
+it('a list shows its selected row wherever that is', () => {
   for (let selected = 0; selected < 30; selected++) {
     const first = scrollTo(selected, 30, 7)
     expect(first).toBeGreaterThanOrEqual(0)
@@ -46,8 +62,13 @@ test('a list shows its selected row wherever that is', () => {
   expect(scrollTo(2, 3, 7)).toBe(0)
 })
 
-test('the lines that matter least are left out first', () => {
-  const blocks = [['a', 0], ['b', 3], ['c', 1], ['d', 3]].map(([text, rank]) => ({ rank: rank as number, lines: [[span(text as string)]] }))
+it('the lines that matter least are left out first', () => {
+  const blocks = [
+    ['a', 0],
+    ['b', 3],
+    ['c', 1],
+    ['d', 3],
+  ].map(([text, rank]) => ({ rank: rank as number, lines: [[span(text as string)]] }))
   const kept = (rows: number) => fitBlocks(blocks, rows).map(toText)
   expect(kept(5)).toEqual(['a', 'b', 'c', 'd', ''])
   expect(kept(3)).toEqual(['a', 'b', 'c'])

@@ -1,5 +1,5 @@
 import { cleanup, render } from 'ink-testing-library'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Monitor } from '../../src/tui/monitor.tsx'
 import { Session } from '../../src/tui/session.ts'
 import { cells } from '../../src/tui/text/width.ts'
@@ -31,20 +31,50 @@ function start(answers: Record<string, unknown> = {}) {
   open.push(session)
   session.start()
   const text = (columns = 120, rows = 40) => session.screen(columns, rows).map(toText).join('\n')
-  return { session, source, state, saved, text, press: (...keys: string[]) => keys.forEach((key) => session.press(key, key.length === 1 ? key : '')) }
+  return {
+    session,
+    source,
+    state,
+    saved,
+    text,
+    press: (...keys: string[]) => keys.forEach((key) => session.press(key, key.length === 1 ? key : '')),
+  }
 }
 
 describe('the screen of a warmup', () => {
-  test('shows everything of a run at 120×40', async () => {
+  it('shows everything of a run at 120×40', async () => {
     const { text } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     await expect(text()).toMatchFileSnapshot('screens/warmup-120x40.txt')
-    for (const part of ['45.50 %', '54,600 of 120,000', 'ETA 14 min (12–20 min)', 'average', 'peak', 'p99', '≤16 ms', 'set-cookie 31', '503 7', 'throttled: slow answers', 'memory 112 MB', 'loop 1.4 ms', 'Worker slots 12', 'Slowest 10', 'Failed 45', 'q leave, the warmup goes on']) {
+    for (const part of [
+      '45.50 %',
+      '54,600 of 120,000',
+      'ETA 14 min (12–20 min)',
+      'average',
+      'peak',
+      'p99',
+      '≤16 ms',
+      'set-cookie 31',
+      '503 7',
+      'throttled: slow answers',
+      'memory 112 MB',
+      'loop 1.4 ms',
+      'Worker slots 12',
+      'Slowest 10',
+      'Failed 45',
+      'q leave, the warmup goes on',
+    ]) {
       expect(text()).toContain(part)
     }
   })
 
-  test.each([[80, 24], [60, 15], [100, 30], [80, 60], [240, 70]])('fits into %i×%i: no line too long, none too many, head and foot in their places', async (columns, rows) => {
+  it.each([
+    [80, 24],
+    [60, 15],
+    [100, 30],
+    [80, 60],
+    [240, 70],
+  ])('fits into %i×%i: no line too long, none too many, head and foot in their places', async (columns, rows) => {
     const { session, text } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     const lines = session.screen(columns, rows).map((line) => line.map((span) => span.text).join(''))
@@ -55,15 +85,20 @@ describe('the screen of a warmup', () => {
     await expect(text(columns, rows)).toMatchFileSnapshot(`screens/warmup-${columns}x${rows}.txt`)
   })
 
-  test('is one line below 60×15', async () => {
+  it('is one line below 60×15', async () => {
     const { session, text } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    expect(session.screen(59, 20).map(toText).filter((line) => line !== '')).toHaveLength(1)
+    expect(
+      session
+        .screen(59, 20)
+        .map(toText)
+        .filter((line) => line !== ''),
+    ).toHaveLength(1)
     expect(text(80, 14).trimEnd()).toBe('running  45.50 %  54,600/120,000  78/s  ETA 14 min  45 failed')
     for (const line of session.screen(20, 5)) expect(cells(toText(line))).toBeLessThanOrEqual(19)
   })
 
-  test('says so where there is no warmup, and where nobody works on one', async () => {
+  it('says so where there is no warmup, and where nobody works on one', async () => {
     const { text } = start({ 'warmup.watch': { success: true, progress: null, live: null } })
     await vi.waitFor(() => expect(text()).toContain('There was no warmup yet'))
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })
@@ -73,19 +108,24 @@ describe('the screen of a warmup', () => {
 })
 
 describe('what the store says', () => {
-  test('a pause is only asked for until the store confirms it', async () => {
+  it('a pause is only asked for until the store confirms it', async () => {
     const { text, press, state, source, session } = start({ 'warmup.pause': { success: true } })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('p')
     expect(text()).toContain('● RUNNING · pause asked for, not confirmed yet')
-    await vi.waitFor(() => expect(source.asked).toContainEqual({ operation: 'warmup.pause', input: { progressId: '0190c0de-1111-7000-8000-00000000012f' } }))
+    await vi.waitFor(() =>
+      expect(source.asked).toContainEqual({
+        operation: 'warmup.pause',
+        input: { progressId: '0190c0de-1111-7000-8000-00000000012f' },
+      }),
+    )
     state.status = 'paused'
     await vi.waitFor(() => expect(text()).toContain('‖ PAUSED'))
     expect(session.view.asked).toBe(null)
     expect(text()).toContain('r resume')
   })
 
-  test('a refusal is told, and nothing is pretended', async () => {
+  it('a refusal is told, and nothing is pretended', async () => {
     const { text, press } = start({ 'warmup.pause': new Error('The warmup is completed.') })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('p')
@@ -93,7 +133,7 @@ describe('what the store says', () => {
     expect(text()).not.toContain('asked for')
   })
 
-  test('cancel asks first', async () => {
+  it('cancel asks first', async () => {
     const { text, press, source } = start({ 'warmup.cancel': { success: true } })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('c')
@@ -104,14 +144,26 @@ describe('what the store says', () => {
     await vi.waitFor(() => expect(source.count('warmup.cancel')).toBe(1))
   })
 
-  test.each([[120, ' On prod /srv/shop: Cancel this warmup? What is in the cache stays, the rest is not fetched.  y cancel it  n no'], [80, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'], [60, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no']])('at %i columns the question names what it is done on, and its answers', async (columns, question) => {
+  it.each([
+    [
+      120,
+      ' On prod /srv/shop: Cancel this warmup? What is in the cache stays, the rest is not fetched.  y cancel it  n no',
+    ],
+    [80, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
+    [60, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
+  ])('at %i columns the question names what it is done on, and its answers', async (columns, question) => {
     const { text, press } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text(columns, 24).split('\n').at(-1)).toContain(question)
   })
 
-  test.each([[59, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'], [50, ' On p…hop: Cancel this warmup?  y cancel it  n no'], [40, ' Cancel this warmup?  y cancel it  n no'], [30, ' Cancel?  y cancel it  n no']])('at %i columns, too few for the screen, the question is asked in its place', async (columns, question) => {
+  it.each([
+    [59, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
+    [50, ' On p…hop: Cancel this warmup?  y cancel it  n no'],
+    [40, ' Cancel this warmup?  y cancel it  n no'],
+    [30, ' Cancel?  y cancel it  n no'],
+  ])('at %i columns, too few for the screen, the question is asked in its place', async (columns, question) => {
     const { text, press } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('c')
@@ -120,9 +172,11 @@ describe('what the store says', () => {
     expect(text(columns, 10).split('\n')[0]).not.toContain('Cancel')
   })
 
-  test('is stale after three seconds without news, and fresh again by itself', async () => {
+  it('is stale after three seconds without news, and fresh again by itself', async () => {
     let broken = false
-    const { text, state } = start({ 'warmup.watch': () => (broken ? new Error('the daemon does not answer') : watched(700)) })
+    const { text, state } = start({
+      'warmup.watch': () => (broken ? new Error('the daemon does not answer') : watched(700)),
+    })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     broken = true
     state.now += 5000
@@ -132,9 +186,17 @@ describe('what the store says', () => {
     await vi.waitFor(() => expect(text()).not.toContain('STALE'), 10_000)
   })
 
-  test.each([[80, ' pagecache warmup STALE 5 s: https://staging.example:8080 cannot be asked: not…'], [60, ' pagecache warmup STALE 5 s: https://staging.example:8080 …']])('at %i columns a long reason is cut, and never keeps it from being said', async (columns, head) => {
+  it.each([
+    [80, ' pagecache warmup STALE 5 s: https://staging.example:8080 cannot be asked: not…'],
+    [60, ' pagecache warmup STALE 5 s: https://staging.example:8080 …'],
+  ])('at %i columns a long reason is cut, and never keeps it from being said', async (columns, head) => {
     let broken = false
-    const { text, state } = start({ 'warmup.watch': () => (broken ? new Error('https://staging.example:8080 cannot be asked: nothing listens there (ECONNREFUSED).') : watched(700)) })
+    const { text, state } = start({
+      'warmup.watch': () =>
+        broken
+          ? new Error('https://staging.example:8080 cannot be asked: nothing listens there (ECONNREFUSED).')
+          : watched(700),
+    })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     broken = true
     state.now += 5000
@@ -144,7 +206,7 @@ describe('what the store says', () => {
 })
 
 describe('keys', () => {
-  test('freeze holds the picture still and says so', async () => {
+  it('freeze holds the picture still and says so', async () => {
     let seconds = 700
     const { text, press } = start({ 'warmup.watch': () => watched((seconds += 10)) })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
@@ -158,7 +220,7 @@ describe('keys', () => {
     await vi.waitFor(() => expect(text()).not.toContain(counts))
   })
 
-  test('a filter narrows the lists, errors only too', async () => {
+  it('a filter narrows the lists, errors only too', async () => {
     const { text, press } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('/', '4', 'x', 'x', 'return')
@@ -170,8 +232,10 @@ describe('keys', () => {
     expect(text()).toContain('503 Service')
   })
 
-  test('enter tells all about a row, and what the cache says of it', async () => {
-    const { text, press } = start({ 'cache.inspect': { reason: 'It is not cached.', explanation: ['The shop answered 503.'] } })
+  it('enter tells all about a row, and what the cache says of it', async () => {
+    const { text, press } = start({
+      'cache.inspect': { reason: 'It is not cached.', explanation: ['The shop answered 503.'] },
+    })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('tab', 'tab', 'down', 'return')
     expect(text()).toContain('https://shop.example/fr/nouveautes/collection-1?p=15')
@@ -180,22 +244,31 @@ describe('keys', () => {
     expect(text()).toContain('Worker slots')
   })
 
-  test('the help is made from the table of keys', async () => {
+  it('the help is made from the table of keys', async () => {
     const { text, press } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('?')
-    for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Hold the picture still', 'Save what is known']) expect(text(80, 24)).toContain(words)
+    for (const words of [
+      'Pause the warmup',
+      'Resume the paused warmup',
+      'Hold the picture still',
+      'Save what is known',
+    ])
+      expect(text(80, 24)).toContain(words)
   })
 
-  test('save writes what is known and says where', async () => {
+  it('save writes what is known and says where', async () => {
     const { text, press, saved } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('s')
     await vi.waitFor(() => expect(text()).toContain('Saved as /reports/pagecache-report-20261121-125140.json'))
-    expect(JSON.parse(saved[0]![1])).toMatchObject({ source: 'prod /srv/shop', warmup: { progress: { total_urls: 120_000 } } })
+    expect(JSON.parse(saved[0]![1])).toMatchObject({
+      source: 'prod /srv/shop',
+      warmup: { progress: { total_urls: 120_000 } },
+    })
   })
 
-  test('q leaves', async () => {
+  it('q leaves', async () => {
     const { session, press, text } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('q')
@@ -204,9 +277,16 @@ describe('keys', () => {
 })
 
 describe('on a terminal', () => {
-  test('keys reach the session, and nothing from the shop reaches the terminal as it is', async () => {
+  it('keys reach the session, and nothing from the shop reaches the terminal as it is', async () => {
     const evil = '\u001b]8;;http://evil\u0007\u001b[31m\u001b[2J\u009b31m\u202e'
-    const { session } = start({ 'warmup.watch': watched(700, { live: { failures: [{ url: `https://shop.example/${evil}`, status: null, error: evil, attempts: 1, at: 0 }], origins: [] } }) })
+    const { session } = start({
+      'warmup.watch': watched(700, {
+        live: {
+          failures: [{ url: `https://shop.example/${evil}`, status: null, error: evil, attempts: 1, at: 0 }],
+          origins: [],
+        },
+      }),
+    })
     const { lastFrame, stdin, frames } = render(<Monitor session={session} />)
     await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))
     stdin.write('\t')
@@ -223,7 +303,7 @@ describe('on a terminal', () => {
     expect(lastFrame()).toContain('\\u{1b}[2J')
   })
 
-  test('keys that arrive at once all count, but none of them answers a question that another asked', async () => {
+  it('keys that arrive at once all count, but none of them answers a question that another asked', async () => {
     const { session, source } = start()
     const { lastFrame, stdin } = render(<Monitor session={session} />)
     await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))

@@ -13,16 +13,41 @@ let status: 'running' | 'paused' | 'cancelled' = 'running'
 const source = new FakeSource({
   'warmup.watch': () => {
     const seconds = 700 + (performance.now() - started) / 1000
-    if (crash && seconds > 702) setImmediate(() => { throw new Error('the fake source broke') })
+    if (crash && seconds > 702)
+      setImmediate(() => {
+        throw new Error('the fake source broke')
+      })
     return watched(seconds, { status })
   },
-  'warmup.pause': () => { status = 'paused'; return { success: true } },
-  'warmup.resume': () => { status = 'running'; return { success: true } },
-  'warmup.cancel': () => { status = 'cancelled'; return { success: true } },
-  'cache.inspect': () => ({ success: true, reason: 'stored and fresh', explanation: ['It will be asked for again in 3 min.'] }),
+  'warmup.pause': () => {
+    status = 'paused'
+    return { success: true }
+  },
+  'warmup.resume': () => {
+    status = 'running'
+    return { success: true }
+  },
+  'warmup.cancel': () => {
+    status = 'cancelled'
+    return { success: true }
+  },
+  'cache.inspect': () => ({
+    success: true,
+    reason: 'stored and fresh',
+    explanation: ['It will be asked for again in 3 min.'],
+  }),
 })
 const abort = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => abort.abort())
-const { fault } = await runTui({ source, tabs: [warmupTab(null)], leaving: () => 'leave, the warmup goes on', untilEnd: false, signal: abort.signal, directory: tmpdir(), stdin: process.stdin, stdout: process.stdout })
+const { fault } = await runTui({
+  source,
+  tabs: [warmupTab(null)],
+  leaving: () => 'leave, the warmup goes on',
+  untilEnd: false,
+  signal: abort.signal,
+  directory: tmpdir(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+})
 process.stdout.write(fault === null ? 'left the screen\n' : `broke: ${String(fault)}\n`)
 process.exit(fault === null ? 0 : 1)

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
 import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../../src/tui/monitor-summary.ts'
 import type { Feeds } from '../../src/tui/poller.ts'
@@ -14,7 +14,16 @@ import { FakeSource, watched } from './fake-source.ts'
 
 function start(answers: Record<string, unknown> = {}) {
   const source = new FakeSource({ ...system(), ...answers })
-  const session = new Session({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, now: () => 1000, time: () => time, random: () => 0.5, save: async (file) => file })
+  const session = new Session({
+    source,
+    tabs: monitorTabs,
+    leaving: () => 'leave',
+    untilEnd: false,
+    now: () => 1000,
+    time: () => time,
+    random: () => 0.5,
+    save: async (file) => file,
+  })
   session.start()
   onTestFinished(() => session.stop())
   const text = (columns = 120, rows = 36) => session.screen(columns, rows).map(toText).join('\n')
@@ -22,24 +31,37 @@ function start(answers: Record<string, unknown> = {}) {
 }
 
 describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as const))('the tab %s', (id, key) => {
-  test.each([[120, 36], [80, 24], [60, 15]])('fits into %i×%i', async (columns, rows) => {
+  it.each([
+    [120, 36],
+    [80, 24],
+    [60, 15],
+  ])('fits into %i×%i', async (columns, rows) => {
     const { session, text, press } = start()
     press(key)
-    await vi.waitFor(() => expect(Object.keys(monitorTabs[Number(key) - 1]!.plans).filter((name) => session.feeds[name]?.at === null)).toEqual([]))
+    await vi.waitFor(() =>
+      expect(
+        Object.keys(monitorTabs[Number(key) - 1]!.plans).filter((name) => session.feeds[name]?.at === null),
+      ).toEqual([]),
+    )
     const lines = session.screen(columns, rows).map((line) => line.map((span) => span.text).join(''))
     expect(lines).toHaveLength(rows)
     for (const line of lines) expect(cells(line)).toBe(columns - 1)
     await expect(text(columns, rows)).toMatchFileSnapshot(`screens/monitor-${id}-${columns}x${rows}.txt`)
   })
 
-  test('says in one line how it stands', async () => {
+  it('says in one line how it stands', async () => {
     const { session, text, press } = start()
     press(key)
     await vi.waitFor(() => expect(text()).not.toMatch(/asking …|Asking for/))
-    expect(session.screen(50, 10).map(toText).filter((line) => line !== '')).toHaveLength(1)
+    expect(
+      session
+        .screen(50, 10)
+        .map(toText)
+        .filter((line) => line !== ''),
+    ).toHaveLength(1)
   })
 
-  test('is stale when nobody answers', async () => {
+  it('is stale when nobody answers', async () => {
     const { text, press } = start(Object.fromEntries(Object.keys(system()).map((name) => [name, new Error('gone')])))
     press(key)
     await vi.waitFor(() => expect(text()).toMatch(/asking …|Asking for/))
@@ -47,26 +69,36 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
 })
 
 describe('purges', () => {
-  test('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
+  it('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
     const { text, press } = start()
     press('3')
     await vi.waitFor(() => {
-      for (const part of ['everything purged 2×', 'latest 40 s ago, api erp-sync', 'varnish-2 12 behind since 3 min', '1 never told', '9,000   49 %', 'erp-sync', '1 pending']) expect(text()).toContain(part)
+      for (const part of [
+        'everything purged 2×',
+        'latest 40 s ago, api erp-sync',
+        'varnish-2 12 behind since 3 min',
+        '1 never told',
+        '9,000   49 %',
+        'erp-sync',
+        '1 pending',
+      ])
+        expect(text()).toContain(part)
     })
     press('e')
     await vi.waitFor(() => expect(text()).toContain('errors only'))
     expect(text()).toContain('everything')
   })
 
-  test('enter tells a purge with its cause and each proxy', async () => {
+  it('enter tells a purge with its cause and each proxy', async () => {
     const { session, text, press } = start()
     press('3')
     await vi.waitFor(() => expect(text()).toContain('Purges 240'))
     session.press('return', '')
-    for (const part of ['Because of', 'varnish-2', 'pending, 3 attempts', 'connect ECONNREFUSED']) expect(text()).toContain(part)
+    for (const part of ['Because of', 'varnish-2', 'pending, 3 attempts', 'connect ECONNREFUSED'])
+      expect(text()).toContain(part)
   })
 
-  test('the rate is that of the last minute, or of what the list covers', () => {
+  it('the rate is that of the last minute, or of what the list covers', () => {
     const at = (ago: number) => ({ createdAt: new Date(time - ago).toISOString() })
     const recent = (limit: number, ...ago: number[]) => ({ limit, items: ago.map(at) }) as unknown as RecentPurges
     expect(purgeRate(recent(50), time)).toBe(0)
@@ -74,36 +106,67 @@ describe('purges', () => {
     expect(purgeRate(recent(2, 1000, 10_000), time)).toBe(0.2)
   })
 
-  test('who asks most stands first', () => {
-    const asked = (source: string, actor: string | null, pagesRemoved: number) => ({ id: '', at: '', source, actor, scope: 'tags', value: '', pagesRemoved })
-    expect(causes([asked('cli', null, 1), asked('api', 'x', 2), asked('api', 'x', 3)])).toEqual([{ who: 'api x', count: 2, pages: 5 }, { who: 'cli', count: 1, pages: 1 }])
+  it('who asks most stands first', () => {
+    const asked = (source: string, actor: string | null, pagesRemoved: number) => ({
+      id: '',
+      at: '',
+      source,
+      actor,
+      scope: 'tags',
+      value: '',
+      pagesRemoved,
+    })
+    expect(causes([asked('cli', null, 1), asked('api', 'x', 2), asked('api', 'x', 3)])).toEqual([
+      { who: 'api x', count: 2, pages: 5 },
+      { who: 'cli', count: 1, pages: 1 },
+    ])
   })
 })
 
-test('the queue names who works on what, and what failed', async () => {
+it('the queue names who works on what, and what failed', async () => {
   const { text, press } = start()
   press('4')
   await vi.waitFor(() => {
-    for (const part of ['purge.deliver (proxy:varnish-1)', '412 wait', 'the first for 1 min 34 s', 'no worker', 'failed for good', 'not seen for 30 s', 'the proxy answered 500']) expect(text()).toContain(part)
+    for (const part of [
+      'purge.deliver (proxy:varnish-1)',
+      '412 wait',
+      'the first for 1 min 34 s',
+      'no worker',
+      'failed for good',
+      'not seen for 30 s',
+      'the proxy answered 500',
+    ])
+      expect(text()).toContain(part)
   })
 })
 
 describe('without a screen', () => {
-  test('the system is one sentence a part', async () => {
+  it('the system is one sentence a part', async () => {
     const state = await readAll(new FakeSource(system()))
     expect(monitorSummary(state).join('; ')).toContain('queue: 412 wait, 5 in hand, 2 failed, 2 workers')
     expect(monitorSummary({})).toEqual([])
   })
 
-  test('the summary is of the moment in which the screen is left; what it knew stands in where nobody answers', async () => {
-    const old: Feeds = { queue: { value: { ...(system()['messenger.stats'] as object), failed: 9 }, at: 0, error: null, failures: 0, since: 0 } }
+  it('the summary is of the moment in which the screen is left; what it knew stands in where nobody answers', async () => {
+    const old: Feeds = {
+      queue: {
+        value: { ...(system()['messenger.stats'] as object), failed: 9 },
+        at: 0,
+        error: null,
+        failures: 0,
+        since: 0,
+      },
+    }
     expect((await readLast(new FakeSource(system()), old, 60_000)).queue).toMatchObject({ failed: 2 })
     expect(await readLast(new FakeSource({}), old, 60_000)).toMatchObject({ queue: { failed: 9 } })
-    expect(await readLast(new FakeSource({ ...system(), 'cache.stats': () => new Promise(() => {}) }), old, 1)).toMatchObject({ queue: { failed: 9 } })
+    expect(
+      await readLast(new FakeSource({ ...system(), 'cache.stats': () => new Promise(() => {}) }), old, 1),
+    ).toMatchObject({ queue: { failed: 9 } })
   })
 
-  test('a line is due first, each ten seconds, each five percent, and when a warmup ends', () => {
-    const state = (percentage: number, status: 'running' | 'completed' = 'running') => ({ warmup: watched(0, { status, progress: { percentage } }) }) as SystemState
+  it('a line is due first, each ten seconds, each five percent, and when a warmup ends', () => {
+    const state = (percentage: number, status: 'running' | 'completed' = 'running') =>
+      ({ warmup: watched(0, { status, progress: { percentage } }) }) as SystemState
     const printed = { state: state(12), at: 1000 }
     expect(isDueLine(null, state(0), 0)).toBe(true)
     expect(isDueLine(printed, state(14.9), 2000)).toBe(false)
@@ -112,7 +175,7 @@ describe('without a screen', () => {
     expect(isDueLine(printed, state(12, 'completed'), 2000)).toBe(true)
   })
 
-  test('a run is watched to its end, over failures of the source', async () => {
+  it('a run is watched to its end, over failures of the source', async () => {
     let asked = 0
     const source = new FakeSource({
       'warmup.watch': () => {
@@ -123,27 +186,41 @@ describe('without a screen', () => {
     })
     const updates: number[] = []
     const told: string[] = []
-    const last = await watchLines({ source, id: null, signal: new AbortController().signal, update: ({ done }) => updates.push(done), tell: (message) => told.push(message) })
+    const last = await watchLines({
+      source,
+      id: null,
+      signal: new AbortController().signal,
+      update: ({ done }) => updates.push(done),
+      tell: (message) => told.push(message),
+    })
     expect(last.progress?.status).toBe('completed')
     expect(updates.at(-1)).toBe(39_000)
     expect(updates).toEqual(updates.toSorted((left, right) => left - right))
     expect(told).toEqual(['No answer, asking again: the daemon does not answer'])
   })
 
-  test('what cannot be watched from the beginning is an error', async () => {
+  it('what cannot be watched from the beginning is an error', async () => {
     const source = new FakeSource({ 'warmup.watch': new Error('no') })
-    await expect(watchLines({ source, id: null, signal: new AbortController().signal, update: () => {}, tell: () => {} })).rejects.toThrow('no')
+    await expect(
+      watchLines({ source, id: null, signal: new AbortController().signal, update: () => {}, tell: () => {} }),
+    ).rejects.toThrow('no')
   })
 
-  test('an interruption ends the watching, not the run', async () => {
+  it('an interruption ends the watching, not the run', async () => {
     const abort = new AbortController()
     const source = new FakeSource({ 'warmup.watch': () => watched(100) })
-    const last = await watchLines({ source, id: null, signal: abort.signal, update: () => abort.abort(), tell: () => {} })
+    const last = await watchLines({
+      source,
+      id: null,
+      signal: abort.signal,
+      update: () => abort.abort(),
+      tell: () => {},
+    })
     expect(last.progress?.status).toBe('running')
   })
 })
 
-test('what remains of a warmup says how it stands and what to do', () => {
+it('what remains of a warmup says how it stands and what to do', () => {
   expect(warmupSummary(watched(700)).join('\n')).toMatchInlineSnapshot(`
     "Warmup 0190c0de-1111-7000-8000-00000000012f: running, 45.50 %, 54,600 of 120,000 pages in 11 min 40 s
       52,371 stored, 2,184 fresh before, 45 failed; 76.2 pages/s on average
@@ -151,15 +228,43 @@ test('what remains of a warmup says how it stands and what to do', () => {
       which ones: pagecache warmup:failures 0190c0de-1111-7000-8000-00000000012f
       it goes on; to see it again: pagecache warmup:watch 0190c0de-1111-7000-8000-00000000012f"
   `)
-  expect(warmupSummary({ success: true, progress: null, live: null } as never)).toEqual(['There was no warmup yet. One starts: pagecache warmup:start'])
+  expect(warmupSummary({ success: true, progress: null, live: null } as never)).toEqual([
+    'There was no warmup yet. One starts: pagecache warmup:start',
+  ])
 })
 
-test.each([60, 80, 119])('in %i columns what stands in the lists of purges stands apart, however long it is', (width) => {
+it.each([60, 80, 119])('in %i columns what stands in the lists of purges stands apart, however long it is', (width) => {
   const at = new Date(time).toISOString()
-  const invalidation = { id: 'i', at, source: 'purge-method', actor: '2001:db8::17:4242', scope: 'pattern', value: '/a.*', pagesRemoved: 23_567 }
+  const invalidation = {
+    id: 'i',
+    at,
+    source: 'purge-method',
+    actor: '2001:db8::17:4242',
+    scope: 'pattern',
+    value: '/a.*',
+    pagesRemoved: 23_567,
+  }
   const proxies = [{ name: 'varnish-1', status: 'delivered' as const, attempts: 1, responseTime: 2, error: null }]
-  const item = { id: 'p', createdAt: at, kind: 'url' as const, type: null, value: null, url: '/a.*', tag: null, entityType: null, entityId: null, entityNumber: null, invalidationId: 'i', source: 'purge-method', pagesRemoved: 1, responseTime: 2, proxies }
+  const item = {
+    id: 'p',
+    createdAt: at,
+    kind: 'url' as const,
+    type: null,
+    value: null,
+    url: '/a.*',
+    tag: null,
+    entityType: null,
+    entityId: null,
+    entityNumber: null,
+    invalidationId: 'i',
+    source: 'purge-method',
+    pagesRemoved: 1,
+    responseTime: 2,
+    proxies,
+  }
   const range = { success: true as const, total: 1, limit: 1, offset: 0 }
   expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(/ told$/)
-  expect(toText(invalidationsPanel({ ...range, items: [invalidation] }, time).rows[0]!.line(width))).toMatch(/ pattern +23,567 /)
+  expect(toText(invalidationsPanel({ ...range, items: [invalidation] }, time).rows[0]!.line(width))).toMatch(
+    / pattern +23,567 /,
+  )
 })

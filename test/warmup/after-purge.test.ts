@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { purgedUrls } from '../../src/warmup/discover/purged-urls.ts'
 import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
@@ -11,31 +11,81 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { WarmupBench } from '../helpers/warmup-bench.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
-const page = { headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', xkey: 'all-of-them' }, body: '<h1>page</h1>' }
+const page = {
+  headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', xkey: 'all-of-them' },
+  body: '<h1>page</h1>',
+}
 const patient = { timeout: 30_000, interval: 100 }
 
 async function purge(records: Records, url: string, at: number, pagesRemoved = 1): Promise<void> {
-  const { id: urlId } = await records.db.insertInto('purge_urls').values({ url, last_purged_at: at }).returning('id').executeTakeFirstOrThrow()
+  const { id: urlId } = await records.db
+    .insertInto('purge_urls')
+    .values({ url, last_purged_at: at })
+    .returning('id')
+    .executeTakeFirstOrThrow()
   const { id: purgeId } = await records.db
     .insertInto('purges')
-    .values({ invalidation_id: 1, created_at: at, source: 'cli', kind: 'url', url_id: urlId, tag_id: null, entity_id: null, value: null, soft: 0, pages_removed: pagesRemoved, response_time: null })
+    .values({
+      invalidation_id: 1,
+      created_at: at,
+      source: 'cli',
+      kind: 'url',
+      url_id: urlId,
+      tag_id: null,
+      entity_id: null,
+      value: null,
+      soft: 0,
+      pages_removed: pagesRemoved,
+      response_time: null,
+    })
     .returning('id')
     .executeTakeFirstOrThrow()
   await records.db.insertInto('purge_pages').values({ url_id: urlId, purge_id: purgeId }).execute()
 }
 
-test('what was purged is known by its URL: what was held, and was not found gone since', async () => {
+it('what was purged is known by its URL: what was held, and was not found gone since', async () => {
   const records = await openRecords({ directory: await tempDir(), now: Date.now })
   onTestFinished(() => records.close())
   await purge(records, 'http://a/old', 100)
   await purge(records, 'http://a/new', 200)
   await purge(records, 'http://a/never-held', 200, 0)
   await purge(records, 'http://a/gone', 200)
-  await records.db.insertInto('warmup_runs').values({
-    id, status: 'completed', sales_channel_id: null, batch_size: 50, force: 0, total_urls: 0, checked_urls: 0, processed_urls: 0, skipped_urls: 0, failed_urls: 0, urls_per_second: 0,
-    message: null, discovery: '{}', created_at: 1, updated_at: 1, finished_at: 1, paused_at: null, paused_for: 0,
-  }).execute()
-  await records.db.insertInto('warmup_failures').values({ id, run_id: id, url: 'http://a/gone', variant: 0, status: 404, error: 'answered 404', attempts: 1, at: 300 }).execute()
+  await records.db
+    .insertInto('warmup_runs')
+    .values({
+      id,
+      status: 'completed',
+      sales_channel_id: null,
+      batch_size: 50,
+      force: 0,
+      total_urls: 0,
+      checked_urls: 0,
+      processed_urls: 0,
+      skipped_urls: 0,
+      failed_urls: 0,
+      urls_per_second: 0,
+      message: null,
+      discovery: '{}',
+      created_at: 1,
+      updated_at: 1,
+      finished_at: 1,
+      paused_at: null,
+      paused_for: 0,
+    })
+    .execute()
+  await records.db
+    .insertInto('warmup_failures')
+    .values({
+      id,
+      run_id: id,
+      url: 'http://a/gone',
+      variant: 0,
+      status: 404,
+      error: 'answered 404',
+      attempts: 1,
+      at: 300,
+    })
+    .execute()
   const found = async (since: number) => {
     const urls: string[] = []
     for await (const url of purgedUrls(records, since)) urls.push(url)
@@ -45,53 +95,101 @@ test('what was purged is known by its URL: what was held, and was not found gone
   expect(await found(150)).toEqual(['http://a/new'])
 })
 
-test('a warmup ends with the pages that were purged and that no sitemap names', async () => {
+it('a warmup ends with the pages that were purged and that no sitemap names', async () => {
   const origin = await startOrigin()
   onTestFinished(() => origin.stop())
   origin.on('/sitemap.xml', { body: '<urlset><url><loc>http://shop.example/a</loc></url></urlset>' })
   for (const path of ['/a', '/hidden']) origin.on(path, page)
   const cwd = await tempDir()
-  await writeFile(join(cwd, 'pagecache.yaml'), JSON.stringify({ salesChannels: [{ id, name: 'Shop', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] }] }))
+  await writeFile(
+    join(cwd, 'pagecache.yaml'),
+    JSON.stringify({
+      salesChannels: [{ id, name: 'Shop', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] }],
+    }),
+  )
   await run(['warmup:list'], { cwd })
   const records = await openRecords({ directory: join(cwd, 'var/data/prod'), now: Date.now })
-  for (const url of ['http://shop.example/hidden', 'http://shop.example/a', 'http://other.example/x', 'http://shop.example/checkout/x']) await purge(records, url, Date.now())
+  for (const url of [
+    'http://shop.example/hidden',
+    'http://shop.example/a',
+    'http://other.example/x',
+    'http://shop.example/checkout/x',
+  ])
+    await purge(records, url, Date.now())
   await records.close()
   const warmed = JSON.parse((await run(['warmup:start', '--wait', '--json'], { cwd })).stdout)
   expect(warmed).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
-  expect(origin.requests.filter(({ path }) => path === '/a' || path === '/hidden').map(({ path }) => path)).toEqual(['/a', '/hidden'])
+  expect(origin.requests.filter(({ path }) => path === '/a' || path === '/hidden').map(({ path }) => path)).toEqual([
+    '/a',
+    '/hidden',
+  ])
 })
 
-test('with warmup.afterPurge a page is back in the cache soon after its purge', { timeout: 60_000 }, async () => {
+it('with warmup.afterPurge a page is back in the cache soon after its purge', { timeout: 60_000 }, async () => {
   const origin = await startOrigin()
   onTestFinished(() => origin.stop())
   origin.on('/sitemap.xml', { status: 404 })
   for (const path of ['/a', '/b']) origin.on(path, page)
-  const daemon = await startDaemon({ config: (url) => ({ salesChannels: [{ id, name: 'Shop', url, origin: origin.url }], warmup: { afterPurge: '300ms' } }) })
+  const daemon = await startDaemon({
+    config: (url) => ({
+      salesChannels: [{ id, name: 'Shop', url, origin: origin.url }],
+      warmup: { afterPurge: '300ms' },
+    }),
+  })
   onTestFinished(async () => void (await daemon.stop()))
   for (const path of ['/a', '/b']) await (await fetch(daemon.url + path)).text()
   expect((await daemon.run('purge:url', `${daemon.url}/a`, '--json')).code).toBe(0)
   await expect.poll(() => origin.hits('/a'), patient).toBe(2)
-  await expect.poll(async () => JSON.parse((await daemon.run('warmup:progress', '--json')).stdout).progress, patient).toMatchObject({ status: 'completed', processed_urls: 1, message: 'What was purged, again' })
+  await expect
+    .poll(async () => JSON.parse((await daemon.run('warmup:progress', '--json')).stdout).progress, patient)
+    .toMatchObject({ status: 'completed', processed_urls: 1, message: 'What was purged, again' })
   expect((await fetch(`${daemon.url}/a`)).headers.get('cache-status')).toContain('hit')
   expect([origin.hits('/a'), origin.hits('/b')]).toEqual([2, 1])
 })
 
-test('ended warmups go in slices, with all that is theirs; others stay, and so does a start that is still being written', async () => {
+it('ended warmups go in slices, with all that is theirs; others stay, and so does a start that is still being written', async () => {
   const bench = await WarmupBench.open(await tempDir())
   onTestFinished(() => bench.close())
   const old = await bench.newRun([{ urls: Array.from({ length: 60 }, (_, number) => `http://a/${number}`) }])
-  bench.startWorker(async (url) => (url.endsWith('7') ? { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 } : { kind: 'stored', status: 200, ms: 1 }))
+  bench.startWorker(async (url) =>
+    url.endsWith('7')
+      ? { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }
+      : { kind: 'stored', status: 200, ms: 1 },
+  )
   await bench.ended(old.id)
   const ended = Date.now() + 1
   const kept = await bench.newRun([], {})
-  await bench.records.db.updateTable('warmup_runs').set({ finished_at: ended + 1000 }).where('id', '=', kept.id).execute()
-  const batch = { number: 0, sales_channel_id: 'a', urls: '[]', size: 0, taken: '', done: '', openings: 0, finished_at: null }
+  await bench.records.db
+    .updateTable('warmup_runs')
+    .set({ finished_at: ended + 1000 })
+    .where('id', '=', kept.id)
+    .execute()
+  const batch = {
+    number: 0,
+    sales_channel_id: 'a',
+    urls: '[]',
+    size: 0,
+    taken: '',
+    done: '',
+    openings: 0,
+    finished_at: null,
+  }
   const [lost, writing] = ['00000000-0000-7000-8000-000000000000', 'ffffffff-0000-7000-8000-000000000000']
-  for (const run_id of [lost, writing]) await bench.records.db.insertInto('warmup_batches').values({ ...batch, run_id }).execute()
+  for (const run_id of [lost, writing])
+    await bench.records.db
+      .insertInto('warmup_batches')
+      .values({ ...batch, run_id })
+      .execute()
   const slices: number[] = []
-  for (let rows = 1; rows > 0; slices.push(rows)) rows = await pruneRuns(bench.records, { before: ended + 500, limit: 4 })
+  for (let rows = 1; rows > 0; slices.push(rows))
+    rows = await pruneRuns(bench.records, { before: ended + 500, limit: 4 })
   expect(slices).toEqual([4, 2, 4, 2, 1, 1, 0])
-  expect((await bench.records.db.selectFrom('warmup_runs').select('id').execute()).map((row) => row.id)).toEqual([kept.id])
-  expect((await bench.records.db.selectFrom('warmup_batches').select('run_id').execute()).map((row) => row.run_id)).toEqual([writing])
-  for (const table of ['warmup_failures', 'warmup_live'] as const) expect(await bench.records.db.selectFrom(table).selectAll().execute()).toEqual([])
+  expect((await bench.records.db.selectFrom('warmup_runs').select('id').execute()).map((row) => row.id)).toEqual([
+    kept.id,
+  ])
+  expect(
+    (await bench.records.db.selectFrom('warmup_batches').select('run_id').execute()).map((row) => row.run_id),
+  ).toEqual([writing])
+  for (const table of ['warmup_failures', 'warmup_live'] as const)
+    expect(await bench.records.db.selectFrom(table).selectAll().execute()).toEqual([])
 })

@@ -1,13 +1,17 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { Channel } from '../../src/cache/channel.ts'
 import { openSitemapFetch } from '../../src/warmup/discover/discover-fetch.ts'
 
-test('a list of URLs that ends with a reset is not read as a whole one', async () => {
-  const server = createServer(socket => {
+it('a list of URLs that ends with a reset is not read as a whole one', async () => {
+  const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhttp://shop.example/a\n', () => setImmediate(() => socket.resetAndDestroy())))
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhttp://shop.example/a\n', () =>
+        setImmediate(() => socket.resetAndDestroy()),
+      ),
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

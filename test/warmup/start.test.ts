@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { readProgress } from '../../src/warmup/run/runs.ts'
 import { start, run } from '../helpers/cli.ts'
@@ -11,7 +11,10 @@ import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
-const page = (title: string) => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' }, body: `<h1>${title}</h1>` })
+const page = (title: string) => ({
+  headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
+  body: `<h1>${title}</h1>`,
+})
 /** Polling on a machine that has others to serve too. */
 const patient = { timeout: 30_000 }
 let origin: Origin
@@ -25,7 +28,11 @@ afterEach(() => origin.stop())
 /** The shop as it is known at a URL: an index, one gzip child, some pages. */
 function openShop(url: string, paths: readonly string[]): void {
   origin.on('/sitemap.xml', { body: `<sitemapindex><sitemap><loc>${url}/1.xml.gz</loc></sitemap></sitemapindex>` })
-  origin.on('/1.xml.gz', { body: gzipSync(`<urlset>${paths.map((path) => `<url><loc>${path.startsWith('/') ? url + path : path}</loc></url>`).join('')}</urlset>`) })
+  origin.on('/1.xml.gz', {
+    body: gzipSync(
+      `<urlset>${paths.map((path) => `<url><loc>${path.startsWith('/') ? url + path : path}</loc></url>`).join('')}</urlset>`,
+    ),
+  })
   for (const path of paths) if (path.startsWith('/')) origin.on(path, page(path))
 }
 
@@ -34,7 +41,10 @@ const channels = (url: string) => [{ id, name: 'Shop', url, origin: origin.url, 
 /** A project directory without a daemon. */
 async function project(warmup: object = { retries: 0 }): Promise<string> {
   const directory = await tempDir()
-  await writeFile(join(directory, 'pagecache.yaml'), JSON.stringify({ salesChannels: channels('http://shop.example'), warmup }))
+  await writeFile(
+    join(directory, 'pagecache.yaml'),
+    JSON.stringify({ salesChannels: channels('http://shop.example'), warmup }),
+  )
   return directory
 }
 
@@ -49,7 +59,7 @@ async function progressIn(directory: string) {
   }
 }
 
-test('what is warmed is what visitors of the daemon hit', async () => {
+it('what is warmed is what visitors of the daemon hit', async () => {
   const paths = ['/a', '/a?p=2', '/b/c']
   const daemon = await startDaemon({ config: (url) => ({ salesChannels: channels(url) }) })
   try {
@@ -58,7 +68,12 @@ test('what is warmed is what visitors of the daemon hit', async () => {
     const warmed = await daemon.run('warmup:start', '--wait', '--json')
     expect(warmed.code).toBe(0)
     const value = JSON.parse(warmed.stdout)
-    expect(value).toMatchObject({ success: true, totalUrls: 3, progressId: value.progress.id, progress: { status: 'completed', total_urls: 3, checked_urls: 3, processed_urls: 3, percentage: 100 } })
+    expect(value).toMatchObject({
+      success: true,
+      totalUrls: 3,
+      progressId: value.progress.id,
+      progress: { status: 'completed', total_urls: 3, checked_urls: 3, processed_urls: 3, percentage: 100 },
+    })
     origin.forget()
     for (const path of paths) {
       const response = await fetch(daemon.url + path)
@@ -75,33 +90,42 @@ test('what is warmed is what visitors of the daemon hit', async () => {
   }
 })
 
-test('without --json: lines on stderr, a summary on stdout', async () => {
+it('without --json: lines on stderr, a summary on stdout', async () => {
   openShop('http://shop.example', ['/a', '/b', 'http://evil.example/', '/checkout/x'])
   const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
   expect(code).toBe(0)
   expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
   expect(stderr).not.toContain('\u001b')
-  expect(stdout).toMatch(/URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/)
+  expect(stdout).toMatch(
+    /URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/,
+  )
 })
 
-test('with --json what was left out and could not be read is on stderr', async () => {
+it('with --json what was left out and could not be read is on stderr', async () => {
   openShop('http://shop.example', ['/a', 'http://evil.example/', '/checkout/x'])
-  origin.on('/sitemap.xml', { body: '<sitemapindex><sitemap><loc>/1.xml.gz</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>' })
+  origin.on('/sitemap.xml', {
+    body: '<sitemapindex><sitemap><loc>/1.xml.gz</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>',
+  })
   const { code, stdout, stderr } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 1, progress: { status: 'completed' } })
   expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 excluded (never cached or with side effects).\n')
-  expect(stderr).toContain('Sitemaps that could not be read to their end:\n  http://shop.example/gone.xml answered 404\n')
-})
-
-test.each([['--wait'], ['--wait', '--json'], ['--dry-run']])('a warmup that finds none of the pages that its sitemaps name says why: %j', async (...flags) => {
-  openShop('http://shop.example', ['http://www.shop.example/a', 'http://www.shop.example/b'])
-  const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
-  expect(code).toBe(0)
   expect(stderr).toContain(
-    'Shop (http://shop.example): nothing to warm up. Its sitemaps name 2 URLs, and none is a page of this sales channel that may be warmed. Of other hosts or channels: all; the url of this sales channel may be wrong.\n',
+    'Sitemaps that could not be read to their end:\n  http://shop.example/gone.xml answered 404\n',
   )
 })
+
+it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
+  'a warmup that finds none of the pages that its sitemaps name says why: %j',
+  async (...flags) => {
+    openShop('http://shop.example', ['http://www.shop.example/a', 'http://www.shop.example/b'])
+    const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
+    expect(code).toBe(0)
+    expect(stderr).toContain(
+      'Shop (http://shop.example): nothing to warm up. Its sitemaps name 2 URLs, and none is a page of this sales channel that may be warmed. Of other hosts or channels: all; the url of this sales channel may be wrong.\n',
+    )
+  },
+)
 
 describe('failures', () => {
   const paths = ['/fine', '/gone', '/private']
@@ -112,7 +136,7 @@ describe('failures', () => {
     origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
   })
 
-  test('are exit 1 with --wait, and each is named', async () => {
+  it('are exit 1 with --wait, and each is named', async () => {
     const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
     expect(code).toBe(1)
     expect(stderr).toContain('2 of 3 URLs could not be warmed')
@@ -120,11 +144,17 @@ describe('failures', () => {
     expect(stdout).toContain('http://shop.example/private ')
   })
 
-  test('are exit 0 with --allow-failures, and without --wait', async () => {
+  it('are exit 0 with --allow-failures, and without --wait', async () => {
     const cwd = await project()
     const allowed = await run(['warmup:start', '--wait', '--allow-failures', '--json'], { cwd })
     expect(allowed.code).toBe(0)
-    expect(JSON.parse(allowed.stdout).progress).toMatchObject({ processed_urls: 1, failed_urls: 2, checked_urls: 3, remaining_urls: 0, percentage: 100 })
+    expect(JSON.parse(allowed.stdout).progress).toMatchObject({
+      processed_urls: 1,
+      failed_urls: 2,
+      checked_urls: 3,
+      remaining_urls: 0,
+      percentage: 100,
+    })
     const plain = await run(['warmup:start', '--json'], { cwd })
     expect(plain.code).toBe(0)
     expect(Object.keys(JSON.parse(plain.stdout))).toEqual(['success', 'progressId', 'totalUrls'])
@@ -132,14 +162,14 @@ describe('failures', () => {
     expect(origin.hits('/fine')).toBe(1)
   })
 
-  test('a run without a URL is over, and waits for no worker', async () => {
+  it('a run without a URL is over, and waits for no worker', async () => {
     const cwd = await tempDir()
     const { code, stdout, stderr } = await run(['warmup:start'], { cwd })
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 URLs')])
     expect(stderr).not.toContain('worker')
   })
 
-  test('are listed with their reasons, found by status, reason and URL, and exported', async () => {
+  it('are listed with their reasons, found by status, reason and URL, and exported', async () => {
     openShop('http://shop.example', [...paths, '/=gone'])
     origin.on('/gone', { status: 404 })
     origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
@@ -147,77 +177,131 @@ describe('failures', () => {
     const cwd = await project()
     await run(['warmup:start', '--wait', '--allow-failures'], { cwd })
     const value = JSON.parse((await run(['warmup:failures', '--json'], { cwd })).stdout)
-    expect(value).toMatchObject({ success: true, total: 3, limit: 50, offset: 0, reasons: expect.arrayContaining([{ error: 'Cache-Control: private', count: 1 }]) })
-    expect(value.items).toContainEqual({ url: 'http://shop.example/private', variant: 0, status: 200, error: 'Cache-Control: private', attempts: 1, at: expect.stringMatching(/^\d{4}-.*Z$/) })
-    const found = async (...flags: string[]) => JSON.parse((await run(['warmup:failures', '--json', ...flags], { cwd })).stdout).items.map(({ url }: { url: string }) => url)
+    expect(value).toMatchObject({
+      success: true,
+      total: 3,
+      limit: 50,
+      offset: 0,
+      reasons: expect.arrayContaining([{ error: 'Cache-Control: private', count: 1 }]),
+    })
+    expect(value.items).toContainEqual({
+      url: 'http://shop.example/private',
+      variant: 0,
+      status: 200,
+      error: 'Cache-Control: private',
+      attempts: 1,
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+    })
+    const found = async (...flags: string[]) =>
+      JSON.parse((await run(['warmup:failures', '--json', ...flags], { cwd })).stdout).items.map(
+        ({ url }: { url: string }) => url,
+      )
     expect(await found('--status', '404')).toEqual(['http://shop.example/gone'])
     expect(await found('--error', 'PRIVATE')).toEqual(['http://shop.example/private'])
     expect(await found('--url', '/gone')).toEqual(['http://shop.example/gone'])
     const csv = await run(['warmup:failures', '--csv'], { cwd })
     expect(csv.stdout.split('\n')[0]).toBe('url,variant,status,error,attempts,at')
     expect(csv.stdout.split('\n')).toHaveLength(5)
-    expect(await run(['warmup:failures', '--status', '99'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('100 to 599') })
+    expect(await run(['warmup:failures', '--status', '99'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('100 to 599'),
+    })
   })
 
-  test('are exit 1 with --json too, with the value on stdout', async () => {
+  it('are exit 1 with --json too, with the value on stdout', async () => {
     const { code, stdout } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ success: true, progress: { failed_urls: 2 } })
   })
 })
 
-test('a discovery that breaks is a failed run: exit 1 with the reason, with or without --wait', async () => {
+it('a discovery that breaks is a failed run: exit 1 with the reason, with or without --wait', async () => {
   const cwd = await project()
   for (const flags of [['--wait'], []]) {
     const { code, stderr } = await run(['warmup:start', ...flags], { cwd })
     expect(code).toBe(1)
     expect(stderr).toContain('No sitemap could be read: http://shop.example/sitemap.xml answered 404')
-    expect(await progressIn(cwd)).toMatchObject({ status: 'failed', total_urls: 0, message: expect.stringContaining('answered 404') })
+    expect(await progressIn(cwd)).toMatchObject({
+      status: 'failed',
+      total_urls: 0,
+      message: expect.stringContaining('answered 404'),
+    })
   }
 })
 
-test('what the network says is escaped before it is printed', async () => {
+it('what the network says is escaped before it is printed', async () => {
   openShop('http://shop.example', ['/fine'])
   origin.on('/robots.txt', { body: 'Sitemap: http://shop.example/\u001b[31m.xml\n' })
   const cwd = await tempDir()
-  await writeFile(join(cwd, 'pagecache.yaml'), JSON.stringify({ salesChannels: [{ ...channels('http://shop.example')[0], sitemaps: [] }] }))
+  await writeFile(
+    join(cwd, 'pagecache.yaml'),
+    JSON.stringify({ salesChannels: [{ ...channels('http://shop.example')[0], sitemaps: [] }] }),
+  )
   const { stdout, stderr } = await run(['warmup:start', '--wait'], { cwd })
   expect(stdout + stderr).not.toContain('\u001b')
 })
 
-test('--dry-run says what would be fetched, fetches no page and leaves no run', async () => {
+it('--dry-run says what would be fetched, fetches no page and leaves no run', async () => {
   openShop('http://shop.example', ['/a', '/b', 'http://evil.example/'])
   const cwd = await project()
   const { code, stdout } = await run(['warmup:start', '--dry-run'], { cwd })
   expect(code).toBe(0)
-  expect(stdout).toBe('2 URLs would be fetched.\n  http://shop.example/a\n  http://shop.example/b\nLeft out: 1 of other hosts or channels.\n')
+  expect(stdout).toBe(
+    '2 URLs would be fetched.\n  http://shop.example/a\n  http://shop.example/b\nLeft out: 1 of other hosts or channels.\n',
+  )
   const json = JSON.parse((await run(['warmup:start', '--dry-run', '--json'], { cwd })).stdout)
-  expect(json).toMatchObject({ success: true, progressId: null, totalUrls: 2, dryRun: true, urls: ['http://shop.example/a', 'http://shop.example/b'], discovery: { foreign: 1 } })
+  expect(json).toMatchObject({
+    success: true,
+    progressId: null,
+    totalUrls: 2,
+    dryRun: true,
+    urls: ['http://shop.example/a', 'http://shop.example/b'],
+    discovery: { foreign: 1 },
+  })
   expect(origin.hits('/a')).toBe(0)
   expect(existsSync(join(cwd, 'var/data/prod/records.sqlite')) ? await progressIn(cwd) : null).toBeNull()
 })
 
-test('--dry-run announces what a run would fetch: not what is fresh, unless with --force, and shows a few of many', async () => {
+it('--dry-run announces what a run would fetch: not what is fresh, unless with --force, and shows a few of many', async () => {
   const paths = Array.from({ length: 130 }, (_, number) => `/p${number}`)
   openShop('http://shop.example', paths.slice(0, 3))
   const cwd = await project()
   await run(['warmup:start', '--wait'], { cwd })
   openShop('http://shop.example', paths)
-  const planned = async (...flags: string[]) => JSON.parse((await run(['warmup:start', '--dry-run', '--json', ...flags], { cwd })).stdout)
+  const planned = async (...flags: string[]) =>
+    JSON.parse((await run(['warmup:start', '--dry-run', '--json', ...flags], { cwd })).stdout)
   expect(await planned()).toMatchObject({ totalUrls: 127, fresh: 3, urls: { length: 100 } })
   expect(await planned('--force')).toMatchObject({ totalUrls: 130, fresh: 0 })
   const { stdout } = await run(['warmup:start', '--dry-run'], { cwd })
-  expect(stdout.split('\n')).toEqual(['127 URLs would be fetched.', ...paths.slice(3, 23).map((path) => `  http://shop.example${path}`), '  ... and 107 more.', 'Already fresh: 3.', ''])
+  expect(stdout.split('\n')).toEqual([
+    '127 URLs would be fetched.',
+    ...paths.slice(3, 23).map((path) => `  http://shop.example${path}`),
+    '  ... and 107 more.',
+    'Already fresh: 3.',
+    '',
+  ])
 })
 
 describe('over the API', () => {
   let daemon: Awaited<ReturnType<typeof startDaemon>>
-  let api: (path: string, body?: object) => Promise<{ status: number; value: Record<string, unknown> & { progress: { message: string } | null } }>
+  let api: (
+    path: string,
+    body?: object,
+  ) => Promise<{ status: number; value: Record<string, unknown> & { progress: { message: string } | null } }>
 
   beforeEach(async () => {
-    daemon = await startDaemon({ args: ['--no-workers'], config: (url) => ({ salesChannels: channels(url), cache: { types: [{ type: 'listings', path: '/l/*' }] } }) })
-    const { clientId, clientSecret } = JSON.parse((await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout)
-    const token = await fetch(`${daemon.url}/api/oauth/token`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }) })
+    daemon = await startDaemon({
+      args: ['--no-workers'],
+      config: (url) => ({ salesChannels: channels(url), cache: { types: [{ type: 'listings', path: '/l/*' }] } }),
+    })
+    const { clientId, clientSecret } = JSON.parse(
+      (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
+    )
+    const token = await fetch(`${daemon.url}/api/oauth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
+    })
     const { access_token } = (await token.json()) as { access_token: string }
     api = async (path, body) => {
       const response = await fetch(`${daemon.url}/api/_action/vendor-cache${path}`, {
@@ -230,36 +314,61 @@ describe('over the API', () => {
 
   afterEach(() => daemon.stop())
 
-  test('types on a cold cache take what path rules tell, and what is unknown only when asked for', async () => {
+  it('types on a cold cache take what path rules tell, and what is unknown only when asked for', async () => {
     openShop(daemon.url, ['/l/1', '/l/2', '/detail/1', '/other'])
     const listings = await api('/warmup/start', { types: ['listings'] })
-    expect(listings).toMatchObject({ status: 200, value: { totalUrls: 2, discovery: { otherTypes: 1, unknownType: 1 } } })
-    expect((await api('/warmup/progress?progressId=')).value.progress).toMatchObject({ id: listings.value['progressId'], message: 'Left out: 1 of other types, 1 of unknown type' })
-    expect(await api('/warmup/start', { types: ['listings', 'unknown'] })).toMatchObject({ value: { totalUrls: 3, discovery: { unknownType: 0 } } })
+    expect(listings).toMatchObject({
+      status: 200,
+      value: { totalUrls: 2, discovery: { otherTypes: 1, unknownType: 1 } },
+    })
+    expect((await api('/warmup/progress?progressId=')).value.progress).toMatchObject({
+      id: listings.value['progressId'],
+      message: 'Left out: 1 of other types, 1 of unknown type',
+    })
+    expect(await api('/warmup/start', { types: ['listings', 'unknown'] })).toMatchObject({
+      value: { totalUrls: 3, discovery: { unknownType: 0 } },
+    })
     const all = await api('/warmup/start', {})
     expect(all.value).toEqual({ success: true, progressId: expect.any(String), totalUrls: 4 })
-    expect((await api('/warmup/watch?progressId=')).value.progress).toMatchObject({ id: all.value['progressId'], message: null })
+    expect((await api('/warmup/watch?progressId=')).value.progress).toMatchObject({
+      id: all.value['progressId'],
+      message: null,
+    })
     expect(await api('/warmup/start', { types: ['unkown'] })).toMatchObject({ status: 400 })
   })
 
-  test('named URLs are checked as those of a purge are, and what is dropped is counted', async () => {
-    for (const url of ['http://evil.example/', 'shop', '//evil.example/', 'http://[', 'ftp://x/', '']) expect(await api('/warmup/start', { urls: [url] }), url).toMatchObject({ status: 400, value: { success: false } })
-    const started = await api('/warmup/start', { urls: [`${daemon.url}/a`, '/a', '/checkout/x', `/${'x'.repeat(3000)}`, '/b'] })
-    expect(started).toMatchObject({ status: 200, value: { totalUrls: 2, discovery: { duplicates: 1, excluded: 1, malformed: 1, foreign: 0 } } })
-    expect((await api('/warmup/progress')).value.progress!.message).toBe('Left out: 1 excluded (never cached or with side effects), 1 malformed, 1 duplicate')
+  it('named URLs are checked as those of a purge are, and what is dropped is counted', async () => {
+    for (const url of ['http://evil.example/', 'shop', '//evil.example/', 'http://[', 'ftp://x/', ''])
+      expect(await api('/warmup/start', { urls: [url] }), url).toMatchObject({ status: 400, value: { success: false } })
+    const started = await api('/warmup/start', {
+      urls: [`${daemon.url}/a`, '/a', '/checkout/x', `/${'x'.repeat(3000)}`, '/b'],
+    })
+    expect(started).toMatchObject({
+      status: 200,
+      value: { totalUrls: 2, discovery: { duplicates: 1, excluded: 1, malformed: 1, foreign: 0 } },
+    })
+    expect((await api('/warmup/progress')).value.progress!.message).toBe(
+      'Left out: 1 excluded (never cached or with side effects), 1 malformed, 1 duplicate',
+    )
   })
 })
 
-test('an unknown sales channel is exit 3, a batch size out of range exit 2, and no channel at all nothing to do', async () => {
+it('an unknown sales channel is exit 3, a batch size out of range exit 2, and no channel at all nothing to do', async () => {
   const cwd = await project()
-  expect(await run(['warmup:start', '--sales-channel', 'nope'], { cwd })).toMatchObject({ code: 3, stderr: expect.stringContaining(id) })
-  expect(await run(['warmup:start', '--batch-size', '1001'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('1 to 1000') })
+  expect(await run(['warmup:start', '--sales-channel', 'nope'], { cwd })).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(id),
+  })
+  expect(await run(['warmup:start', '--batch-size', '1001'], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('1 to 1000'),
+  })
   const empty = await run(['warmup:start', '--wait', '--json'], { cwd: await tempDir() })
   expect(empty.code).toBe(0)
   expect(JSON.parse(empty.stdout)).toMatchObject({ totalUrls: 0, progress: { status: 'completed', percentage: 100 } })
 })
 
-test('a second Ctrl-C stops at once, with 130', async () => {
+it('a second Ctrl-C stops at once, with 130', async () => {
   openShop('http://shop.example', ['/slow'])
   let release = () => {}
   const held = new Promise<void>((resolve) => (release = resolve))
@@ -268,7 +377,9 @@ test('a second Ctrl-C stops at once, with 130', async () => {
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
   child.stdout.resume()
-  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('close', (...end) => resolve(end)))
+  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.once('close', (...end) => resolve(end)),
+  )
   await expect.poll(() => origin.hits('/slow'), patient).toBe(1)
   child.kill('SIGINT')
   await expect.poll(() => stderr, patient).toContain('Finishing what is under way; once more stops at once.')
@@ -280,7 +391,7 @@ test('a second Ctrl-C stops at once, with 130', async () => {
   }
 })
 
-test('an interrupted run finishes what is under way, is paused, and exits with 130', async () => {
+it('an interrupted run finishes what is under way, is paused, and exits with 130', async () => {
   const paths = Array.from({ length: 40 }, (_, number) => `/${number}`)
   openShop('http://shop.example', paths)
   let release = () => {}
@@ -299,20 +410,35 @@ test('an interrupted run finishes what is under way, is paused, and exits with 1
   child.kill('SIGINT')
   expect(await ended).toBe(130)
   const progress = await progressIn(cwd)
-  expect(progress).toMatchObject({ status: 'paused', total_urls: 40, processed_urls: 12, checked_urls: 12, remaining_urls: 28 })
+  expect(progress).toMatchObject({
+    status: 'paused',
+    total_urls: 40,
+    processed_urls: 12,
+    checked_urls: 12,
+    remaining_urls: 28,
+  })
   expect(origin.requests.filter(({ path }) => paths.includes(path))).toHaveLength(12)
 })
 
-test('a daemon that was started with --origin warms its one channel, and works it itself', { timeout: 60_000 }, async () => {
-  const daemon = await startDaemon({ args: ['--origin', origin.url] })
-  try {
-    openShop(daemon.url, ['/a', '/b'])
-    const { clientId, clientSecret } = JSON.parse((await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout)
-    const at = ['--server', daemon.url, '--wait', '--json'] as const
-    const { code, stdout, stderr } = await run(['warmup:start', ...at], { cwd: await tempDir(), env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret } })
-    expect({ code, stderr }).toMatchObject({ code: 0 })
-    expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
-  } finally {
-    await daemon.stop()
-  }
-})
+it(
+  'a daemon that was started with --origin warms its one channel, and works it itself',
+  { timeout: 60_000 },
+  async () => {
+    const daemon = await startDaemon({ args: ['--origin', origin.url] })
+    try {
+      openShop(daemon.url, ['/a', '/b'])
+      const { clientId, clientSecret } = JSON.parse(
+        (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
+      )
+      const at = ['--server', daemon.url, '--wait', '--json'] as const
+      const { code, stdout, stderr } = await run(['warmup:start', ...at], {
+        cwd: await tempDir(),
+        env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
+      })
+      expect({ code, stderr }).toMatchObject({ code: 0 })
+      expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
+    } finally {
+      await daemon.stop()
+    }
+  },
+)

@@ -29,10 +29,20 @@ export default class MessengerFailedRemove extends BaseCommand {
   async run() {
     const { argv, flags } = await this.parse(MessengerFailedRemove)
     const ids = argv as string[]
-    if (Boolean(flags.all) === ids.length > 0) throw new PagecacheError('USAGE', 'Name the messages to delete, or use --all.', { hint: 'messenger:failed:show lists their ids.' })
-    await this.confirm(flags.all ? 'Delete every failed message?' : `Delete ${plural(ids.length, 'failed message')}?`, flags.yes)
-    return this.perform(removeFailedMessages, { ...(flags.all ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined }, ({ removed }, output) => {
-      output.line(`[OK] ${plural(removed, 'message')} deleted.`)
-    })
+    if (Boolean(flags.all) === ids.length > 0)
+      throw new PagecacheError('USAGE', 'Name the messages to delete, or use --all.', {
+        hint: 'messenger:failed:show lists their ids.',
+      })
+    await this.confirm(
+      flags.all ? 'Delete every failed message?' : `Delete ${plural(ids.length, 'failed message')}?`,
+      flags.yes,
+    )
+    return this.perform(
+      removeFailedMessages,
+      { ...(flags.all ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },
+      ({ removed }, output) => {
+        output.line(`[OK] ${plural(removed, 'message')} deleted.`)
+      },
+    )
   }
 }

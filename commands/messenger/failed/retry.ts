@@ -9,7 +9,8 @@ import { retryFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRetry extends BaseCommand {
   static override summary = 'Put failed messages back on the transport that they came from.'
-  static override description = 'They are worked on by the running workers, with all their tries. Without an id it is every failed message, and it asks.'
+  static override description =
+    'They are worked on by the running workers, with all their tries. Without an id it is every failed message, and it asks.'
   static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
@@ -29,8 +30,12 @@ export default class MessengerFailedRetry extends BaseCommand {
     const { argv, flags } = await this.parse(MessengerFailedRetry)
     const ids = argv as string[]
     if (ids.length === 0) await this.confirm('Retry every failed message?', flags.yes)
-    return this.perform(retryFailedMessages, { ...(ids.length === 0 ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined }, ({ retried }, output) => {
-      output.line(retried === 0 ? '[OK] There is no failed message.' : `[OK] ${plural(retried, 'message')} put back.`)
-    })
+    return this.perform(
+      retryFailedMessages,
+      { ...(ids.length === 0 ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },
+      ({ retried }, output) => {
+        output.line(retried === 0 ? '[OK] There is no failed message.' : `[OK] ${plural(retried, 'message')} put back.`)
+      },
+    )
   }
 }

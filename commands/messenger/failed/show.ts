@@ -11,7 +11,10 @@ export default class MessengerFailedShow extends BaseCommand {
   static override exitCodes = exitCodes.ofOne
   static override examples = [
     { description: 'The newest fifty', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'One with its payload', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
+    {
+      description: 'One with its payload',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a',
+    },
     { description: 'How many of each type', command: '<%= config.bin %> <%= command.id %> --stats' },
   ]
   static override args = {
@@ -29,11 +32,18 @@ export default class MessengerFailedShow extends BaseCommand {
   async run() {
     const { args, flags } = await this.parse(MessengerFailedShow)
     if (args.id !== undefined) return this.#show(args.id)
-    const input = { limit: flags.stats ? 1000 : flags.max, type: flags['class-filter'], transport: flags.transport as 'async' | undefined }
+    const input = {
+      limit: flags.stats ? 1000 : flags.max,
+      type: flags['class-filter'],
+      transport: flags.transport as 'async' | undefined,
+    }
     return this.perform(listFailedMessages, input, async ({ total, items }, output) => {
       if (total === 0) return output.line('[OK] No failed messages were found.')
       if (flags.stats) return output.table(['Class', 'Count'], byType(items))
-      await output.table(['Id', 'Class', 'Failed at', 'Error'], items.map(({ id, type, failedAt, error }) => [id, type, failedAt, error]))
+      await output.table(
+        ['Id', 'Class', 'Failed at', 'Error'],
+        items.map(({ id, type, failedAt, error }) => [id, type, failedAt, error]),
+      )
       if (items.length < total) output.line(`${items.length} of ${plural(total, 'message')}. More with --max.`)
     })
   }

@@ -36,10 +36,16 @@ const files = new Map([
 ])
 
 /** Serves a file of the operators' page (`OwnPath` of the kind `admin`). */
-export function serveAdmin(path: string, request: IncomingMessage, response: ServerResponse, onError: (message: string, error: unknown) => void): void {
+export function serveAdmin(
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  onError: (message: string, error: unknown) => void,
+): void {
   const known = files.get(path)
   if (known === undefined) return void response.writeHead(308, { Location: '/admin', 'Content-Length': 0 }).end()
-  if (!isReading(request)) return sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
+  if (!isReading(request))
+    return sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
   known.serve(request, response).catch((error: unknown) => {
     onError('the operators’ page cannot be read', error)
     sendAnswer(request, response, refusal(500, 'Something went wrong here.'))

@@ -27,7 +27,8 @@ const neutral: Record<number, string> = {
   503: 'The daemon cannot do this at the moment. Try again.',
 }
 
-const lostText = 'The records of the daemon were deleted or replaced while it runs, so nothing can be written. The log of the daemon says what to do.'
+const lostText =
+  'The records of the daemon were deleted or replaced while it runs, so nothing can be written. The log of the daemon says what to do.'
 
 /**
  * An error of an operation as an answer. `pagecache-error` and `pagecache-hint` carry what the command line shows beside the message,

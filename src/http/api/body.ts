@@ -3,7 +3,7 @@ import { refusal, type ApiAnswer } from './api-answer.ts'
 import { watchBody } from '../front/slow-body.ts'
 
 /** The largest body that the API takes, in bytes (contract section 4). */
-export const largestBody = 1024 * 1024
+const largestBody = 1024 * 1024
 
 export const tooLarge: ApiAnswer = refusal(413, 'The body is larger than 1 MiB.', { connection: 'close' })
 
@@ -12,7 +12,7 @@ export function announcesTooMuch(request: IncomingMessage): boolean {
   return Number(request.headers['content-length'] ?? 0) > largestBody
 }
 
-export function hasBody(request: IncomingMessage): boolean {
+function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0'
 }
 

@@ -40,6 +40,9 @@ export function addressOf(request: IncomingMessage, isTrusted: (address: string 
   const peer = request.socket.remoteAddress
   const forwarded = request.headers['x-forwarded-for']
   if (!isTrusted(peer) || typeof forwarded !== 'string') return peer ?? ''
-  const hops = forwarded.split(',').map((hop) => hop.trim()).filter((hop) => isIP(hop) !== 0)
+  const hops = forwarded
+    .split(',')
+    .map((hop) => hop.trim())
+    .filter((hop) => isIP(hop) !== 0)
   return hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? peer ?? ''
 }

@@ -1,6 +1,6 @@
 import { pathOf, type Operation } from '../../operations/operation.ts'
 
-export type HttpMethod = NonNullable<Operation['http']>['method']
+type HttpMethod = NonNullable<Operation['http']>['method']
 
 /** One path of the API, with the operation of each method. */
 export interface Endpoint {
@@ -31,7 +31,9 @@ export function endpointsOf(operations: readonly Operation[]): Endpoint[] {
 /** Finds the endpoint of a path as it was sent; null where there is none. A path that is written out goes before one with a field in it. */
 export function routerOf(endpoints: readonly Endpoint[]): (path: string) => Found | null {
   const exact = new Map(endpoints.map((endpoint) => [endpoint.path, { endpoint, params: {} }]))
-  const patterns = endpoints.filter(({ path }) => path.includes('{')).map((endpoint) => ({ endpoint, parts: endpoint.path.split('/') }))
+  const patterns = endpoints
+    .filter(({ path }) => path.includes('{'))
+    .map((endpoint) => ({ endpoint, parts: endpoint.path.split('/') }))
   return (path) => {
     const found = exact.get(path)
     if (found !== undefined) return found

@@ -14,16 +14,31 @@ export interface MetricsEndpointOptions extends Pick<ApiOptions, 'judge' | 'isTr
 }
 
 /** `/metrics`, for whoever is on this machine, and for tokens with the scope `read`. */
-export async function answerMetrics(request: IncomingMessage, response: ServerResponse, options: MetricsEndpointOptions): Promise<void> {
+export async function answerMetrics(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: MetricsEndpointOptions,
+): Promise<void> {
   try {
     if (!isLocal(request)) {
       const caller = await identify(request, options)
       if ('status' in caller) return sendAnswer(request, response, caller)
-      if (!caller.scopes.includes('read')) return sendAnswer(request, response, refusal(403, 'This needs the scope read.', { 'www-authenticate': 'Bearer error="insufficient_scope", scope="read"' }))
+      if (!caller.scopes.includes('read'))
+        return sendAnswer(
+          request,
+          response,
+          refusal(403, 'This needs the scope read.', {
+            'www-authenticate': 'Bearer error="insufficient_scope", scope="read"',
+          }),
+        )
     }
     const { type, text } = await options.metrics()
     const body = Buffer.from(text)
-    response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store', 'content-length': String(body.length) })
+    response.writeHead(200, {
+      'content-type': type,
+      'cache-control': 'no-store',
+      'content-length': String(body.length),
+    })
     response.end(body)
   } catch (error) {
     options.onError('the metrics could not be told', error)
@@ -32,5 +47,5 @@ export async function answerMetrics(request: IncomingMessage, response: ServerRe
 }
 
 function isLocal({ socket, headers }: IncomingMessage): boolean {
-  return isIn(loopback, socket.remoteAddress) && forwarding.every(name => headers[name] === undefined)
+  return isIn(loopback, socket.remoteAddress) && forwarding.every((name) => headers[name] === undefined)
 }

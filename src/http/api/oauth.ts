@@ -33,7 +33,11 @@ export async function answerToken(request: IncomingMessage, options: OauthOption
   if (refused !== null) return refused
   const body = await readBody(request)
   if (!Buffer.isBuffer(body)) return body
-  if (options.authority === null) return { body, otherwise: failure(503, 'temporarily_unavailable', 'The shop issues the tokens, and none is configured.') }
+  if (options.authority === null)
+    return {
+      body,
+      otherwise: failure(503, 'temporarily_unavailable', 'The shop issues the tokens, and none is configured.'),
+    }
   const read = readFields(mediaTypeOf(request), body)
   if ('status' in read) return read
   if (isForShop(read.sent)) return { body, otherwise: unknownClient(request) }
@@ -46,12 +50,19 @@ export async function answerToken(request: IncomingMessage, options: OauthOption
 const noStore = { pragma: 'no-cache' }
 
 function refuseUnread(request: IncomingMessage, { isReady, isTrusted }: OauthOptions): ApiAnswer | null {
-  if (!isReady()) return failure(503, 'temporarily_unavailable', 'The daemon is stopping.', { connection: 'close', 'retry-after': '5' })
-  if (request.method !== 'POST') return failure(405, 'invalid_request', `${request.method} is not allowed here.`, { allow: 'POST' })
+  if (!isReady())
+    return failure(503, 'temporarily_unavailable', 'The daemon is stopping.', {
+      connection: 'close',
+      'retry-after': '5',
+    })
+  if (request.method !== 'POST')
+    return failure(405, 'invalid_request', `${request.method} is not allowed here.`, { allow: 'POST' })
   if (announcesTooMuch(request)) return tooLarge
   const query = queryOf(request)
-  if (query !== null && carriesSecret(query)) return failure(400, 'invalid_request', 'A secret belongs into the body, never into the URL.')
-  if (isFromForeignPage(request, ownHosts(request, isTrusted))) return failure(403, 'access_denied', 'Pages of other sites may not do this.')
+  if (query !== null && carriesSecret(query))
+    return failure(400, 'invalid_request', 'A secret belongs into the body, never into the URL.')
+  if (isFromForeignPage(request, ownHosts(request, isTrusted)))
+    return failure(403, 'access_denied', 'Pages of other sites may not do this.')
   return null
 }
 
@@ -61,14 +72,19 @@ function readFields(type: string | null, body: Buffer): { sent: Sent } | ApiAnsw
     const parsed = parseJson(body)
     if ('status' in parsed) return failure(400, 'invalid_request', 'The body is no valid JSON.')
     const { value } = parsed
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return failure(400, 'invalid_request', 'The body is no JSON object.')
-    const wrong = names.find((name) => Object.hasOwn(value, name) && typeof (value as Record<string, unknown>)[name] !== 'string')
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return failure(400, 'invalid_request', 'The body is no JSON object.')
+    const wrong = names.find(
+      (name) => Object.hasOwn(value, name) && typeof (value as Record<string, unknown>)[name] !== 'string',
+    )
     return wrong === undefined ? { sent: value } : failure(400, 'invalid_request', `${wrong}: expected a text`)
   }
   if (type === 'application/x-www-form-urlencoded') {
     const pairs = [...new URLSearchParams(body.toString())]
     const twice = names.find((name) => pairs.filter(([key]) => key === name).length > 1)
-    return twice === undefined ? { sent: Object.fromEntries(pairs) } : failure(400, 'invalid_request', `${twice}: given more than once`)
+    return twice === undefined
+      ? { sent: Object.fromEntries(pairs) }
+      : failure(400, 'invalid_request', `${twice}: given more than once`)
   }
   return failure(400, 'invalid_request', 'application/json or application/x-www-form-urlencoded is expected.')
 }
@@ -84,12 +100,19 @@ function isForShop({ client_id: id = '' }: Sent): boolean {
 
 /** RFC 6749 §2.3.1: a client names itself in one place. */
 function withBasic(sent: Sent, authorization: string | undefined): Fields | ApiAnswer {
-  const fields = { grant_type: sent.grant_type ?? '', client_id: sent.client_id ?? '', client_secret: sent.client_secret ?? '', scope: sent.scope ?? null }
+  const fields = {
+    grant_type: sent.grant_type ?? '',
+    client_id: sent.client_id ?? '',
+    client_secret: sent.client_secret ?? '',
+    scope: sent.scope ?? null,
+  }
   if (authorization === undefined) return complete(fields)
   const [, encoded] = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization) ?? []
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? []
-  if (id === undefined || secret === undefined) return failure(400, 'invalid_request', 'The Authorization field holds no Basic credentials.')
-  if (fields.client_secret !== '' || (fields.client_id !== '' && fields.client_id !== id)) return failure(400, 'invalid_request', 'The client names itself twice.')
+  if (id === undefined || secret === undefined)
+    return failure(400, 'invalid_request', 'The Authorization field holds no Basic credentials.')
+  if (fields.client_secret !== '' || (fields.client_id !== '' && fields.client_id !== id))
+    return failure(400, 'invalid_request', 'The client names itself twice.')
   return complete({ ...fields, client_id: decoded(id), client_secret: decoded(secret) })
 }
 
@@ -99,13 +122,21 @@ function decoded(text: string): string {
 
 function complete(fields: Fields): Fields | ApiAnswer {
   if (fields.grant_type === '') return failure(400, 'invalid_request', 'grant_type: missing')
-  if (fields.grant_type !== 'client_credentials') return failure(400, 'unsupported_grant_type', 'grant_type: expected client_credentials')
+  if (fields.grant_type !== 'client_credentials')
+    return failure(400, 'unsupported_grant_type', 'grant_type: expected client_credentials')
   const missing = (['client_id', 'client_secret'] as const).find((name) => fields[name] === '')
   return missing === undefined ? fields : failure(400, 'invalid_request', `${missing}: missing`)
 }
 
-async function grant(fields: Fields, request: IncomingMessage, authority: () => Promise<Authority>, { isTrusted }: OauthOptions): Promise<ApiAnswer> {
-  const granted = await (await authority()).grant({
+async function grant(
+  fields: Fields,
+  request: IncomingMessage,
+  authority: () => Promise<Authority>,
+  { isTrusted }: OauthOptions,
+): Promise<ApiAnswer> {
+  const granted = await (
+    await authority()
+  ).grant({
     clientId: fields.client_id,
     clientSecret: fields.client_secret,
     scope: fields.scope,
@@ -113,22 +144,34 @@ async function grant(fields: Fields, request: IncomingMessage, authority: () => 
   })
   switch (granted.kind) {
     case 'granted':
-      return { status: 200, value: { token_type: 'Bearer', expires_in: granted.expiresIn, access_token: granted.token }, headers: noStore }
+      return {
+        status: 200,
+        value: { token_type: 'Bearer', expires_in: granted.expiresIn, access_token: granted.token },
+        headers: noStore,
+      }
     case 'unknown-client':
       return unknownClient(request)
     case 'invalid-scope':
       return failure(400, 'invalid_scope', 'scope: this client may not have it')
     case 'limited':
-      return failure(429, 'slow_down', 'Too many failures. Try again later.', { 'retry-after': String(granted.retryAfter) })
+      return failure(429, 'slow_down', 'Too many failures. Try again later.', {
+        'retry-after': String(granted.retryAfter),
+      })
   }
 }
 
 function unknownClient({ headers }: IncomingMessage): ApiAnswer {
   const scheme = headers.authorization === undefined ? 'Bearer' : 'Basic realm="pagecache"'
-  return failure(401, 'invalid_client', 'The client is not known, or its secret is another one.', { 'www-authenticate': scheme })
+  return failure(401, 'invalid_client', 'The client is not known, or its secret is another one.', {
+    'www-authenticate': scheme,
+  })
 }
 
 /** OAuth's own form (RFC 6749 §5.2), with ours beside it. */
 function failure(status: number, error: string, message: string, headers: ApiAnswer['headers'] = {}): ApiAnswer {
-  return { status, value: { error, error_description: message, success: false, message }, headers: { ...noStore, ...headers } }
+  return {
+    status,
+    value: { error, error_description: message, success: false, message },
+    headers: { ...noStore, ...headers },
+  }
 }

@@ -11,12 +11,24 @@ interface Described {
   summary?: string
   description?: string
   parameters?: { name: string; in: string; required?: boolean; schema: unknown; example?: unknown }[]
-  requestBody?: { content: Record<string, { example?: unknown; schema?: { properties?: Record<string, unknown>; required?: string[] } }> }
+  requestBody?: {
+    content: Record<
+      string,
+      { example?: unknown; schema?: { properties?: Record<string, unknown>; required?: string[] } }
+    >
+  }
   responses: Record<string, { description: string; content?: Record<string, { example?: unknown }> }>
 }
 
-async function document(): Promise<{ info: { title: string; version: string; description: string }; paths: Record<string, Record<string, Described>> }> {
-  const [{ openapiDocument }, { operations }, { version }] = await Promise.all([import('../../operations/openapi/document.ts'), import('../../operations/index.ts'), import('../../lib/version.ts')])
+async function document(): Promise<{
+  info: { title: string; version: string; description: string }
+  paths: Record<string, Record<string, Described>>
+}> {
+  const [{ openapiDocument }, { operations }, { version }] = await Promise.all([
+    import('../../operations/openapi/document.ts'),
+    import('../../operations/index.ts'),
+    import('../../lib/version.ts'),
+  ])
   return openapiDocument(operations, version) as never
 }
 
@@ -31,7 +43,9 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 /** The document as a page to read: static HTML, no script, nothing from anywhere else. */
 export async function openapiPage(): Promise<Response> {
   const { info, paths } = await document()
-  const sections = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => section(method, path, operation)))
+  const sections = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
+  )
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(info.title)} ${escape(info.version)}: HTTP API</title><style>${style}</style></head>
 <body><h1>${escape(info.title)} ${escape(info.version)}: HTTP API</h1><p>${escape(info.description)}</p><p>For programs: <a href="openapi.json">openapi.json</a></p>
@@ -49,11 +63,22 @@ ${sections.join('\n')}
   })
 }
 
-function section(method: string, path: string, { summary, parameters = [], requestBody, responses }: Described): string {
+function section(
+  method: string,
+  path: string,
+  { summary, parameters = [], requestBody, responses }: Described,
+): string {
   const { example: body, schema } = requestBody?.content['application/json'] ?? {}
-  const fields = Object.entries(schema?.properties ?? {}).map(([name, type]) => field(name, 'body', schema?.required?.includes(name), type))
-  const rows = [...parameters.map(({ name, in: place, required, schema: type }) => field(name, place, required, type)), ...fields]
-  const errors = Object.entries(responses).filter(([status]) => status !== '200').map(([status, { description }]) => `<tr><td>${escape(status)}</td><td>${escape(description)}</td></tr>`)
+  const fields = Object.entries(schema?.properties ?? {}).map(([name, type]) =>
+    field(name, 'body', schema?.required?.includes(name), type),
+  )
+  const rows = [
+    ...parameters.map(({ name, in: place, required, schema: type }) => field(name, place, required, type)),
+    ...fields,
+  ]
+  const errors = Object.entries(responses)
+    .filter(([status]) => status !== '200')
+    .map(([status, { description }]) => `<tr><td>${escape(status)}</td><td>${escape(description)}</td></tr>`)
   return [
     `<h2><code>${escape(method.toUpperCase())} ${escape(path)}</code></h2><p>${escape(summary ?? '')}</p>`,
     rows.length === 0 ? '' : `<h3>Fields</h3><table>${rows.join('')}</table>`,

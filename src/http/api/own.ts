@@ -42,7 +42,13 @@ export interface OwnOptions {
 }
 
 /** Answers a request whose canonical path is the daemon's own. `pass` hands it on to the shop, its body read. */
-export type AnswerOwn = (place: OwnPath, request: IncomingMessage, response: ServerResponse, accepted: Accepted, pass: PassOn) => void
+export type AnswerOwn = (
+  place: OwnPath,
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  pass: PassOn,
+) => void
 
 /**
  * The daemon's own endpoints. What is asked often, the operations and the events of popup stages, goes a short way of its own, everything
@@ -57,21 +63,26 @@ export function ownEndpoints(options: OwnOptions): AnswerOwn {
     // A stage is a channel's, so that its Host is one.
     if (place.kind === 'stage') return options.stages.serve(request, response, accepted, place)
     request.url = place.path + queryText(accepted.target)
-    if (place.kind !== 'health' && !options.isKnownHost(accepted.host)) return sendAnswer(request, response, misdirected(accepted.host))
+    if (place.kind !== 'health' && !options.isKnownHost(accepted.host))
+      return sendAnswer(request, response, misdirected(accepted.host))
     // Before anything of it is read.
     if (announcesTooMuch(request)) return sendAnswer(request, response, tooLarge)
     if (awaitsContinue(request)) response.writeContinue()
     if (place.kind === 'admin') serveAdmin(place.path, request, response, options.onError)
     else if (place.kind === 'operation') void serve(request, response, route(place.path), api)
     else if (place.kind === 'token') void handToken(request, response, pass, options)
-    else if (!isReading(request)) sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
+    else if (!isReading(request))
+      sendAnswer(request, response, refusal(405, `${request.method} is not allowed here.`, { allow: 'GET, HEAD' }))
     else void handle(request, response)
   }
 }
 
 /** A Host that is no name of ours: a page that an attacker has pointed at this address, or a name that `server.names` lacks. */
 function misdirected(host: string): ApiAnswer {
-  return refusal(421, `${host} is no name of this daemon. Add it to server.names if clients should reach the daemon by it.`)
+  return refusal(
+    421,
+    `${host} is no name of this daemon. Add it to server.names if clients should reach the daemon by it.`,
+  )
 }
 
 /** The query of a target as it was sent, with its question mark. */
@@ -80,7 +91,12 @@ function queryText(target: string): string {
   return mark < 0 ? '' : target.slice(mark)
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, found: Found | null, api: ApiOptions): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  found: Found | null,
+  api: ApiOptions,
+): Promise<void> {
   try {
     sendAnswer(request, response, await answerApi(request, found, api))
   } catch (error) {
@@ -94,20 +110,46 @@ function ownApp(options: OwnOptions, judge: ApiOptions['judge']): H3 {
   const app = new H3()
   // All methods: those that do not fit were refused before, and `get` would not take HEAD.
   app.all('/healthz', () => json(200, { status: 'ok' }))
-  app.all('/api/_info/health-check', () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }))
+  app.all(
+    '/api/_info/health-check',
+    () => new Response(null, { status: 200, headers: { 'cache-control': 'no-store' } }),
+  )
   app.all('/readyz', async () => {
     if (!options.isReady()) return json(503, { status: 'stopping' })
-    return (await options.app.recordsFault()) === null ? json(200, { status: 'ready' }) : json(503, { status: 'records lost', message: 'The records were deleted or replaced while the daemon runs.' })
+    return (await options.app.recordsFault()) === null
+      ? json(200, { status: 'ready' })
+      : json(503, { status: 'records lost', message: 'The records were deleted or replaced while the daemon runs.' })
   })
-  app.all('/api/_info/openapi.json', async () => new Response(await openapiText(), { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }))
+  app.all(
+    '/api/_info/openapi.json',
+    async () =>
+      new Response(await openapiText(), {
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+      }),
+  )
   app.all('/api/_info/docs', () => openapiPage())
-  app.all('/metrics', fromNodeHandler((request, response) => answerMetrics(request as IncomingMessage, response as ServerResponse, { ...options, judge })))
+  app.all(
+    '/metrics',
+    fromNodeHandler((request, response) =>
+      answerMetrics(request as IncomingMessage, response as ServerResponse, { ...options, judge }),
+    ),
+  )
   // h3's own answer would repeat the URL.
-  app.all('/**', fromNodeHandler((request, response) => sendAnswer(request as IncomingMessage, response as ServerResponse, refusal(404, 'There is no such endpoint.'))))
+  app.all(
+    '/**',
+    fromNodeHandler((request, response) =>
+      sendAnswer(request as IncomingMessage, response as ServerResponse, refusal(404, 'There is no such endpoint.')),
+    ),
+  )
   return app
 }
 
-async function handToken(request: IncomingMessage, response: ServerResponse, pass: PassOn, options: OwnOptions): Promise<void> {
+async function handToken(
+  request: IncomingMessage,
+  response: ServerResponse,
+  pass: PassOn,
+  options: OwnOptions,
+): Promise<void> {
   const { app, shop, onError } = options
   const isShops = app.config.auth.mode === 'shop'
   try {

@@ -7,7 +7,11 @@ import { currentRequest } from '../front/request-record.ts'
  * Sends an endpoint's answer. Nothing of it may be kept by anybody (contract section 4). `x-request-id` is what the log calls the request:
  * an answer without a reason can be looked up there. What a client calls it is not asked: it could name it as another one.
  */
-export function sendAnswer(request: IncomingMessage, response: ServerResponse, { status, value, text, headers }: ApiAnswer): void {
+export function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, value, text, headers }: ApiAnswer,
+): void {
   // A connection that was refused meanwhile has had its answer.
   if (response.destroyed || response.headersSent) return
   const body = text ?? JSON.stringify(value)
@@ -28,5 +32,10 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, {
   }
   // A body that nobody read must not be taken for the next request, nor may its sender be cut off before the answer has reached it.
   request.resume()
-  refuseWith(response.socket, status, Object.entries(fields).filter(([name]) => name !== 'connection'), Buffer.from(body))
+  refuseWith(
+    response.socket,
+    status,
+    Object.entries(fields).filter(([name]) => name !== 'connection'),
+    Buffer.from(body),
+  )
 }

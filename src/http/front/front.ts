@@ -60,7 +60,8 @@ export function createFront(options: FrontOptions): Front {
     // A visitor who waits for the shop is left alone; one who does not read, or says nothing more, is not.
     if (socket.writableLength > 0 || pipelines.isIdle(socket)) socket.destroy()
   })
-  const onRequest = (request: IncomingMessage, response: ServerResponse) => takeUp(request, response, options, pipelines)
+  const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+    takeUp(request, response, options, pipelines)
   server.on('request', onRequest)
   // Without a listener Node asks for the body before anybody has looked at the head.
   server.on('checkContinue', onRequest)
@@ -75,11 +76,27 @@ export function createFront(options: FrontOptions): Front {
     pipelines.release(socket)
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
-    tunnels.open(request, socket as Socket, head, visitOf(request, accepted, options, new AbortController().signal, () => {}), options.proxy)
+    tunnels.open(
+      request,
+      socket as Socket,
+      head,
+      visitOf(request, accepted, options, new AbortController().signal, () => {}),
+      options.proxy,
+    )
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => bans.take(error, socket) || onClientError(error, socket, pipelines))
-  const hits = serveHitsFirst(server, { front: options, handedOver: (socket) => bans.watch(socket), silence: headTimeout + 500, idle: keptAlive, stall: writeStall })
+  server.on(
+    'clientError',
+    (error: NodeJS.ErrnoException, socket: Socket) =>
+      bans.take(error, socket) || onClientError(error, socket, pipelines),
+  )
+  const hits = serveHitsFirst(server, {
+    front: options,
+    handedOver: (socket) => bans.watch(socket),
+    silence: headTimeout + 500,
+    idle: keptAlive,
+    stall: writeStall,
+  })
   server.on('connection', (socket: Socket) => {
     // Node closes a connection by this behind the last answer, and by a reset where the client has sent more.
     socket.destroySoon = () => endGently(socket)

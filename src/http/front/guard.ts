@@ -39,15 +39,22 @@ const allowed = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
  *
  * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Host and -Proto are believed
  */
-export function examine({ method, target: rawTarget, version, headers }: RequestHead, trusted: boolean): Accepted | Refusal {
-  if (method === 'TRACE' || method === 'CONNECT') return { status: 405, text: `${method} is not allowed here.`, headers: [['Allow', allowed]] }
+export function examine(
+  { method, target: rawTarget, version, headers }: RequestHead,
+  trusted: boolean,
+): Accepted | Refusal {
+  if (method === 'TRACE' || method === 'CONNECT')
+    return { status: 405, text: `${method} is not allowed here.`, headers: [['Allow', allowed]] }
   if (version !== '1.1' && version !== '1.0') return { status: 505, text: 'HTTP/1.1 is spoken here.' }
   if (rawTarget.length > longestTarget) return { status: 414, text: `The URL is longer than ${longestTarget} bytes.` }
-  if (headers.length > mostFields) return { status: 431, text: `The request has more than ${mostFields} header fields.` }
-  if (headers.reduce((size, [name, value]) => size + name.length + value.length + 4, 0) > largestHead) return { status: 431, text: 'The header fields are too large.' }
+  if (headers.length > mostFields)
+    return { status: 431, text: `The request has more than ${mostFields} header fields.` }
+  if (headers.reduce((size, [name, value]) => size + name.length + value.length + 4, 0) > largestHead)
+    return { status: 431, text: 'The header fields are too large.' }
   const coding = fieldLines(headers, 'transfer-encoding')
   // HTTP/1.0 knows no chunks: whoever relayed this did not read the body as we would (RFC 9112 §6.1).
-  if (coding.length > 1 || (coding.length === 1 && (version !== '1.1' || coding[0]!.toLowerCase() !== 'chunked'))) return { status: 400, text: 'This Transfer-Encoding is not understood.' }
+  if (coding.length > 1 || (coding.length === 1 && (version !== '1.1' || coding[0]!.toLowerCase() !== 'chunked')))
+    return { status: 400, text: 'This Transfer-Encoding is not understood.' }
   const hosts = fieldLines(headers, 'host')
   if (hosts.length !== 1) return { status: 400, text: 'A request has exactly one Host.' }
   const site = publicSite(hosts[0]!, headers, trusted)
@@ -57,7 +64,11 @@ export function examine({ method, target: rawTarget, version, headers }: Request
   return { target, ...site }
 }
 
-function publicSite(host: string, headers: readonly HeaderPair[], trusted: boolean): { scheme: string; host: string } | null {
+function publicSite(
+  host: string,
+  headers: readonly HeaderPair[],
+  trusted: boolean,
+): { scheme: string; host: string } | null {
   const last = (name: string) => (trusted ? fieldLines(headers, name).join(',').split(',').at(-1)!.trim() : '')
   const scheme = last('x-forwarded-proto').toLowerCase() || 'http'
   if (scheme !== 'http' && scheme !== 'https') return null

@@ -20,7 +20,12 @@ import { watchBody } from './slow-body.ts'
 import { resultOf } from './traffic.ts'
 
 function headOf(request: IncomingMessage): RequestHead {
-  return { method: request.method!, target: request.url!, version: request.httpVersion, headers: toPairs(request.rawHeaders) }
+  return {
+    method: request.method!,
+    target: request.url!,
+    version: request.httpVersion,
+    headers: toPairs(request.rawHeaders),
+  }
 }
 
 export function examineRequest(request: IncomingMessage, options: FrontOptions) {
@@ -37,7 +42,13 @@ function ownPathOf({ scheme, host, target }: Accepted, { proxy }: FrontOptions):
   return proxy.classifying.channels.ownPath(scheme, host, canonicalPath(target))
 }
 
-export async function handle(request: IncomingMessage, response: ServerResponse, options: FrontOptions, pipelines: Pipelines, record: RequestRecord): Promise<void> {
+export async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: FrontOptions,
+  pipelines: Pipelines,
+  record: RequestRecord,
+): Promise<void> {
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
     pipelines.refuse(request.socket)
@@ -50,7 +61,12 @@ export async function handle(request: IncomingMessage, response: ServerResponse,
     record.is(own.kind === 'stage' ? 'stage' : 'own')
     return options.answerOwn(own, request, response, accepted, passerOf(request, response, accepted, options, record))
   }
-  if (request.method === 'GET' && !wantsTags(request, options) && answerHot(request, response, accepted, options.proxy, record)) return
+  if (
+    request.method === 'GET' &&
+    !wantsTags(request, options) &&
+    answerHot(request, response, accepted, options.proxy, record)
+  )
+    return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
@@ -64,11 +80,24 @@ export async function handle(request: IncomingMessage, response: ServerResponse,
 }
 
 /** Hands requests of the token endpoint on to the shop that they are meant for. */
-function passerOf(request: IncomingMessage, response: ServerResponse, accepted: Accepted, options: FrontOptions, record: RequestRecord): PassOn {
+function passerOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  options: FrontOptions,
+  record: RequestRecord,
+): PassOn {
   return async (body, standIn) => {
-    const known = options.proxy.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
+    const known =
+      options.proxy.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
     if (!known && standIn === null) return false
-    const visit = visitOf(request, known ? accepted : { ...accepted, ...standIn }, options, goneSignal(response), () => {})
+    const visit = visitOf(
+      request,
+      known ? accepted : { ...accepted, ...standIn },
+      options,
+      goneSignal(response),
+      () => {},
+    )
     const answer = await options.proxy.handOn({ ...visit, body: Readable.from([body]) })
     record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
     respond(response, answer)
@@ -85,7 +114,14 @@ function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
 export const left = new VisitorLeft()
 
 /** Through the cache or to the shop. */
-async function passOn(request: IncomingMessage, response: ServerResponse, accepted: Accepted, body: Readable | null, options: FrontOptions, record: RequestRecord): Promise<void> {
+async function passOn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  body: Readable | null,
+  options: FrontOptions,
+  record: RequestRecord,
+): Promise<void> {
   const answer = await options.proxy.answer({
     ...visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
       // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
@@ -108,7 +144,12 @@ function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 /** Answers a request that is not taken up, and closes its connection. */
-export function refuseRequest(request: IncomingMessage, response: ServerResponse, { status, text, headers = [] }: Refusal, record: RequestRecord | null): void {
+export function refuseRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, text, headers = [] }: Refusal,
+  record: RequestRecord | null,
+): void {
   if (!request.complete && response.socket !== null && !response.headersSent) {
     request.resume()
     record?.refused(status)
@@ -118,7 +159,13 @@ export function refuseRequest(request: IncomingMessage, response: ServerResponse
   respond(response, refusalAnswer(status, text, headers))
 }
 
-async function purge(request: IncomingMessage, response: ServerResponse, accepted: Accepted, purges: PurgeMethods, record: RequestRecord): Promise<void> {
+async function purge(
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  purges: PurgeMethods,
+  record: RequestRecord,
+): Promise<void> {
   record.is('purge')
   const { remoteAddress } = request.socket
   if (awaitsContinue(request)) response.writeContinue()
@@ -138,18 +185,30 @@ function field(headers: IncomingHttpHeaders, name: string): string | null {
 }
 
 /** Hits on connections that are Node's already: the same look into memory as on the socket. */
-function answerHot(request: IncomingMessage, response: ServerResponse, accepted: Accepted, proxy: Proxy, record: RequestRecord): boolean {
+function answerHot(
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  proxy: Proxy,
+  record: RequestRecord,
+): boolean {
   const { headers } = request
-  if (hasBody(request) || headers.range !== undefined || headers.authorization !== undefined || headers['if-modified-since'] !== undefined) return false
+  if (
+    hasBody(request) ||
+    headers.range !== undefined ||
+    headers.authorization !== undefined ||
+    headers['if-modified-since'] !== undefined
+  )
+    return false
   if (headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined) return false
   const asked: HotRequest = {
     ...accepted,
     cookie: headers.cookie ?? null,
     acceptEncoding: headers['accept-encoding'] ?? null,
     ifNoneMatch: headers['if-none-match'] ?? null,
-    script: isScript(name => field(headers, name)),
+    script: isScript((name) => field(headers, name)),
     unkeyedCookies: null,
-    field: name => field(headers, name),
+    field: (name) => field(headers, name),
   }
   const view = proxy.hot.find(asked)
   if (view === null) return false
@@ -163,7 +222,13 @@ function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0'
 }
 
-export function visitOf(request: IncomingMessage, accepted: Accepted, options: FrontOptions, signal: AbortSignal, onInterim: Visit['onInterim']): Visit {
+export function visitOf(
+  request: IncomingMessage,
+  accepted: Accepted,
+  options: FrontOptions,
+  signal: AbortSignal,
+  onInterim: Visit['onInterim'],
+): Visit {
   const address = request.socket.remoteAddress ?? null
   const forwarded = request.headers['x-forwarded-for']
   const headers = toPairs(request.rawHeaders)

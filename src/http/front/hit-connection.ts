@@ -46,10 +46,10 @@ export function serveHitsFirst(server: Server, options: HitOptions): { drain(): 
   server.removeAllListeners('connection')
   const open = new Map<Socket, OwnConnection>()
   const end = { draining: false }
-  const stop = ({ readers }: OwnConnection) => readers.forEach(reader => reader.stop())
+  const stop = ({ readers }: OwnConnection) => readers.forEach((reader) => reader.stop())
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const connection = serve(socket, options, end, chunk => {
+    const connection = serve(socket, options, end, (chunk) => {
       open.delete(socket)
       toNode!.call(server, socket)
       options.handedOver(socket)
@@ -65,7 +65,7 @@ export function serveHitsFirst(server: Server, options: HitOptions): { drain(): 
       end.draining = true
       open.forEach(stop)
     },
-    closeIdle: quiet => {
+    closeIdle: (quiet) => {
       for (const [socket, { isIdle }] of open) if (isIdle(quiet)) endGently(socket)
     },
   }
@@ -82,7 +82,12 @@ function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['f
 }
 
 /** @param end `draining`: each answer is the last of its connection */
-function serve(socket: Socket, options: HitOptions, end: { readonly draining: boolean }, handOver: (chunk: Buffer) => void): OwnConnection {
+function serve(
+  socket: Socket,
+  options: HitOptions,
+  end: { readonly draining: boolean },
+  handOver: (chunk: Buffer) => void,
+): OwnConnection {
   const { front } = options
   let active = performance.now()
   const isTrusted = trustOf(socket, front)
@@ -127,10 +132,18 @@ function serve(socket: Socket, options: HitOptions, end: { readonly draining: bo
   }
   const events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
   const bans = new BanReader(socket, () => front.purges, options.silence, { proceed, leave })
-  const listeners = Object.entries({ data: onData, timeout: () => timeOut(socket, answered), error: () => socket.destroy(), end: onEnd })
+  const listeners = Object.entries({
+    data: onData,
+    timeout: () => timeOut(socket, answered),
+    error: () => socket.destroy(),
+    end: onEnd,
+  })
   socket.setTimeout(options.silence)
   for (const [name, listener] of listeners) socket.on(name, listener)
-  return { readers: [bans, events], isIdle: quiet => !bans.working && !events.working && performance.now() - active > quiet }
+  return {
+    readers: [bans, events],
+    isIdle: (quiet) => !bans.working && !events.working && performance.now() - active > quiet,
+  }
 }
 
 /** Whether the peer is a trusted proxy: looked up once for all its requests, and again after a reload. */
@@ -154,14 +167,28 @@ function timeOut(socket: Socket, answered: boolean): void {
 }
 
 /** A hit in the statistics, and in the log where one is kept. */
-function account({ proxy, traffic, accessLog }: HitOptions['front'], view: View, ms: number, request: () => HotRequest): void {
+function account(
+  { proxy, traffic, accessLog }: HitOptions['front'],
+  view: View,
+  ms: number,
+  request: () => HotRequest,
+): void {
   proxy.hot.count(view, ms)
   traffic.count('hit', view.status, ms)
   if (accessLog !== null) logHit(accessLog, request(), view, ms)
 }
 
 function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, ms: number): void {
-  log({ id: nextRequestId(), method: 'GET', host, path: target.split('?', 1)[0]!, status, result: 'hit', ms, totalMs: ms })
+  log({
+    id: nextRequestId(),
+    method: 'GET',
+    host,
+    path: target.split('?', 1)[0]!,
+    status,
+    result: 'hit',
+    ms,
+    totalMs: ms,
+  })
 }
 
 /**

@@ -18,13 +18,13 @@ export class OpenConnections {
 
   /** Resolves when the last one has ended. */
   ended(): Promise<void> {
-    return this.#open.size === 0 ? Promise.resolve() : new Promise(resolve => this.#waiting.push(resolve))
+    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }
 
   /** Ends all of them; says on how many something was still to be said. */
   cut(): number {
-    const unfinished = [...this.#open].filter(socket => !socket.writableEnded)
-    this.#open.forEach(socket => socket.destroy())
+    const unfinished = [...this.#open].filter((socket) => !socket.writableEnded)
+    this.#open.forEach((socket) => socket.destroy())
     return unfinished.length
   }
 }

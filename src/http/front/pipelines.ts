@@ -24,7 +24,11 @@ interface Pipeline {
  */
 function isLast({ headers }: IncomingMessage): boolean {
   if (headers.upgrade !== undefined && listElements(headers.connection ?? null).includes('upgrade')) return true
-  return headers.expect !== undefined && headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+  return (
+    headers.expect !== undefined &&
+    headers['transfer-encoding'] === undefined &&
+    (headers['content-length'] ?? '0') === '0'
+  )
 }
 
 /**
@@ -45,7 +49,8 @@ export class Pipelines {
     const { socket } = request
     const before = this.#open.get(socket)?.waiting
     // Behind the last answer of a connection a request would be carried out and never answered (RFC 9112 §9.6).
-    if (socket.writableEnded || (before !== undefined && [...before].some((waiting) => !waiting.shouldKeepAlive))) this.refuse(socket)
+    if (socket.writableEnded || (before !== undefined && [...before].some((waiting) => !waiting.shouldKeepAlive)))
+      this.refuse(socket)
     const dropped = this.#refused.get(socket)
     if (dropped !== undefined) {
       if (dropped === mostDropped) socket.destroy()
@@ -136,8 +141,8 @@ export class Pipelines {
     this.#refused.set(socket, 0)
     const waiting = [...(this.#open.get(socket)?.waiting ?? [])]
     // The request whose body turned out to be broken has an answer in the making.
-    const broken = waiting.find(response => !response.req.complete)
-    const last = waiting.findLast(response => response !== broken)
+    const broken = waiting.find((response) => !response.req.complete)
+    const last = waiting.findLast((response) => response !== broken)
     const end = () => {
       if (broken?.headersSent === true) socket.destroy()
       else say()

@@ -66,7 +66,7 @@ export class PlainRequest implements HotRequest {
   field(name: string): string | null {
     const head = this.#head
     let value: string | null = null
-    for (let position = head.indexOf('\r\n') + 2; position < head.length - 2; ) {
+    for (let position = head.indexOf('\r\n') + 2; position < head.length - 2;) {
       const colon = head.indexOf(':', position)
       const close = head.indexOf('\r\n', colon)
       if (colon - position === name.length && is(head, position, colon, name)) {
@@ -84,7 +84,12 @@ export class PlainRequest implements HotRequest {
  *
  * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host are believed (as in `examine`)
  */
-export function parsePlainRequest(chunk: Buffer, { head, decisive }: PlainGrammar, trusted: boolean, mostFields: number): PlainRequest | null {
+export function parsePlainRequest(
+  chunk: Buffer,
+  { head, decisive }: PlainGrammar,
+  trusted: boolean,
+  mostFields: number,
+): PlainRequest | null {
   if (chunk.length > largest) return null
   const text = chunk.toString('latin1')
   const match = head.exec(text)
@@ -113,7 +118,15 @@ function locate(request: PlainRequest): boolean {
 }
 
 /** Takes one field into the request; false where it makes the request one for the long way. */
-function take(request: PlainRequest, text: string, start: number, colon: number, close: number, trusted: boolean, decisive: PlainGrammar['decisive']): boolean {
+function take(
+  request: PlainRequest,
+  text: string,
+  start: number,
+  colon: number,
+  close: number,
+  trusted: boolean,
+  decisive: PlainGrammar['decisive'],
+): boolean {
   const length = colon - start
   if (length === 4 && is(text, start, colon, 'host')) {
     if (request.sentHost !== null) return false
@@ -135,7 +148,13 @@ function take(request: PlainRequest, text: string, start: number, colon: number,
     request.ifNoneMatch = text.slice(colon + 1, close).trim()
     return true
   }
-  if (length === 10 && is(text, start, colon, 'connection')) return text.slice(colon + 1, close).trim().toLowerCase() === 'keep-alive'
+  if (length === 10 && is(text, start, colon, 'connection'))
+    return (
+      text
+        .slice(colon + 1, close)
+        .trim()
+        .toLowerCase() === 'keep-alive'
+    )
   const names = decisive.get(length)
   if (names !== undefined) {
     const name = text.slice(start, colon).toLowerCase()
@@ -145,7 +164,8 @@ function take(request: PlainRequest, text: string, start: number, colon: number,
   if (length === 17 && is(text, start, colon, 'x-forwarded-proto')) {
     request.scheme = lastOf(text.slice(colon + 1, close)).toLowerCase()
   }
-  if (length === 16 && is(text, start, colon, 'x-forwarded-host')) request.forwardedHost = lastOf(text.slice(colon + 1, close))
+  if (length === 16 && is(text, start, colon, 'x-forwarded-host'))
+    request.forwardedHost = lastOf(text.slice(colon + 1, close))
   return true
 }
 

@@ -13,9 +13,22 @@ const lastLinger = 500
  * A request that is refused before it is known whose it is: one form for every path, that of the API's errors, since what the parser
  * could not read may have been a request for the daemon itself.
  */
-export function refusalAnswer(status: number, text: string, headers: readonly HeaderPair[] = []): Answer & { body: Buffer } {
+export function refusalAnswer(
+  status: number,
+  text: string,
+  headers: readonly HeaderPair[] = [],
+): Answer & { body: Buffer } {
   const body = Buffer.from(JSON.stringify({ success: false, message: text }))
-  return { status, headers: [['Content-Type', 'application/json'], ['Cache-Control', 'no-store'], ['Content-Length', String(body.length)], ...headers], body }
+  return {
+    status,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Cache-Control', 'no-store'],
+      ['Content-Length', String(body.length)],
+      ...headers,
+    ],
+    body,
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Accepted } from './guard.ts'
 import type { Result, Traffic } from './traffic.ts'
 
 /** One line of the access log. No address, no agent, no cookie and no query: nothing of the visitor. */
-export interface AccessLine {
+interface AccessLine {
   id: string
   method: string
   host: string
@@ -76,6 +76,15 @@ export class RequestRecord {
     this.#traffic.count(this.#result, status, ms)
     if (this.#log === null) return
     const path = (this.accepted?.target ?? '').split('?', 1)[0]!
-    this.#log({ id: this.id, method, host: this.accepted?.host ?? '', path, status, result: this.#result, ms, totalMs: ended - this.started })
+    this.#log({
+      id: this.id,
+      method,
+      host: this.accepted?.host ?? '',
+      path,
+      status,
+      result: this.#result,
+      ms,
+      totalMs: ended - this.started,
+    })
   }
 }

@@ -27,8 +27,9 @@ export function respond(response: ServerResponse, answer: Answer): void {
   response.flushHeaders()
   freeTaken(answer.body, response)
   // To a client that knows no chunks the end of the connection is the end of the body: it is cut before `pipeline` would end it.
-  if (response.req.httpVersion === '1.0') answer.body.once('error', () => response.socket !== null && cutVisibly(response.socket))
-  pipeline(answer.body, response, error => {
+  if (response.req.httpVersion === '1.0')
+    answer.body.once('error', () => response.socket !== null && cutVisibly(response.socket))
+  pipeline(answer.body, response, (error) => {
     if (error) response.destroy()
   })
 }
@@ -54,7 +55,7 @@ async function sendPieces(body: StreamedBody, response: ServerResponse): Promise
   try {
     for await (const piece of body.pieces(() => response.destroy())) {
       if (response.destroyed) return
-      await new Promise<void>(resolve => {
+      await new Promise<void>((resolve) => {
         proceed = resolve
         response.write(piece, () => resolve())
       })

@@ -3,7 +3,9 @@ export const results = ['hit', 'stale', 'miss', 'pass', 'purge', 'stage', 'own',
 export type Result = (typeof results)[number]
 
 /** Upper bounds in seconds: hits take microseconds, shops seconds. */
-export const durationBounds = [0.000_05, 0.000_1, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
+export const durationBounds = [
+  0.000_05, 0.000_1, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+] as const
 
 /** How long requests of one result took. Not cumulative: `buckets[n]` are those up to bound n that are over the one before. */
 export interface Durations {
@@ -24,7 +26,7 @@ export class Traffic {
 
   constructor() {
     const empty = (): Durations => ({ count: 0, sum: 0, buckets: new Float64Array(durationBounds.length + 1) })
-    this.durations = Object.fromEntries(results.map(result => [result, empty()])) as Record<Result, Durations>
+    this.durations = Object.fromEntries(results.map((result) => [result, empty()])) as Record<Result, Durations>
   }
 
   /** @param status 0: there was no answer; @param ms until it began */

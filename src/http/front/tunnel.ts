@@ -25,7 +25,7 @@ const ownAffair = /^(?:h2c?|http|tls)(?:\/|$)/
 /** Whether a request to change the protocol goes to the shop. Others are answered as if they had not asked (RFC 9110 §7.8). */
 export function mayTunnel(request: IncomingMessage): boolean {
   const wanted = listElements(request.headers.upgrade ?? null)
-  return request.method === 'GET' && wanted.length > 0 && !wanted.some(protocol => ownAffair.test(protocol))
+  return request.method === 'GET' && wanted.length > 0 && !wanted.some((protocol) => ownAffair.test(protocol))
 }
 
 /** Upgrade requests (WebSockets, say) and the tunnels that come of them. */
@@ -45,7 +45,8 @@ export class Tunnels {
     // Before Node 24.9 every request with Upgrade comes here.
     if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not served here.')
     const classified = classify(visit, proxy.classifying)
-    if (classified.kind === 'unknown-site') return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    if (classified.kind === 'unknown-site')
+      return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
     // Only before Node 24.9, where every request with Upgrade comes here.
     if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not served here.')
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has come through here before.')
@@ -54,7 +55,11 @@ export class Tunnels {
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
       method: visit.method,
       path: visit.target,
-      headers: [...withAuthorization(passHeaders(visit), channel), ['Connection', 'Upgrade'], ['Upgrade', request.headers.upgrade!]].flat(),
+      headers: [
+        ...withAuthorization(passHeaders(visit), channel),
+        ['Connection', 'Upgrade'],
+        ['Upgrade', request.headers.upgrade!],
+      ].flat(),
       setHost: false,
       agent: false,
     })
@@ -71,7 +76,10 @@ export class Tunnels {
       refuse(socket, status, text)
     }
     const timer = setTimeout(() => {
-      outgoing.off('error', unreachable).on('error', () => {}).destroy()
+      outgoing
+        .off('error', unreachable)
+        .on('error', () => {})
+        .destroy()
       fail(504, 'The shop took too long to answer.')
     }, patience)
     const unreachable = () => fail(502, 'The shop could not be reached or broke off.')
@@ -84,7 +92,7 @@ export class Tunnels {
       outgoing.destroy()
     })
     outgoing.on('error', unreachable)
-    outgoing.on('response', response => {
+    outgoing.on('response', (response) => {
       clearTimeout(timer)
       early.stop()
       decline(response, socket)
@@ -94,7 +102,9 @@ export class Tunnels {
       outgoing.off('error', unreachable).on('error', () => socket.destroy())
       socket.removeAllListeners('end')
       const headers = visibleHeaders(toPairs(response.rawHeaders))
-      socket.write(renderHead(101, [...headers, ['Connection', 'Upgrade'], ['Upgrade', response.headers.upgrade ?? '']]))
+      socket.write(
+        renderHead(101, [...headers, ['Connection', 'Upgrade'], ['Upgrade', response.headers.upgrade ?? '']]),
+      )
       shop.write(early.stop())
       socket.write(rest)
       this.#join(socket, shop)
@@ -103,7 +113,7 @@ export class Tunnels {
 
   #join(socket: Socket, shop: Socket): void {
     const sides = [socket, shop]
-    const finish = () => sides.forEach(side => side.setTimeout(lastSilence))
+    const finish = () => sides.forEach((side) => side.setTimeout(lastSilence))
     this.#open.add(finish)
     shop.pipe(socket)
     socket.pipe(shop)
@@ -114,7 +124,7 @@ export class Tunnels {
       shop.destroy()
     })
     for (const side of sides) {
-      side.setTimeout(silence, () => sides.forEach(each => each.destroySoon()))
+      side.setTimeout(silence, () => sides.forEach((each) => each.destroySoon()))
       // The other one has heard it and may still have something to say; most have not.
       side.once('end', finish)
     }
@@ -143,7 +153,9 @@ function listen(socket: Socket, head: Buffer): { stop(): Buffer } {
 
 /** The shop did not agree: its answer is the answer, and nothing more is carried on this connection. */
 function decline(response: IncomingMessage, socket: Socket): void {
-  socket.write(renderHead(response.statusCode!, [...visibleHeaders(toPairs(response.rawHeaders)), ['Connection', 'close']]))
+  socket.write(
+    renderHead(response.statusCode!, [...visibleHeaders(toPairs(response.rawHeaders)), ['Connection', 'close']]),
+  )
   socket.setTimeout(patience, () => socket.destroy())
   socket.resume()
   response.on('error', () => cutVisibly(socket))

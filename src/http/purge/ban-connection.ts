@@ -44,7 +44,8 @@ export class BanReader {
       if (held) this.#next.leave(bytes)
       return held
     }
-    const stranger = reading.kind === 'whole' || reading.named ? !this.#purges().isPurger(this.#socket.remoteAddress) : false
+    const stranger =
+      reading.kind === 'whole' || reading.named ? !this.#purges().isPurger(this.#socket.remoteAddress) : false
     if (stranger) this.#refuse(forbidden)
     else if (reading.kind === 'partial') this.#hold(bytes)
     else void this.#answer(reading, bytes.subarray(reading.length))
@@ -58,7 +59,10 @@ export class BanReader {
 
   #hold(bytes: Buffer): void {
     this.#held = bytes
-    this.#deadline ??= setTimeout(() => this.#refuse({ status: 408, text: 'The request came too slowly.' }), this.#patience)
+    this.#deadline ??= setTimeout(
+      () => this.#refuse({ status: 408, text: 'The request came too slowly.' }),
+      this.#patience,
+    )
   }
 
   #drop(): void {
@@ -94,5 +98,12 @@ export class BanReader {
 /** An answer in bytes. */
 export function renderAnswer(answer: PurgeAnswer, close: boolean): Buffer {
   const headers = close ? [...purgeHeaders(answer), ['Connection', 'close'] as const] : purgeHeaders(answer)
-  return Buffer.concat([renderHead(answer.status, headers.map(([name, value]) => [name, value]), reasonOf(answer)), Buffer.from(answer.text)])
+  return Buffer.concat([
+    renderHead(
+      answer.status,
+      headers.map(([name, value]) => [name, value]),
+      reasonOf(answer),
+    ),
+    Buffer.from(answer.text),
+  ])
 }

@@ -15,7 +15,8 @@ export type BanReading =
 const methods = ['BAN ', 'PURGEKEYS ']
 
 /** One request line and fields by the book. Each repetition is closed by a character that it cannot hold: the time is linear. */
-const wholeHead = /^(BAN|PURGEKEYS) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n$/
+const wholeHead =
+  /^(BAN|PURGEKEYS) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n$/
 
 /** Fields that would give the request a body, or make more of it than one request. */
 const forbidden = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'te'])
@@ -28,8 +29,11 @@ const end = Buffer.from('\r\n\r\n')
  */
 export function readBan(bytes: Buffer): BanReading {
   const start = bytes.toString('latin1', 0, 10)
-  const named = methods.some(method => start.startsWith(method))
-  if (!named) return bytes.length < 10 && methods.some(method => method.startsWith(start)) ? { kind: 'partial', named } : { kind: 'other' }
+  const named = methods.some((method) => start.startsWith(method))
+  if (!named)
+    return bytes.length < 10 && methods.some((method) => method.startsWith(start))
+      ? { kind: 'partial', named }
+      : { kind: 'other' }
   const blank = bytes.indexOf(end)
   if (blank < 0) return bytes.length > largestHead ? { kind: 'other' } : { kind: 'partial', named }
   const length = blank + end.length
@@ -38,8 +42,15 @@ export function readBan(bytes: Buffer): BanReading {
   if (match === null) return { kind: 'other' }
   const headers = match[3]!.slice(0, -2).split('\r\n').map(toPair)
   const lengths = headers.filter(([name]) => name.toLowerCase() === 'content-length')
-  if (lengths.length > 1 || lengths.some(([, value]) => value !== '0') || headers.some(([name]) => forbidden.has(name.toLowerCase()))) return { kind: 'other' }
-  const close = headers.some(([name, value]) => name.toLowerCase() === 'connection' && /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value))
+  if (
+    lengths.length > 1 ||
+    lengths.some(([, value]) => value !== '0') ||
+    headers.some(([name]) => forbidden.has(name.toLowerCase()))
+  )
+    return { kind: 'other' }
+  const close = headers.some(
+    ([name, value]) => name.toLowerCase() === 'connection' && /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value),
+  )
   return { kind: 'whole', head: { method: match[1]!, target: match[2]!, version: '1.1', headers }, length, close }
 }
 

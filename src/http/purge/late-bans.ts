@@ -60,7 +60,9 @@ export class LateBans {
     this.#held.delete(socket)
     this.#pipelines.refuseBroken(socket, () => {
       socket.setTimeout(0)
-      void this.#purges().answer(reading.head, socket.remoteAddress).then(answer => endWith(socket, renderAnswer(answer, true)))
+      void this.#purges()
+        .answer(reading.head, socket.remoteAddress)
+        .then((answer) => endWith(socket, renderAnswer(answer, true)))
     })
     return true
   }
@@ -68,7 +70,10 @@ export class LateBans {
   #read(error: ParseError, socket: Socket): Exclude<BanReading, { kind: 'other' }> | null {
     if (error.code !== 'HPE_INVALID_METHOD' || error.rawPacket === undefined) return null
     const held = this.#held.get(socket)
-    const bytes = held === undefined ? beginningOf(this.#tails.get(socket)?.bytes ?? nothing, error.rawPacket, error.bytesParsed ?? 0) : Buffer.concat([held, error.rawPacket])
+    const bytes =
+      held === undefined
+        ? beginningOf(this.#tails.get(socket)?.bytes ?? nothing, error.rawPacket, error.bytesParsed ?? 0)
+        : Buffer.concat([held, error.rawPacket])
     const reading: BanReading = bytes === null ? { kind: 'other' } : readBan(bytes)
     if (reading.kind === 'other') {
       this.#held.delete(socket)
@@ -100,7 +105,7 @@ function beginningOf(tail: Buffer, chunk: Buffer, parsed: number): Buffer | null
     const bytes = missing === 0 ? chunk : Buffer.concat([tail, chunk])
     const start = (missing === 0 ? parsed : tail.length + parsed) - into
     // `UNBAN`: the parser was on its way to UNBIND.
-    const before = start > 0 ? bytes[start - 1]! : (missing === 0 ? tail.at(-1) : undefined) ?? 0
+    const before = start > 0 ? bytes[start - 1]! : ((missing === 0 ? tail.at(-1) : undefined) ?? 0)
     if (before >= 0x41 && before <= 0x5a) continue
     if (readBan(bytes.subarray(start)).kind !== 'other') return bytes.subarray(start)
   }

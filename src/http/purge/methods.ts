@@ -44,7 +44,9 @@ export class PurgeMethods {
   /** Answers a request that nobody has examined yet. */
   async answer(head: RequestHead, address: string | undefined): Promise<PurgeAnswer> {
     const accepted = examine(head, false)
-    return 'status' in accepted ? { status: accepted.status, text: accepted.text } : this.perform(head, accepted, address)
+    return 'status' in accepted
+      ? { status: accepted.status, text: accepted.text }
+      : this.perform(head, accepted, address)
   }
 
   /** A trusted proxy may purge for itself and for those who may. One on this machine passes on what any visitor sends. */
@@ -53,18 +55,25 @@ export class PurgeMethods {
     return forwarded.length === 0 || this.isPurger(lastAddress(forwarded))
   }
 
-  async perform({ method, headers }: RequestHead, { target, host }: Accepted, address: string | undefined): Promise<PurgeAnswer> {
+  async perform(
+    { method, headers }: RequestHead,
+    { target, host }: Accepted,
+    address: string | undefined,
+  ): Promise<PurgeAnswer> {
     // Shops send no Origin: a browser does, on an operator's machine perhaps, for a page that is not to purge anything.
     if (!this.isPurger(address) || !this.#mayPass(headers, address) || hasField(headers, 'origin')) return forbidden
     try {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish's answer to an empty list; there is nothing to note.
-      const removed = order.kind === 'tags' && order.tags.length === 0 ? 0 : await this.#options.purge(order, address ?? null)
+      const removed =
+        order.kind === 'tags' && order.tags.length === 0 ? 0 : await this.#options.purge(order, address ?? null)
       return { status: 200, text: describe(order, removed) }
     } catch (error) {
       if (error instanceof PagecacheError && error.status < 500) return { status: error.status, text: error.message }
       this.#options.onError('a purge failed', error)
-      return error instanceof PagecacheError ? { status: 503, text: 'The purge could not be recorded: it has to be sent again.' } : { status: 500, text: 'The purge failed: it has to be sent again.' }
+      return error instanceof PagecacheError
+        ? { status: 503, text: 'The purge could not be recorded: it has to be sent again.' }
+        : { status: 500, text: 'The purge failed: it has to be sent again.' }
     }
   }
 }

@@ -47,7 +47,7 @@ export function toPurgeOrder(request: PurgeRequest, site: PurgeSite, softly: boo
 
 /** Tags are separated by blanks and commas; the field may repeat (varnish-modules, vmod_xkey). */
 export function splitTags(lines: readonly string[]): string[] {
-  return [...new Set(lines.flatMap(line => line.split(/[\t ,]+/)))].filter(tag => tag !== '')
+  return [...new Set(lines.flatMap((line) => line.split(/[\t ,]+/)))].filter((tag) => tag !== '')
 }
 
 /** Longer lines are too long for Varnish (`http_resp_hdr_len`, 8 KiB by default). */
@@ -82,16 +82,21 @@ function tagsOfExpression(expression: string | null): string[] | null {
   if (list === undefined) return null
   const tags = list.split(/(?<!\\)\|/)
   // Whatever is still special without a quote in front of it is no tag that was quoted.
-  if (tags.some(tag => /[()[\]{}*+?^$|]/.test(tag.replace(/\\./g, '')))) return null
-  return splitTags(tags.map(tag => tag.replace(/\\(.)/g, '$1')))
+  if (tags.some((tag) => /[()[\]{}*+?^$|]/.test(tag.replace(/\\./g, '')))) return null
+  return splitTags(tags.map((tag) => tag.replace(/\\(.)/g, '$1')))
 }
 
 /** The URLs of a path: on the channel that Host names by either scheme, else on every channel that has such a path. */
 function urlsOf({ target, host }: PurgeRequest, { channels, canonical }: PurgeSite): string[] {
   const place = canonical(target)
-  const named = ['http', 'https'].map(scheme => channels.find(scheme, host, place.path)).filter(channel => channel !== null)
-  const meant: readonly Channel[] = named.length > 0 ? named : channels.all.filter(({ scheme, host: own, path }) => channels.find(scheme, own, place.path)?.path === path)
+  const named = ['http', 'https']
+    .map((scheme) => channels.find(scheme, host, place.path))
+    .filter((channel) => channel !== null)
+  const meant: readonly Channel[] =
+    named.length > 0
+      ? named
+      : channels.all.filter(({ scheme, host: own, path }) => channels.find(scheme, own, place.path)?.path === path)
   // A path that no channel has is purged by the name that was given: it is logged, and the reverse proxies are told of it.
   if (meant.length === 0) return [`http://${host}${place.path}${place.query}`]
-  return [...new Set(meant.map(channel => canonicalUrl(channel, place)))]
+  return [...new Set(meant.map((channel) => canonicalUrl(channel, place)))]
 }

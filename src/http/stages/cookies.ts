@@ -22,7 +22,9 @@ export function readStageCookies(header: string | null): StageCookies {
   const session = cookies.get(sessionCookie) ?? ''
   return {
     session: /^[\w-]{22}$/.test(session) ? session : null,
-    hidden: [...cookies.keys()].filter((name) => name.startsWith(hiddenCookie)).map((name) => name.slice(hiddenCookie.length)),
+    hidden: [...cookies.keys()]
+      .filter((name) => name.startsWith(hiddenCookie))
+      .map((name) => name.slice(hiddenCookie.length)),
   }
 }
 

@@ -13,7 +13,9 @@ export function customerOf(request: StageRequest, options: StagesOptions): strin
   const token = customerTokens === null ? null : tokenOf(request, options.customerToken)
   if (token === null) return null
   const customer = customerTokens!.read(token)
-  return customer instanceof Promise ? customer.then((text) => text && toCustomerId(text)) : customer && toCustomerId(customer)
+  return customer instanceof Promise
+    ? customer.then((text) => text && toCustomerId(text))
+    : customer && toCustomerId(customer)
 }
 
 function tokenOf(request: StageRequest, { cookie, header }: StagesOptions['customerToken']): string | null {

@@ -7,10 +7,21 @@ import { readSmallBody } from '../read-small-body.ts'
 import { awaitsContinue, isReading } from '../front/respond.ts'
 import { readStageCookies, sessionDigest } from './cookies.ts'
 import { TrackEndpoint } from './track.ts'
-import { failure, fieldsOf, refusal, type StageAnswer, type StagePlace, type StageRequest, type StagesOptions } from './request.ts'
+import {
+  failure,
+  fieldsOf,
+  refusal,
+  type StageAnswer,
+  type StagePlace,
+  type StageRequest,
+  type StagesOptions,
+} from './request.ts'
 
 /** The storefront script. Browsers ask for it again after ten minutes. */
-const script = new BuiltFile('stages/client.js', { 'Cache-Control': 'public, max-age=600', 'Content-Type': 'text/javascript; charset=utf-8' })
+const script = new BuiltFile('stages/client.js', {
+  'Cache-Control': 'public, max-age=600',
+  'Content-Type': 'text/javascript; charset=utf-8',
+})
 
 /** The stage endpoints of every channel: `track`, `active`, `client.js`. */
 export interface StageEndpoints {
@@ -31,7 +42,9 @@ export function stageEndpoints(options: StagesOptions): StageEndpoints {
         script.serve(request, response).catch((error: unknown) => send(request, response, failure(error, options)))
         return
       }
-      void guarded(() => answer(request, toStageRequest(request, accepted), place, options, endpoint)).then((given) => given !== null && send(request, response, given))
+      void guarded(() => answer(request, toStageRequest(request, accepted), place, options, endpoint)).then(
+        (given) => given !== null && send(request, response, given),
+      )
     },
     take: (request, body) => {
       const place = options.channels.ownPath(request.scheme, request.host, canonicalPath(request.target))
@@ -53,17 +66,30 @@ function toStageRequest({ headers, socket }: IncomingMessage, accepted: Accepted
 }
 
 /** Null where the visitor has gone in the midst of the request. */
-async function answer(request: IncomingMessage, asked: StageRequest, place: StagePlace, options: StagesOptions, endpoint: TrackEndpoint): Promise<StageAnswer | null> {
+async function answer(
+  request: IncomingMessage,
+  asked: StageRequest,
+  place: StagePlace,
+  options: StagesOptions,
+  endpoint: TrackEndpoint,
+): Promise<StageAnswer | null> {
   if (place.name === 'track') {
     if (request.method !== 'POST') return refusal(405, 'Events are sent with POST.', [['Allow', 'POST']])
     return endpoint.refuse(asked) ?? (await takeBody(request, asked, place, endpoint))
   }
   if (place.name !== 'active' && place.name !== 'client.js') return refusal(404, 'There is no such endpoint.')
   if (!isReading(request)) return refusal(405, 'This is read with GET.', [['Allow', 'GET, HEAD']])
-  return endpoint.admit(asked) ? await findActive(asked, place, options) : refusal(429, 'Too many requests.', [['Retry-After', '1']])
+  return endpoint.admit(asked)
+    ? await findActive(asked, place, options)
+    : refusal(429, 'Too many requests.', [['Retry-After', '1']])
 }
 
-async function takeBody(request: IncomingMessage, asked: StageRequest, place: StagePlace, endpoint: TrackEndpoint): Promise<StageAnswer | null> {
+async function takeBody(
+  request: IncomingMessage,
+  asked: StageRequest,
+  place: StagePlace,
+  endpoint: TrackEndpoint,
+): Promise<StageAnswer | null> {
   const body = await readSmallBody(request, largestTrackBody)
   if (body === 'gone') return null
   if (body === 'slow') return refusal(408, 'The request came too slowly.')
@@ -71,7 +97,11 @@ async function takeBody(request: IncomingMessage, asked: StageRequest, place: St
 }
 
 /** The stages that this visitor may be shown now (contract section 7). */
-async function findActive(request: StageRequest, { channel }: StagePlace, options: StagesOptions): Promise<StageAnswer> {
+async function findActive(
+  request: StageRequest,
+  { channel }: StagePlace,
+  options: StagesOptions,
+): Promise<StageAnswer> {
   const query = new URLSearchParams(request.target.split('?').slice(1).join('?'))
   const { session, hidden } = readStageCookies(request.field('cookie'))
   try {

@@ -33,7 +33,12 @@ export class EventReader {
     const record = new RequestRecord(traffic, accessLog)
     const { scheme, host, target } = event.head
     const accepted = { scheme, host, target }
-    const answer = currentRequest.run(record, () => stages.take({ ...accepted, address: this.#socket.remoteAddress, field: (name) => event.head.field(name) }, event.body))
+    const answer = currentRequest.run(record, () =>
+      stages.take(
+        { ...accepted, address: this.#socket.remoteAddress, field: (name) => event.head.field(name) },
+        event.body,
+      ),
+    )
     if (answer === null) return false
     record.accepted = accepted
     record.is('stage')

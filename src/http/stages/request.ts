@@ -53,7 +53,13 @@ export interface StageAnswer {
 
 /** The fields of an answer, in full. */
 export function fieldsOf({ body, headers }: StageAnswer): HeaderPair[] {
-  return [['Content-Type', 'application/json'], ['Cache-Control', 'no-store'], ['Content-Length', String(Buffer.byteLength(body))], ['X-Content-Type-Options', 'nosniff'], ...headers]
+  return [
+    ['Content-Type', 'application/json'],
+    ['Cache-Control', 'no-store'],
+    ['Content-Length', String(Buffer.byteLength(body))],
+    ['X-Content-Type-Options', 'nosniff'],
+    ...headers,
+  ]
 }
 
 export function refusal(status: number, message: string, headers: HeaderPair[] = []): StageAnswer {
@@ -62,7 +68,8 @@ export function refusal(status: number, message: string, headers: HeaderPair[] =
 
 /** What went wrong behind us: the visitor learns that it did, the log learns what. */
 export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): StageAnswer {
-  if (error instanceof PagecacheError && error.status === 503) return refusal(503, 'Events cannot be written at the moment.', [['Retry-After', '5']])
+  if (error instanceof PagecacheError && error.status === 503)
+    return refusal(503, 'Events cannot be written at the moment.', [['Retry-After', '5']])
   onError('a stage request failed', error)
   return refusal(500, 'Something went wrong here.')
 }

@@ -10,7 +10,14 @@ import { openRateLimit, type RateLimit } from '../../stages/rate-limit.ts'
 import { readTrackRequest, type TrackRequest } from '../../stages/track-request.ts'
 import { customerOf } from './customer.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './cookies.ts'
-import { failure, refusal, type StageAnswer, type StagePlace, type StageRequest, type StagesOptions } from './request.ts'
+import {
+  failure,
+  refusal,
+  type StageAnswer,
+  type StagePlace,
+  type StageRequest,
+  type StagesOptions,
+} from './request.ts'
 
 const success = '{"success":true}'
 
@@ -36,10 +43,13 @@ export class TrackEndpoint {
 
   /** Why an event is not taken, as far as its head tells; null where its body decides. */
   refuse(request: StageRequest): StageAnswer | null {
-    if (!isOurOrigin(request, this.#options)) return this.#deny('origin', 403, 'Events are taken from pages of the shop alone.')
+    if (!isOurOrigin(request, this.#options))
+      return this.#deny('origin', 403, 'Events are taken from pages of the shop alone.')
     if (!this.admit(request)) return this.#tooMany('rate_address')
     if (!this.#all.take('', this.#options.now())) return this.#tooMany('rate_total')
-    return isTextOrJson(request) ? null : this.#deny('malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
+    return isTextOrJson(request)
+      ? null
+      : this.#deny('malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
   }
 
   tooLarge(): StageAnswer {
@@ -69,7 +79,11 @@ export class TrackEndpoint {
       if (outcome === 'unknown') return this.#deny('unknown_stage', 404, 'There is no such stage.')
       if (outcome === 'ignored') counts.ignored[automated ?? 'not_recording'] += 1
       else counts.recorded += 1
-      return { status: 200, body: success, headers: cookiesFor(request, place, asked, outcome, known === null ? session : null) }
+      return {
+        status: 200,
+        body: success,
+        headers: cookiesFor(request, place, asked, outcome, known === null ? session : null),
+      }
     } catch (error) {
       counts.refused.unavailable += 1
       return failure(error, this.#options)
@@ -96,7 +110,13 @@ function read(body: Buffer): TrackRequest | PagecacheError {
 }
 
 /** What the visitor's browser has to remember of a recorded event. */
-function cookiesFor({ scheme }: StageRequest, { channel }: StagePlace, { type, popupId }: TrackRequest, outcome: Outcome, session: string | null): HeaderPair[] {
+function cookiesFor(
+  { scheme }: StageRequest,
+  { channel }: StagePlace,
+  { type, popupId }: TrackRequest,
+  outcome: Outcome,
+  session: string | null,
+): HeaderPair[] {
   if (outcome === 'ignored') return []
   const secure = scheme === 'https'
   const path = channel.path + stagePrefix
@@ -109,7 +129,10 @@ function cookiesFor({ scheme }: StageRequest, { channel }: StagePlace, { type, p
 function isOurOrigin(request: StageRequest, { channels, requireOrigin }: StagesOptions): boolean {
   const origin = request.field('origin')
   if (origin === null) return !requireOrigin
-  return origin === `${request.scheme}://${request.host}` || channels.all.some((channel) => origin === `${channel.scheme}://${channel.host}`)
+  return (
+    origin === `${request.scheme}://${request.host}` ||
+    channels.all.some((channel) => origin === `${channel.scheme}://${channel.host}`)
+  )
 }
 
 /** A beacon with a text is `text/plain`; whoever says nothing means JSON. */

@@ -15,11 +15,19 @@ export interface Answer {
 }
 
 /** One request, a GET without `method`, at most `patience` from the connection to the end. Rejects with the system's error, or on timeout. */
-export function ask(url: URL, options: { method?: string; headers?: Record<string, string>; host?: string; signal: AbortSignal }): Promise<Answer> {
+export function ask(
+  url: URL,
+  options: { method?: string; headers?: Record<string, string>; host?: string; signal: AbortSignal },
+): Promise<Answer> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(patience)])
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   // Neither the agent's pool nor keep-alive: nothing of a check may stay open.
-  const headers = { 'user-agent': 'pagecache-doctor', connection: 'close', ...options.headers, ...(options.host && { host: options.host }) }
+  const headers = {
+    'user-agent': 'pagecache-doctor',
+    connection: 'close',
+    ...options.headers,
+    ...(options.host && { host: options.host }),
+  }
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const request = send(url, { agent: false, method: options.method ?? 'GET', headers, signal }, (response) => {
     let text = ''

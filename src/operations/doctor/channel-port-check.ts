@@ -23,9 +23,15 @@ async function checkOrigin(origin: URL, server: Config['server'], signal: AbortS
   const own = server.socket ?? `port ${server.port}`
   // A name that is not known here says nothing about the port: then this machine is asked.
   const isHere = fault === 'ENOTFOUND' || fault === 'EAI_AGAIN'
-  if (isHere && (await knock('127.0.0.1', port, signal)) === null) return [passed(name, `someone listens at port ${port} of this machine`)]
-  const why = isHere ? `Its name is not known here, and nothing listens at port ${port} of this machine` : `Nothing answers at port ${port} (${fault})`
-  const remedy = origin.protocol === 'http:' && server.socket === null ? `Set server.port to ${port}, or have a web server forward that port to the daemon.` : `Have a web server that listens at port ${port} forward requests to the daemon.`
+  if (isHere && (await knock('127.0.0.1', port, signal)) === null)
+    return [passed(name, `someone listens at port ${port} of this machine`)]
+  const why = isHere
+    ? `Its name is not known here, and nothing listens at port ${port} of this machine`
+    : `Nothing answers at port ${port} (${fault})`
+  const remedy =
+    origin.protocol === 'http:' && server.socket === null
+      ? `Set server.port to ${port}, or have a web server forward that port to the daemon.`
+      : `Have a web server that listens at port ${port} forward requests to the daemon.`
   return [warned(name, `${why}; the daemon listens at ${own}.`, remedy)]
 }
 
@@ -35,7 +41,9 @@ function knock(host: string, port: number, signal: AbortSignal): Promise<string 
   const socket = connect({ host, port, signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]) })
   socket.once('connect', () => resolve(null))
   // Several addresses that refuse come as one error, whose code is that of the first.
-  socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.name === 'AbortError' ? 'no answer in time' : (error.code ?? error.message)))
+  socket.once('error', (error: NodeJS.ErrnoException) =>
+    resolve(error.name === 'AbortError' ? 'no answer in time' : (error.code ?? error.message)),
+  )
   socket.once('connect', () => socket.destroy())
   return promise
 }

@@ -15,11 +15,14 @@ export const checkCustomerToken: Check = async (app) => {
     const { algorithm } = toCustomerKey(await withCustomerKey(app.loaded))
     const path = resolve(app.loaded.places.projectDir, file)
     if (secretFile !== null && ((await stat(path)).mode & 0o007) !== 0) {
-      return [warned(name, `Every user of this machine can read ${path}, and sign as any customer.`, `chmod o= ${path}`)]
+      return [
+        warned(name, `Every user of this machine can read ${path}, and sign as any customer.`, `chmod o= ${path}`),
+      ]
     }
     return [passed(name, `${algorithm}, ${path}`)]
   } catch (error) {
-    if (error instanceof PagecacheError) return [failed(name, error.message, error.hint ?? 'Correct the configuration.')]
+    if (error instanceof PagecacheError)
+      return [failed(name, error.message, error.hint ?? 'Correct the configuration.')]
     throw error
   }
 }

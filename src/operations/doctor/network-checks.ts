@@ -32,7 +32,11 @@ async function checkSitemap(channel: SalesChannel, signal: AbortSignal): Promise
   try {
     const missing = await findMissingSitemap(channel, signal)
     if (missing === null) return passed(name, 'found')
-    return warned(name, `${missing.path} answers ${missing.status}.`, 'Generate it in the shop, or name it in sitemaps; without one a warmup finds no pages.')
+    return warned(
+      name,
+      `${missing.path} answers ${missing.status}.`,
+      'Generate it in the shop, or name it in sitemaps; without one a warmup finds no pages.',
+    )
   } catch (error) {
     return warned(name, reason(error), 'Name the sitemap of this sales channel in sitemaps.')
   }
@@ -66,8 +70,16 @@ export const checkPort: Check = async (app, signal) => {
   if (daemon?.status === 200) return [passed('port', `a daemon answers at ${where}`)]
   const fault = await tryToListen(host, port)
   if (fault === null) return [passed('port', `${where} is free`)]
-  if (fault === 'EACCES') return [warned('port', `This user may not listen at ${where}.`, 'The daemon needs a right to it: docs/deploy.md has a systemd unit that gives it.')]
-  if (fault !== 'EADDRINUSE') return [failed('port', `${where}: ${fault}`, 'Choose another server.host or server.port.')]
+  if (fault === 'EACCES')
+    return [
+      warned(
+        'port',
+        `This user may not listen at ${where}.`,
+        'The daemon needs a right to it: docs/deploy.md has a systemd unit that gives it.',
+      ),
+    ]
+  if (fault !== 'EADDRINUSE')
+    return [failed('port', `${where}: ${fault}`, 'Choose another server.host or server.port.')]
   return [failed('port', `Something else listens at ${where}.`, 'Stop it, or choose another server.port.')]
 }
 

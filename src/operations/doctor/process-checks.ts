@@ -11,14 +11,24 @@ export const checkNode: Check = async () => [passed('node', `Node ${process.vers
 export const checkConfiguration: Check = async (app) => {
   const { fault, file, config } = app.loaded
   if (fault) return [failed('configuration', fault.message, fault.hint ?? 'Correct the configuration.')]
-  if (config.salesChannels.length > 0) return [passed('configuration', `${file ?? 'environment variables'}: ${plural(config.salesChannels.length, 'sales channel')}`)]
+  if (config.salesChannels.length > 0)
+    return [
+      passed(
+        'configuration',
+        `${file ?? 'environment variables'}: ${plural(config.salesChannels.length, 'sales channel')}`,
+      ),
+    ]
   const remedy = 'Write one with pagecache init, or start with pagecache serve --origin URL.'
   return [warned('configuration', file ? 'No sales channel is configured.' : 'There is no configuration file.', remedy)]
 }
 
 export const checkVariables: Check = async () =>
   unknownVariables(processVariables()).map(({ name, guess }) =>
-    warned('environment variables', `${name} is no setting and is ignored.`, guess ? `Did you mean ${guess}?` : 'Remove it, unless something else uses it.'),
+    warned(
+      'environment variables',
+      `${name} is no setting and is ignored.`,
+      guess ? `Did you mean ${guess}?` : 'Remove it, unless something else uses it.',
+    ),
   )
 
 /** https channels end their TLS before us; whoever does that has to be believed. */
@@ -27,15 +37,24 @@ export const checkTlsTerminator: Check = async (app) => {
   const encrypted = salesChannels.filter((channel) => channel.url.startsWith('https:'))
   if (encrypted.length === 0 || trustedProxies.length > 0) return []
   const urls = encrypted.map((channel) => channel.url).join(', ')
-  const remedy = "Put the TLS terminator's address into trustedProxies, and have it send X-Forwarded-Proto and X-Forwarded-For."
-  return [warned('tls', `${urls} is https, but no proxy is trusted to say so: its visitors will be answered 421.`, remedy)]
+  const remedy =
+    "Put the TLS terminator's address into trustedProxies, and have it send X-Forwarded-Proto and X-Forwarded-For."
+  return [
+    warned('tls', `${urls} is https, but no proxy is trusted to say so: its visitors will be answered 421.`, remedy),
+  ]
 }
 
 export const checkOpenFiles: Check = async () => {
   const limit = openFilesLimit()
   if (limit === null) return []
   if (limit >= wantedOpenFiles) return [passed('open files', `limit ${limit}`)]
-  return [warned('open files', `The limit is ${limit}.`, `Raise it to ${wantedOpenFiles} or more: LimitNOFILE= in the systemd unit, or ulimit -n.`)]
+  return [
+    warned(
+      'open files',
+      `The limit is ${limit}.`,
+      `Raise it to ${wantedOpenFiles} or more: LimitNOFILE= in the systemd unit, or ulimit -n.`,
+    ),
+  ]
 }
 
 /** The soft limit, which Node has raised to the hard one at its start; null where it is unlimited or unknown. */

@@ -39,11 +39,26 @@ export const checkDisk: Check = async (app) => {
   const remedy = 'Make room, set a smaller cache.maxSize, or clear the cache.'
   const findings = [judge('free disk', free, diskFloor, `${formatBytes(free)} free`, remedy)]
   // Some file systems have no fixed number of inodes and say 0.
-  if (files > 0) findings.push(judge('free inodes', ffree, inodeFloor, `${ffree} free`, 'Every page is a file: clear the cache, or use a file system with more inodes.'))
+  if (files > 0)
+    findings.push(
+      judge(
+        'free inodes',
+        ffree,
+        inodeFloor,
+        `${ffree} free`,
+        'Every page is a file: clear the cache, or use a file system with more inodes.',
+      ),
+    )
   return findings
 }
 
-function judge(name: string, value: number, floor: { failed: number; warned: number }, message: string, remedy: string): Finding {
+function judge(
+  name: string,
+  value: number,
+  floor: { failed: number; warned: number },
+  message: string,
+  remedy: string,
+): Finding {
   if (value < floor.failed) return failed(name, message, remedy)
   return value < floor.warned ? warned(name, message, remedy) : passed(name, message)
 }
@@ -78,14 +93,21 @@ export const checkPageSpace: Check = async (app) => {
   const { cacheDir } = app.loaded.places
   if (!(await mayExist(cacheDir))) return []
   return attempt('page storage', async () => {
-    const [{ automaticLimit, spaceOf }, counters] = await Promise.all([import('../../pages/room.ts'), readPages(app, (pages) => pages.counters())])
+    const [{ automaticLimit, spaceOf }, counters] = await Promise.all([
+      import('../../pages/room.ts'),
+      readPages(app, (pages) => pages.counters()),
+    ])
     const used = Object.values(counters).reduce((sum, { size }) => sum + size, 0)
     const { maxSize } = app.config.cache
     const limit = maxSize ?? (await automaticLimit(cacheDir, used))
     const { bytes, floorBytes } = await spaceOf(cacheDir)
     const message = `${formatBytes(used)} of ${formatBytes(limit)}${maxSize === null ? ' (automatic)' : ''}`
     if (limit - used <= bytes - floorBytes) return passed('page storage', message)
-    return warned('page storage', `${message}, but only ${formatBytes(Math.max(0, bytes - floorBytes))} more fit: pages are evicted before the limit.`, 'Make room, or set a smaller cache.maxSize.')
+    return warned(
+      'page storage',
+      `${message}, but only ${formatBytes(Math.max(0, bytes - floorBytes))} more fit: pages are evicted before the limit.`,
+      'Make room, or set a smaller cache.maxSize.',
+    )
   })
 }
 
@@ -94,7 +116,13 @@ async function attempt(name: string, check: () => Promise<Finding>): Promise<Fin
     return [await check()]
   } catch (error) {
     const hint = error instanceof PagecacheError ? error.hint : null
-    return [failed(name, (error as Error).message, hint ?? 'The message names what is in the way; mend that, and run pagecache doctor again.')]
+    return [
+      failed(
+        name,
+        (error as Error).message,
+        hint ?? 'The message names what is in the way; mend that, and run pagecache doctor again.',
+      ),
+    ]
   }
 }
 

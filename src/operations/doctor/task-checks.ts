@@ -13,12 +13,31 @@ export const checkTasks: Check = async (app) => {
     const now = Date.now()
     const rows = await readTasks(await app.records(), tasksOf(app), now)
     const findings = rows.flatMap(({ name, status, error, next_execution_at: next }) => {
-      if (status === 'failed') return [warned('scheduled tasks', `${name} failed: ${error ?? 'no reason is known'}`, 'It runs again in the next night; pagecache scheduled-task:run-single runs it now.')]
+      if (status === 'failed')
+        return [
+          warned(
+            'scheduled tasks',
+            `${name} failed: ${error ?? 'no reason is known'}`,
+            'It runs again in the next night; pagecache scheduled-task:run-single runs it now.',
+          ),
+        ]
       if (status === 'inactive' || status === 'running' || next > now - overdueAfter) return []
-      return [warned('scheduled tasks', `${name} should have run at ${new Date(next).toISOString()}`, 'Start the daemon without --no-workers, or pagecache messenger:consume scheduler.')]
+      return [
+        warned(
+          'scheduled tasks',
+          `${name} should have run at ${new Date(next).toISOString()}`,
+          'Start the daemon without --no-workers, or pagecache messenger:consume scheduler.',
+        ),
+      ]
     })
     return findings.length > 0 ? findings : [passed('scheduled tasks', 'none failed, none is overdue')]
   } catch (error) {
-    return [failed('scheduled tasks', (error as Error).message, 'The message names what is in the way; mend that, and run pagecache doctor again.')]
+    return [
+      failed(
+        'scheduled tasks',
+        (error as Error).message,
+        'The message names what is in the way; mend that, and run pagecache doctor again.',
+      ),
+    ]
   }
 }

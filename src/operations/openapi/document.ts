@@ -16,7 +16,8 @@ export function openapiDocument(operations: readonly Operation[], version: strin
     info: {
       title: 'pagecache',
       version,
-      description: 'The admin API of pagecache. Every endpoint below /api/_action needs a bearer token; errors are always {"success": false, "message": text}.',
+      description:
+        'The admin API of pagecache. Every endpoint below /api/_action needs a bearer token; errors are always {"success": false, "message": text}.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -53,8 +54,17 @@ function describeOperation(operation: Operation): Record<string, unknown> {
     ...(parameters.length > 0 && { parameters }),
     ...(body !== null && { requestBody: body }),
     responses: {
-      200: { description: 'Done', headers: commonFields, content: { 'application/json': { schema: value, example: exampleOf(value) } } },
-      ...Object.fromEntries([400, 401, 403, 405, 404, ...(method === 'GET' ? [] : [409, 413]), 429, 500, 503].map((status) => [status, errorResponse(status)])),
+      200: {
+        description: 'Done',
+        headers: commonFields,
+        content: { 'application/json': { schema: value, example: exampleOf(value) } },
+      },
+      ...Object.fromEntries(
+        [400, 401, 403, 405, 404, ...(method === 'GET' ? [] : [409, 413]), 429, 500, 503].map((status) => [
+          status,
+          errorResponse(status),
+        ]),
+      ),
     },
   }
 }
@@ -73,7 +83,9 @@ function describeParameter(input: Schema, name: string, inPath: boolean): Record
 
 function describeBody(input: Schema, inPath: readonly string[]): Record<string, unknown> | null {
   const schema = toJsonSchema(input, 'input')
-  const properties = Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => !inPath.includes(name)))
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties ?? {}).filter(([name]) => !inPath.includes(name)),
+  )
   if (Object.keys(properties).length === 0) return null
   const required = (schema.required ?? []).filter((name) => !inPath.includes(name))
   const { required: _, additionalProperties: __, ...rest } = schema

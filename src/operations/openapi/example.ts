@@ -78,7 +78,8 @@ function exampleObject(schema: JsonSchema): Record<string, unknown> {
 function exampleText({ format, pattern }: JsonSchema, name: string): string {
   if (format === 'date-time') return '2026-11-21T12:00:00.000Z'
   if (format === 'date') return '2026-11-21'
-  if (format === 'uuid' || /(^|_)id$|Id$/i.test(name)) return typeof known[name] === 'string' ? (known[name] as string) : id
+  if (format === 'uuid' || /(^|_)id$|Id$/i.test(name))
+    return typeof known[name] === 'string' ? (known[name] as string) : id
   const value = known[name]
   const text = typeof value === 'string' ? value : 'text'
   return pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '0'

@@ -4,8 +4,14 @@ export const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of POST /api/oauth/token.' },
   client: {
     type: 'oauth2',
-    description: 'The first client is made with `pagecache client:create`, others there too or with POST /api/_action/vendor-cache/clients.',
-    flows: { clientCredentials: { tokenUrl: '/api/oauth/token', scopes: { read: 'look at everything', write: 'look at everything and change it' } } },
+    description:
+      'The first client is made with `pagecache client:create`, others there too or with POST /api/_action/vendor-cache/clients.',
+    flows: {
+      clientCredentials: {
+        tokenUrl: '/api/oauth/token',
+        scopes: { read: 'look at everything', write: 'look at everything and change it' },
+      },
+    },
   },
 }
 
@@ -32,7 +38,11 @@ const extraFields: Record<number, Record<string, unknown>> = {
 /** Of every answer of the API. */
 export const commonFields = {
   'Cache-Control': { schema: { const: 'no-store' } },
-  'X-Request-Id': { description: "What the daemon's log calls the request", schema: { type: 'string' }, example: '3f0c9a52-6c1e-4b7d-9a0e-5d2f8c417b36' },
+  'X-Request-Id': {
+    description: "What the daemon's log calls the request",
+    schema: { type: 'string' },
+    example: '3f0c9a52-6c1e-4b7d-9a0e-5d2f8c417b36',
+  },
 }
 
 export function errorResponse(status: number): Record<string, unknown> {
@@ -54,7 +64,11 @@ const credentials = {
   },
 }
 
-const request = { grant_type: 'client_credentials', client_id: '0190c0de-0000-7000-8000-000000000002', client_secret: 'the secret that client:create has shown' }
+const request = {
+  grant_type: 'client_credentials',
+  client_id: '0190c0de-0000-7000-8000-000000000002',
+  client_secret: 'the secret that client:create has shown',
+}
 
 const oauthError = {
   description: 'RFC 6749 §5.2, with `success` and `message` beside it',
@@ -64,9 +78,19 @@ const oauthError = {
       schema: {
         type: 'object',
         required: ['error', 'error_description', 'success', 'message'],
-        properties: { error: { type: 'string' }, error_description: { type: 'string' }, success: { const: false }, message: { type: 'string' } },
+        properties: {
+          error: { type: 'string' },
+          error_description: { type: 'string' },
+          success: { const: false },
+          message: { type: 'string' },
+        },
       },
-      example: { error: 'invalid_client', error_description: 'The client is not known, or its secret is another one.', success: false, message: 'The client is not known, or its secret is another one.' },
+      example: {
+        error: 'invalid_client',
+        error_description: 'The client is not known, or its secret is another one.',
+        success: false,
+        message: 'The client is not known, or its secret is another one.',
+      },
     },
   },
 }
@@ -80,7 +104,10 @@ export const fixedPaths = {
       security: [],
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: credentials, example: request }, 'application/x-www-form-urlencoded': { schema: credentials, example: request } },
+        content: {
+          'application/json': { schema: credentials, example: request },
+          'application/x-www-form-urlencoded': { schema: credentials, example: request },
+        },
       },
       responses: {
         200: {
@@ -91,7 +118,11 @@ export const fixedPaths = {
               schema: {
                 type: 'object',
                 required: ['token_type', 'expires_in', 'access_token'],
-                properties: { token_type: { const: 'Bearer' }, expires_in: { type: 'integer', description: 'seconds' }, access_token: { type: 'string' } },
+                properties: {
+                  token_type: { const: 'Bearer' },
+                  expires_in: { type: 'integer', description: 'seconds' },
+                  access_token: { type: 'string' },
+                },
               },
               example: { token_type: 'Bearer', expires_in: 600, access_token: 'eyJhbGciOiJFZERTQSJ9...' },
             },
@@ -103,7 +134,13 @@ export const fixedPaths = {
     },
   },
   '/api/_info/health-check': {
-    get: { operationId: 'info.healthCheck', summary: 'Whether the daemon is up', tags: ['access'], security: [], responses: { 200: { description: 'It is; no body' } } },
+    get: {
+      operationId: 'info.healthCheck',
+      summary: 'Whether the daemon is up',
+      tags: ['access'],
+      security: [],
+      responses: { 200: { description: 'It is; no body' } },
+    },
   },
   '/api/_info/openapi.json': {
     get: {
@@ -111,7 +148,9 @@ export const fixedPaths = {
       summary: 'This document',
       tags: ['access'],
       security: [],
-      responses: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { schema: { type: 'object' } } } } },
+      responses: {
+        200: { description: 'OpenAPI 3.1', content: { 'application/json': { schema: { type: 'object' } } } },
+      },
     },
   },
 }

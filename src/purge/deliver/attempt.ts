@@ -35,6 +35,8 @@ export async function attempt(sender: PurgeSender, steps: readonly Step[], end: 
       } else made.trouble ??= { error: outcome.error, ms: outcome.ms }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(sender.connections, steps.length) }, (_, connection) => run(connection)))
+  await Promise.all(
+    Array.from({ length: Math.min(sender.connections, steps.length) }, (_, connection) => run(connection)),
+  )
   return made
 }

@@ -17,7 +17,11 @@ const longest = 60_000
 /** After a failed attempt. `random` in [0, 1) spreads the tries, so that many do not come at once. */
 export function afterFailure(circuit: Circuit, now: number, random: number): Circuit {
   const pause = Math.min(longest, shortest * 2 ** Math.min(circuit.failures, 20))
-  return { failures: circuit.failures + 1, failingSince: circuit.failingSince ?? now, openUntil: now + Math.round(pause * (0.75 + random / 2)) }
+  return {
+    failures: circuit.failures + 1,
+    failingSince: circuit.failingSince ?? now,
+    openUntil: now + Math.round(pause * (0.75 + random / 2)),
+  }
 }
 
 /** Milliseconds until something may be sent; 0: now. A time further away than any pause comes from a clock that was set back. */

@@ -42,8 +42,15 @@ const purgesAtOnce = 1000
 const connections = 4
 
 /** The message by which a proxy's waiting purges are delivered; one that waits already is enough. */
-export function deliverMessage(proxy: string, delay = 0) {
-  return { transport: 'async' as const, type: deliverType, payload: { proxy }, group: `proxy:${proxy}`, key: `proxy:${proxy}`, delay }
+function deliverMessage(proxy: string, delay = 0) {
+  return {
+    transport: 'async' as const,
+    type: deliverType,
+    payload: { proxy },
+    group: `proxy:${proxy}`,
+    key: `proxy:${proxy}`,
+    delay,
+  }
 }
 
 /**
@@ -78,10 +85,20 @@ const unknownProxy = 'it is no longer configured'
  * Queues the delivery to proxies that purges wait for although no message does: a worker with another configuration gave them up.
  * For a worker that begins. @param proxies names of those that it knows
  */
-export async function resumeDeliveries({ db, now }: Pick<DeliverOptions, 'db' | 'now'>, proxies: readonly string[]): Promise<void> {
+export async function resumeDeliveries(
+  { db, now }: Pick<DeliverOptions, 'db' | 'now'>,
+  proxies: readonly string[],
+): Promise<void> {
   const waiting = await rows.proxiesGivenUpFor(db, unknownProxy)
   const known = proxies.filter((proxy) => waiting.includes(proxy))
-  if (known.length > 0) await db.transaction().execute((transaction) => dispatch(transaction, now(), known.map((proxy) => deliverMessage(proxy))))
+  if (known.length > 0)
+    await db.transaction().execute((transaction) =>
+      dispatch(
+        transaction,
+        now(),
+        known.map((proxy) => deliverMessage(proxy)),
+      ),
+    )
 }
 
 /** Purges for a proxy that is no longer configured wait for nobody. */
@@ -92,7 +109,12 @@ async function giveUpAll({ db }: DeliverOptions, work: Work, proxy: string): Pro
     if (some.length === 0) return
     await db.transaction().execute(async (transaction) => {
       await work.hold(transaction, work.message)
-      await rows.markGivenUp(transaction, proxy, some.map(({ id }) => id), unknownProxy)
+      await rows.markGivenUp(
+        transaction,
+        proxy,
+        some.map(({ id }) => id),
+        unknownProxy,
+      )
     })
   }
 }
@@ -174,7 +196,9 @@ class Delivery {
     const taken = everything ? slice.pending : slice.pending.filter(isIn(done))
     await this.#options.onDelivered(this.#proxy, everything ? null : taken)
     if (everything) await this.#noteEverything(slice, everything.ms)
-    else for (const { step, ms } of done) await this.#settle(taken.filter(isIn([{ step }])), { status: 'delivered', responseTime: ms, error: null })
+    else
+      for (const { step, ms } of done)
+        await this.#settle(taken.filter(isIn([{ step }])), { status: 'delivered', responseTime: ms, error: null })
     if (trouble !== null) return
     this.#circuit = closed
     await this.#write((transaction) => rows.writeCircuit(transaction, this.#proxy, closed, this.#options.now(), null))
@@ -204,10 +228,14 @@ class Delivery {
     const waits = (await rows.lastUndelivered(db, this.#proxy, 'pending')) > 0
     const message = deliverMessage(this.#proxy, delay)
     // One message among the failed ones is enough to find it, and to try again.
-    if (waits && !(givenUp.count > 0 && !(await rows.hasFailedMessage(db, message.key)))) return this.#work.release(this.#work.message, { delay })
+    if (waits && !(givenUp.count > 0 && !(await rows.hasFailedMessage(db, message.key))))
+      return this.#work.release(this.#work.message, { delay })
     if (waits) await this.#write((transaction) => dispatch(transaction, at, [message]))
     const { first, count, attempts } = givenUp
-    throw Object.assign(new Error(count === 0 ? reason : `${reason}. Given up: ${namePurges(first, count)}`), { retry: false, attempts })
+    throw Object.assign(new Error(count === 0 ? reason : `${reason}. Given up: ${namePurges(first, count)}`), {
+      retry: false,
+      attempts,
+    })
   }
 
   /** Gives up purges that are older than the bound: how many, the first of them, and how often those were tried that were tried most. */
@@ -217,14 +245,24 @@ class Delivery {
     for (;;) {
       const some = await rows.pendingSince(db, this.#proxy, now() - settings.retryFor)
       if (some.length === 0) return givenUp
-      await this.#write((transaction) => rows.markGivenUp(transaction, this.#proxy, some.map(({ id }) => id), null))
+      await this.#write((transaction) =>
+        rows.markGivenUp(
+          transaction,
+          this.#proxy,
+          some.map(({ id }) => id),
+          null,
+        ),
+      )
       if (givenUp.count === 0) givenUp.first = some
       givenUp.count += some.length
       givenUp.attempts = some.reduce((most, { attempts }) => Math.max(most, attempts), givenUp.attempts)
     }
   }
 
-  async #settle(purges: readonly { id: number; attempts: number }[], result: Pick<Settled, 'status' | 'responseTime' | 'error'>): Promise<void> {
+  async #settle(
+    purges: readonly { id: number; attempts: number }[],
+    result: Pick<Settled, 'status' | 'responseTime' | 'error'>,
+  ): Promise<void> {
     for (const some of rows.slices(purges)) {
       const settled = some.map(({ id, attempts }) => ({ purgeId: id, attempts: attempts + 1, ...result }))
       await this.#write((transaction) => settleDeliveries(transaction, this.#proxy, settled))
@@ -244,7 +282,12 @@ const namedPurges = 5
 const longestKey = 100
 
 function namePurges(first: readonly rows.WaitingPurge[], count: number): string {
-  const names = first.slice(0, namedPurges).map(({ id, kind, key, createdAt }) => `${key === null ? kind : `${kind} ${key.slice(0, longestKey)}`} (purge ${purgeIdOf({ id, created_at: createdAt })})`)
+  const names = first
+    .slice(0, namedPurges)
+    .map(
+      ({ id, kind, key, createdAt }) =>
+        `${key === null ? kind : `${kind} ${key.slice(0, longestKey)}`} (purge ${purgeIdOf({ id, created_at: createdAt })})`,
+    )
   return names.join(', ') + (count > names.length ? ` and ${count - names.length} more` : '')
 }
 

@@ -43,7 +43,13 @@ function isEverything({ kind, key }: Pending): boolean {
  * with and means the same to both engines, and only what can stand in a request line.
  */
 function maySendPattern(pattern: string): boolean {
-  if (pattern === '/' || pattern.length > 1000 || !/^\/[!-"$-~]*$/.test(pattern) || /\(\?|\)[*+?{]|\\[^\W_]|\[\[/.test(pattern)) return false
+  if (
+    pattern === '/' ||
+    pattern.length > 1000 ||
+    !/^\/[!-"$-~]*$/.test(pattern) ||
+    /\(\?|\)[*+?{]|\\[^\W_]|\[\[/.test(pattern)
+  )
+    return false
   return (pattern.match(/[*+{]/g) ?? []).length <= 2
 }
 
@@ -78,7 +84,11 @@ function urlSteps(pending: readonly Pending[]): Step[] {
 }
 
 function patternSteps(pending: readonly Pending[]): Step[] {
-  return [...byKey(pending.filter(({ kind }) => kind === 'pattern'))].map(([pattern, ids]) => ({ kind: 'pattern', pattern, ids }))
+  return [...byKey(pending.filter(({ kind }) => kind === 'pattern'))].map(([pattern, ids]) => ({
+    kind: 'pattern',
+    pattern,
+    ids,
+  }))
 }
 
 /** The purges of each key, in the order in which the keys came first. */

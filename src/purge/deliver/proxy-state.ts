@@ -3,7 +3,7 @@ import { circuitState, closed, type CircuitState } from './circuit.ts'
 import { readBacklogs, type ProxyBacklog } from '../log/statistics.ts'
 
 /** `ok`: it has taken every purge, or is about to. `behind`: purges have waited for long, or were given up. `down`: it does not answer. */
-export type ProxyCondition = 'ok' | 'behind' | 'down'
+type ProxyCondition = 'ok' | 'behind' | 'down'
 
 /** How a reverse proxy stands. Times in ISO 8601. */
 export interface ProxyState extends ProxyBacklog {
@@ -21,11 +21,18 @@ export interface ProxyState extends ProxyBacklog {
 const patience = 30_000
 
 /** How each reverse proxy stands: the configured ones, and those that purges still wait for. `now` in milliseconds since the epoch. */
-export async function readProxyStates(db: RecordsDatabase, configured: readonly string[], now: number): Promise<ProxyState[]> {
+export async function readProxyStates(
+  db: RecordsDatabase,
+  configured: readonly string[],
+  now: number,
+): Promise<ProxyState[]> {
   const rows = await db.selectFrom('reverse_proxy_states').selectAll().execute()
   return (await readBacklogs(db, configured)).map((backlog) => {
     const row = rows.find(({ name }) => name === backlog.name)
-    const circuit = row === undefined ? closed : { failures: row.failures, failingSince: row.failing_since, openUntil: row.open_until }
+    const circuit =
+      row === undefined
+        ? closed
+        : { failures: row.failures, failingSince: row.failing_since, openUntil: row.open_until }
     return {
       ...backlog,
       state: conditionOf(backlog, circuit.failures, now),

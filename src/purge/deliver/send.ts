@@ -32,7 +32,10 @@ export class PurgeSender {
     const { Client, buildConnector } = await import('undici')
     const { origin } = new URL(options.url)
     const connect = resetIsNoEnd(buildConnector({ timeout: options.timeout, allowH2: false }))
-    const clients = Array.from({ length: connections }, () => new Client(origin, { allowH2: false, pipelining: 1, connect, headersTimeout: 0, bodyTimeout: 0 }))
+    const clients = Array.from(
+      { length: connections },
+      () => new Client(origin, { allowH2: false, pipelining: 1, connect, headersTimeout: 0, bodyTimeout: 0 }),
+    )
     return new PurgeSender(clients, options)
   }
 
@@ -58,7 +61,11 @@ export class PurgeSender {
       const { statusCode, body } = await this.#clients[connection]!.request({
         method,
         path,
-        headers: { ...headers, 'user-agent': 'pagecache', ...(this.#authorization !== null && { authorization: this.#authorization }) },
+        headers: {
+          ...headers,
+          'user-agent': 'pagecache',
+          ...(this.#authorization !== null && { authorization: this.#authorization }),
+        },
         signal: AbortSignal.any([timeout, end]),
       })
       const text = await readText(body)
@@ -67,12 +74,16 @@ export class PurgeSender {
       return { kind: refusals.has(statusCode) ? 'refused' : 'failed', ms: spent(), error }
     } catch (error) {
       const refused = (error as NodeJS.ErrnoException).code === 'UND_ERR_INVALID_ARG'
-      return { kind: refused ? 'refused' : 'failed', ms: spent(), error: timeout.aborted ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error) }
+      return {
+        kind: refused ? 'refused' : 'failed',
+        ms: spent(),
+        error: timeout.aborted ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error),
+      }
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map(client => client.destroy()))
+    await Promise.all(this.#clients.map((client) => client.destroy()))
   }
 }
 
@@ -80,7 +91,11 @@ export class PurgeSender {
 function toRequest(step: Step): { method: string; path: string; headers: Record<string, string> } {
   switch (step.kind) {
     case 'tags':
-      return { method: 'PURGE', path: '/', headers: { xkey: toFieldValue(step.tags.join(' ')), ...(step.soft && { 'xkey-softpurge': '1' }) } }
+      return {
+        method: 'PURGE',
+        path: '/',
+        headers: { xkey: toFieldValue(step.tags.join(' ')), ...(step.soft && { 'xkey-softpurge': '1' }) },
+      }
     case 'url':
       return { method: 'PURGE', path: step.path, headers: { host: step.host } }
     case 'pattern':
@@ -104,8 +119,13 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
     size += chunk.length
     if (size > longestAnswer) break
   }
-  const text = Buffer.concat(chunks).toString('utf8').replace(/<[^<>]*>/g, ' ')
-  return text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim().slice(0, 200)
+  const text = Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/<[^<>]*>/g, ' ')
+  return text
+    .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim()
+    .slice(0, 200)
 }
 
 function reasonOf(error: unknown): string {

@@ -17,8 +17,14 @@ export interface Settled {
  * sums of them right: a purge took as long as its slowest proxy. What is delivered is part of the log: where its purge has left
  * that meanwhile, nothing of it stays.
  */
-export async function settleDeliveries(transaction: RecordsTransaction, proxy: string, settled: readonly Settled[]): Promise<void> {
-  for (const same of Map.groupBy(settled, (each) => JSON.stringify([each.status, each.attempts, each.responseTime, each.error])).values()) {
+export async function settleDeliveries(
+  transaction: RecordsTransaction,
+  proxy: string,
+  settled: readonly Settled[],
+): Promise<void> {
+  for (const same of Map.groupBy(settled, (each) =>
+    JSON.stringify([each.status, each.attempts, each.responseTime, each.error]),
+  ).values()) {
     const { status, attempts, responseTime, error } = same[0]!
     const ids = same.map(({ purgeId }) => purgeId)
     await transaction
@@ -50,9 +56,20 @@ async function takeTime(transaction: RecordsTransaction, ids: readonly number[],
     .where((eb) => eb.or([eb('response_time', 'is', null), eb('response_time', '<', responseTime)]))
     .execute()
   if (slower.length === 0) return
-  await transaction.updateTable('purges').set({ response_time: responseTime }).where('id', 'in', slower.map((row) => row.id)).execute()
+  await transaction
+    .updateTable('purges')
+    .set({ response_time: responseTime })
+    .where(
+      'id',
+      'in',
+      slower.map((row) => row.id),
+    )
+    .execute()
   for (const [hour, rows] of Map.groupBy(slower, (row) => hourOf(row.created_at))) {
     const added = rows.reduce((sum, row) => sum + responseTime - (row.response_time ?? 0), 0)
-    await addToHour(transaction, hour, { responses: rows.filter((row) => row.response_time === null).length, responseTime: added })
+    await addToHour(transaction, hour, {
+      responses: rows.filter((row) => row.response_time === null).length,
+      responseTime: added,
+    })
   }
 }

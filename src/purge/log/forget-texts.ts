@@ -4,7 +4,10 @@ import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
 /** The opposite of log-texts: what the purge log names by number goes with the last purge that names it. */
 
 /** Takes pages out of the log. They are in the order of their purges, and complete but for the last of those. */
-export async function forgetPages(transaction: RecordsTransaction, pages: readonly { url_id: number; purge_id: number }[]): Promise<void> {
+export async function forgetPages(
+  transaction: RecordsTransaction,
+  pages: readonly { url_id: number; purge_id: number }[],
+): Promise<void> {
   const last = pages.at(-1)?.purge_id
   if (last === undefined) return
   const complete = [...new Set(pages.map((page) => page.purge_id))].filter((purge) => purge !== last)
@@ -12,18 +15,32 @@ export async function forgetPages(transaction: RecordsTransaction, pages: readon
   const rest = pages.filter((page) => page.purge_id === last).map((page) => page.url_id)
   await transaction.deleteFrom('purge_pages').where('purge_id', '=', last).where('url_id', 'in', rest).execute()
   for (const [count, ids] of byCount(pages.map((page) => page.url_id))) {
-    await transaction.updateTable('purge_urls').set((eb) => ({ purges: eb('purges', '-', count) })).where('id', 'in', ids).execute()
+    await transaction
+      .updateTable('purge_urls')
+      .set((eb) => ({ purges: eb('purges', '-', count) }))
+      .where('id', 'in', ids)
+      .execute()
   }
   const urls = [...new Set(pages.map((page) => page.url_id))]
-  const gone = await transaction.deleteFrom('purge_urls').where('id', 'in', urls).where('purges', '<=', 0).returning('last_purged_at').execute()
+  const gone = await transaction
+    .deleteFrom('purge_urls')
+    .where('id', 'in', urls)
+    .where('purges', '<=', 0)
+    .returning('last_purged_at')
+    .execute()
   const moves = new KeyMoves()
   for (const { last_purged_at } of gone) moves.move(hourOf(last_purged_at), null)
   await addToKeyHours(transaction, 'url', moves.changes)
 }
 
 /** Takes purges off the counts of their tags. */
-export async function forgetTags(transaction: RecordsTransaction, purges: readonly { tag_id: number | null; created_at: number }[]): Promise<void> {
-  const named = purges.flatMap(({ tag_id, created_at }) => (tag_id === null ? [] : [{ tag: tag_id, hour: hourOf(created_at) }]))
+export async function forgetTags(
+  transaction: RecordsTransaction,
+  purges: readonly { tag_id: number | null; created_at: number }[],
+): Promise<void> {
+  const named = purges.flatMap(({ tag_id, created_at }) =>
+    tag_id === null ? [] : [{ tag: tag_id, hour: hourOf(created_at) }],
+  )
   for (const [hour, own] of Map.groupBy(named, (each) => each.hour)) {
     for (const [count, ids] of byCount(own.map((each) => each.tag))) {
       await transaction
@@ -32,12 +49,22 @@ export async function forgetTags(transaction: RecordsTransaction, purges: readon
         .where('tag_id', 'in', ids)
         .where('hour', '=', hour)
         .execute()
-      await transaction.deleteFrom('purge_tag_hours').where('tag_id', 'in', ids).where('hour', '=', hour).where('purges', '<=', 0).execute()
+      await transaction
+        .deleteFrom('purge_tag_hours')
+        .where('tag_id', 'in', ids)
+        .where('hour', '=', hour)
+        .where('purges', '<=', 0)
+        .execute()
       await transaction
         .updateTable('purge_tags')
         .set((eb) => ({
           purges: eb('purges', '-', count),
-          window_count: eb.case().when('last_hour', '<', hour + windowHours).then(eb('window_count', '-', count)).else(eb.ref('window_count')).end(),
+          window_count: eb
+            .case()
+            .when('last_hour', '<', hour + windowHours)
+            .then(eb('window_count', '-', count))
+            .else(eb.ref('window_count'))
+            .end(),
         }))
         .where('id', 'in', ids)
         .execute()
@@ -45,19 +72,36 @@ export async function forgetTags(transaction: RecordsTransaction, purges: readon
   }
   const tags = [...new Set(named.map((each) => each.tag))]
   if (tags.length === 0) return
-  const gone = await transaction.deleteFrom('purge_tags').where('id', 'in', tags).where('purges', '<=', 0).returning('last_hour').execute()
+  const gone = await transaction
+    .deleteFrom('purge_tags')
+    .where('id', 'in', tags)
+    .where('purges', '<=', 0)
+    .returning('last_hour')
+    .execute()
   const moves = new KeyMoves()
   for (const { last_hour } of gone) moves.move(last_hour, null)
   await addToKeyHours(transaction, 'tag', moves.changes)
 }
 
 /** Takes purges off the counts of their entities. */
-export async function forgetEntities(transaction: RecordsTransaction, purges: readonly { entity_id: number | null }[]): Promise<void> {
+export async function forgetEntities(
+  transaction: RecordsTransaction,
+  purges: readonly { entity_id: number | null }[],
+): Promise<void> {
   const named = purges.flatMap(({ entity_id }) => entity_id ?? [])
   for (const [count, ids] of byCount(named)) {
-    await transaction.updateTable('purge_entities').set((eb) => ({ purges: eb('purges', '-', count) })).where('id', 'in', ids).execute()
+    await transaction
+      .updateTable('purge_entities')
+      .set((eb) => ({ purges: eb('purges', '-', count) }))
+      .where('id', 'in', ids)
+      .execute()
   }
-  if (named.length > 0) await transaction.deleteFrom('purge_entities').where('id', 'in', [...new Set(named)]).where('purges', '<=', 0).execute()
+  if (named.length > 0)
+    await transaction
+      .deleteFrom('purge_entities')
+      .where('id', 'in', [...new Set(named)])
+      .where('purges', '<=', 0)
+      .execute()
 }
 
 /** The values that occur once, those that occur twice, and so on: one statement for each number. */

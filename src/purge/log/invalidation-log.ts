@@ -15,7 +15,10 @@ export interface InvalidationItem {
 }
 
 /** The invalidations, newest first. */
-export async function listInvalidations(db: RecordsDatabase, range: Range): Promise<{ total: number; items: InvalidationItem[] }> {
+export async function listInvalidations(
+  db: RecordsDatabase,
+  range: Range,
+): Promise<{ total: number; items: InvalidationItem[] }> {
   const { total, before, offset } = await skipHours(db, 'invalidations', range.offset)
   const rows = await db
     .selectFrom('invalidations')
@@ -29,7 +32,23 @@ export async function listInvalidations(db: RecordsDatabase, range: Range): Prom
   return { total, items: rows.map(toItem) }
 }
 
-function toItem(row: { id: number; created_at: number; source: string; actor: string | null; scope: string; value: string | null; pages_removed: number }): InvalidationItem {
+function toItem(row: {
+  id: number
+  created_at: number
+  source: string
+  actor: string | null
+  scope: string
+  value: string | null
+  pages_removed: number
+}): InvalidationItem {
   const { source, actor, scope, value } = row
-  return { id: invalidationIdOf(row), at: new Date(row.created_at).toISOString(), source, actor, scope, value, pagesRemoved: row.pages_removed }
+  return {
+    id: invalidationIdOf(row),
+    at: new Date(row.created_at).toISOString(),
+    source,
+    actor,
+    scope,
+    value,
+    pagesRemoved: row.pages_removed,
+  }
 }

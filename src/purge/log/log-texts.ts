@@ -5,47 +5,72 @@ import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
 
 /** What the purge log names by number: each of these gives the numbers of texts, and makes those that are new. */
 
-const addTags = prepareRows<{ tag: string; purges: number; last_hour: number; window_count: number }, { id: number; tag: string; purges: number; last_hour: number }>(
-  ['tag', 'purges', 'last_hour', 'window_count'],
-  (rows, db) =>
-    db
-      .insertInto('purge_tags')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.column('tag').doUpdateSet((eb) => ({
-          purges: eb('purge_tags.purges', '+', eb.ref('excluded.purges')),
-          // A clock that was set back must not take a tag out of the window in which it was purged.
-          window_count: eb
-            .case()
-            .when('purge_tags.last_hour', '>=', eb.ref('excluded.last_hour'))
-            .then(eb('purge_tags.window_count', '+', eb.ref('excluded.purges')))
-            .else(eb.ref('purge_tags.window_count'))
-            .end(),
-        })),
-      )
-      .returning(['id', 'tag', 'purges', 'last_hour']),
+const addTags = prepareRows<
+  { tag: string; purges: number; last_hour: number; window_count: number },
+  { id: number; tag: string; purges: number; last_hour: number }
+>(['tag', 'purges', 'last_hour', 'window_count'], (rows, db) =>
+  db
+    .insertInto('purge_tags')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column('tag').doUpdateSet((eb) => ({
+        purges: eb('purge_tags.purges', '+', eb.ref('excluded.purges')),
+        // A clock that was set back must not take a tag out of the window in which it was purged.
+        window_count: eb
+          .case()
+          .when('purge_tags.last_hour', '>=', eb.ref('excluded.last_hour'))
+          .then(eb('purge_tags.window_count', '+', eb.ref('excluded.purges')))
+          .else(eb.ref('purge_tags.window_count'))
+          .end(),
+      })),
+    )
+    .returning(['id', 'tag', 'purges', 'last_hour']),
 )
 
-const addTagHours = prepareRows<{ tag_id: number; hour: number; purges: number }>(['tag_id', 'hour', 'purges'], (rows, db) =>
-  db
-    .insertInto('purge_tag_hours')
-    .values(rows)
-    .onConflict((conflict) => conflict.columns(['tag_id', 'hour']).doUpdateSet((eb) => ({ purges: eb('purge_tag_hours.purges', '+', eb.ref('excluded.purges')) }))),
+const addTagHours = prepareRows<{ tag_id: number; hour: number; purges: number }>(
+  ['tag_id', 'hour', 'purges'],
+  (rows, db) =>
+    db
+      .insertInto('purge_tag_hours')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['tag_id', 'hour'])
+          .doUpdateSet((eb) => ({ purges: eb('purge_tag_hours.purges', '+', eb.ref('excluded.purges')) })),
+      ),
 )
 
 /** Counts one more purge of each tag. Tags may repeat. */
-export async function countTags(transaction: RecordsTransaction, tags: readonly string[], at: number): Promise<Map<string, number>> {
+export async function countTags(
+  transaction: RecordsTransaction,
+  tags: readonly string[],
+  at: number,
+): Promise<Map<string, number>> {
   const hour = hourOf(at)
   const counts = new Map<string, number>()
   for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1)
-  const rows = await addTags.execute(transaction, [...counts].map(([tag, purges]) => ({ tag, purges, last_hour: hour, window_count: purges })))
-  await addTagHours.execute(transaction, rows.map(({ id, tag }) => ({ tag_id: id, hour, purges: counts.get(tag)! })))
+  const rows = await addTags.execute(
+    transaction,
+    [...counts].map(([tag, purges]) => ({ tag, purges, last_hour: hour, window_count: purges })),
+  )
+  await addTagHours.execute(
+    transaction,
+    rows.map(({ id, tag }) => ({ tag_id: id, hour, purges: counts.get(tag)! })),
+  )
   const moves = new KeyMoves()
-  const [fresh, known] = [rows.filter(({ tag, purges }) => purges === counts.get(tag)), rows.filter(({ tag, purges }) => purges !== counts.get(tag))]
+  const [fresh, known] = [
+    rows.filter(({ tag, purges }) => purges === counts.get(tag)),
+    rows.filter(({ tag, purges }) => purges !== counts.get(tag)),
+  ]
   for (const _ of fresh) moves.move(null, hour)
   const late = known.filter(({ last_hour }) => last_hour < hour)
   for (const { last_hour } of late) moves.move(last_hour < 0 ? null : last_hour, hour)
-  if (late.length > 0) await setWindows(transaction, late.map(({ id }) => id), hour)
+  if (late.length > 0)
+    await setWindows(
+      transaction,
+      late.map(({ id }) => id),
+      hour,
+    )
   await addToKeyHours(transaction, 'tag', moves.changes)
   return new Map(rows.map((row) => [row.tag, row.id]))
 }
@@ -67,19 +92,20 @@ async function setWindows(transaction: RecordsTransaction, ids: readonly number[
     .execute()
 }
 
-const addEntities = prepareRows<{ type: string; entity_id: string; number: string | null; purges: number }, { id: number; type: string; entity_id: string }>(
-  ['type', 'entity_id', 'number', 'purges'],
-  (rows, db) =>
-    db
-      .insertInto('purge_entities')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['type', 'entity_id']).doUpdateSet((eb) => ({
-          purges: eb('purge_entities.purges', '+', eb.ref('excluded.purges')),
-          number: eb.fn.coalesce('excluded.number', 'purge_entities.number'),
-        })),
-      )
-      .returning(['id', 'type', 'entity_id']),
+const addEntities = prepareRows<
+  { type: string; entity_id: string; number: string | null; purges: number },
+  { id: number; type: string; entity_id: string }
+>(['type', 'entity_id', 'number', 'purges'], (rows, db) =>
+  db
+    .insertInto('purge_entities')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(['type', 'entity_id']).doUpdateSet((eb) => ({
+        purges: eb('purge_entities.purges', '+', eb.ref('excluded.purges')),
+        number: eb.fn.coalesce('excluded.number', 'purge_entities.number'),
+      })),
+    )
+    .returning(['id', 'type', 'entity_id']),
 )
 
 /** Counts one more purge of each entity, and remembers the number that it goes by. Entities may repeat. */
@@ -90,7 +116,12 @@ export async function countEntities(
   const distinct = Map.groupBy(named, ({ entity }) => `${entity.type} ${entity.id}`)
   const rows = [...distinct.values()].map((same) => {
     const { type, id } = same[0]!.entity
-    return { type, entity_id: id, number: same.find((each) => each.number !== null)?.number ?? null, purges: same.length }
+    return {
+      type,
+      entity_id: id,
+      number: same.find((each) => each.number !== null)?.number ?? null,
+      purges: same.length,
+    }
   })
   const ids = await addEntities.execute(transaction, rows)
   return new Map(ids.map(({ id, type, entity_id }) => [`${type} ${entity_id}`, id]))
@@ -112,27 +143,39 @@ const addUrls = prepareRows<{ url: string }, UrlRow>(['url'], (rows, db) =>
 
 /** The rows of URLs; each once. */
 export async function findUrls(transaction: RecordsTransaction, urls: readonly string[]): Promise<Map<string, UrlRow>> {
-  const rows = await addUrls.execute(transaction, [...new Set(urls)].map((url) => ({ url })))
+  const rows = await addUrls.execute(
+    transaction,
+    [...new Set(urls)].map((url) => ({ url })),
+  )
   return new Map(rows.map((row) => [row.url, row]))
 }
 
-const addPages = prepareRows<{ url_id: number; purge_id: number }, { url_id: number }>(['url_id', 'purge_id'], (rows, db) =>
-  db
-    .insertInto('purge_pages')
-    .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('url_id'),
+const addPages = prepareRows<{ url_id: number; purge_id: number }, { url_id: number }>(
+  ['url_id', 'purge_id'],
+  (rows, db) =>
+    db
+      .insertInto('purge_pages')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('url_id'),
 )
 
 /** Notes that purges of the moment `at` took, or named, URLs; what is noted already is not counted twice. */
-export async function notePages(transaction: RecordsTransaction, pages: readonly { url: UrlRow; purge: number }[], at: number): Promise<void> {
+export async function notePages(
+  transaction: RecordsTransaction,
+  pages: readonly { url: UrlRow; purge: number }[],
+  at: number,
+): Promise<void> {
   if (pages.length === 0) return
   const pairs = new Map(pages.map(({ url, purge }) => [`${purge} ${url.id}`, { url_id: url.id, purge_id: purge }]))
   const added = await addPages.execute(transaction, [...pairs.values()])
   const counts = new Map<number, number>()
   for (const { url_id } of added) counts.set(url_id, (counts.get(url_id) ?? 0) + 1)
   const urls = [...new Set(pages.map(({ url }) => url))].filter(({ id }) => counts.has(id))
-  await addToUrls.execute(transaction, urls.map(({ id, url }) => ({ url, purges: counts.get(id)!, last_purged_at: at })))
+  await addToUrls.execute(
+    transaction,
+    urls.map(({ id, url }) => ({ url, purges: counts.get(id)!, last_purged_at: at })),
+  )
   const moves = new KeyMoves()
   for (const { last_purged_at } of urls) {
     if (last_purged_at < at) moves.move(last_purged_at === 0 ? null : hourOf(last_purged_at), hourOf(at))
@@ -140,19 +183,21 @@ export async function notePages(transaction: RecordsTransaction, pages: readonly
   await addToKeyHours(transaction, 'url', moves.changes)
 }
 
-const addToUrls = prepareRows<{ url: string; purges: number; last_purged_at: number }>(['url', 'purges', 'last_purged_at'], (rows, db) =>
-  db
-    .insertInto('purge_urls')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.column('url').doUpdateSet((eb) => ({
-        purges: eb('purge_urls.purges', '+', eb.ref('excluded.purges')),
-        last_purged_at: eb
-          .case()
-          .when('purge_urls.last_purged_at', '>', eb.ref('excluded.last_purged_at'))
-          .then(eb.ref('purge_urls.last_purged_at'))
-          .else(eb.ref('excluded.last_purged_at'))
-          .end(),
-      })),
-    ),
+const addToUrls = prepareRows<{ url: string; purges: number; last_purged_at: number }>(
+  ['url', 'purges', 'last_purged_at'],
+  (rows, db) =>
+    db
+      .insertInto('purge_urls')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('url').doUpdateSet((eb) => ({
+          purges: eb('purge_urls.purges', '+', eb.ref('excluded.purges')),
+          last_purged_at: eb
+            .case()
+            .when('purge_urls.last_purged_at', '>', eb.ref('excluded.last_purged_at'))
+            .then(eb.ref('purge_urls.last_purged_at'))
+            .else(eb.ref('excluded.last_purged_at'))
+            .end(),
+        })),
+      ),
 )

@@ -31,7 +31,10 @@ export function makePrunePurges(proxies: readonly string[]): (records: Records, 
 }
 
 /** The same for the invalidation log: how many invalidations went; 0: there are no more. */
-export async function pruneInvalidations(records: Records, { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice): Promise<number> {
+export async function pruneInvalidations(
+  records: Records,
+  { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice,
+): Promise<number> {
   return records.db.transaction().execute(async (transaction) => {
     const rows = await transaction
       .selectFrom('invalidations')
@@ -44,8 +47,16 @@ export async function pruneInvalidations(records: Records, { before, limit, last
       .limit(limit)
       .execute()
     if (rows.length === 0) return 0
-    await transaction.deleteFrom('invalidations').where('id', 'in', rows.map((row) => row.id)).execute()
-    for (const [hour, same] of Map.groupBy(rows, (row) => hourOf(row.created_at))) await addToHour(transaction, hour, { invalidations: -same.length })
+    await transaction
+      .deleteFrom('invalidations')
+      .where(
+        'id',
+        'in',
+        rows.map((row) => row.id),
+      )
+      .execute()
+    for (const [hour, same] of Map.groupBy(rows, (row) => hourOf(row.created_at)))
+      await addToHour(transaction, hour, { invalidations: -same.length })
     await dropEmptyHours(transaction)
     return rows.length
   })
@@ -85,7 +96,10 @@ async function lastOf({ db }: Records, table: 'purges' | 'invalidations'): Promi
 }
 
 /** The oldest purges; `rows` of whatever table, 0 where none is left. */
-async function prunePurges({ db }: Records, { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice): Promise<{ rows: number; purges: number }> {
+async function prunePurges(
+  { db }: Records,
+  { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice,
+): Promise<{ rows: number; purges: number }> {
   return db.transaction().execute(async (transaction) => {
     const purges = await transaction
       .selectFrom('purges')
@@ -101,7 +115,11 @@ async function prunePurges({ db }: Records, { before, limit, last = Number.MAX_S
 }
 
 /** Deliveries that were given up for proxies that are no longer configured. */
-async function forgetDeliveries({ db }: Records, proxies: readonly string[], { before, limit }: Slice): Promise<number> {
+async function forgetDeliveries(
+  { db }: Records,
+  proxies: readonly string[],
+  { before, limit }: Slice,
+): Promise<number> {
   const rows = await db
     .selectFrom('purge_deliveries')
     .select(['purge_id', 'proxy'])
@@ -111,7 +129,16 @@ async function forgetDeliveries({ db }: Records, proxies: readonly string[], { b
     .limit(limit)
     .execute()
   for (const [proxy, same] of Map.groupBy(rows, (row) => row.proxy)) {
-    await db.deleteFrom('purge_deliveries').where('proxy', '=', proxy).where('status', '=', 'failed').where('purge_id', 'in', same.map((row) => row.purge_id)).execute()
+    await db
+      .deleteFrom('purge_deliveries')
+      .where('proxy', '=', proxy)
+      .where('status', '=', 'failed')
+      .where(
+        'purge_id',
+        'in',
+        same.map((row) => row.purge_id),
+      )
+      .execute()
   }
   return rows.length
 }
@@ -124,20 +151,37 @@ interface PrunedPurge {
   response_time: number | null
 }
 
-async function removePurges(transaction: RecordsTransaction, purges: readonly PrunedPurge[]): Promise<{ rows: number; purges: number }> {
+async function removePurges(
+  transaction: RecordsTransaction,
+  purges: readonly PrunedPurge[],
+): Promise<{ rows: number; purges: number }> {
   if (purges.length === 0) return { rows: 0, purges: 0 }
   const ids = purges.map((purge) => purge.id)
-  const pages = await transaction.selectFrom('purge_pages').selectAll().where('purge_id', 'in', ids).orderBy('purge_id').limit(pageSlice).execute()
+  const pages = await transaction
+    .selectFrom('purge_pages')
+    .selectAll()
+    .where('purge_id', 'in', ids)
+    .orderBy('purge_id')
+    .limit(pageSlice)
+    .execute()
   await forgetPages(transaction, pages)
   // A purge goes with the last of its pages.
   if (pages.length === pageSlice) return { rows: pages.length, purges: 0 }
-  await transaction.deleteFrom('purge_deliveries').where('purge_id', 'in', ids).where('status', '=', 'delivered').execute()
+  await transaction
+    .deleteFrom('purge_deliveries')
+    .where('purge_id', 'in', ids)
+    .where('status', '=', 'delivered')
+    .execute()
   await transaction.deleteFrom('purges').where('id', 'in', ids).execute()
   await forgetTags(transaction, purges)
   await forgetEntities(transaction, purges)
   for (const [hour, same] of Map.groupBy(purges, (purge) => hourOf(purge.created_at))) {
     const times = same.flatMap((purge) => purge.response_time ?? [])
-    await addToHour(transaction, hour, { purges: -same.length, responses: -times.length, responseTime: -times.reduce((sum, time) => sum + time, 0) })
+    await addToHour(transaction, hour, {
+      purges: -same.length,
+      responses: -times.length,
+      responseTime: -times.reduce((sum, time) => sum + time, 0),
+    })
   }
   await dropEmptyHours(transaction)
   return { rows: pages.length + purges.length, purges: purges.length }

@@ -2,7 +2,7 @@ import type { DeliveryStatus, PurgeKindColumn } from '../../records/purge-rows.t
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { invalidationIdOf, purgeIdOf } from './log-id.ts'
 
-export type PurgeKind = 'url' | 'tag' | 'entity' | 'type' | 'all'
+type PurgeKind = 'url' | 'tag' | 'entity' | 'type' | 'all'
 
 /** A purge as the contract shows it (section 4). Times in milliseconds. */
 export interface PurgeItem {
@@ -25,7 +25,7 @@ export interface PurgeItem {
   proxies: PurgeItemProxy[]
 }
 
-export interface PurgeItemProxy {
+interface PurgeItemProxy {
   name: string
   status: DeliveryStatus
   attempts: number
@@ -41,7 +41,16 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
     .leftJoin('purge_urls as u', 'u.id', 'p.url_id')
     .leftJoin('purge_tags as t', 't.id', 'p.tag_id')
     .leftJoin('purge_entities as e', 'e.id', 'p.entity_id')
-    .select(['p.id', 'p.invalidation_id', 'p.created_at', 'p.source', 'p.kind', 'p.value', 'p.pages_removed', 'p.response_time'])
+    .select([
+      'p.id',
+      'p.invalidation_id',
+      'p.created_at',
+      'p.source',
+      'p.kind',
+      'p.value',
+      'p.pages_removed',
+      'p.response_time',
+    ])
     .select(['u.url', 't.tag', 'e.type as entity_type', 'e.entity_id as entity', 'e.number'])
     .where('p.id', 'in', ids)
     .execute()
@@ -79,7 +88,13 @@ export function toMilliseconds(time: number | null): number | null {
 }
 
 async function readDeliveries(db: RecordsDatabase, ids: readonly number[]): Promise<Map<number, PurgeItemProxy[]>> {
-  const rows = await db.selectFrom('purge_deliveries').selectAll().where('purge_id', 'in', ids).orderBy('purge_id').orderBy('proxy').execute()
+  const rows = await db
+    .selectFrom('purge_deliveries')
+    .selectAll()
+    .where('purge_id', 'in', ids)
+    .orderBy('purge_id')
+    .orderBy('proxy')
+    .execute()
   const deliveries = new Map<number, PurgeItemProxy[]>()
   for (const { purge_id, proxy, status, attempts, response_time, error } of rows) {
     const own = deliveries.get(purge_id) ?? []

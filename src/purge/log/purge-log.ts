@@ -20,7 +20,13 @@ export async function listRecent(db: RecordsDatabase, range: Range): Promise<{ t
     .limit(range.limit)
     .offset(offset)
     .execute()
-  return { total, items: await readItems(db, rows.map((row) => row.id)) }
+  return {
+    total,
+    items: await readItems(
+      db,
+      rows.map((row) => row.id),
+    ),
+  }
 }
 
 export interface PurgedUrl {
@@ -30,7 +36,10 @@ export interface PurgedUrl {
 }
 
 /** URLs that were purged, by name or with what was named; the last purged first. */
-export async function listUrls(db: RecordsDatabase, { limit, offset }: Range): Promise<{ total: number; items: PurgedUrl[] }> {
+export async function listUrls(
+  db: RecordsDatabase,
+  { limit, offset }: Range,
+): Promise<{ total: number; items: PurgedUrl[] }> {
   const { total } = await db
     .selectFrom('purge_key_hours')
     .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('keys'), eb.lit(0)).as('total'))
@@ -45,7 +54,11 @@ export async function listUrls(db: RecordsDatabase, { limit, offset }: Range): P
     .limit(limit)
     .offset(offset)
     .execute()
-  const items = rows.map(({ url, purges, last_purged_at }) => ({ url, purges, lastPurgedAt: new Date(last_purged_at).toISOString() }))
+  const items = rows.map(({ url, purges, last_purged_at }) => ({
+    url,
+    purges,
+    lastPurgedAt: new Date(last_purged_at).toISOString(),
+  }))
   return { total, items }
 }
 
@@ -53,18 +66,45 @@ export async function listUrls(db: RecordsDatabase, { limit, offset }: Range): P
  * The purges that took the page of a URL, or named the URL: the newest `limit` of them, but for the newest `offset`, in the order
  * in which they were made.
  */
-export async function readUrlFlow(db: RecordsDatabase, url: string, { limit, offset }: Range): Promise<{ total: number; items: PurgeItem[] }> {
+export async function readUrlFlow(
+  db: RecordsDatabase,
+  url: string,
+  { limit, offset }: Range,
+): Promise<{ total: number; items: PurgeItem[] }> {
   const row = await db.selectFrom('purge_urls').select(['id', 'purges']).where('url', '=', url).executeTakeFirst()
   if (row === undefined) return { total: 0, items: [] }
-  const rows = await db.selectFrom('purge_pages').select('purge_id as id').where('url_id', '=', row.id).orderBy('purge_id', 'desc').limit(limit).offset(offset).execute()
+  const rows = await db
+    .selectFrom('purge_pages')
+    .select('purge_id as id')
+    .where('url_id', '=', row.id)
+    .orderBy('purge_id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
   return { total: row.purges, items: await readInOrder(db, rows) }
 }
 
 /** The purges of tags that name the entity: as `readUrlFlow` gives those of a URL. */
-export async function readTimeline(db: RecordsDatabase, entity: Entity, { limit, offset }: Range): Promise<{ total: number; items: PurgeItem[] }> {
-  const row = await db.selectFrom('purge_entities').select(['id', 'purges']).where('type', '=', entity.type).where('entity_id', '=', entity.id).executeTakeFirst()
+export async function readTimeline(
+  db: RecordsDatabase,
+  entity: Entity,
+  { limit, offset }: Range,
+): Promise<{ total: number; items: PurgeItem[] }> {
+  const row = await db
+    .selectFrom('purge_entities')
+    .select(['id', 'purges'])
+    .where('type', '=', entity.type)
+    .where('entity_id', '=', entity.id)
+    .executeTakeFirst()
   if (row === undefined) return { total: 0, items: [] }
-  const rows = await db.selectFrom('purges').select('id').where('entity_id', '=', row.id).orderBy('id', 'desc').limit(limit).offset(offset).execute()
+  const rows = await db
+    .selectFrom('purges')
+    .select('id')
+    .where('entity_id', '=', row.id)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
   return { total: row.purges, items: await readInOrder(db, rows) }
 }
 

@@ -30,11 +30,25 @@ export interface KeyResult {
  * Writes purges, of one invalidation or of several, into the log, in the caller's transaction: their rows, what each reverse proxy
  * has still to be told, a message for each of them, and the sums. Returns the rows' numbers, in the order of the results.
  */
-export async function recordPurges(transaction: RecordsTransaction, recording: Recording, results: readonly KeyResult[]): Promise<number[]> {
+export async function recordPurges(
+  transaction: RecordsTransaction,
+  recording: Recording,
+  results: readonly KeyResult[],
+): Promise<number[]> {
   const { at, proxies } = recording
-  const tags = await countTags(transaction, results.flatMap(({ key }) => ('tag' in key ? [key.tag] : [])), at)
-  const entities = await countEntities(transaction, results.flatMap(({ key }) => entityIn(key) ?? []))
-  const urls = await findUrls(transaction, results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : [])))
+  const tags = await countTags(
+    transaction,
+    results.flatMap(({ key }) => ('tag' in key ? [key.tag] : [])),
+    at,
+  )
+  const entities = await countEntities(
+    transaction,
+    results.flatMap(({ key }) => entityIn(key) ?? []),
+  )
+  const urls = await findUrls(
+    transaction,
+    results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : [])),
+  )
   const rows = results.map(({ invalidation, key, pagesRemoved, localTime }): NewPurge => {
     const named = entityIn(key)
     return {
@@ -53,24 +67,49 @@ export async function recordPurges(transaction: RecordsTransaction, recording: R
   })
   const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
   // A URL that was purged by its name is in the log whether we held its page or not: a proxy may have.
-  const named = results.flatMap(({ key }, index) => (key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : []))
+  const named = results.flatMap(({ key }, index) =>
+    key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
+  )
   await notePages(transaction, named, at)
   await tellProxies(transaction, recording, results, ids)
   const times = rows.flatMap(({ response_time }) => response_time ?? [])
-  await addToHour(transaction, hourOf(at), { purges: ids.length, responses: times.length, responseTime: times.reduce((sum, time) => sum + time, 0) })
+  await addToHour(transaction, hourOf(at), {
+    purges: ids.length,
+    responses: times.length,
+    responseTime: times.reduce((sum, time) => sum + time, 0),
+  })
   return ids
 }
 
 type NewPurge = Omit<PurgeRow, 'id'>
 
-const purgeColumns = ['invalidation_id', 'created_at', 'source', 'kind', 'url_id', 'tag_id', 'entity_id', 'value', 'soft', 'pages_removed', 'response_time'] as const
+const purgeColumns = [
+  'invalidation_id',
+  'created_at',
+  'source',
+  'kind',
+  'url_id',
+  'tag_id',
+  'entity_id',
+  'value',
+  'soft',
+  'pages_removed',
+  'response_time',
+] as const
 
-const addPurges = prepareRows<NewPurge, { id: number }>(purgeColumns, (rows, db) => db.insertInto('purges').values(rows).returning('id'))
+const addPurges = prepareRows<NewPurge, { id: number }>(purgeColumns, (rows, db) =>
+  db.insertInto('purges').values(rows).returning('id'),
+)
 
-type NewDelivery = Pick<PurgeDeliveryRow, 'purge_id' | 'proxy' | 'status' | 'created_at' | 'kind' | 'key'> & { soft: number }
+type NewDelivery = Pick<PurgeDeliveryRow, 'purge_id' | 'proxy' | 'status' | 'created_at' | 'kind' | 'key'> & {
+  soft: number
+}
 
 /** Deliveries name what they tell, so that they outlive a clearing of the log. */
-const addDeliveries = prepareRows<NewDelivery>(['purge_id', 'proxy', 'status', 'created_at', 'kind', 'key', 'soft'], (rows, db) => db.insertInto('purge_deliveries').values(rows))
+const addDeliveries = prepareRows<NewDelivery>(
+  ['purge_id', 'proxy', 'status', 'created_at', 'kind', 'key', 'soft'],
+  (rows, db) => db.insertInto('purge_deliveries').values(rows),
+)
 
 function entityIn(key: PurgeKey): { entity: Entity; number: string | null } | null {
   if (key.kind === 'entity') return { entity: key.entity, number: key.number }
@@ -89,10 +128,23 @@ function deliveredKey(key: PurgeKey): string | null {
   return key.kind === 'url' ? key.url : valueOf(key)
 }
 
-async function tellProxies(transaction: RecordsTransaction, recording: Recording, results: readonly KeyResult[], ids: readonly number[]): Promise<void> {
+async function tellProxies(
+  transaction: RecordsTransaction,
+  recording: Recording,
+  results: readonly KeyResult[],
+  ids: readonly number[],
+): Promise<void> {
   const { at, proxies, queue, followUp } = recording
   for (const proxy of proxies) {
-    const rows = results.map(({ invalidation, key }, index): NewDelivery => ({ purge_id: ids[index]!, proxy, status: 'pending', created_at: at, kind: key.kind, key: deliveredKey(key), soft: Number(invalidation.soft) }))
+    const rows = results.map(({ invalidation, key }, index): NewDelivery => ({
+      purge_id: ids[index]!,
+      proxy,
+      status: 'pending',
+      created_at: at,
+      kind: key.kind,
+      key: deliveredKey(key),
+      soft: Number(invalidation.soft),
+    }))
     await addDeliveries.execute(transaction, rows)
   }
   const messages = [...proxies.map(toMessage), ...(followUp === null ? [] : [followUp])]
@@ -101,5 +153,11 @@ async function tellProxies(transaction: RecordsTransaction, recording: Recording
 
 /** One for each reverse proxy: its handler delivers all that is pending there, so one that waits already is enough. */
 function toMessage(proxy: string): NewMessage {
-  return { transport: 'async', type: 'purge.deliver', payload: { proxy }, group: `proxy:${proxy}`, key: `proxy:${proxy}` }
+  return {
+    transport: 'async',
+    type: 'purge.deliver',
+    payload: { proxy },
+    group: `proxy:${proxy}`,
+    key: `proxy:${proxy}`,
+  }
 }

@@ -37,13 +37,19 @@ export async function addToHour(transaction: RecordsTransaction, hour: number, s
 }
 
 /** How many keys of a kind were purged last in which hour; negative numbers take away. */
-export async function addToKeyHours(transaction: RecordsTransaction, kind: 'url' | 'tag', changes: ReadonlyMap<number, number>): Promise<void> {
+export async function addToKeyHours(
+  transaction: RecordsTransaction,
+  kind: 'url' | 'tag',
+  changes: ReadonlyMap<number, number>,
+): Promise<void> {
   for (const [hour, keys] of changes) {
     if (keys === 0) continue
     await transaction
       .insertInto('purge_key_hours')
       .values({ kind, hour, keys })
-      .onConflict((conflict) => conflict.columns(['kind', 'hour']).doUpdateSet((eb) => ({ keys: eb('purge_key_hours.keys', '+', keys) })))
+      .onConflict((conflict) =>
+        conflict.columns(['kind', 'hour']).doUpdateSet((eb) => ({ keys: eb('purge_key_hours.keys', '+', keys) })),
+      )
       .execute()
   }
 }

@@ -22,10 +22,16 @@ const topTagCount = 20
 export async function readPurgeStatistics(db: RecordsDatabase, now: number): Promise<PurgeStatistics> {
   const last = hourOf(now)
   const first = last - windowHours + 2
-  const rows = await db.selectFrom('purge_hours').selectAll().where('hour', '>=', first).where('hour', '<=', last).execute()
+  const rows = await db
+    .selectFrom('purge_hours')
+    .selectAll()
+    .where('hour', '>=', first)
+    .where('hour', '<=', last)
+    .execute()
   const begun = await readBegunHour(db, now - windowLength)
   const byHour = new Map(rows.map((row) => [row.hour, row.purges]))
-  const sum = (column: 'purges' | 'responses' | 'response_time') => rows.reduce((total, row) => total + row[column], begun[column])
+  const sum = (column: 'purges' | 'responses' | 'response_time') =>
+    rows.reduce((total, row) => total + row[column], begun[column])
   return {
     overview: {
       totalPurges: sum('purges'),
@@ -60,7 +66,12 @@ async function readBegunHour(db: RecordsDatabase, from: number): Promise<BegunHo
   const rows = await db
     .selectFrom('purges')
     .leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id')
-    .select(['tag_id', 'last_hour', (eb) => eb.fn.countAll<number>().as('purges'), (eb) => eb.fn.count<number>('response_time').as('responses')])
+    .select([
+      'tag_id',
+      'last_hour',
+      (eb) => eb.fn.countAll<number>().as('purges'),
+      (eb) => eb.fn.count<number>('response_time').as('responses'),
+    ])
     .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('response_time'), eb.lit(0)).as('response_time'))
     .where('created_at', '>=', from)
     .where('created_at', '<', end)
@@ -130,6 +141,11 @@ export async function readBacklogs(db: RecordsDatabase, configured: readonly str
 }
 
 async function madeAt(db: RecordsDatabase, proxy: string, purge: number): Promise<number | null> {
-  const row = await db.selectFrom('purge_deliveries').select('created_at').where('proxy', '=', proxy).where('purge_id', '=', purge).executeTakeFirst()
+  const row = await db
+    .selectFrom('purge_deliveries')
+    .select('created_at')
+    .where('proxy', '=', proxy)
+    .where('purge_id', '=', purge)
+    .executeTakeFirst()
   return row?.created_at ?? null
 }

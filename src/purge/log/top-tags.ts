@@ -57,7 +57,10 @@ async function openHours(db: RecordsDatabase, last: number): Promise<number[]> {
 }
 
 /** The next tags of an hour's list that can still have more purges than the worst of the best. */
-async function readCandidates(db: RecordsDatabase, { hour, worst, offset }: { hour: number; worst: number; offset: number }): Promise<Candidate[]> {
+async function readCandidates(
+  db: RecordsDatabase,
+  { hour, worst, offset }: { hour: number; worst: number; offset: number },
+): Promise<Candidate[]> {
   return db
     .selectFrom('purge_tags')
     .select(['id', 'tag'])
@@ -70,11 +73,19 @@ async function readCandidates(db: RecordsDatabase, { hour, worst, offset }: { ho
     .execute()
 }
 
-async function countAll(db: RecordsDatabase, candidates: readonly Candidate[], { last, begun }: TagWindow): Promise<TopTag[]> {
+async function countAll(
+  db: RecordsDatabase,
+  candidates: readonly Candidate[],
+  { last, begun }: TagWindow,
+): Promise<TopTag[]> {
   const rows = await db
     .selectFrom('purge_tag_hours')
     .select(['tag_id', (eb) => eb.fn.sum<number>('purges').as('count')])
-    .where('tag_id', 'in', candidates.map((candidate) => candidate.id))
+    .where(
+      'tag_id',
+      'in',
+      candidates.map((candidate) => candidate.id),
+    )
     .where('hour', '>', last - windowHours + 1)
     .groupBy('tag_id')
     .execute()

@@ -25,7 +25,12 @@ export interface Traced {
  * Records which URLs invalidations of one moment took: at once where they are few, else as far as one slice goes. Returns of each what
  * is left, to be kept in its row; null where that was all: then its removals may be released once that is committed.
  */
-export async function beginTraces(transaction: RecordsTransaction, pages: PageStore, at: number, invalidations: readonly Traced[]): Promise<(string | null)[]> {
+export async function beginTraces(
+  transaction: RecordsTransaction,
+  pages: PageStore,
+  at: number,
+  invalidations: readonly Traced[],
+): Promise<(string | null)[]> {
   const found: TakenBy[] = []
   const rest: (string | null)[] = []
   for (const { id, groups, purges } of invalidations) {
@@ -49,23 +54,40 @@ interface TakenBy {
 
 /** Purges that have left the log meanwhile leave no URLs in it. */
 async function note(transaction: RecordsTransaction, found: readonly TakenBy[], at: number): Promise<void> {
-  const taken = found.flatMap(({ open, taken }) => taken.map((page) => ({ url: page.url, purge: open.purges[page.value]! })))
+  const taken = found.flatMap(({ open, taken }) =>
+    taken.map((page) => ({ url: page.url, purge: open.purges[page.value]! })),
+  )
   if (taken.length === 0) return
   const named = [...new Set(taken.map(({ purge }) => purge))]
   const rows = await transaction.selectFrom('purges').select('id').where('id', 'in', named).execute()
   const logged = new Set(rows.map((row) => row.id))
   const pages = taken.filter(({ purge }) => logged.has(purge))
-  const urls = await findUrls(transaction, pages.map(({ url }) => url))
-  await notePages(transaction, pages.map(({ url, purge }) => ({ url: urls.get(url)!, purge })), at)
+  const urls = await findUrls(
+    transaction,
+    pages.map(({ url }) => url),
+  )
+  await notePages(
+    transaction,
+    pages.map(({ url, purge }) => ({ url: urls.get(url)!, purge })),
+    at,
+  )
 }
 
 /**
  * Records, a slice after the other, the URLs that an invalidation took, and lets the page store clean them away. What another
  * process has done of it already is not done twice. Stops when `stop` is aborted or the pages cannot be read.
  */
-export async function traceUrls({ records, pages }: { records: Records; pages: PageStore }, id: number, stop: AbortSignal): Promise<void> {
+export async function traceUrls(
+  { records, pages }: { records: Records; pages: PageStore },
+  id: number,
+  stop: AbortSignal,
+): Promise<void> {
   for (;;) {
-    const row = await records.db.selectFrom('invalidations').select(['created_at', 'trace', 'traced']).where('id', '=', id).executeTakeFirst()
+    const row = await records.db
+      .selectFrom('invalidations')
+      .select(['created_at', 'trace', 'traced'])
+      .where('id', '=', id)
+      .executeTakeFirst()
     if (row === undefined || row.trace === null) return
     const traces = JSON.parse(row.trace) as OpenTrace[]
     const [open, ...others] = traces
@@ -75,7 +97,9 @@ export async function traceUrls({ records, pages }: { records: Records; pages: P
     if (pages.fault() !== null) return
     const isDone = taken.length < slice
     await records.db.transaction().execute(async (transaction) => {
-      const next = isDone ? { trace: others.length === 0 ? null : JSON.stringify(others), traced: 0 } : { traced: taken.at(-1)!.id }
+      const next = isDone
+        ? { trace: others.length === 0 ? null : JSON.stringify(others), traced: 0 }
+        : { traced: taken.at(-1)!.id }
       const { numUpdatedRows } = await transaction
         .updateTable('invalidations')
         .set(next)

@@ -33,9 +33,24 @@ export const queue: Migration = {
       .columns(['transport', 'type', 'group', 'available_at', 'id'])
       .where(sql.ref('lease'), 'is', null)
       .execute()
-    await db.schema.createIndex('queue_messages_held').on('queue_messages').columns(['group']).where(sql.ref('lease'), 'is not', null).execute()
-    await db.schema.createIndex('queue_messages_of_worker').on('queue_messages').columns(['worker']).where(sql.ref('lease'), 'is not', null).execute()
-    await db.schema.createIndex('queue_messages_due').on('queue_messages').columns(['available_at']).where(sql.ref('lease'), 'is', null).execute()
+    await db.schema
+      .createIndex('queue_messages_held')
+      .on('queue_messages')
+      .columns(['group'])
+      .where(sql.ref('lease'), 'is not', null)
+      .execute()
+    await db.schema
+      .createIndex('queue_messages_of_worker')
+      .on('queue_messages')
+      .columns(['worker'])
+      .where(sql.ref('lease'), 'is not', null)
+      .execute()
+    await db.schema
+      .createIndex('queue_messages_due')
+      .on('queue_messages')
+      .columns(['available_at'])
+      .where(sql.ref('lease'), 'is', null)
+      .execute()
     // A failed message keeps its key and merges with nothing.
     await db.schema
       .createIndex('queue_messages_key')

@@ -25,8 +25,18 @@ export const purges: Migration = {
       .addColumn('traced', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
     await db.schema.createIndex('invalidations_created').on('invalidations').columns(['created_at']).execute()
-    await db.schema.createIndex('invalidations_intended').on('invalidations').columns(['id']).where(sql.ref('intent'), 'is not', null).execute()
-    await db.schema.createIndex('invalidations_tracing').on('invalidations').columns(['id']).where(sql.ref('trace'), 'is not', null).execute()
+    await db.schema
+      .createIndex('invalidations_intended')
+      .on('invalidations')
+      .columns(['id'])
+      .where(sql.ref('intent'), 'is not', null)
+      .execute()
+    await db.schema
+      .createIndex('invalidations_tracing')
+      .on('invalidations')
+      .columns(['id'])
+      .where(sql.ref('trace'), 'is not', null)
+      .execute()
 
     await db.schema
       .createTable('purges')
@@ -44,7 +54,12 @@ export const purges: Migration = {
       .addColumn('response_time', 'real')
       .execute()
     await db.schema.createIndex('purges_created').on('purges').columns(['created_at']).execute()
-    await db.schema.createIndex('purges_of_entity').on('purges').columns(['entity_id']).where(sql.ref('entity_id'), 'is not', null).execute()
+    await db.schema
+      .createIndex('purges_of_entity')
+      .on('purges')
+      .columns(['entity_id'])
+      .where(sql.ref('entity_id'), 'is not', null)
+      .execute()
 
     await db.schema
       .createTable('purge_deliveries')
@@ -113,7 +128,12 @@ export const purges: Migration = {
       .addColumn('purges', 'integer', (column) => column.notNull().defaultTo(0))
       .addUniqueConstraint('purge_entities_key', ['type', 'entity_id'])
       .execute()
-    await db.schema.createIndex('purge_entities_number').on('purge_entities').columns(['type', 'number']).where(sql.ref('number'), 'is not', null).execute()
+    await db.schema
+      .createIndex('purge_entities_number')
+      .on('purge_entities')
+      .columns(['type', 'number'])
+      .where(sql.ref('number'), 'is not', null)
+      .execute()
 
     await db.schema
       .createTable('purge_hours')

@@ -44,7 +44,11 @@ export const stages: Migration = {
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .modifyEnd(sql`without rowid`)
       .execute()
-    await db.schema.createIndex('vendor_stage_event_age').on('vendor_stage_event').columns(['popup_id', 'created_at']).execute()
+    await db.schema
+      .createIndex('vendor_stage_event_age')
+      .on('vendor_stage_event')
+      .columns(['popup_id', 'created_at'])
+      .execute()
     await db.schema
       .createIndex('vendor_stage_event_customer')
       .on('vendor_stage_event')

@@ -11,7 +11,10 @@ export const deliveriesApart: Migration = {
     await db.schema.alterTable('purge_deliveries').addColumn('created_at', 'bigint').execute()
     await db.schema.alterTable('purge_deliveries').addColumn('kind', 'text').execute()
     await db.schema.alterTable('purge_deliveries').addColumn('key', 'text').execute()
-    await db.schema.alterTable('purge_deliveries').addColumn('soft', 'integer', (column) => column.notNull().defaultTo(0)).execute()
+    await db.schema
+      .alterTable('purge_deliveries')
+      .addColumn('soft', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute()
     await sql`
       update purge_deliveries set
         created_at = (select created_at from purges where id = purge_id),
@@ -25,6 +28,8 @@ export const deliveriesApart: Migration = {
       where status in ('pending', 'failed')`.execute(db)
     await sql`
       update purge_tags set window_count = coalesce(
-        (select sum(purges) from purge_tag_hours where tag_id = purge_tags.id and hour > purge_tags.last_hour - 25 and hour <= purge_tags.last_hour), 0)`.execute(db)
+        (select sum(purges) from purge_tag_hours where tag_id = purge_tags.id and hour > purge_tags.last_hour - 25 and hour <= purge_tags.last_hour), 0)`.execute(
+      db,
+    )
   },
 }

@@ -13,4 +13,17 @@ import { deliveriesApart } from './0011-deliveries-apart.ts'
 import { appendOnlyEvents } from './0012-append-only-events.ts'
 
 /** Append only: a database's version is the number of these steps that it has seen. */
-export const migrations: readonly Migration[] = [warmup, queue, purges, tasks, clients, stages, warmupLive, deliveries, channelIds, clientMakers, deliveriesApart, appendOnlyEvents]
+export const migrations: readonly Migration[] = [
+  warmup,
+  queue,
+  purges,
+  tasks,
+  clients,
+  stages,
+  warmupLive,
+  deliveries,
+  channelIds,
+  clientMakers,
+  deliveriesApart,
+  appendOnlyEvents,
+]

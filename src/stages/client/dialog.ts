@@ -42,7 +42,8 @@ export function mount(stage: ActiveStage): StageDialog {
     dialog.setAttribute('aria-labelledby', 'headline')
   } else dialog.setAttribute('aria-label', text?.slice(0, 80) || callToAction?.label || document.title)
   // The server has sanitised it; a parsed document runs nothing.
-  if (html !== null) append(box, 'section', {}).append(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
+  if (html !== null)
+    append(box, 'section', {}).append(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
   // What is clicked can be reached and pressed without a mouse too.
   for (const layer of box.querySelectorAll<HTMLElement>('[data-action]:not(button,a[href])')) {
     layer.setAttribute('role', 'button')
@@ -52,7 +53,13 @@ export function mount(stage: ActiveStage): StageDialog {
   if (callToAction !== null) {
     const { action, label, url, selector } = callToAction
     if (action === 'url') append(box, 'a', { class: 'cta', href: url ?? '' }, label)
-    else append(box, 'button', { class: 'cta', type: 'button', 'data-action': action, 'data-target': selector ?? '' }, label)
+    else
+      append(
+        box,
+        'button',
+        { class: 'cta', type: 'button', 'data-action': action, 'data-target': selector ?? '' },
+        label,
+      )
   }
   const never = dismissLabel === null ? null : append(box, 'button', { class: 'never', type: 'button' }, dismissLabel)
   const close = append(dialog, 'button', { class: 'x', type: 'button', 'aria-label': closeLabel }, '×')
@@ -69,7 +76,12 @@ export function mount(stage: ActiveStage): StageDialog {
   }
 }
 
-function append<Name extends keyof HTMLElementTagNameMap>(parent: Node, name: Name, attributes: Record<string, string>, text = ''): HTMLElementTagNameMap[Name] {
+function append<Name extends keyof HTMLElementTagNameMap>(
+  parent: Node,
+  name: Name,
+  attributes: Record<string, string>,
+  text = '',
+): HTMLElementTagNameMap[Name] {
   const element = document.createElement(name)
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
   element.textContent = text

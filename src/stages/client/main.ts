@@ -8,7 +8,8 @@ import { mount } from './dialog.ts'
 import { pressWithKeys } from './keys.ts'
 import { mayShow, report } from './report.ts'
 
-const script = (document.currentScript ?? document.querySelector('script[src*="/vendor-stage/client.js"]')) as HTMLScriptElement | null
+const script = (document.currentScript ??
+  document.querySelector('script[src*="/vendor-stage/client.js"]')) as HTMLScriptElement | null
 const base = script?.src.split('client.js', 1)[0] ?? '/vendor-stage/'
 const pageType = script?.dataset['pageType']
 
@@ -16,7 +17,10 @@ const pageType = script?.dataset['pageType']
 const seenShare = 0.5
 
 async function start(): Promise<void> {
-  const answer = await fetch(`${base}active${pageType === undefined ? '' : `?pageType=${encodeURIComponent(pageType)}`}`, { cache: 'no-store' })
+  const answer = await fetch(
+    `${base}active${pageType === undefined ? '' : `?pageType=${encodeURIComponent(pageType)}`}`,
+    { cache: 'no-store' },
+  )
   if (!answer.ok) return
   const { items } = (await answer.json()) as { items: ActiveStage[] }
   for (const stage of items) {

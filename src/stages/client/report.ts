@@ -15,14 +15,21 @@ async function isAllowed(): Promise<boolean> {
 }
 
 /** Tells the server of one act. It survives the page: a beacon goes on when the page is gone. */
-export async function report(base: string, stage: ActiveStage, eventType: EventType, pageType: string | undefined): Promise<void> {
+export async function report(
+  base: string,
+  stage: ActiveStage,
+  eventType: EventType,
+  pageType: string | undefined,
+): Promise<void> {
   if (!(await isAllowed())) return
   remember(stage, eventType)
   if (!stage.statsEnabled) return
   const body = JSON.stringify({ popupId: stage.id, eventType, pageType, requestUrl: location.pathname })
   const url = `${base}track`
   if (navigator.sendBeacon?.(url, body)) return
-  await fetch(url, { method: 'POST', body, keepalive: true, headers: { 'Content-Type': 'application/json' } }).catch(() => {})
+  await fetch(url, { method: 'POST', body, keepalive: true, headers: { 'Content-Type': 'application/json' } }).catch(
+    () => {},
+  )
 }
 
 /** What the server does not count it cannot limit either: of a stage that does not record the browser itself knows. */
@@ -31,7 +38,8 @@ function remember({ id, statsEnabled, frequency }: ActiveStage, eventType: Event
   const key = `vendor-stage-${id}`
   try {
     if (eventType === 'impression') sessionStorage.setItem(key, String(showsOf(key) + 1))
-    if (eventType === 'permanent_dismiss' || (eventType === 'impression' && frequency === 'once')) localStorage.setItem(key, '1')
+    if (eventType === 'permanent_dismiss' || (eventType === 'impression' && frequency === 'once'))
+      localStorage.setItem(key, '1')
   } catch {
     // A browser without storage shows it again.
   }

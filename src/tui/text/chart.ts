@@ -19,5 +19,8 @@ export function level(value: number, most: number): string {
 export function sparkline(values: readonly number[], width: number): string {
   const shown = values.slice(-width)
   const most = Math.max(...shown, 0)
-  return shown.map((value) => level(value, most)).join('').padStart(width)
+  return shown
+    .map((value) => level(value, most))
+    .join('')
+    .padStart(width)
 }

@@ -15,7 +15,7 @@ export function span(text: string, tone: Tone = 'plain'): Span {
   return { text, tone }
 }
 
-export const blank: Line = []
+const blank: Line = []
 
 /** Cells that a line takes. */
 export function lineWidth(line: Line): number {
@@ -60,10 +60,17 @@ export function join(parts: readonly Line[], width: number, separator = ' · '):
 /** Two blocks side by side, `gap` cells apart. */
 export function beside(left: readonly Line[], right: readonly Line[], leftWidth: number, gap: string): Line[] {
   const rows = Math.max(left.length, right.length)
-  return Array.from({ length: rows }, (_, row) => [...fitLine(left[row] ?? blank, leftWidth), span(gap, 'dim'), ...(right[row] ?? blank)])
+  return Array.from({ length: rows }, (_, row) => [
+    ...fitLine(left[row] ?? blank, leftWidth),
+    span(gap, 'dim'),
+    ...(right[row] ?? blank),
+  ])
 }
 
 /** The text of a line, for reports and tests. */
 export function toText(line: Line): string {
-  return line.map(({ text }) => text).join('').trimEnd()
+  return line
+    .map(({ text }) => text)
+    .join('')
+    .trimEnd()
 }

@@ -36,7 +36,8 @@ async function* gunzip(source: AsyncIterable<Buffer>, limits: ByteLimits): Async
   }
   for await (const chunk of compressed ? inflate(whole()) : whole()) {
     produced += chunk.length
-    if (produced > limits.fileBytes) throw new SitemapError(`is larger than ${limits.fileBytes} bytes`, { hostile: true })
+    if (produced > limits.fileBytes)
+      throw new SitemapError(`is larger than ${limits.fileBytes} bytes`, { hostile: true })
     if (compressed && produced > limits.ratioFrom && produced > received * limits.ratio) {
       throw new SitemapError(`decompresses to more than ${limits.ratio} times its size`, { hostile: true })
     }

@@ -15,7 +15,7 @@ export interface SitemapFetchOptions {
   retryDelay?: number
 }
 
-export interface SitemapResponse {
+interface SitemapResponse {
   status: number
   body: AsyncIterable<Buffer>
 }
@@ -73,7 +73,7 @@ export function openSitemapFetch(options: SitemapFetchOptions): SitemapFetch {
 
   async function get(channel: Channel, url: URL, signal: AbortSignal): Promise<SitemapResponse> {
     const seen = new Set<string>()
-    for (let current = url; ; ) {
+    for (let current = url; ;) {
       if (seen.has(current.href)) throw new SitemapError('redirects in a circle')
       if (seen.size > redirects) throw new SitemapError(`redirects more than ${redirects} times`)
       seen.add(current.href)
@@ -96,7 +96,9 @@ function redirectTarget(location: string | undefined, from: URL, channel: Channe
 
 /** Whether a URL is on the scheme, host and port of a channel's public URL. */
 export function isOnOrigin(url: URL, channel: Channel): boolean {
-  return url.protocol === `${channel.scheme}:` && url.host === channel.host && url.username === '' && url.password === ''
+  return (
+    url.protocol === `${channel.scheme}:` && url.host === channel.host && url.username === '' && url.password === ''
+  )
 }
 
 function requestHeaders(channel: Channel): Record<string, string> {
@@ -129,6 +131,7 @@ function headerOf(headers: Record<string, string | string[] | undefined>, name: 
 
 function toSitemapError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted || error instanceof SitemapError) return error
-  const message = error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error)
+  const message =
+    error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error)
   return new SitemapError(`could not be fetched: ${message.slice(0, 200)}`, { cause: error })
 }

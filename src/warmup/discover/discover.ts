@@ -73,7 +73,15 @@ class Walk {
   readonly #urls = new UrlList()
   readonly #pending: Pending[] = []
   readonly #known = new Set<string>()
-  readonly #counts: Omit<DiscoveryCounts, 'total'> = { foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 0, errors: [] }
+  readonly #counts: Omit<DiscoveryCounts, 'total'> = {
+    foreign: 0,
+    malformed: 0,
+    excluded: 0,
+    disallowed: 0,
+    duplicates: 0,
+    files: 0,
+    errors: [],
+  }
   #robots: Robots = parseRobots('')
   #entries = 0
   #hostile = 0
@@ -135,8 +143,10 @@ class Walk {
     if (!isOnOrigin(url, channel)) return void this.#counts.foreign++
     url.hash = ''
     if (this.#known.has(url.href)) return
-    if (depth > limits.indexDepth) throw new SitemapError(`lists indexes more than ${limits.indexDepth} deep`, { hostile: true })
-    if (this.#known.size >= limits.files) throw new Enough(`more than ${limits.files} sitemap files; the others are left out`)
+    if (depth > limits.indexDepth)
+      throw new SitemapError(`lists indexes more than ${limits.indexDepth} deep`, { hostile: true })
+    if (this.#known.size >= limits.files)
+      throw new Enough(`more than ${limits.files} sitemap files; the others are left out`)
     this.#known.add(url.href)
     this.#pending.push({ url, depth })
   }
@@ -185,7 +195,8 @@ class Walk {
   }
 
   #countEntry(): void {
-    if (++this.#entries > this.#options.limits.entries) throw new Enough(`more than ${this.#options.limits.entries} entries; the others are left out`)
+    if (++this.#entries > this.#options.limits.entries)
+      throw new Enough(`more than ${this.#options.limits.entries} entries; the others are left out`)
   }
 
   #record(url: string, error: unknown): void {
@@ -193,6 +204,7 @@ class Walk {
     signal.throwIfAborted()
     if (error instanceof SitemapError && error.hostile) this.#hostile++
     const message = error instanceof Error ? error.message : String(error)
-    if (this.#counts.errors.length < limits.errors) this.#counts.errors.push({ url: maskUrls(url), message: maskUrls(message).slice(0, 300) })
+    if (this.#counts.errors.length < limits.errors)
+      this.#counts.errors.push({ url: maskUrls(url), message: maskUrls(message).slice(0, 300) })
   }
 }

@@ -23,11 +23,25 @@ export interface PageUrlRules {
 const unfit = /[\u0000-\u001f\u007f-\u009f\ufffd]/
 
 /** The end of a path segment that logs out, or puts something somewhere. */
-const actingSegment = /(?:^|[-_])(?:log-?out|log-?off|sign-?out|abmelden|unsubscribe|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare))(?:\.\w+)?$/
-const actingSegments = new Set(['checkout', 'account', 'my-account', 'cart', 'basket', 'warenkorb', 'wp-login.php', 'wp-admin', 'wp-cron.php', 'xmlrpc.php'])
-const actingParameter = /^(?:_wpnonce|wc-ajax|doing_wp_cron|(?:undo|remove|removed)[-_]item|customer-logout|log-?out|sign-?out|unsubscribe|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare))$/
+const actingSegment =
+  /(?:^|[-_])(?:log-?out|log-?off|sign-?out|abmelden|unsubscribe|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare))(?:\.\w+)?$/
+const actingSegments = new Set([
+  'checkout',
+  'account',
+  'my-account',
+  'cart',
+  'basket',
+  'warenkorb',
+  'wp-login.php',
+  'wp-admin',
+  'wp-cron.php',
+  'xmlrpc.php',
+])
+const actingParameter =
+  /^(?:_wpnonce|wc-ajax|doing_wp_cron|(?:undo|remove|removed)[-_]item|customer-logout|log-?out|sign-?out|unsubscribe|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare))$/
 const verbParameter = /^(?:action|do|op|cmd|task|fnc)$/
-const actingVerb = /^(?:log-?out|sign-?out|add|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare)|tobasket|buy|remove|delete|unsubscribe|lostpassword|resetpass|register)$/
+const actingVerb =
+  /^(?:log-?out|sign-?out|add|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare)|tobasket|buy|remove|delete|unsubscribe|lostpassword|resetpass|register)$/
 
 /**
  * Judges a location that came from the network. It is compared after parsing, so that no spelling of a
@@ -40,7 +54,12 @@ export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules)
   if (rules.channels.find(url.protocol.slice(0, -1), url.host, url.pathname) !== channel) return { kind: 'foreign' }
   const { path, query } = rules.canonicalise(url.pathname + url.search)
   const relative = url.pathname.slice(channel.path.length) || '/'
-  if (rules.channels.ownPath(channel.scheme, channel.host, path) !== null || rules.isBypassed(relative) || hasSideEffect(relative, url.searchParams)) return { kind: 'excluded' }
+  if (
+    rules.channels.ownPath(channel.scheme, channel.host, path) !== null ||
+    rules.isBypassed(relative) ||
+    hasSideEffect(relative, url.searchParams)
+  )
+    return { kind: 'excluded' }
   const target = path + query
   return { kind: 'page', url: `${channel.scheme}://${channel.host}${target}`, target, depth: depthOf(relative) }
 }
@@ -49,11 +68,13 @@ export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules)
 export function belowChannel(location: string, channel: Pick<Channel, 'url' | 'path'>): string {
   if (!location.startsWith('/') || /^\/[/\\]/.test(location)) return location
   const after = location.startsWith(channel.path) ? location.charAt(channel.path.length) : null
-  return after === '' || after === '/' || after === '?' ? `${channel.url.slice(0, channel.url.length - channel.path.length)}${location}` : channel.url + location
+  return after === '' || after === '/' || after === '?'
+    ? `${channel.url.slice(0, channel.url.length - channel.path.length)}${location}`
+    : channel.url + location
 }
 
 /** Whether fetching a URL is likely to change something: log out, fill a basket, unsubscribe. */
-export function hasSideEffect(path: string, parameters: URLSearchParams): boolean {
+function hasSideEffect(path: string, parameters: URLSearchParams): boolean {
   const segments = lenientPath(path).split('/')
   if (segments.some((segment) => actingSegments.has(segment) || actingSegment.test(segment))) return true
   for (const [name, value] of parameters) {

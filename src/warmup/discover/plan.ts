@@ -5,7 +5,7 @@ import { discoverChannel, type DiscoverOptions, type DiscoveryCounts } from './d
 import { belowChannel, judgePageUrl, type Judgement } from './page-url.ts'
 import { UrlList } from './url-list.ts'
 
-export interface PlannedChannel {
+interface PlannedChannel {
   channel: Channel
   sitemaps: readonly string[]
 }
@@ -29,7 +29,10 @@ export interface Plan {
   failure: string | null
 }
 
-export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isBypassed' | 'fetch' | 'limits' | 'signal' | 'purged'> {
+export interface PlanOptions extends Pick<
+  DiscoverOptions,
+  'canonicalise' | 'isBypassed' | 'fetch' | 'limits' | 'signal' | 'purged'
+> {
   channels: Channels
   /** The channels that are to be warmed. */
   chosen: readonly PlannedChannel[]
@@ -44,9 +47,23 @@ export interface PlanOptions extends Pick<DiscoverOptions, 'canonicalise' | 'isB
 
 /** Finds what a run has to warm. */
 export async function planRun(options: PlanOptions): Promise<Plan> {
-  const discovery: RunDiscovery = { total: 0, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 0, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
+  const discovery: RunDiscovery = {
+    total: 0,
+    foreign: 0,
+    malformed: 0,
+    excluded: 0,
+    disallowed: 0,
+    duplicates: 0,
+    files: 0,
+    errors: [],
+    otherTypes: 0,
+    unknownType: 0,
+    crawlDelays: {},
+  }
   const barren: Plan['barren'] = []
-  const found = options.urls ? judgeGiven(options, options.urls, discovery) : await discoverAll(options, discovery, barren)
+  const found = options.urls
+    ? judgeGiven(options, options.urls, discovery)
+    : await discoverAll(options, discovery, barren)
   const lists: Plan['lists'] = []
   for (const { channel, urls } of found) {
     const kept = options.types ? await keepTypes(urls, options.types, options.typeOf, discovery) : urls
@@ -66,9 +83,11 @@ async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren
   let found = 0
   for (const { channel, sitemaps } of options.chosen) {
     const before = { files: discovery.files, urls: found }
-    const onProgress = ({ files, urls }: { files: number; urls: number }) => options.onProgress({ files: before.files + files, urls: before.urls + urls })
+    const onProgress = ({ files, urls }: { files: number; urls: number }) =>
+      options.onProgress({ files: before.files + files, urls: before.urls + urls })
     const { urls, crawlDelay, total, ...counts } = await discoverChannel({ ...options, channel, sitemaps, onProgress })
-    for (const key of ['foreign', 'malformed', 'excluded', 'disallowed', 'duplicates', 'files'] as const) discovery[key] += counts[key]
+    for (const key of ['foreign', 'malformed', 'excluded', 'disallowed', 'duplicates', 'files'] as const)
+      discovery[key] += counts[key]
     discovery.errors.push(...counts.errors)
     const others = counts.malformed + counts.excluded + counts.disallowed
     if (total === 0 && counts.foreign + others > 0) barren.push({ channel, foreign: counts.foreign, others })
@@ -100,7 +119,12 @@ function reasonOf(judged: readonly Judgement[]): 'malformed' | 'excluded' | 'for
   return (['excluded', 'malformed'] as const).find((reason) => judged.some(({ kind }) => kind === reason)) ?? 'foreign'
 }
 
-async function keepTypes(urls: UrlList, types: NonNullable<PlanOptions['types']>, typeOf: PlanOptions['typeOf'], discovery: RunDiscovery): Promise<UrlList> {
+async function keepTypes(
+  urls: UrlList,
+  types: NonNullable<PlanOptions['types']>,
+  typeOf: PlanOptions['typeOf'],
+  discovery: RunDiscovery,
+): Promise<UrlList> {
   const kept = new UrlList()
   let seen = 0
   for (const url of urls) {

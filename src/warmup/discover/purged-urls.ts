@@ -8,7 +8,7 @@ const portion = 1000
  * epoch). Left out is what was purged by its name alone and never held, and what a warmup found gone (404, 410) since.
  */
 export async function* purgedUrls(records: Records, since: number): AsyncGenerator<string> {
-  for (let after = -1, more = true; more; ) {
+  for (let after = -1, more = true; more;) {
     const rows = await records.db
       .selectFrom('purge_urls')
       .select(['id', 'url'])

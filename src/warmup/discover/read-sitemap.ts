@@ -19,7 +19,11 @@ const defaultPriority = 0.5
  *
  * @throws SitemapError when it is none; what was told before holds
  */
-export async function readSitemap(bytes: AsyncIterable<Buffer>, listener: SitemapListener, limits: XmlLimits): Promise<void> {
+export async function readSitemap(
+  bytes: AsyncIterable<Buffer>,
+  listener: SitemapListener,
+  limits: XmlLimits,
+): Promise<void> {
   const decoder = new TextDecoder()
   const entries = new EntryReader(listener, limits)
   for await (const chunk of bytes) entries.write(decoder.decode(chunk, { stream: true }))
@@ -93,7 +97,8 @@ class EntryReader {
   #text(text: string): void {
     if (this.#open.length !== 3) return
     const longest = this.#limits.locLength + 1
-    if (this.#open[2] === 'loc' && this.#loc.trim().length < longest) this.#loc = (this.#loc + text.slice(0, longest * 2)).trimStart()
+    if (this.#open[2] === 'loc' && this.#loc.trim().length < longest)
+      this.#loc = (this.#loc + text.slice(0, longest * 2)).trimStart()
     if (this.#open[2] === 'priority' && this.#priority.length < 20) this.#priority += text.slice(0, 20)
   }
 }

@@ -59,9 +59,11 @@ function readGroups(text: string): { groups: Group[]; sitemaps: string[] } {
 
 function addRule(group: Group | undefined, name: string, value: string): void {
   if (!group) return
-  if ((name === 'allow' || name === 'disallow') && value !== '') group.rules.push({ allow: name === 'allow', pattern: normalise(value) })
+  if ((name === 'allow' || name === 'disallow') && value !== '')
+    group.rules.push({ allow: name === 'allow', pattern: normalise(value) })
   const seconds = Number(value)
-  if (name === 'crawl-delay' && value !== '' && Number.isFinite(seconds) && seconds >= 0) group.crawlDelay = seconds * 1000
+  if (name === 'crawl-delay' && value !== '' && Number.isFinite(seconds) && seconds >= 0)
+    group.crawlDelay = seconds * 1000
 }
 
 /** The longest pattern that matches decides; of two equally long ones the allowing (RFC 9309 §2.2.2). */
@@ -73,8 +75,10 @@ function compile(rules: Group['rules']): (target: string) => boolean {
     else prefixes.set(pattern, allow || (prefixes.get(pattern) ?? false))
   }
   const characters = wildcards.reduce((sum, { pattern }) => sum + pattern.length, 0)
-  if (characters > wildcardCharacters) throw new Error(`robots.txt has more than ${wildcardCharacters} characters of rules with wildcards`)
-  if (wildcards.length > wildcardLimit) throw new Error(`robots.txt has more than ${wildcardLimit} rules with wildcards`)
+  if (characters > wildcardCharacters)
+    throw new Error(`robots.txt has more than ${wildcardCharacters} characters of rules with wildcards`)
+  if (wildcards.length > wildcardLimit)
+    throw new Error(`robots.txt has more than ${wildcardLimit} rules with wildcards`)
   const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))].toSorted((a, b) => b - a)
   wildcards.sort((a, b) => b.pattern.length - a.pattern.length || Number(b.allow) - Number(a.allow))
 

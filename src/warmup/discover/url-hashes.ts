@@ -52,5 +52,5 @@ function hash(text: string, seed: number): [high: number, low: number] {
   }
   one = Math.imul(one ^ (one >>> 16), 2246822507) ^ Math.imul(two ^ (two >>> 13), 3266489909)
   two = Math.imul(two ^ (two >>> 16), 2246822507) ^ Math.imul(one ^ (one >>> 13), 3266489909)
-  return [one >>> 0, (two >>> 0) || 1]
+  return [one >>> 0, two >>> 0 || 1]
 }

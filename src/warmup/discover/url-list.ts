@@ -57,7 +57,8 @@ class Shelf {
   }
 
   *[Symbol.iterator](): Generator<string> {
-    for (const portion of this.#portions) yield* inflateRawSync(portion, { chunkSize: inflatedSize }).toString().split('\n')
+    for (const portion of this.#portions)
+      yield* inflateRawSync(portion, { chunkSize: inflatedSize }).toString().split('\n')
     yield* this.#open
   }
 }

@@ -45,7 +45,8 @@ export function judgeAttempt(result: WarmResult, attempt: number, rules: RetryRu
 /** What an attempt says about the strain on the origin; null where it says nothing. */
 export function toPaceSample(result: WarmResult): PaceSample | null {
   if (result.kind === 'fresh') return null
-  if (result.status === 429 || result.status === 503) return { kind: 'too-much', status: result.status, retryAfter: result.kind === 'failed' ? result.retryAfter : null }
+  if (result.status === 429 || result.status === 503)
+    return { kind: 'too-much', status: result.status, retryAfter: result.kind === 'failed' ? result.retryAfter : null }
   // A refused connection is quick and a timeout is slow; neither is a latency.
   return result.status === null ? null : { kind: 'answered', ms: result.ms }
 }

@@ -25,7 +25,11 @@ export type Claimed =
  *
  * @throws LEASE_LOST
  */
-export async function claimBatch(records: Records, work: Pick<Work, 'hold' | 'complete'>, message: Message): Promise<Claimed> {
+export async function claimBatch(
+  records: Records,
+  work: Pick<Work, 'hold' | 'complete'>,
+  message: Message,
+): Promise<Claimed> {
   return records.db.transaction().execute(async (transaction) => {
     // Counted here and not by the queue: it would count the death of a worker against all that it held.
     await work.hold(transaction, message)
@@ -34,7 +38,12 @@ export async function claimBatch(records: Records, work: Pick<Work, 'hold' | 'co
       await work.complete(message, transaction)
       return { kind: 'finished' }
     }
-    const stored: StoredBatch = { number: row.number, urls: JSON.parse(row.urls) as string[], taken: row.taken, done: row.done }
+    const stored: StoredBatch = {
+      number: row.number,
+      urls: JSON.parse(row.urls) as string[],
+      taken: row.taken,
+      done: row.done,
+    }
     const batch = new OpenBatch(message, stored)
     if (row.openings >= mostOpenings) return { kind: 'poisonous', batch, change: givenUp(message, stored) }
     await countOpening(transaction, message)
@@ -51,13 +60,23 @@ export async function closeBatch(records: Records, work: Pick<Work, 'hold'>, mes
   const { run, batch } = batchOf(message)
   await records.db.transaction().execute(async (transaction) => {
     await work.hold(transaction, message)
-    await transaction.updateTable('warmup_batches').set({ openings: 0 }).where('run_id', '=', run).where('number', '=', batch).execute()
+    await transaction
+      .updateTable('warmup_batches')
+      .set({ openings: 0 })
+      .where('run_id', '=', run)
+      .where('number', '=', batch)
+      .execute()
   })
 }
 
 async function readRow(transaction: RecordsTransaction, message: Message) {
   const { run, batch } = batchOf(message)
-  return transaction.selectFrom('warmup_batches').selectAll().where('run_id', '=', run).where('number', '=', batch).executeTakeFirst()
+  return transaction
+    .selectFrom('warmup_batches')
+    .selectAll()
+    .where('run_id', '=', run)
+    .where('number', '=', batch)
+    .executeTakeFirst()
 }
 
 async function countOpening(transaction: RecordsTransaction, message: Message): Promise<void> {
@@ -73,8 +92,15 @@ async function countOpening(transaction: RecordsTransaction, message: Message): 
 function givenUp(message: Message, { number, urls, done }: StoredBatch): BatchChange {
   const bits = new UrlBits(urls.length, done)
   const all = new UrlBits(urls.length)
-  const failure = { variant: 0, status: null, error: `given up: ${mostOpenings} workers in a row died over this batch`, attempts: mostOpenings }
-  const outcomes: BatchChange['outcomes'] = new Map(urls.flatMap((_, index) => (bits.has(index) ? [] : [[index, { kind: 'failed' as const, failures: [failure] }]])))
+  const failure = {
+    variant: 0,
+    status: null,
+    error: `given up: ${mostOpenings} workers in a row died over this batch`,
+    attempts: mostOpenings,
+  }
+  const outcomes: BatchChange['outcomes'] = new Map(
+    urls.flatMap((_, index) => (bits.has(index) ? [] : [[index, { kind: 'failed' as const, failures: [failure] }]])),
+  )
   for (const index of urls.keys()) all.add(index)
   return { message, number, urls, taken: all.toString(), outcomes }
 }

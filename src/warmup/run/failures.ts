@@ -34,7 +34,12 @@ export async function listFailures(
     }
     return failures
   }
-  const items = await found().select(['url', 'variant', 'status', 'error', 'attempts', 'at']).orderBy('id').limit(page.limit).offset(page.offset).execute()
+  const items = await found()
+    .select(['url', 'variant', 'status', 'error', 'attempts', 'at'])
+    .orderBy('id')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
   const { total } = await found()
     .select((expression) => expression.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
@@ -42,7 +47,11 @@ export async function listFailures(
 }
 
 /** What the failures of a run say, the commonest first. */
-export async function topFailures(records: Records, runId: string, limit: number): Promise<{ error: string; count: number }[]> {
+export async function topFailures(
+  records: Records,
+  runId: string,
+  limit: number,
+): Promise<{ error: string; count: number }[]> {
   const rows = await records.db
     .selectFrom('warmup_failures')
     .select((expression) => ['error', expression.fn.countAll<number>().as('count')])

@@ -29,10 +29,12 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
     const started = performance.now()
     const classified = askFor(url, { ...usualHeaders, ...options.headers }, options.signal, proxy.classifying)
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
-    if (classified.kind === 'own') return { kind: 'not-stored', status: null, ms: 0, reason: 'is an endpoint of the daemon itself' }
+    if (classified.kind === 'own')
+      return { kind: 'not-stored', status: null, ms: 0, reason: 'is an endpoint of the daemon itself' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
     const held = options.force ? null : findFresh(proxy, classified.question, now)
-    if (held !== null) return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
+    if (held !== null)
+      return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
     const late = AbortSignal.timeout(timeout)
     try {
       const fetched = await proxy.warm(classified.question, AbortSignal.any([options.signal, late]))
@@ -46,7 +48,13 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
 }
 
 /** Whether a warmup would find every variant of a page fresh and leave it alone. `passes`: see `toPasses`. */
-export async function isFresh(proxy: Proxy, now: Clock, url: string, passes: readonly Readonly<Record<string, string>>[], signal: AbortSignal): Promise<boolean> {
+export async function isFresh(
+  proxy: Proxy,
+  now: Clock,
+  url: string,
+  passes: readonly Readonly<Record<string, string>>[],
+  signal: AbortSignal,
+): Promise<boolean> {
   for (const headers of passes) {
     const classified = askFor(url, { ...usualHeaders, ...headers }, signal, proxy.classifying)
     if (classified?.kind !== 'question' || findFresh(proxy, classified.question, now) === null) return false
@@ -64,6 +72,15 @@ function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
   const headers: readonly HeaderPair[] = fetched.kind === 'stream' ? fetched.headers : fetched.live
   if (fetched.kind === 'stream') discard(fetched.body)
   // A confirmed page is told by its 304.
-  if (status >= 400) return { kind: 'failed', status, error: `answered ${status}`, retryAfter: parseRetryAfter(fieldValue(headers, 'retry-after'), now), ms }
-  return obstacle === null ? { kind: 'stored', status, ms } : { kind: 'not-stored', status, ms, reason: obstacle, passing: isPassingObstacle(obstacle) }
+  if (status >= 400)
+    return {
+      kind: 'failed',
+      status,
+      error: `answered ${status}`,
+      retryAfter: parseRetryAfter(fieldValue(headers, 'retry-after'), now),
+      ms,
+    }
+  return obstacle === null
+    ? { kind: 'stored', status, ms }
+    : { kind: 'not-stored', status, ms, reason: obstacle, passing: isPassingObstacle(obstacle) }
 }

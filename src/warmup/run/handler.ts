@@ -46,7 +46,7 @@ class WarmupWorker {
   }
 
   async handle(work: Work): Promise<void> {
-    for (let message: Message | null = work.message; message && !work.lost.aborted; ) {
+    for (let message: Message | null = work.message; message && !work.lost.aborted;) {
       if (work.stop.aborted && message !== work.message) return work.release(message)
       message = await this.#next(work, message)
     }
@@ -64,7 +64,12 @@ class WarmupWorker {
     try {
       return await this.#workRun(work, message, run)
     } catch (error) {
-      if (message.attempts + 1 >= tries) await failRun(records, run.id, `It could not be worked on: ${error instanceof Error ? error.message : String(error)}`)
+      if (message.attempts + 1 >= tries)
+        await failRun(
+          records,
+          run.id,
+          `It could not be worked on: ${error instanceof Error ? error.message : String(error)}`,
+        )
       throw error
     }
   }
@@ -76,7 +81,10 @@ class WarmupWorker {
     const pacer = await openPacer(records, origin, rules, timing)
     const recorder = this.#recorder(run.id)
     try {
-      return await workOrigin({ records, work, run, origin, rules, pacer, recorder, fetchPage, passes, timing, random, vitals, worker }, message)
+      return await workOrigin(
+        { records, work, run, origin, rules, pacer, recorder, fetchPage, passes, timing, random, vitals, worker },
+        message,
+      )
     } finally {
       this.#leave(run.id)
     }
@@ -84,7 +92,8 @@ class WarmupWorker {
 
   #recorder(runId: string): LiveRecorder {
     let known = this.#recorders.get(runId)
-    if (!known) this.#recorders.set(runId, (known = { recorder: new LiveRecorder(this.#options.records.now), users: 0 }))
+    if (!known)
+      this.#recorders.set(runId, (known = { recorder: new LiveRecorder(this.#options.records.now), users: 0 }))
     known.users++
     return known.recorder
   }

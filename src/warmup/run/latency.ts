@@ -33,6 +33,8 @@ export function percentile(latencies: Latencies, share: number): number | null {
 export function byDoubling(latencies: Latencies): { upTo: number; count: number }[] {
   return Array.from({ length: (buckets - 1) / perDoubling + 1 }, (_, doubling) => ({
     upTo: 2 ** doubling,
-    count: latencies.slice(Math.max(0, (doubling - 1) * perDoubling + 1), doubling * perDoubling + 1).reduce((sum, count) => sum + count, 0),
+    count: latencies
+      .slice(Math.max(0, (doubling - 1) * perDoubling + 1), doubling * perDoubling + 1)
+      .reduce((sum, count) => sum + count, 0),
   }))
 }

@@ -1,6 +1,15 @@
 import type { Pacer } from './pacer.ts'
 import { latencyBucket, noLatencies } from './latency.ts'
-import { latestOf, noResults, slowestOf, whoAmI, type LiveFailure, type LiveOrigin, type LiveSlot, type WorkerLive } from './live.ts'
+import {
+  latestOf,
+  noResults,
+  slowestOf,
+  whoAmI,
+  type LiveFailure,
+  type LiveOrigin,
+  type LiveSlot,
+  type WorkerLive,
+} from './live.ts'
 import type { PaceRules } from './pace.ts'
 import { classOf, type ResultClass } from './result-class.ts'
 import { counted, emptyRing, peakOf, turned, type SecondRing } from './second-ring.ts'
@@ -62,7 +71,11 @@ export class LiveRecorder {
     this.#ring = counted(this.#ring, at)
     this.#peak = Math.max(this.#peak, peakOf(this.#ring))
     const [failure] = failures
-    if (failure) this.#failures = latestOf([...this.#failures, { url, status: failure.status, error: failure.error, attempts: failure.attempts, at }])
+    if (failure)
+      this.#failures = latestOf([
+        ...this.#failures,
+        { url, status: failure.status, error: failure.error, attempts: failure.attempts, at },
+      ])
   }
 
   #began(origin: Origin, url: string, attempt: number): (result: WarmResult | null, final: boolean) => void {
@@ -74,7 +87,8 @@ export class LiveRecorder {
       if (result === null) return
       const at = this.#now()
       origin.requests = counted(origin.requests, at)
-      const unusable = result.kind === 'failed' && (result.status === null || result.status === 429 || result.status >= 500)
+      const unusable =
+        result.kind === 'failed' && (result.status === null || result.status === 429 || result.status >= 500)
       if (unusable) origin.errors = counted(origin.errors, at)
       if (final) this.#count(classOf(result))
       if (result.kind === 'fresh' || result.status === null) return
@@ -110,7 +124,12 @@ export class LiveRecorder {
   }
 }
 
-function toLiveOrigin(origin: string, { pacer, rules, requests, errors }: Origin, at: number, monotonicNow: number): LiveOrigin {
+function toLiveOrigin(
+  origin: string,
+  { pacer, rules, requests, errors }: Origin,
+  at: number,
+  monotonicNow: number,
+): LiveOrigin {
   const { pace } = pacer
   const sum = (ring: SecondRing) => turned(ring, at).counts.reduce((total, count) => total + count, 0)
   const pausedFor = pace.notBefore - monotonicNow

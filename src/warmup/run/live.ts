@@ -79,7 +79,7 @@ export interface WorkerLive {
   eventLoopDelay: { mean: number; max: number }
 }
 
-export interface LiveWorker extends Pick<WorkerLive, 'host' | 'pid' | 'startedAt' | 'done' | 'memory' | 'eventLoopDelay'> {
+interface LiveWorker extends Pick<WorkerLive, 'host' | 'pid' | 'startedAt' | 'done' | 'memory' | 'eventLoopDelay'> {
   id: string
   at: number
   /** Heard of within the last seconds; the figures of the others still count, their slots do not. */
@@ -108,7 +108,13 @@ const slowestKept = 10
 const failuresKept = 20
 
 /** Writes what a worker has to tell, in the transaction of its progress. `at`: now. */
-export async function writeLive(db: RecordsDatabase, runId: string, worker: string, live: WorkerLive, at: number): Promise<void> {
+export async function writeLive(
+  db: RecordsDatabase,
+  runId: string,
+  worker: string,
+  live: WorkerLive,
+  at: number,
+): Promise<void> {
   const row = { run_id: runId, worker, snapshot: JSON.stringify(live), at }
   await db
     .insertInto('warmup_live')
@@ -121,9 +127,22 @@ export async function writeLive(db: RecordsDatabase, runId: string, worker: stri
 export async function readLive(records: Records, progress: WarmupProgress): Promise<WarmupLive> {
   const now = records.now()
   const run = await records.db.selectFrom('warmup_runs').selectAll().where('id', '=', progress.id).executeTakeFirst()
-  const rows = await records.db.selectFrom('warmup_live').select(['worker', 'snapshot', 'at']).where('run_id', '=', progress.id).orderBy('at').execute()
+  const rows = await records.db
+    .selectFrom('warmup_live')
+    .select(['worker', 'snapshot', 'at'])
+    .where('run_id', '=', progress.id)
+    .orderBy('at')
+    .execute()
   const workers = rows.map(({ worker, snapshot, at }) => ({ id: worker, at, live: JSON.parse(snapshot) as WorkerLive }))
-  return mergeLive(workers, { running: progress.status === 'running', remaining: progress.remaining_urls, average: run ? averageRate(run, now) : 0 }, now)
+  return mergeLive(
+    workers,
+    {
+      running: progress.status === 'running',
+      remaining: progress.remaining_urls,
+      average: run ? averageRate(run, now) : 0,
+    },
+    now,
+  )
 }
 
 /** @param workers oldest news first @param run `average`: URLs done in a second since its beginning */
@@ -133,7 +152,10 @@ export function mergeLive(
   now: number,
 ): WarmupLive {
   const alive = workers.filter(({ at }) => now - at <= aliveFor)
-  const ring = addRings(workers.map(({ live }) => live.ring), now)
+  const ring = addRings(
+    workers.map(({ live }) => live.ring),
+    now,
+  )
   const latencies = workers.reduce((sum, { live }) => addLatencies(sum, live.latencies), noLatencies())
   return {
     at: now,
@@ -142,7 +164,12 @@ export function mergeLive(
     slots: alive.flatMap(({ id, live }) => live.slots.map((slot) => ({ worker: id, ...slot }))),
     rate: { now: rateNow(ring), average, peak: Math.max(peakOf(ring), ...workers.map(({ live }) => live.peak)) },
     perSecond: [...ring.counts],
-    latency: { p50: percentile(latencies, 0.5), p90: percentile(latencies, 0.9), p99: percentile(latencies, 0.99), buckets: byDoubling(latencies) },
+    latency: {
+      p50: percentile(latencies, 0.5),
+      p90: percentile(latencies, 0.9),
+      p99: percentile(latencies, 0.99),
+      buckets: byDoubling(latencies),
+    },
     results: workers.map(({ live }) => live.results).reduce(addResults, noResults()),
     slowest: slowestOf(workers.flatMap(({ live }) => live.slowest)),
     failures: latestOf(workers.flatMap(({ live }) => live.failures)),

@@ -14,12 +14,18 @@ export function batchKeys(runId: string): string {
 }
 
 /** One origin is asked by one process at a time: its limits hold over all of them. */
-export function originGroup(origin: string): string {
+function originGroup(origin: string): string {
   return `origin:${origin}`
 }
 
 export function batchMessage(runId: string, batch: number, origin: string): NewMessage {
-  return { transport: 'async', type: batchType, payload: { run: runId, batch } satisfies BatchPayload, group: originGroup(origin), key: `${batchKeys(runId)}${batch}` }
+  return {
+    transport: 'async',
+    type: batchType,
+    payload: { run: runId, batch } satisfies BatchPayload,
+    group: originGroup(origin),
+    key: `${batchKeys(runId)}${batch}`,
+  }
 }
 
 export function batchOf(message: Message): BatchPayload {

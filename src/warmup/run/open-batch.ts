@@ -72,7 +72,13 @@ export class OpenBatch {
     const outcomes = this.#outcomes
     this.#outcomes = new Map()
     this.#dirty = false
-    const change = { message: this.message, number: this.number, urls: this.#urls, taken: this.#taken.toString(), outcomes }
+    const change = {
+      message: this.message,
+      number: this.number,
+      urls: this.#urls,
+      taken: this.#taken.toString(),
+      outcomes,
+    }
     return { change, restore: () => this.#restore(outcomes) }
   }
 

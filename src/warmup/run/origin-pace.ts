@@ -18,7 +18,13 @@ export async function openPacer(records: Records, origin: string, rules: PaceRul
 }
 
 /** Leaves word for whoever asks the origin next. `now`: milliseconds since the epoch. */
-export async function savePace(transaction: RecordsTransaction, origin: string, pacer: Pacer, timing: Timing, now: number): Promise<void> {
+export async function savePace(
+  transaction: RecordsTransaction,
+  origin: string,
+  pacer: Pacer,
+  timing: Timing,
+  now: number,
+): Promise<void> {
   const wait = Math.max(0, pacer.notBefore - timing.now())
   const row = { origin, not_before: Math.round(now + wait), concurrency: pacer.pace.limit, at: now }
   const { not_before, concurrency, at } = row

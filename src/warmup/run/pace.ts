@@ -27,10 +27,12 @@ export interface Pace {
   loweredAt: number
 }
 
-export type PaceReason = '429' | '503' | 'latency'
+type PaceReason = '429' | '503' | 'latency'
 
 /** One answer, as the pace sees it. */
-export type PaceSample = { kind: 'answered'; ms: number } | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null }
+export type PaceSample =
+  | { kind: 'answered'; ms: number }
+  | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null }
 
 const firstPause = 500
 const longestPause = 30_000
@@ -43,7 +45,16 @@ const risenBy = 200
 /** @param left how whoever asked the origin before left it: requests at once, and the time of the next one */
 export function startPace(rules: PaceRules, left: { limit: number; notBefore: number } | null = null): Pace {
   const limit = Math.max(1, Math.min(rules.concurrency, left?.limit ?? rules.concurrency))
-  return { limit, notBefore: left?.notBefore ?? -Infinity, usual: null, present: null, refusals: 0, reason: null, named: false, loweredAt: -Infinity }
+  return {
+    limit,
+    notBefore: left?.notBefore ?? -Infinity,
+    usual: null,
+    present: null,
+    refusals: 0,
+    reason: null,
+    named: false,
+    loweredAt: -Infinity,
+  }
 }
 
 /** Slower when the origin refuses or becomes slow, faster again by one request each round that goes well. */
@@ -64,10 +75,19 @@ export function startInterval(rules: PaceRules): number {
   return Math.max(rate, Math.min(rules.crawlDelay ?? 0, rules.longestWait))
 }
 
-function afterRefusal(pace: Pace, { status, retryAfter }: Extract<PaceSample, { kind: 'too-much' }>, now: number, rules: PaceRules): Pace {
+function afterRefusal(
+  pace: Pace,
+  { status, retryAfter }: Extract<PaceSample, { kind: 'too-much' }>,
+  now: number,
+  rules: PaceRules,
+): Pace {
   const own = Math.min(longestPause, firstPause * 2 ** pace.refusals)
   const until = now + (retryAfter === null ? own : Math.min(retryAfter, rules.longestWait))
-  const refused = { ...pace, reason: `${status}` as const, ...(until > pace.notBefore && { notBefore: until, named: retryAfter !== null }) }
+  const refused = {
+    ...pace,
+    reason: `${status}` as const,
+    ...(until > pace.notBefore && { notBefore: until, named: retryAfter !== null }),
+  }
   // The answers to what was under way together are one refusal.
   if (now - pace.loweredAt < lowerAtMostEvery) return refused
   return { ...lowered(refused, 0.5, now, refused.reason), refusals: pace.refusals + 1 }

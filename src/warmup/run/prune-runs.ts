@@ -9,9 +9,18 @@ const longestStart = 3_600_000
  * Deletes a slice of what ended before a moment (milliseconds since the epoch): failures and batches first, each run with the
  * last of its rows; and batches whose start died before their run was written. How many rows went; 0: there are no more.
  */
-export async function pruneRuns(records: Records, { before, limit }: { before: number; limit: number }): Promise<number> {
+export async function pruneRuns(
+  records: Records,
+  { before, limit }: { before: number; limit: number },
+): Promise<number> {
   return records.db.transaction().execute(async (transaction) => {
-    const run = await transaction.selectFrom('warmup_runs').select('id').where('finished_at', '<', before).orderBy('finished_at').limit(1).executeTakeFirst()
+    const run = await transaction
+      .selectFrom('warmup_runs')
+      .select('id')
+      .where('finished_at', '<', before)
+      .orderBy('finished_at')
+      .limit(1)
+      .executeTakeFirst()
     if (!run) return deleteOrphans(transaction, records.now(), limit)
     const rows = (await deleteFailures(transaction, run.id, limit)) || (await deleteBatches(transaction, run.id, limit))
     if (rows > 0) return rows
@@ -23,13 +32,20 @@ export async function pruneRuns(records: Records, { before, limit }: { before: n
 
 async function deleteFailures(transaction: RecordsTransaction, runId: string, limit: number): Promise<number> {
   const some = transaction.selectFrom('warmup_failures').select('id').where('run_id', '=', runId).limit(limit)
-  const { numDeletedRows } = await transaction.deleteFrom('warmup_failures').where('id', 'in', some).executeTakeFirstOrThrow()
+  const { numDeletedRows } = await transaction
+    .deleteFrom('warmup_failures')
+    .where('id', 'in', some)
+    .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }
 
 async function deleteBatches(transaction: RecordsTransaction, runId: string, limit: number): Promise<number> {
   const some = transaction.selectFrom('warmup_batches').select('number').where('run_id', '=', runId).limit(limit)
-  const { numDeletedRows } = await transaction.deleteFrom('warmup_batches').where('run_id', '=', runId).where('number', 'in', some).executeTakeFirstOrThrow()
+  const { numDeletedRows } = await transaction
+    .deleteFrom('warmup_batches')
+    .where('run_id', '=', runId)
+    .where('number', 'in', some)
+    .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }
 

@@ -32,7 +32,8 @@ const troubles: readonly (readonly [RegExp, string])[] = [
 
 export function classOf(result: WarmResult): ResultClass {
   if (result.kind === 'fresh') return { kind: 'fresh', reason: '' }
-  if (result.kind === 'stored') return result.status < 400 ? { kind: 'fetched', reason: '' } : { kind: 'failed', reason: String(result.status) }
+  if (result.kind === 'stored')
+    return result.status < 400 ? { kind: 'fetched', reason: '' } : { kind: 'failed', reason: String(result.status) }
   if (result.kind === 'not-stored') return { kind: 'not-stored', reason: wordFor(obstacles, result.reason) }
   return { kind: 'failed', reason: result.status === null ? wordFor(troubles, result.error) : String(result.status) }
 }

@@ -91,7 +91,10 @@ async function writeBatches(records: Records, runId: string, { lists, batchSize 
     urlsWaiting = 0
     await records.db.transaction().execute(async (transaction) => {
       for (let from = 0; from < slice.length; from += rowsAtOnce) {
-        await transaction.insertInto('warmup_batches').values(slice.slice(from, from + rowsAtOnce)).execute()
+        await transaction
+          .insertInto('warmup_batches')
+          .values(slice.slice(from, from + rowsAtOnce))
+          .execute()
       }
     })
     await nextTurn()
@@ -107,11 +110,24 @@ async function writeBatches(records: Records, runId: string, { lists, batchSize 
 }
 
 function newBatch(runId: string, number: number, channelId: string, urls: readonly string[]): WarmupBatchRow {
-  return { run_id: runId, number, sales_channel_id: channelId, urls: JSON.stringify(urls), size: urls.length, taken: '', done: '', openings: 0, finished_at: null }
+  return {
+    run_id: runId,
+    number,
+    sales_channel_id: channelId,
+    urls: JSON.stringify(urls),
+    size: urls.length,
+    taken: '',
+    done: '',
+    openings: 0,
+    finished_at: null,
+  }
 }
 
 /** A batch of one channel, then one of the next: no channel waits for all of another. */
-function* inTurn(lists: NewRun['lists'], size: number): Generator<{ channelId: string; origin: string; urls: string[] }> {
+function* inTurn(
+  lists: NewRun['lists'],
+  size: number,
+): Generator<{ channelId: string; origin: string; urls: string[] }> {
   let open = lists.map(({ urls, ...list }) => ({ ...list, urls: urls[Symbol.iterator]() }))
   while (open.length > 0) {
     for (const { urls, ...list } of open) {
@@ -133,13 +149,24 @@ export async function readProgress(records: Records, id?: string): Promise<Warmu
 
 export async function progressOf(db: RecordsDatabase, id?: string): Promise<WarmupProgress | null> {
   const runs = db.selectFrom('warmup_runs').selectAll()
-  const run = await (id === undefined ? runs.orderBy('id', 'desc').limit(1) : runs.where('id', '=', id)).executeTakeFirst()
+  const run = await (
+    id === undefined ? runs.orderBy('id', 'desc').limit(1) : runs.where('id', '=', id)
+  ).executeTakeFirst()
   return run ? toProgress(run) : null
 }
 
 /** Runs, the latest first. */
-export async function listRuns(records: Records, page: { limit: number; offset: number }): Promise<{ total: number; items: WarmupProgress[] }> {
-  const rows = await records.db.selectFrom('warmup_runs').selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
+export async function listRuns(
+  records: Records,
+  page: { limit: number; offset: number },
+): Promise<{ total: number; items: WarmupProgress[] }> {
+  const rows = await records.db
+    .selectFrom('warmup_runs')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
   const { total } = await records.db
     .selectFrom('warmup_runs')
     .select((expression) => expression.fn.countAll<number>().as('total'))
@@ -158,5 +185,7 @@ export interface RunToWork {
 /** Null where there is none with the id. */
 export async function readRun(records: Records, id: string): Promise<RunToWork | null> {
   const run = await records.db.selectFrom('warmup_runs').selectAll().where('id', '=', id).executeTakeFirst()
-  return run ? { id, progress: toProgress(run), force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery } : null
+  return run
+    ? { id, progress: toProgress(run), force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery }
+    : null
 }

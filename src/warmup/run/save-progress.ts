@@ -55,7 +55,9 @@ export async function saveProgress(
     const finished: number[] = []
     const counts: Counts = { checked: 0, processed: 0, skipped: 0, failed: 0, failures: [] }
     for (const change of save.changes) {
-      const batch = (await holds(work, transaction, change.message)) ? await readBatch(transaction, save.runId, change.number) : null
+      const batch = (await holds(work, transaction, change.message))
+        ? await readBatch(transaction, save.runId, change.number)
+        : null
       if (batch === null) lost.push(change.number)
       else if (await updateBatch(transaction, batch, change, counts, now)) {
         finished.push(change.number)
@@ -82,13 +84,27 @@ async function holds(work: Pick<Work, 'hold'>, transaction: RecordsTransaction, 
   }
 }
 
-async function readBatch(transaction: RecordsTransaction, runId: string, number: number): Promise<WarmupBatchRow | null> {
-  const batches = transaction.selectFrom('warmup_batches').selectAll().where('run_id', '=', runId).where('number', '=', number)
+async function readBatch(
+  transaction: RecordsTransaction,
+  runId: string,
+  number: number,
+): Promise<WarmupBatchRow | null> {
+  const batches = transaction
+    .selectFrom('warmup_batches')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('number', '=', number)
   return (await batches.executeTakeFirst()) ?? null
 }
 
 /** @returns whether the batch is finished */
-async function updateBatch(transaction: RecordsTransaction, batch: WarmupBatchRow, change: BatchChange, counts: Counts, now: number): Promise<boolean> {
+async function updateBatch(
+  transaction: RecordsTransaction,
+  batch: WarmupBatchRow,
+  change: BatchChange,
+  counts: Counts,
+  now: number,
+): Promise<boolean> {
   const taken = new UrlBits(batch.size, batch.taken)
   const done = new UrlBits(batch.size, batch.done)
   const before = { taken: taken.count, done: done.count }
@@ -120,15 +136,37 @@ function count(counts: Counts, url: string, outcome: UrlOutcome): void {
   counts.failures.push(...outcome.failures.map((failure) => ({ ...failure, url })))
 }
 
-async function insertFailures(transaction: RecordsTransaction, runId: string, failures: Counts['failures'], now: number): Promise<void> {
-  const rows = failures.map(({ url, variant, status, error, attempts }) => ({ id: orderedId(now), run_id: runId, url, variant, status, error, attempts, at: now }))
+async function insertFailures(
+  transaction: RecordsTransaction,
+  runId: string,
+  failures: Counts['failures'],
+  now: number,
+): Promise<void> {
+  const rows = failures.map(({ url, variant, status, error, attempts }) => ({
+    id: orderedId(now),
+    run_id: runId,
+    url,
+    variant,
+    status,
+    error,
+    attempts,
+    at: now,
+  }))
   // In portions: a statement takes a limited number of values.
   for (let from = 0; from < rows.length; from += 100) {
-    await transaction.insertInto('warmup_failures').values(rows.slice(from, from + 100)).execute()
+    await transaction
+      .insertInto('warmup_failures')
+      .values(rows.slice(from, from + 100))
+      .execute()
   }
 }
 
-async function addCounts(transaction: RecordsTransaction, { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number }, counts: Counts, now: number): Promise<void> {
+async function addCounts(
+  transaction: RecordsTransaction,
+  { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number },
+  counts: Counts,
+  now: number,
+): Promise<void> {
   const update = transaction.updateTable('warmup_runs').where('id', '=', runId)
   // An ended run changes no more, unless something of it was still under way.
   await (counts.checked + counts.processed + counts.failed > 0 ? update : update.where('status', '=', 'running'))

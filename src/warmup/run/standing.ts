@@ -19,8 +19,17 @@ export async function readStanding(db: RecordsDatabase, now: number): Promise<Wa
     .select(({ fn }) => ['status', fn.countAll<number>().as('count')])
     .groupBy('status')
     .execute()
-  const open = await db.selectFrom('warmup_runs').select(['status', 'total_urls', 'processed_urls', 'failed_urls', 'urls_per_second', 'updated_at']).where('status', 'in', ['running', 'paused']).execute()
-  const standing: WarmupStanding = { runs: { running: 0, paused: 0, completed: 0, cancelled: 0, failed: 0 }, remaining: 0, failed: 0, urlsPerSecond: 0 }
+  const open = await db
+    .selectFrom('warmup_runs')
+    .select(['status', 'total_urls', 'processed_urls', 'failed_urls', 'urls_per_second', 'updated_at'])
+    .where('status', 'in', ['running', 'paused'])
+    .execute()
+  const standing: WarmupStanding = {
+    runs: { running: 0, paused: 0, completed: 0, cancelled: 0, failed: 0 },
+    remaining: 0,
+    failed: 0,
+    urlsPerSecond: 0,
+  }
   for (const { status, count } of counted) standing.runs[status] = Number(count)
   for (const run of open) {
     standing.remaining += run.total_urls - run.processed_urls - run.failed_urls

@@ -8,7 +8,9 @@ export interface Variant {
 export function toPasses(variants: readonly Variant[]): Readonly<Record<string, string>>[] {
   if (variants.length === 0) return [{}]
   return variants.map(({ headers, cookies }) => {
-    const cookie = Object.entries(cookies).map(([name, value]) => `${name}=${value}`).join('; ')
+    const cookie = Object.entries(cookies)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('; ')
     return cookie === '' ? { ...headers } : { ...headers, cookie }
   })
 }

@@ -8,7 +8,7 @@ export type WarmResult =
   /** No usable answer; `status` is null where none came, `retryAfter` (milliseconds from now) where the shop named a time. */
   | { kind: 'failed'; status: number | null; error: string; retryAfter: number | null; ms: number }
 
-export interface FetchPageOptions {
+interface FetchPageOptions {
   /** Request fields of the variant, with its cookies in `cookie`; none for an anonymous visitor. */
   headers: Readonly<Record<string, string>>
   /** Fetch it even when the cache holds it fresh. */

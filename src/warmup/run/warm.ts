@@ -135,7 +135,12 @@ class Warmer<Task extends { url: string }> {
     if (verdict.kind === 'retry') return { ...work, attempt: work.attempt + 1, due: timing.now() + verdict.after }
     const done = withVerdict(work, verdict)
     if (done.pass < passes.length) return done
-    onDone(done.task, done.failures.length > 0 ? { kind: 'failed', failures: done.failures } : { kind: 'processed', skipped: !done.fetched })
+    onDone(
+      done.task,
+      done.failures.length > 0
+        ? { kind: 'failed', failures: done.failures }
+        : { kind: 'processed', skipped: !done.fetched },
+    )
     return null
   }
 
@@ -166,5 +171,8 @@ function withVerdict<Task>(work: Work<Task>, verdict: Exclude<Verdict, { kind: '
   const { pass, attempt, fetched, failures } = work
   const next = { ...work, pass: pass + 1, attempt: 1, due: 0 }
   if (verdict.kind === 'warm') return { ...next, fetched: fetched || verdict.fetched }
-  return { ...next, failures: [...failures, { variant: pass, status: verdict.status, error: verdict.error, attempts: attempt }] }
+  return {
+    ...next,
+    failures: [...failures, { variant: pass, status: verdict.status, error: verdict.error, attempts: attempt }],
+  }
 }

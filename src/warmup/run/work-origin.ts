@@ -137,7 +137,11 @@ class OriginWorker {
     const claimed = await claimBatch(records, work, message)
     if (claimed.kind === 'finished') return null
     if (claimed.kind === 'poisonous') {
-      await saveProgress(records, work, { runId: run.id, urlsPerSecond: this.#rate.perSecond, changes: [claimed.change] })
+      await saveProgress(records, work, {
+        runId: run.id,
+        urlsPerSecond: this.#rate.perSecond,
+        changes: [claimed.change],
+      })
       return null
     }
     this.#open.set(claimed.batch.number, claimed.batch)
@@ -166,10 +170,15 @@ class OriginWorker {
     const written = this.#atRisk
     try {
       const urlsPerSecond = this.#rate.perSecond
-      const { progress, lost, finished } = await saveProgress(records, work, { runId: run.id, urlsPerSecond, changes }, async (transaction, now) => {
-        await writeLive(transaction, run.id, worker, recorder.snapshot(vitals, this.#timing.now()), now)
-        await savePace(transaction, origin, pacer, this.#timing, now)
-      })
+      const { progress, lost, finished } = await saveProgress(
+        records,
+        work,
+        { runId: run.id, urlsPerSecond, changes },
+        async (transaction, now) => {
+          await writeLive(transaction, run.id, worker, recorder.snapshot(vitals, this.#timing.now()), now)
+          await savePace(transaction, origin, pacer, this.#timing, now)
+        },
+      )
       this.#atRisk -= written
       for (const number of lost) this.#open.get(number)?.lose()
       for (const number of [...lost, ...finished]) this.#open.delete(number)
@@ -204,9 +213,9 @@ class OriginWorker {
       try {
         return await call()
       } catch (error) {
-        if (!(error instanceof PagecacheError) || error.code !== 'STORE_BUSY' || this.#options.work.stop.aborted) throw error
+        if (!(error instanceof PagecacheError) || error.code !== 'STORE_BUSY' || this.#options.work.stop.aborted)
+          throw error
       }
     }
   }
 }
-

@@ -13,4 +13,17 @@ import { validation } from './validation.ts'
 import { vary } from './vary.ts'
 
 /** The whole table. */
-export const allCases: readonly Case[] = [storing, freshness, ages, vary, validation, conditional, ranges, invalidation, requests, staleness, targeted, cacheStatuses].flat()
+export const allCases: readonly Case[] = [
+  storing,
+  freshness,
+  ages,
+  vary,
+  validation,
+  conditional,
+  ranges,
+  invalidation,
+  requests,
+  staleness,
+  targeted,
+  cacheStatuses,
+].flat()

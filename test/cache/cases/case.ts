@@ -44,7 +44,12 @@ export interface Case {
 }
 
 /** The cases of one sentence of an RFC. */
-export function rule(rfc: string, level: Level, says: string, cases: Readonly<Record<string, readonly Step[]>>): Case[] {
+export function rule(
+  rfc: string,
+  level: Level,
+  says: string,
+  cases: Readonly<Record<string, readonly Step[]>>,
+): Case[] {
   return Object.entries(cases).map(([id, steps]) => ({ id, rfc, level, says, steps }))
 }
 
@@ -57,7 +62,13 @@ export function at(seconds: number): string {
 
 /** A first visit that finds nothing: the origin is asked, and its answer comes back. */
 export function miss(fields: Fields = {}, more: Partial<Step> & { reply?: Reply } = {}): Step {
-  return { asked: 1, status: more.reply?.status ?? 200, body: 'new', ...more, reply: { ...more.reply, fields: { ...fields, ...more.reply?.fields } } }
+  return {
+    asked: 1,
+    status: more.reply?.status ?? 200,
+    body: 'new',
+    ...more,
+    reply: { ...more.reply, fields: { ...fields, ...more.reply?.fields } },
+  }
 }
 
 /** A visit that the cache answers with the body of the first step. */
@@ -82,15 +93,27 @@ export function staleAfter(wait: number, fields: Fields, more: Partial<Step> = {
 
 /** Fresh until just then. */
 export function freshFor(wait: number, fields: Fields, more: Partial<Step> = {}): Step[] {
-  return [miss(fields, more), hit({ wait: wait - 1, status: more.reply?.status ?? 200 }), miss(fields, { wait: 1, ...more })]
+  return [
+    miss(fields, more),
+    hit({ wait: wait - 1, status: more.reply?.status ?? 200 }),
+    miss(fields, { wait: 1, ...more }),
+  ]
 }
 
 /** One case for each item, its id after it. */
-export function each<T>(items: readonly T[], id: (item: T) => string, steps: (item: T) => readonly Step[]): Record<string, readonly Step[]> {
-  return Object.fromEntries(items.map(item => [id(item), steps(item)]))
+export function each<T>(
+  items: readonly T[],
+  id: (item: T) => string,
+  steps: (item: T) => readonly Step[],
+): Record<string, readonly Step[]> {
+  return Object.fromEntries(items.map((item) => [id(item), steps(item)]))
 }
 
 /** One case for each entry of a table of field values; `prefix` goes before its name. */
-export function named(table: Readonly<Record<string, string>>, steps: (value: string) => readonly Step[], prefix = ''): Record<string, readonly Step[]> {
+export function named(
+  table: Readonly<Record<string, string>>,
+  steps: (value: string) => readonly Step[],
+  prefix = '',
+): Record<string, readonly Step[]> {
   return Object.fromEntries(Object.entries(table).map(([name, value]) => [prefix + name, steps(value)]))
 }

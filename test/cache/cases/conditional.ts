@@ -1,8 +1,14 @@
 import { at, hit, miss, rule, type Case, type Step } from './case.ts'
 
 const page = { 'Cache-Control': 'max-age=3600', ETag: '"a"', 'Last-Modified': at(-1000), 'Content-Type': 'text/plain' }
-const not = (send: Record<string, string | string[]>, fields: Record<string, string> = page): Step[] => [miss(fields), hit({ send, status: 304 })]
-const whole = (send: Record<string, string | string[]>, fields: Record<string, string> = page): Step[] => [miss(fields), hit({ send })]
+const not = (send: Record<string, string | string[]>, fields: Record<string, string> = page): Step[] => [
+  miss(fields),
+  hit({ send, status: 304 }),
+]
+const whole = (send: Record<string, string | string[]>, fields: Record<string, string> = page): Step[] => [
+  miss(fields),
+  hit({ send }),
+]
 
 const { ETag: _, ...untagged } = page
 const { 'Last-Modified': __, ...undated } = page
@@ -66,13 +72,36 @@ const modifiedSince = [
 const answers = [
   rule('9110 §15.4.5', 'required', 'a 304 has the fields that a cache needs, and none that describe a body', {
     '304-fields': [
-      miss({ ...page, Vary: 'Foo', 'Content-Location': '/x', Expires: at(3600), Date: at(0), 'Content-Language': 'de' }),
-      hit({ send: { 'If-None-Match': '"a"' }, status: 304, fields: { ETag: '"a"', 'Cache-Control': 'max-age=3600', Vary: 'Foo', 'Content-Location': '/x', Expires: at(3600), Date: at(0), 'Content-Length': null, 'Content-Type': null } }),
+      miss({
+        ...page,
+        Vary: 'Foo',
+        'Content-Location': '/x',
+        Expires: at(3600),
+        Date: at(0),
+        'Content-Language': 'de',
+      }),
+      hit({
+        send: { 'If-None-Match': '"a"' },
+        status: 304,
+        fields: {
+          ETag: '"a"',
+          'Cache-Control': 'max-age=3600',
+          Vary: 'Foo',
+          'Content-Location': '/x',
+          Expires: at(3600),
+          Date: at(0),
+          'Content-Length': null,
+          'Content-Type': null,
+        },
+      }),
     ],
   }),
   rule('9110 §13.2.1', 'required', 'conditions apply to what would otherwise be a 200', {
     'inm-on-404': [miss(page, { reply: { status: 404 } }), hit({ send: { 'If-None-Match': '"a"' }, status: 404 })],
-    'ims-on-301': [miss({ ...page, Location: '/x' }, { reply: { status: 301 } }), hit({ send: { 'If-Modified-Since': at(0) }, status: 301 })],
+    'ims-on-301': [
+      miss({ ...page, Location: '/x' }, { reply: { status: 301 } }),
+      hit({ send: { 'If-Modified-Since': at(0) }, status: 301 }),
+    ],
   }),
   rule('9111 §4.3.2', 'optimal', 'a condition is met by what was fetched just now, too', {
     'inm-on-miss': [miss(page, { send: { 'If-None-Match': '"a"' }, status: 304 }), hit()],
@@ -91,8 +120,17 @@ const answers = [
     ],
   }),
   rule('9110 §13.1.1', 'required', 'If-Match and If-Unmodified-Since are for the origin', {
-    'if-match': [miss(page), miss({}, { send: { 'If-Match': '"a"' }, sent: { 'if-match': '"a"' }, reply: { status: 412 } })],
-    'if-unmodified-since': [miss(page), miss({}, { send: { 'If-Unmodified-Since': at(0) }, sent: { 'if-unmodified-since': at(0) }, reply: { status: 412 } })],
+    'if-match': [
+      miss(page),
+      miss({}, { send: { 'If-Match': '"a"' }, sent: { 'if-match': '"a"' }, reply: { status: 412 } }),
+    ],
+    'if-unmodified-since': [
+      miss(page),
+      miss(
+        {},
+        { send: { 'If-Unmodified-Since': at(0) }, sent: { 'if-unmodified-since': at(0) }, reply: { status: 412 } },
+      ),
+    ],
   }),
 ]
 

@@ -30,8 +30,22 @@ const lifetime = [
   }),
   rule('9111 §4.2.1', 'required', 'a malformed lifetime is none: the response is stale', {
     ...named(
-      { negative: '-1', 'letter-after': '60a', 'letter-before': 'a60', fraction: '60.5', hexadecimal: '0x3c', 'space-before': ' 60', nothing: '', 'empty-quotes': '""', 'single-quotes': "'60'", 'open-quote': '"60', plus: '+60', exponent: '1e3', 'space-within': '6 0' },
-      value => staleAfter(0, { 'Cache-Control': `max-age=${value}` }),
+      {
+        negative: '-1',
+        'letter-after': '60a',
+        'letter-before': 'a60',
+        fraction: '60.5',
+        hexadecimal: '0x3c',
+        'space-before': ' 60',
+        nothing: '',
+        'empty-quotes': '""',
+        'single-quotes': "'60'",
+        'open-quote': '"60',
+        plus: '+60',
+        exponent: '1e3',
+        'space-within': '6 0',
+      },
+      (value) => staleAfter(0, { 'Cache-Control': `max-age=${value}` }),
       'max-age-',
     ),
     'max-age-bare': staleAfter(0, { 'Cache-Control': 'max-age' }),
@@ -55,9 +69,16 @@ const heuristics = [
     'heuristic-with-unknown-directive': freshFor(100, { 'Last-Modified': at(-1000), 'Cache-Control': 'foo' }),
   }),
   rule('9111 §4.2.2', 'required', 'no heuristic where there is explicit freshness, expired or malformed', {
-    'no-heuristic-max-age': staleAfter(0, { 'Last-Modified': at(-86_400), 'Cache-Control': 'max-age=0' }, { reply: { status: 404 } }),
+    'no-heuristic-max-age': staleAfter(
+      0,
+      { 'Last-Modified': at(-86_400), 'Cache-Control': 'max-age=0' },
+      { reply: { status: 404 } },
+    ),
     'no-heuristic-expires': notStored({ 'Last-Modified': at(-86_400), Expires: at(-60) }, { reply: { status: 404 } }),
-    'no-heuristic-bad-expires': notStored({ 'Last-Modified': at(-86_400), Expires: 'never' }, { reply: { status: 404 } }),
+    'no-heuristic-bad-expires': notStored(
+      { 'Last-Modified': at(-86_400), Expires: 'never' },
+      { reply: { status: 404 } },
+    ),
   }),
   rule('9111 §4.2.2', 'ours', 'no heuristic from a Last-Modified that is none or lies ahead', {
     'heuristic-future': [miss({ 'Last-Modified': at(3600) }), miss({}, { sent: { 'if-modified-since': at(3600) } })],
@@ -127,8 +148,18 @@ const bad = {
 }
 
 const expires = [
-  rule('9110 §5.6.7', 'required', 'the three forms of a date, in any case', named(good, text => freshFor(3600, { Expires: text }))),
-  rule('9111 §5.3', 'required', 'an invalid Expires lies in the past', named(bad, text => staleAfter(0, { Expires: text, 'Last-Modified': at(-86_400) }))),
+  rule(
+    '9110 §5.6.7',
+    'required',
+    'the three forms of a date, in any case',
+    named(good, (text) => freshFor(3600, { Expires: text })),
+  ),
+  rule(
+    '9111 §5.3',
+    'required',
+    'an invalid Expires lies in the past',
+    named(bad, (text) => staleAfter(0, { Expires: text, 'Last-Modified': at(-86_400) })),
+  ),
   rule('9111 §5.3', 'required', 'Expires is compared with Date', {
     'expires-equal-date': staleAfter(0, { Date: at(0), Expires: at(0) }),
     'expires-before-date': staleAfter(0, { Date: at(0), Expires: at(-60) }),

@@ -10,35 +10,65 @@ const again = miss(fresh, { sent: { 'if-none-match': null } })
 
 const own = [
   rule('9111 §4.4', 'required', 'a successful unsafe request invalidates its target', {
-    ...each(['POST', 'PUT', 'DELETE', 'PATCH'], method => `invalidate-${method.toLowerCase()}`, method => [miss(fresh), hit(), unsafe(method), again]),
+    ...each(
+      ['POST', 'PUT', 'DELETE', 'PATCH'],
+      (method) => `invalidate-${method.toLowerCase()}`,
+      (method) => [miss(fresh), hit(), unsafe(method), again],
+    ),
     'invalidate-unknown-method': [miss(fresh), unsafe('FOO'), again],
-    ...each([201, 202, 204, 301, 302, 303, 307], status => `invalidate-status-${status}`, status => [miss(fresh), unsafe('POST', {}, status), again]),
+    ...each(
+      [201, 202, 204, 301, 302, 303, 307],
+      (status) => `invalidate-status-${status}`,
+      (status) => [miss(fresh), unsafe('POST', {}, status), again],
+    ),
     'invalidate-all-variants': [
       miss({ ...fresh, Vary: 'Foo' }, { send: { Foo: '1' } }),
       miss({ ...fresh, Vary: 'Foo' }, { send: { Foo: '2' } }),
       unsafe('POST'),
       miss(fresh, { send: { Foo: '1' } }),
     ],
-    'invalidate-query': [miss(fresh, { target: '?a=1' }), unsafe('POST', {}, 200, { target: '?a=1' }), miss(fresh, { target: '?a=1' })],
+    'invalidate-query': [
+      miss(fresh, { target: '?a=1' }),
+      unsafe('POST', {}, 200, { target: '?a=1' }),
+      miss(fresh, { target: '?a=1' }),
+    ],
   }),
   rule('9111 §4.4', 'required', 'an unsuccessful one does not', {
-    ...each([400, 403, 404, 409, 422, 500, 503], status => `no-invalidate-status-${status}`, status => [miss(fresh), unsafe('POST', {}, status), hit()]),
+    ...each(
+      [400, 403, 404, 409, 422, 500, 503],
+      (status) => `no-invalidate-status-${status}`,
+      (status) => [miss(fresh), unsafe('POST', {}, status), hit()],
+    ),
   }),
   rule('9111 §4.4', 'required', 'a safe one does not', {
     'no-invalidate-head': [miss(fresh), hit({ method: 'HEAD' }), hit()],
     'no-invalidate-options': [miss(fresh), unsafe('OPTIONS'), hit()],
     'no-invalidate-propfind': [miss(fresh), unsafe('PROPFIND'), hit()],
-    'no-invalidate-get-location': [miss(fresh, { target: '?b' }), miss({ ...fresh, Location: '/no-invalidate-get-location?b' }), hit({ target: '?b' })],
+    'no-invalidate-get-location': [
+      miss(fresh, { target: '?b' }),
+      miss({ ...fresh, Location: '/no-invalidate-get-location?b' }),
+      hit({ target: '?b' }),
+    ],
   }),
   rule('9111 §4.4', 'required', 'another target is not touched', {
-    'no-invalidate-other-query': [miss(fresh, { target: '?a=1' }), unsafe('POST', {}, 200, { target: '?a=2' }), hit({ target: '?a=1' })],
+    'no-invalidate-other-query': [
+      miss(fresh, { target: '?a=1' }),
+      unsafe('POST', {}, 200, { target: '?a=2' }),
+      hit({ target: '?a=1' }),
+    ],
     'no-invalidate-below': [miss(fresh, { target: '/x' }), unsafe('POST'), hit({ target: '/x' })],
   }),
 ]
 
 function named(id: string, field: string, value: string, gone: boolean): Record<string, Step[]> {
   const target = '/named?x=1'
-  return { [id]: [miss(fresh, { target }), unsafe('POST', { [field]: value.replace('@', `/${id}${target}`) }, 201), gone ? miss(fresh, { target }) : hit({ target })] }
+  return {
+    [id]: [
+      miss(fresh, { target }),
+      unsafe('POST', { [field]: value.replace('@', `/${id}${target}`) }, 201),
+      gone ? miss(fresh, { target }) : hit({ target }),
+    ],
+  }
 }
 
 const fields = [
@@ -62,7 +92,11 @@ const fields = [
     ...named('content-location-other-host', 'Content-Location', 'http://other.example@', false),
   }),
   rule('9111 §4.4', 'required', 'after an error they name nothing', {
-    'location-after-error': [miss(fresh, { target: '?x' }), unsafe('POST', { Location: '/location-after-error?x' }, 500), hit({ target: '?x' })],
+    'location-after-error': [
+      miss(fresh, { target: '?x' }),
+      unsafe('POST', { Location: '/location-after-error?x' }, 500),
+      hit({ target: '?x' }),
+    ],
   }),
 ]
 

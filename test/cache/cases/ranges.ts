@@ -4,21 +4,49 @@ const page = { 'Cache-Control': 'max-age=3600', ETag: '"a"', 'Last-Modified': at
 const digits = { reply: { body: '0123456789' } }
 
 /** A range of a stored page of ten digits. */
-function part(range: string, text: string, place: string, send: Record<string, string> = {}, fields: Record<string, string> = page): Step[] {
-  return [miss(fields, digits), hit({ send: { Range: range, ...send }, status: 206, body: { text }, fields: { 'Content-Range': place, 'Content-Length': String(text.length) } })]
+function part(
+  range: string,
+  text: string,
+  place: string,
+  send: Record<string, string> = {},
+  fields: Record<string, string> = page,
+): Step[] {
+  return [
+    miss(fields, digits),
+    hit({
+      send: { Range: range, ...send },
+      status: 206,
+      body: { text },
+      fields: { 'Content-Range': place, 'Content-Length': String(text.length) },
+    }),
+  ]
 }
 
-function all(range: string | string[], send: Record<string, string> = {}, fields: Record<string, string> = page): Step[] {
-  return [miss(fields, digits), hit({ send: { Range: range, ...send }, fields: { 'Content-Range': null, 'Content-Length': '10' } })]
+function all(
+  range: string | string[],
+  send: Record<string, string> = {},
+  fields: Record<string, string> = page,
+): Step[] {
+  return [
+    miss(fields, digits),
+    hit({ send: { Range: range, ...send }, fields: { 'Content-Range': null, 'Content-Length': '10' } }),
+  ]
 }
 
 function none(range: string): Step[] {
-  return [miss(page, digits), hit({ send: { Range: range }, status: 416, body: 'none', fields: { 'Content-Range': 'bytes */10' } })]
+  return [
+    miss(page, digits),
+    hit({ send: { Range: range }, status: 416, body: 'none', fields: { 'Content-Range': 'bytes */10' } }),
+  ]
 }
 
 /** What the origin sends for a range of the ten digits. */
 const partial = (start: number, end: number, fields: Record<string, string> = page) => ({
-  reply: { status: 206, body: '0123456789'.slice(start, end + 1), fields: { ...fields, 'Content-Range': `bytes ${start}-${end}/10` } },
+  reply: {
+    status: 206,
+    body: '0123456789'.slice(start, end + 1),
+    fields: { ...fields, 'Content-Range': `bytes ${start}-${end}/10` },
+  },
 })
 
 const serving = [
@@ -53,15 +81,30 @@ const serving = [
     'range-several-lines': all(['bytes=0-1', 'bytes=4-5']),
   }),
   rule('9110 §14.2', 'required', 'Range is for GET', {
-    'range-head': [miss(page, digits), hit({ method: 'HEAD', send: { Range: 'bytes=0-1' }, fields: { 'Content-Range': null } })],
+    'range-head': [
+      miss(page, digits),
+      hit({ method: 'HEAD', send: { Range: 'bytes=0-1' }, fields: { 'Content-Range': null } }),
+    ],
   }),
   rule('9110 §13.2.2', 'required', 'a condition comes before the range', {
     'range-and-inm': [miss(page, digits), hit({ send: { Range: 'bytes=0-1', 'If-None-Match': '"a"' }, status: 304 })],
     'range-and-inm-other': part('bytes=0-1', '01', 'bytes 0-1/10', { 'If-None-Match': '"b"' }),
-    'range-on-404': [miss(page, { reply: { status: 404, body: '0123456789' } }), hit({ send: { Range: 'bytes=0-1' }, status: 404 })],
+    'range-on-404': [
+      miss(page, { reply: { status: 404, body: '0123456789' } }),
+      hit({ send: { Range: 'bytes=0-1' }, status: 404 }),
+    ],
   }),
   rule('9110 §15.3.7', 'required', 'a 206 has the fields of the 200', {
-    'range-fields': [miss({ ...page, 'X-A': '1', 'Content-Type': 'text/plain' }, digits), hit({ wait: 5, send: { Range: 'bytes=0-1' }, status: 206, body: { text: '01' }, fields: { ETag: '"a"', 'X-A': '1', 'Content-Type': 'text/plain', Age: '5', 'Last-Modified': at(-1000) } })],
+    'range-fields': [
+      miss({ ...page, 'X-A': '1', 'Content-Type': 'text/plain' }, digits),
+      hit({
+        wait: 5,
+        send: { Range: 'bytes=0-1' },
+        status: 206,
+        body: { text: '01' },
+        fields: { ETag: '"a"', 'X-A': '1', 'Content-Type': 'text/plain', Age: '5', 'Last-Modified': at(-1000) },
+      }),
+    ],
   }),
 ]
 
@@ -76,7 +119,11 @@ const ifRange = [
     'if-range-earlier-date': all('bytes=0-1', { 'If-Range': at(-2000) }),
     'if-range-later-date': all('bytes=0-1', { 'If-Range': at(0) }),
     'if-range-malformed': all('bytes=0-1', { 'If-Range': 'foo' }),
-    'if-range-date-that-is-not-strong': all('bytes=0-1', { 'If-Range': at(0) }, { ...page, 'Last-Modified': at(0), Date: at(0) }),
+    'if-range-date-that-is-not-strong': all(
+      'bytes=0-1',
+      { 'If-Range': at(0) },
+      { ...page, 'Last-Modified': at(0), Date: at(0) },
+    ),
     'if-range-without-range': [miss(page, digits), hit({ send: { 'If-Range': '"b"' } })],
   }),
 ]
@@ -84,24 +131,84 @@ const ifRange = [
 const storing = [
   rule('9111 §3.3', 'required', 'a part does not stand for the whole', {
     'partial-then-whole': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), miss(page, digits)],
-    'partial-then-head': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), miss(page, { method: 'HEAD', ...digits })],
-    'partial-then-head-with-range': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), miss(page, { method: 'HEAD', send: { Range: 'bytes=0-3' }, ...digits })],
-    'partial-then-other-part': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), miss({}, { send: { Range: 'bytes=4-7' }, ...partial(4, 7) })],
-    'partial-then-overlap': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), miss({}, { send: { Range: 'bytes=2-7' }, ...partial(2, 7) })],
+    'partial-then-head': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      miss(page, { method: 'HEAD', ...digits }),
+    ],
+    'partial-then-head-with-range': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      miss(page, { method: 'HEAD', send: { Range: 'bytes=0-3' }, ...digits }),
+    ],
+    'partial-then-other-part': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      miss({}, { send: { Range: 'bytes=4-7' }, ...partial(4, 7) }),
+    ],
+    'partial-then-overlap': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      miss({}, { send: { Range: 'bytes=2-7' }, ...partial(2, 7) }),
+    ],
     'partial-multipart': [
-      miss({ ...page, 'Content-Type': 'multipart/byteranges; boundary=x' }, { send: { Range: 'bytes=0-1,4-5' }, reply: { status: 206, body: '--x--' } }),
+      miss(
+        { ...page, 'Content-Type': 'multipart/byteranges; boundary=x' },
+        { send: { Range: 'bytes=0-1,4-5' }, reply: { status: 206, body: '--x--' } },
+      ),
       miss(page, { send: { Range: 'bytes=0-1' }, ...digits, status: 206, body: { text: '01' } }),
     ],
-    'partial-no-content-range': [miss(page, { send: { Range: 'bytes=0-1' }, reply: { status: 206, body: '01' } }), miss(page, digits)],
-    'partial-unknown-total': [miss({ ...page, 'Content-Range': 'bytes 0-1/*' }, { send: { Range: 'bytes=0-1' }, reply: { status: 206, body: '01' } }), miss(page, digits)],
-    'partial-wrong-length': [miss({ ...page, 'Content-Range': 'bytes 0-5/10' }, { send: { Range: 'bytes=0-5' }, reply: { status: 206, body: '01' } }), miss(page, digits)],
-    'partial-no-store': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3, { 'Cache-Control': 'no-store' }) }), miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) })],
+    'partial-no-content-range': [
+      miss(page, { send: { Range: 'bytes=0-1' }, reply: { status: 206, body: '01' } }),
+      miss(page, digits),
+    ],
+    'partial-unknown-total': [
+      miss(
+        { ...page, 'Content-Range': 'bytes 0-1/*' },
+        { send: { Range: 'bytes=0-1' }, reply: { status: 206, body: '01' } },
+      ),
+      miss(page, digits),
+    ],
+    'partial-wrong-length': [
+      miss(
+        { ...page, 'Content-Range': 'bytes 0-5/10' },
+        { send: { Range: 'bytes=0-5' }, reply: { status: 206, body: '01' } },
+      ),
+      miss(page, digits),
+    ],
+    'partial-no-store': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3, { 'Cache-Control': 'no-store' }) }),
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+    ],
   }),
   rule('9111 §3.3', 'optimal', 'a stored part answers what lies within it', {
-    'partial-same': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), hit({ send: { Range: 'bytes=0-3' }, status: 206, fields: { 'Content-Range': 'bytes 0-3/10' } })],
-    'partial-within': [miss({}, { send: { Range: 'bytes=2-7' }, ...partial(2, 7) }), hit({ send: { Range: 'bytes=3-5' }, status: 206, body: { text: '345' }, fields: { 'Content-Range': 'bytes 3-5/10' } })],
-    'partial-suffix': [miss({}, { send: { Range: 'bytes=-4' }, ...partial(6, 9) }), hit({ send: { Range: 'bytes=-2' }, status: 206, body: { text: '89' }, fields: { 'Content-Range': 'bytes 8-9/10' } })],
-    'partial-suffix-as-open': [miss({}, { send: { Range: 'bytes=-4' }, ...partial(6, 9) }), hit({ send: { Range: 'bytes=7-' }, status: 206, body: { text: '789' }, fields: { 'Content-Range': 'bytes 7-9/10' } })],
+    'partial-same': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      hit({ send: { Range: 'bytes=0-3' }, status: 206, fields: { 'Content-Range': 'bytes 0-3/10' } }),
+    ],
+    'partial-within': [
+      miss({}, { send: { Range: 'bytes=2-7' }, ...partial(2, 7) }),
+      hit({
+        send: { Range: 'bytes=3-5' },
+        status: 206,
+        body: { text: '345' },
+        fields: { 'Content-Range': 'bytes 3-5/10' },
+      }),
+    ],
+    'partial-suffix': [
+      miss({}, { send: { Range: 'bytes=-4' }, ...partial(6, 9) }),
+      hit({
+        send: { Range: 'bytes=-2' },
+        status: 206,
+        body: { text: '89' },
+        fields: { 'Content-Range': 'bytes 8-9/10' },
+      }),
+    ],
+    'partial-suffix-as-open': [
+      miss({}, { send: { Range: 'bytes=-4' }, ...partial(6, 9) }),
+      hit({
+        send: { Range: 'bytes=7-' },
+        status: 206,
+        body: { text: '789' },
+        fields: { 'Content-Range': 'bytes 7-9/10' },
+      }),
+    ],
     'parts-side-by-side': [
       miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
       miss({}, { send: { Range: 'bytes=4-7' }, ...partial(4, 7) }),
@@ -110,10 +217,31 @@ const storing = [
     ],
   }),
   rule('9110 §14.2', 'optimal', 'a range that is not stored is asked for as it is', {
-    'range-forwarded': [miss({}, { send: { Range: 'bytes=0-3', 'If-Range': '"a"' }, sent: { range: 'bytes=0-3', 'if-range': '"a"' }, ...partial(0, 3) })],
-    'range-origin-sends-all': [miss(page, { send: { Range: 'bytes=0-3' }, ...digits, status: 206, body: { text: '0123' } }), hit({ body: 0 })],
-    'range-416-fresh-from-origin': [miss({ ...page, 'Content-Range': 'bytes */10' }, { send: { Range: 'bytes=20-' }, status: 416, reply: { status: 416 } }), miss(page)],
-    'range-416-from-origin': [miss({ 'Content-Range': 'bytes */10' }, { send: { Range: 'bytes=20-' }, status: 416, reply: { status: 416 } }), miss(page)],
+    'range-forwarded': [
+      miss(
+        {},
+        {
+          send: { Range: 'bytes=0-3', 'If-Range': '"a"' },
+          sent: { range: 'bytes=0-3', 'if-range': '"a"' },
+          ...partial(0, 3),
+        },
+      ),
+    ],
+    'range-origin-sends-all': [
+      miss(page, { send: { Range: 'bytes=0-3' }, ...digits, status: 206, body: { text: '0123' } }),
+      hit({ body: 0 }),
+    ],
+    'range-416-fresh-from-origin': [
+      miss(
+        { ...page, 'Content-Range': 'bytes */10' },
+        { send: { Range: 'bytes=20-' }, status: 416, reply: { status: 416 } },
+      ),
+      miss(page),
+    ],
+    'range-416-from-origin': [
+      miss({ 'Content-Range': 'bytes */10' }, { send: { Range: 'bytes=20-' }, status: 416, reply: { status: 416 } }),
+      miss(page),
+    ],
   }),
 ]
 

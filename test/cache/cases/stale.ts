@@ -7,16 +7,64 @@ const errors = [500, 502, 503, 504]
 const gone = { text: 'The shop could not be reached or broke off.\n' }
 
 const whileRevalidate = [
-  rule('5861 §3', 'optimal', 'stale-while-revalidate: the stale page at once, a fresh one behind the visitor\'s back', {
-    'swr-replaced': [miss(grace('stale-while-revalidate=60')), stale({ wait: 20, background: true, reply: { fields: grace('stale-while-revalidate=60') } }), hit({ body: 1 })],
-    'swr-confirmed': [miss(grace('stale-while-revalidate=60')), stale({ wait: 20, background: true, sent: { 'if-none-match': '"a"' }, reply: { status: 304, fields: grace('stale-while-revalidate=60') } }), hit()],
-    'swr-without-validator': [miss({ 'Cache-Control': 'max-age=10, stale-while-revalidate=60' }), stale({ wait: 20, background: true, reply: { fields: { 'Cache-Control': 'max-age=10' } } }), hit({ body: 1 })],
-    'swr-s-maxage': [miss({ 'Cache-Control': 's-maxage=10, stale-while-revalidate=60' }), stale({ wait: 20, background: true, reply: { fields: { 'Cache-Control': 's-maxage=10' } } }), hit({ body: 1 })],
-    'swr-last-second': [miss(grace('stale-while-revalidate=60')), stale({ wait: 69, background: true, reply: { fields: grace('stale-while-revalidate=60') } })],
-    'swr-age': [miss(grace('stale-while-revalidate=60')), stale({ wait: 20, background: true, fields: { Age: '20' }, reply: { fields: grace('stale-while-revalidate=60') } })],
-    'swr-head': [miss(grace('stale-while-revalidate=60')), stale({ wait: 20, method: 'HEAD', background: true, reply: { fields: grace('stale-while-revalidate=60') } }), hit({ body: 1 })],
-    'swr-conditional': [miss(grace('stale-while-revalidate=60')), stale({ wait: 20, send: { 'If-None-Match': '"a"' }, status: 304, background: true, reply: { fields: grace('stale-while-revalidate=60') } })],
-    'swr-error-keeps': [miss(grace('stale-while-revalidate=60')), stale({ wait: 20, background: true, reply: { status: 500 } })],
+  rule('5861 §3', 'optimal', "stale-while-revalidate: the stale page at once, a fresh one behind the visitor's back", {
+    'swr-replaced': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({ wait: 20, background: true, reply: { fields: grace('stale-while-revalidate=60') } }),
+      hit({ body: 1 }),
+    ],
+    'swr-confirmed': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({
+        wait: 20,
+        background: true,
+        sent: { 'if-none-match': '"a"' },
+        reply: { status: 304, fields: grace('stale-while-revalidate=60') },
+      }),
+      hit(),
+    ],
+    'swr-without-validator': [
+      miss({ 'Cache-Control': 'max-age=10, stale-while-revalidate=60' }),
+      stale({ wait: 20, background: true, reply: { fields: { 'Cache-Control': 'max-age=10' } } }),
+      hit({ body: 1 }),
+    ],
+    'swr-s-maxage': [
+      miss({ 'Cache-Control': 's-maxage=10, stale-while-revalidate=60' }),
+      stale({ wait: 20, background: true, reply: { fields: { 'Cache-Control': 's-maxage=10' } } }),
+      hit({ body: 1 }),
+    ],
+    'swr-last-second': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({ wait: 69, background: true, reply: { fields: grace('stale-while-revalidate=60') } }),
+    ],
+    'swr-age': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({
+        wait: 20,
+        background: true,
+        fields: { Age: '20' },
+        reply: { fields: grace('stale-while-revalidate=60') },
+      }),
+    ],
+    'swr-head': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({ wait: 20, method: 'HEAD', background: true, reply: { fields: grace('stale-while-revalidate=60') } }),
+      hit({ body: 1 }),
+    ],
+    'swr-conditional': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({
+        wait: 20,
+        send: { 'If-None-Match': '"a"' },
+        status: 304,
+        background: true,
+        reply: { fields: grace('stale-while-revalidate=60') },
+      }),
+    ],
+    'swr-error-keeps': [
+      miss(grace('stale-while-revalidate=60')),
+      stale({ wait: 20, background: true, reply: { status: 500 } }),
+    ],
   }),
   rule('5861 §3', 'required', 'not past its seconds, not without them', {
     'swr-over': [miss(grace('stale-while-revalidate=60')), miss({}, { wait: 70 })],
@@ -34,13 +82,28 @@ const whileRevalidate = [
 
 const ifError = [
   rule('5861 §4', 'optimal', 'stale-if-error: the stale page for a server error or a dead origin', {
-    ...each(errors, status => `sie-${status}`, status => [miss(grace('stale-if-error=60')), stale({ wait: 20, reply: { status } })]),
+    ...each(
+      errors,
+      (status) => `sie-${status}`,
+      (status) => [miss(grace('stale-if-error=60')), stale({ wait: 20, reply: { status } })],
+    ),
     'sie-broken': [miss(grace('stale-if-error=60')), stale({ wait: 20, asked: 2, reply: { breaks: 'before' } })],
-    'sie-broken-within': [miss(grace('stale-if-error=60')), stale({ wait: 20, reply: { fields: { 'Cache-Control': 'max-age=60' }, body: 'something', breaks: 'within' } })],
-    'sie-s-maxage': [miss({ 'Cache-Control': 's-maxage=10, stale-if-error=60' }), stale({ wait: 20, reply: { status: 503 } })],
+    'sie-broken-within': [
+      miss(grace('stale-if-error=60')),
+      stale({ wait: 20, reply: { fields: { 'Cache-Control': 'max-age=60' }, body: 'something', breaks: 'within' } }),
+    ],
+    'sie-s-maxage': [
+      miss({ 'Cache-Control': 's-maxage=10, stale-if-error=60' }),
+      stale({ wait: 20, reply: { status: 503 } }),
+    ],
     'sie-last-second': [miss(grace('stale-if-error=60')), stale({ wait: 69, reply: { status: 503 } })],
     'sie-head': [miss(grace('stale-if-error=60')), stale({ wait: 20, method: 'HEAD', reply: { status: 503 } })],
-    'sie-again': [miss(grace('stale-if-error=60')), stale({ wait: 20, reply: { status: 503 } }), stale({ reply: { status: 503 } }), miss(grace('foo'))],
+    'sie-again': [
+      miss(grace('stale-if-error=60')),
+      stale({ wait: 20, reply: { status: 503 } }),
+      stale({ reply: { status: 503 } }),
+      miss(grace('foo')),
+    ],
     'sie-age': [miss(grace('stale-if-error=60')), stale({ wait: 20, reply: { status: 503 }, fields: { Age: '20' } })],
   }),
   rule('5861 §4', 'required', 'not past its seconds, not for other statuses', {
@@ -52,8 +115,14 @@ const ifError = [
     'sie-malformed': [miss(grace('stale-if-error=x')), miss({}, { wait: 20, reply: { status: 503 } })],
   }),
   rule('9111 §5.2.2.2', 'required', 'must-revalidate, proxy-revalidate and no-cache come before it', {
-    'sie-must-revalidate': [miss(grace('stale-if-error=60, must-revalidate')), miss({}, { wait: 20, reply: { status: 503 } })],
-    'sie-proxy-revalidate': [miss(grace('stale-if-error=60, proxy-revalidate')), miss({}, { wait: 20, reply: { status: 503 } })],
+    'sie-must-revalidate': [
+      miss(grace('stale-if-error=60, must-revalidate')),
+      miss({}, { wait: 20, reply: { status: 503 } }),
+    ],
+    'sie-proxy-revalidate': [
+      miss(grace('stale-if-error=60, proxy-revalidate')),
+      miss({}, { wait: 20, reply: { status: 503 } }),
+    ],
     'sie-no-cache': [miss(grace('stale-if-error=60, no-cache')), miss({}, { reply: { status: 503 } })],
   }),
 ]
@@ -61,17 +130,31 @@ const ifError = [
 const disconnected = [
   rule('9111 §4.2.4', 'optimal', 'disconnected: a stale page is better than none', {
     'disconnected-max-age': [miss(grace('foo')), stale({ wait: 3600, asked: 2, reply: { breaks: 'before' } })],
-    'disconnected-broken-within': [miss(grace('foo')), stale({ wait: 20, reply: { fields: grace('foo'), body: 'something', breaks: 'within' } })],
-    'disconnected-then-back': [miss(grace('foo')), stale({ wait: 20, asked: 2, reply: { breaks: 'before' } }), miss(grace('foo'))],
+    'disconnected-broken-within': [
+      miss(grace('foo')),
+      stale({ wait: 20, reply: { fields: grace('foo'), body: 'something', breaks: 'within' } }),
+    ],
+    'disconnected-then-back': [
+      miss(grace('foo')),
+      stale({ wait: 20, asked: 2, reply: { breaks: 'before' } }),
+      miss(grace('foo')),
+    ],
   }),
   rule('9111 §4.2.4', 'required', 'never where a directive forbids it', {
-    ...each(['must-revalidate', 'proxy-revalidate', 's-maxage=10', 'no-cache'], directive => `disconnected-${directive.replace(/\W/g, '-')}`, directive => [
-      miss(grace(directive)),
-      { wait: 20, asked: 2, status: 502, body: gone, reply: { breaks: 'before' } },
-    ]),
+    ...each(
+      ['must-revalidate', 'proxy-revalidate', 's-maxage=10', 'no-cache'],
+      (directive) => `disconnected-${directive.replace(/\W/g, '-')}`,
+      (directive) => [
+        miss(grace(directive)),
+        { wait: 20, asked: 2, status: 502, body: gone, reply: { breaks: 'before' } },
+      ],
+    ),
   }),
   rule('9111 §4.2.4', 'ours', 'nor after a week', {
-    'disconnected-a-week': [miss(grace('foo')), { wait: 8 * 86_400, asked: 2, status: 502, body: gone, reply: { breaks: 'before' } }],
+    'disconnected-a-week': [
+      miss(grace('foo')),
+      { wait: 8 * 86_400, asked: 2, status: 502, body: gone, reply: { breaks: 'before' } },
+    ],
   }),
 ]
 

@@ -2,13 +2,19 @@ import { at, each, hit, miss, notStored, rule, stored, type Case } from './case.
 
 const fresh = { 'Cache-Control': 'max-age=3600' }
 const basic = { Authorization: 'Basic dmlzaXRvcjpzZWNyZXQ=' }
-const final = [200, 203, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 418, 429, 451, 500, 501, 502, 503, 504, 599]
+const final = [
+  200, 203, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 418, 429, 451, 500, 501, 502, 503, 504,
+  599,
+]
 const heuristic = [200, 203, 300, 301, 308, 404, 405, 410, 414, 501]
 const notHeuristic = [302, 303, 307, 400, 403, 451, 500, 502, 503, 504]
 
 const methods = [
   rule('9111 §3', 'required', 'the request method is understood by the cache', {
-    'method-post': [miss(fresh, { method: 'POST', requestBody: 'a' }), miss(fresh, { method: 'POST', requestBody: 'a' })],
+    'method-post': [
+      miss(fresh, { method: 'POST', requestBody: 'a' }),
+      miss(fresh, { method: 'POST', requestBody: 'a' }),
+    ],
     'method-put': [miss(fresh, { method: 'PUT', requestBody: 'a' }), miss(fresh)],
     'method-delete': [miss(fresh, { method: 'DELETE' }), miss(fresh)],
     'method-options': [miss(fresh, { method: 'OPTIONS' }), miss(fresh, { method: 'OPTIONS' })],
@@ -17,7 +23,7 @@ const methods = [
     'method-head-does-not-fill': [miss(fresh, { method: 'HEAD', body: 'none' }), miss(fresh)],
     'method-post-does-not-read': [miss(fresh), miss(fresh, { method: 'POST', requestBody: 'a' })],
   }),
-  rule('9110 §9.3.3', 'ours', 'an answer to POST is never reused, not even with Content-Location: a shop\'s forms', {
+  rule('9110 §9.3.3', 'ours', "an answer to POST is never reused, not even with Content-Location: a shop's forms", {
     'post-content-location': [
       miss({ ...fresh, 'Content-Location': '/post-content-location' }, { method: 'POST', requestBody: 'a' }),
       miss(fresh),
@@ -30,35 +36,69 @@ const methods = [
 
 const statuses = [
   rule('9111 §3', 'required', 'the response status code is final', {
-    'interim-not-stored': [miss(fresh, { reply: { interim: [{ status: 103, fields: { ...fresh, Link: '</a.css>; rel=preload' } }] } }), hit({ fields: { Link: null } })],
+    'interim-not-stored': [
+      miss(fresh, { reply: { interim: [{ status: 103, fields: { ...fresh, Link: '</a.css>; rel=preload' } }] } }),
+      hit({ fields: { Link: null } }),
+    ],
   }),
   rule('9111 §3', 'optimal', 'a response with explicit freshness may be stored whatever its status', {
-    ...each(final, status => `status-explicit-${status}`, status => stored(fresh, { reply: { status } })),
+    ...each(
+      final,
+      (status) => `status-explicit-${status}`,
+      (status) => stored(fresh, { reply: { status } }),
+    ),
     'status-explicit-204': stored(fresh, { reply: { status: 204 } }),
     'status-expires-418': stored({ Expires: at(3600) }, { reply: { status: 418 } }),
     'status-s-maxage-500': stored({ 'Cache-Control': 's-maxage=60' }, { reply: { status: 500 } }),
   }),
   rule('9111 §3', 'ours', 'a status that is about this one request is not stored, whatever the response says', {
-    ...each([406, 408, 412, 413, 416, 417, 421, 426, 431], status => `status-personal-${status}`, status => notStored(fresh, { reply: { status } })),
+    ...each(
+      [406, 408, 412, 413, 416, 417, 421, 426, 431],
+      (status) => `status-personal-${status}`,
+      (status) => notStored(fresh, { reply: { status } }),
+    ),
   }),
   rule('9111 §4.2.2', 'optimal', 'a heuristically cacheable status may be stored without explicit freshness', {
-    ...each(heuristic, status => `status-heuristic-${status}`, status => stored({ 'Last-Modified': at(-864_000) }, { reply: { status } })),
+    ...each(
+      heuristic,
+      (status) => `status-heuristic-${status}`,
+      (status) => stored({ 'Last-Modified': at(-864_000) }, { reply: { status } }),
+    ),
     'status-heuristic-204': stored({ 'Last-Modified': at(-864_000) }, { reply: { status: 204 } }),
   }),
   rule('9111 §4.2.2', 'required', 'any other status is not reused without explicit freshness', {
-    ...each(notHeuristic, status => `status-no-heuristic-${status}`, status => notStored({ 'Last-Modified': at(-864_000) }, { reply: { status } })),
+    ...each(
+      notHeuristic,
+      (status) => `status-no-heuristic-${status}`,
+      (status) => notStored({ 'Last-Modified': at(-864_000) }, { reply: { status } }),
+    ),
   }),
   rule('9111 §4.2.2', 'optimal', 'public makes another status cacheable on a heuristic', {
-    'status-public-302': stored({ 'Last-Modified': at(-864_000), 'Cache-Control': 'public' }, { reply: { status: 302 } }),
-    'status-public-599': stored({ 'Last-Modified': at(-864_000), 'Cache-Control': 'public' }, { reply: { status: 599 } }),
+    'status-public-302': stored(
+      { 'Last-Modified': at(-864_000), 'Cache-Control': 'public' },
+      { reply: { status: 302 } },
+    ),
+    'status-public-599': stored(
+      { 'Last-Modified': at(-864_000), 'Cache-Control': 'public' },
+      { reply: { status: 599 } },
+    ),
   }),
   rule('9111 §5.2.2.3', 'required', 'with must-understand, a status that is not understood is not stored', {
-    'must-understand-unknown': notStored({ 'Cache-Control': 'max-age=3600, must-understand' }, { reply: { status: 599 } }),
-    'must-understand-unknown-no-store': notStored({ 'Cache-Control': 'max-age=3600, must-understand, no-store' }, { reply: { status: 299 } }),
+    'must-understand-unknown': notStored(
+      { 'Cache-Control': 'max-age=3600, must-understand' },
+      { reply: { status: 599 } },
+    ),
+    'must-understand-unknown-no-store': notStored(
+      { 'Cache-Control': 'max-age=3600, must-understand, no-store' },
+      { reply: { status: 299 } },
+    ),
   }),
   rule('9111 §5.2.2.3', 'optimal', 'with must-understand, no-store is ignored where the status is understood', {
     'must-understand-known': stored({ 'Cache-Control': 'max-age=3600, must-understand, no-store' }),
-    'must-understand-known-404': stored({ 'Cache-Control': 'no-store, must-understand, max-age=3600' }, { reply: { status: 404 } }),
+    'must-understand-known-404': stored(
+      { 'Cache-Control': 'no-store, must-understand, max-age=3600' },
+      { reply: { status: 404 } },
+    ),
   }),
   rule('9111 §5.2.2.3', 'required', 'must-understand does not lift private', {
     'must-understand-private': notStored({ 'Cache-Control': 'max-age=3600, must-understand, no-store, private' }),
@@ -93,7 +133,7 @@ const directives = [
     'request-no-store': [miss(fresh, { send: { 'Cache-Control': 'no-store' } }), miss(fresh)],
     'request-no-store-capitals': [miss(fresh, { send: { 'Cache-Control': 'foo, NO-STORE' } }), miss(fresh)],
   }),
-  rule('9111 §5.2.2', 'required', 'a directive\'s name is matched in any case, its value with or without quotes', {
+  rule('9111 §5.2.2', 'required', "a directive's name is matched in any case, its value with or without quotes", {
     'max-age-capitals': stored({ 'Cache-Control': 'MaX-aGe=3600' }),
     'max-age-quoted': stored({ 'Cache-Control': 'max-age="3600"' }),
     's-maxage-quoted': stored({ 'Cache-Control': 's-maxage="3600"' }),
@@ -114,7 +154,10 @@ const authorization = [
   rule('9111 §3.5', 'required', 'the answer to a request with Authorization is not stored', {
     'auth-max-age': [miss(fresh, { send: basic }), miss(fresh)],
     'auth-expires': [miss({ Expires: at(3600) }, { send: basic }), miss(fresh)],
-    'auth-proxy-revalidate': [miss({ 'Cache-Control': 'max-age=3600, proxy-revalidate' }, { send: basic }), miss(fresh)],
+    'auth-proxy-revalidate': [
+      miss({ 'Cache-Control': 'max-age=3600, proxy-revalidate' }, { send: basic }),
+      miss(fresh),
+    ],
   }),
   rule('9111 §3.5', 'optimal', 'unless public, must-revalidate or s-maxage allow it', {
     'auth-public': [miss({ 'Cache-Control': 'public, max-age=3600' }, { send: basic }), hit()],
@@ -122,64 +165,138 @@ const authorization = [
     'auth-must-revalidate': [miss({ 'Cache-Control': 'max-age=3600, must-revalidate' }, { send: basic }), hit()],
   }),
   rule('9111 §3.5', 'ours', 'a request with Authorization gets no stored page: the origin decides who may see it', {
-    'auth-not-from-cache': [miss({ 'Cache-Control': 'public, max-age=3600' }), miss({ 'Cache-Control': 'public, max-age=3600' }, { send: basic, sent: { authorization: basic.Authorization } })],
+    'auth-not-from-cache': [
+      miss({ 'Cache-Control': 'public, max-age=3600' }),
+      miss({ 'Cache-Control': 'public, max-age=3600' }, { send: basic, sent: { authorization: basic.Authorization } }),
+    ],
   }),
 ]
 
 const cookies = [
-  rule('9111 §7.3', 'ours', 'a response with Set-Cookie is stored only where it says itself that it is for all, and without the cookie', {
-    'set-cookie-max-age': notStored({ ...fresh, 'Set-Cookie': 'a=1' }),
-    'set-cookie-expires': notStored({ Expires: at(3600), 'Set-Cookie': 'a=1' }),
-    'set-cookie-public': [miss({ 'Cache-Control': 'public, max-age=3600', 'Set-Cookie': 'a=1' }, { fields: { 'Set-Cookie': 'a=1' } }), hit({ fields: { 'Set-Cookie': null } })],
-    'set-cookie-s-maxage': [miss({ 'Cache-Control': 's-maxage=3600', 'Set-Cookie': ['a=1', 'b=2'] }, { fields: { 'Set-Cookie': 'a=1, b=2' } }), hit({ fields: { 'Set-Cookie': null } })],
-    'set-cookie2': notStored({ ...fresh, 'Set-Cookie2': 'a=1' }),
-  }),
-  rule('9111 §7.3', 'ours', 'the answer to a request with cookies is stored only where it says itself that it is for all', {
-    'cookie-max-age': [miss(fresh, { send: { Cookie: 'session=1' } }), miss(fresh)],
-    'cookie-public': [miss({ 'Cache-Control': 'public, max-age=3600' }, { send: { Cookie: 'session=1' } }), hit()],
-    'cookie-s-maxage': [miss({ 'Cache-Control': 's-maxage=3600' }, { send: { Cookie: 'session=1' } }), hit()],
-    'cookie-targeted': [miss({ 'CDN-Cache-Control': 'max-age=3600' }, { send: { Cookie: 'session=1' } }), hit()],
-    'cookie-reads': [miss(fresh), hit({ send: { Cookie: 'session=1' } })],
-  }),
+  rule(
+    '9111 §7.3',
+    'ours',
+    'a response with Set-Cookie is stored only where it says itself that it is for all, and without the cookie',
+    {
+      'set-cookie-max-age': notStored({ ...fresh, 'Set-Cookie': 'a=1' }),
+      'set-cookie-expires': notStored({ Expires: at(3600), 'Set-Cookie': 'a=1' }),
+      'set-cookie-public': [
+        miss({ 'Cache-Control': 'public, max-age=3600', 'Set-Cookie': 'a=1' }, { fields: { 'Set-Cookie': 'a=1' } }),
+        hit({ fields: { 'Set-Cookie': null } }),
+      ],
+      'set-cookie-s-maxage': [
+        miss(
+          { 'Cache-Control': 's-maxage=3600', 'Set-Cookie': ['a=1', 'b=2'] },
+          { fields: { 'Set-Cookie': 'a=1, b=2' } },
+        ),
+        hit({ fields: { 'Set-Cookie': null } }),
+      ],
+      'set-cookie2': notStored({ ...fresh, 'Set-Cookie2': 'a=1' }),
+    },
+  ),
+  rule(
+    '9111 §7.3',
+    'ours',
+    'the answer to a request with cookies is stored only where it says itself that it is for all',
+    {
+      'cookie-max-age': [miss(fresh, { send: { Cookie: 'session=1' } }), miss(fresh)],
+      'cookie-public': [miss({ 'Cache-Control': 'public, max-age=3600' }, { send: { Cookie: 'session=1' } }), hit()],
+      'cookie-s-maxage': [miss({ 'Cache-Control': 's-maxage=3600' }, { send: { Cookie: 'session=1' } }), hit()],
+      'cookie-targeted': [miss({ 'CDN-Cache-Control': 'max-age=3600' }, { send: { Cookie: 'session=1' } }), hit()],
+      'cookie-reads': [miss(fresh), hit({ send: { Cookie: 'session=1' } })],
+    },
+  ),
 ]
 
 const headers = [
   rule('9111 §3.1', 'required', 'fields of the connection are not stored and not forwarded', {
     'connection-fields': [
-      miss({ ...fresh, Connection: 'keep-alive, x-a', 'Keep-Alive': 'timeout=5', 'X-A': '1', 'X-B': '2' }, { fields: { 'X-A': null, 'X-B': '2', 'Keep-Alive': null } }),
+      miss(
+        { ...fresh, Connection: 'keep-alive, x-a', 'Keep-Alive': 'timeout=5', 'X-A': '1', 'X-B': '2' },
+        { fields: { 'X-A': null, 'X-B': '2', 'Keep-Alive': null } },
+      ),
       hit({ fields: { 'X-A': null, 'X-B': '2', 'Keep-Alive': null, Connection: null } }),
     ],
-    'connection-fields-reflect-nobody': [miss({ ...fresh, Connection: 'keep-alive' }, { send: { 'Accept-Note': 'about Keep-Alive' } }), hit()],
+    'connection-fields-reflect-nobody': [
+      miss({ ...fresh, Connection: 'keep-alive' }, { send: { 'Accept-Note': 'about Keep-Alive' } }),
+      hit(),
+    ],
     'proxy-fields': [
       miss({ ...fresh, 'Proxy-Authenticate': 'Basic', 'Proxy-Authentication-Info': 'a', 'Proxy-Connection': 'close' }),
       hit({ fields: { 'Proxy-Authenticate': null, 'Proxy-Authentication-Info': null, 'Proxy-Connection': null } }),
     ],
   }),
   rule('9111 §3.1', 'required', 'all other fields are stored, unknown ones too', {
-    'unknown-fields': [miss({ ...fresh, 'X-Odd': 'a', 'X-Twice': ['1', '2'] }), hit({ fields: { 'X-Odd': 'a', 'X-Twice': '1, 2' } })],
-    'content-fields': [miss({ ...fresh, 'Content-Type': 'text/plain', 'Content-Language': 'de', ETag: '"a"' }), hit({ fields: { 'Content-Type': 'text/plain', 'Content-Language': 'de', ETag: '"a"' } })],
-    'cache-control-kept': [miss({ 'Cache-Control': 'max-age=3600, foo="b c"' }), hit({ fields: { 'Cache-Control': 'max-age=3600, foo="b c"' } })],
+    'unknown-fields': [
+      miss({ ...fresh, 'X-Odd': 'a', 'X-Twice': ['1', '2'] }),
+      hit({ fields: { 'X-Odd': 'a', 'X-Twice': '1, 2' } }),
+    ],
+    'content-fields': [
+      miss({ ...fresh, 'Content-Type': 'text/plain', 'Content-Language': 'de', ETag: '"a"' }),
+      hit({ fields: { 'Content-Type': 'text/plain', 'Content-Language': 'de', ETag: '"a"' } }),
+    ],
+    'cache-control-kept': [
+      miss({ 'Cache-Control': 'max-age=3600, foo="b c"' }),
+      hit({ fields: { 'Cache-Control': 'max-age=3600, foo="b c"' } }),
+    ],
     'date-kept': [miss({ ...fresh, Date: at(-5) }), hit({ wait: 10, fields: { Date: at(-5) } })],
     'expires-kept': [miss({ Expires: at(3600) }), hit({ fields: { Expires: at(3600) } })],
   }),
   rule('9111 §5.2.2.4', 'required', 'fields that no-cache names are not reused without validation', {
-    'no-cache-fields': [miss({ 'Cache-Control': 'max-age=3600, no-cache="X-A, X-C"', 'X-A': '1', 'X-B': '2', 'X-C': '3' }, { fields: { 'X-A': '1' } }), hit({ fields: { 'X-A': null, 'X-B': '2', 'X-C': null } })],
+    'no-cache-fields': [
+      miss(
+        { 'Cache-Control': 'max-age=3600, no-cache="X-A, X-C"', 'X-A': '1', 'X-B': '2', 'X-C': '3' },
+        { fields: { 'X-A': '1' } },
+      ),
+      hit({ fields: { 'X-A': null, 'X-B': '2', 'X-C': null } }),
+    ],
   }),
   rule('9110 §6.6.1', 'required', 'a response without Date gets one', {
     'date-added': [miss(fresh, { reply: { dateless: true } }), hit({ wait: 5, fields: { Date: at(0) } })],
   }),
-  rule('9110 §5.2', 'required', 'the order of a field\'s lines is kept', {
-    'line-order': [miss({ ...fresh, Link: ['</b>; rel=next', '</a>; rel=prev'] }), hit({ fields: { Link: '</b>; rel=next, </a>; rel=prev' } })],
+  rule('9110 §5.2', 'required', "the order of a field's lines is kept", {
+    'line-order': [
+      miss({ ...fresh, Link: ['</b>; rel=next', '</a>; rel=prev'] }),
+      hit({ fields: { Link: '</b>; rel=next, </a>; rel=prev' } }),
+    ],
   }),
 ]
 
 const incomplete = [
   rule('9111 §3.3', 'required', 'an incomplete response does not stand for the whole', {
-    'incomplete-content-length': [{ asked: 1, status: 502, body: { text: 'The shop could not be reached or broke off.\n' }, reply: { fields: fresh, body: 'half of it', breaks: 'within' } }, miss(fresh)],
-    'incomplete-chunked': [{ asked: 1, status: 502, body: { text: 'The shop could not be reached or broke off.\n' }, reply: { fields: { ...fresh, 'Transfer-Encoding': 'chunked' }, body: '5\r\nhello\r\n5\r\nhe', breaks: 'within' } }, miss(fresh)],
+    'incomplete-content-length': [
+      {
+        asked: 1,
+        status: 502,
+        body: { text: 'The shop could not be reached or broke off.\n' },
+        reply: { fields: fresh, body: 'half of it', breaks: 'within' },
+      },
+      miss(fresh),
+    ],
+    'incomplete-chunked': [
+      {
+        asked: 1,
+        status: 502,
+        body: { text: 'The shop could not be reached or broke off.\n' },
+        reply: {
+          fields: { ...fresh, 'Transfer-Encoding': 'chunked' },
+          body: '5\r\nhello\r\n5\r\nhe',
+          breaks: 'within',
+        },
+      },
+      miss(fresh),
+    ],
   }),
   rule('9111 §3', 'required', 'no answer at all leaves nothing behind', {
-    'broken-before': [{ asked: 2, status: 502, body: { text: 'The shop could not be reached or broke off.\n' }, reply: { breaks: 'before' } }, miss(fresh)],
+    'broken-before': [
+      {
+        asked: 2,
+        status: 502,
+        body: { text: 'The shop could not be reached or broke off.\n' },
+        reply: { breaks: 'before' },
+      },
+      miss(fresh),
+    ],
   }),
 ]
 
@@ -190,10 +307,24 @@ const silent = [
     'event-stream': notStored({ ...fresh, 'Content-Type': 'text/event-stream' }),
   }),
   rule('9111 §4', 'required', 'other targets and other hosts are other responses', {
-    'other-query': [miss(fresh, { target: '?a=1' }), miss(fresh, { target: '?a=2' }), hit({ target: '?a=1' }), hit({ target: '?a=2', body: 1 })],
+    'other-query': [
+      miss(fresh, { target: '?a=1' }),
+      miss(fresh, { target: '?a=2' }),
+      hit({ target: '?a=1' }),
+      hit({ target: '?a=2', body: 1 }),
+    ],
     'case-of-path': [miss(fresh, { target: '/a' }), miss(fresh, { target: '/A' })],
     'slash-at-the-end': [miss(fresh, { target: '/a' }), miss(fresh, { target: '/a/' })],
   }),
 ]
 
-export const storing: Case[] = [methods, statuses, directives, authorization, cookies, headers, incomplete, silent].flat(2)
+export const storing: Case[] = [
+  methods,
+  statuses,
+  directives,
+  authorization,
+  cookies,
+  headers,
+  incomplete,
+  silent,
+].flat(2)

@@ -10,19 +10,46 @@ function confirmed(fields: Readonly<Record<string, string | readonly string[]>>,
 
 const sending = [
   rule('9111 §4.3.1', 'optimal', 'a stale page is validated with the validators that it has', {
-    'validate-etag': [miss(tagged()), confirmed(tagged(), { sent: { 'if-none-match': '"a"', 'if-modified-since': null } })],
-    'validate-weak-etag': [miss(tagged(10, 'W/"a"')), confirmed(tagged(10, 'W/"a"'), { sent: { 'if-none-match': 'W/"a"' } })],
-    'validate-last-modified': [miss(dated), confirmed(dated, { sent: { 'if-modified-since': at(-100), 'if-none-match': null } })],
-    'validate-both': [miss({ ...tagged(), ...dated }), confirmed(tagged(), { sent: { 'if-none-match': '"a"', 'if-modified-since': at(-100) } })],
+    'validate-etag': [
+      miss(tagged()),
+      confirmed(tagged(), { sent: { 'if-none-match': '"a"', 'if-modified-since': null } }),
+    ],
+    'validate-weak-etag': [
+      miss(tagged(10, 'W/"a"')),
+      confirmed(tagged(10, 'W/"a"'), { sent: { 'if-none-match': 'W/"a"' } }),
+    ],
+    'validate-last-modified': [
+      miss(dated),
+      confirmed(dated, { sent: { 'if-modified-since': at(-100), 'if-none-match': null } }),
+    ],
+    'validate-both': [
+      miss({ ...tagged(), ...dated }),
+      confirmed(tagged(), { sent: { 'if-none-match': '"a"', 'if-modified-since': at(-100) } }),
+    ],
     'validate-404': [miss(tagged(), { reply: { status: 404 } }), confirmed(tagged(), { status: 404 })],
-    'validate-odd-etag': [miss(tagged(10, 'unquoted')), confirmed({ 'Cache-Control': 'max-age=10' }, { sent: { 'if-none-match': 'unquoted' } })],
+    'validate-odd-etag': [
+      miss(tagged(10, 'unquoted')),
+      confirmed({ 'Cache-Control': 'max-age=10' }, { sent: { 'if-none-match': 'unquoted' } }),
+    ],
   }),
   rule('9111 §4.3.1', 'required', 'a page without validators is asked for anew', {
-    'validate-none': [miss({ 'Cache-Control': 'max-age=10' }), miss({}, { wait: 20, sent: { 'if-none-match': null, 'if-modified-since': null } })],
+    'validate-none': [
+      miss({ 'Cache-Control': 'max-age=10' }),
+      miss({}, { wait: 20, sent: { 'if-none-match': null, 'if-modified-since': null } }),
+    ],
   }),
-  rule('9111 §4.3.1', 'ours', 'a visitor\'s conditions do not reach the origin: what is fetched is the whole page', {
-    'validate-not-visitors': [miss(tagged(), { send: { 'If-None-Match': '"b"', 'If-Modified-Since': at(-5) }, sent: { 'if-none-match': null, 'if-modified-since': null } }), hit()],
-    'validate-ours-not-visitors': [miss(tagged()), confirmed(tagged(), { send: { 'If-None-Match': '"b"' }, sent: { 'if-none-match': '"a"' } })],
+  rule('9111 §4.3.1', 'ours', "a visitor's conditions do not reach the origin: what is fetched is the whole page", {
+    'validate-not-visitors': [
+      miss(tagged(), {
+        send: { 'If-None-Match': '"b"', 'If-Modified-Since': at(-5) },
+        sent: { 'if-none-match': null, 'if-modified-since': null },
+      }),
+      hit(),
+    ],
+    'validate-ours-not-visitors': [
+      miss(tagged()),
+      confirmed(tagged(), { send: { 'If-None-Match': '"b"' }, sent: { 'if-none-match': '"a"' } }),
+    ],
     'validate-each-variant': [
       miss({ ...tagged(), Vary: 'Foo' }, { send: { Foo: '1' } }),
       miss({ ...tagged(10, '"b"'), Vary: 'Foo' }, { send: { Foo: '2' } }),
@@ -30,7 +57,10 @@ const sending = [
     ],
   }),
   rule('9111 §5.2.2.4', 'required', 'no-cache: not reused without validation', {
-    'no-cache': [miss({ 'Cache-Control': 'no-cache, max-age=3600' }), miss({ 'Cache-Control': 'no-cache, max-age=3600' })],
+    'no-cache': [
+      miss({ 'Cache-Control': 'no-cache, max-age=3600' }),
+      miss({ 'Cache-Control': 'no-cache, max-age=3600' }),
+    ],
     'no-cache-capitals': [miss({ 'Cache-Control': 'No-Cache, max-age=3600' }), miss({})],
     'no-cache-expires': [miss({ 'Cache-Control': 'no-cache', Expires: at(3600) }), miss({})],
     'no-cache-s-maxage': [miss({ 'Cache-Control': 's-maxage=3600, no-cache' }), miss({})],
@@ -38,7 +68,11 @@ const sending = [
     'no-cache-empty-fields': [miss({ 'Cache-Control': 'max-age=3600, no-cache=""' }), miss({})],
   }),
   rule('9111 §5.2.2.4', 'optimal', 'no-cache: stored, and reused when validated', {
-    'no-cache-validated': [miss({ 'Cache-Control': 'no-cache, max-age=3600', ETag: '"a"' }), confirmed({ ETag: '"a"' }, { wait: 0, sent: { 'if-none-match': '"a"' } }), confirmed({ ETag: '"a"' }, { wait: 0 })],
+    'no-cache-validated': [
+      miss({ 'Cache-Control': 'no-cache, max-age=3600', ETag: '"a"' }),
+      confirmed({ ETag: '"a"' }, { wait: 0, sent: { 'if-none-match': '"a"' } }),
+      confirmed({ ETag: '"a"' }, { wait: 0 }),
+    ],
   }),
 ]
 
@@ -47,18 +81,42 @@ const receiving = [
     'freshen-fresh-again': [miss(tagged()), confirmed(tagged()), hit({ wait: 9 }), confirmed(tagged(), { wait: 1 })],
     'freshen-new-lifetime': [miss(tagged()), confirmed(tagged(60)), hit({ wait: 50 })],
     'freshen-last-modified': [miss(dated), confirmed({ 'Cache-Control': 'max-age=60' }), hit({ wait: 50 })],
-    'freshen-expires': [miss({ Expires: at(10), ETag: '"a"' }), confirmed({ Expires: at(100), ETag: '"a"' }), hit({ wait: 50 })],
+    'freshen-expires': [
+      miss({ Expires: at(10), ETag: '"a"' }),
+      confirmed({ Expires: at(100), ETag: '"a"' }),
+      hit({ wait: 50 }),
+    ],
     'freshen-no-lifetime-keeps-the-old': [miss(tagged()), confirmed({ ETag: '"a"' }), hit({ wait: 5 })],
     'freshen-weak': [miss(tagged(10, 'W/"a"')), confirmed(tagged(60, 'W/"a"')), hit({ wait: 50 })],
   }),
   rule('9111 §4.3.3', 'required', 'a full response replaces the stored page', {
-    'validate-changed': [miss(tagged()), miss(tagged(60, '"b"'), { wait: 20 }), hit({ wait: 30, body: 1, fields: { ETag: '"b"' } })],
-    'validate-gone': [miss(tagged()), miss({ 'Cache-Control': 'max-age=60' }, { wait: 20, reply: { status: 410 } }), hit({ wait: 30, status: 410, body: 1 })],
-    'validate-now-private': [miss(tagged()), miss({ 'Cache-Control': 'private, max-age=60' }, { wait: 20 }), miss({ 'Cache-Control': 'private' })],
-    'validate-redirect': [miss(tagged()), miss({ 'Cache-Control': 'max-age=60', Location: '/x' }, { wait: 20, reply: { status: 301 } }), hit({ status: 301, body: 1, fields: { Location: '/x' } })],
+    'validate-changed': [
+      miss(tagged()),
+      miss(tagged(60, '"b"'), { wait: 20 }),
+      hit({ wait: 30, body: 1, fields: { ETag: '"b"' } }),
+    ],
+    'validate-gone': [
+      miss(tagged()),
+      miss({ 'Cache-Control': 'max-age=60' }, { wait: 20, reply: { status: 410 } }),
+      hit({ wait: 30, status: 410, body: 1 }),
+    ],
+    'validate-now-private': [
+      miss(tagged()),
+      miss({ 'Cache-Control': 'private, max-age=60' }, { wait: 20 }),
+      miss({ 'Cache-Control': 'private' }),
+    ],
+    'validate-redirect': [
+      miss(tagged()),
+      miss({ 'Cache-Control': 'max-age=60', Location: '/x' }, { wait: 20, reply: { status: 301 } }),
+      hit({ status: 301, body: 1, fields: { Location: '/x' } }),
+    ],
   }),
   rule('9111 §4.3.3', 'required', 'a server error goes on where nothing allows the stale page', {
-    'validate-500': [miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }), miss({}, { wait: 20, reply: { status: 500 } }), confirmed(tagged(), { wait: 0 })],
+    'validate-500': [
+      miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
+      miss({}, { wait: 20, reply: { status: 500 } }),
+      confirmed(tagged(), { wait: 0 }),
+    ],
     'validate-503': [miss(tagged()), miss({}, { wait: 20, reply: { status: 503 } })],
   }),
 ]
@@ -70,29 +128,83 @@ const freshening = [
       confirmed({ ...tagged(), 'X-A': '2', 'X-C': '3' }, { fields: { 'X-A': '2', 'X-B': '1', 'X-C': '3' } }),
       hit({ fields: { 'X-A': '2', 'X-B': '1', 'X-C': '3', ETag: '"a"' } }),
     ],
-    'update-all-lines': [miss({ ...tagged(), Link: ['</a>', '</b>'] }), confirmed({ ...tagged(), Link: '</c>' }), hit({ fields: { Link: '</c>' } })],
-    'update-other-case': [miss({ ...tagged(), 'X-A': '1' }), confirmed({ ...tagged(), 'x-a': '2' }), hit({ fields: { 'X-A': '2' } })],
-    'update-date': [miss(tagged()), confirmed({ ...tagged(60), Date: at(20) }), hit({ wait: 5, fields: { Date: at(20), Age: '5' } })],
-    'update-cache-control': [miss(tagged()), confirmed({ ETag: '"a"', 'Cache-Control': 'max-age=60, foo' }), hit({ fields: { 'Cache-Control': 'max-age=60, foo' } })],
-    'update-content-type': [miss({ ...tagged(), 'Content-Type': 'text/plain' }), confirmed({ ...tagged(), 'Content-Type': 'text/html' }), hit({ fields: { 'Content-Type': 'text/html' } })],
+    'update-all-lines': [
+      miss({ ...tagged(), Link: ['</a>', '</b>'] }),
+      confirmed({ ...tagged(), Link: '</c>' }),
+      hit({ fields: { Link: '</c>' } }),
+    ],
+    'update-other-case': [
+      miss({ ...tagged(), 'X-A': '1' }),
+      confirmed({ ...tagged(), 'x-a': '2' }),
+      hit({ fields: { 'X-A': '2' } }),
+    ],
+    'update-date': [
+      miss(tagged()),
+      confirmed({ ...tagged(60), Date: at(20) }),
+      hit({ wait: 5, fields: { Date: at(20), Age: '5' } }),
+    ],
+    'update-cache-control': [
+      miss(tagged()),
+      confirmed({ ETag: '"a"', 'Cache-Control': 'max-age=60, foo' }),
+      hit({ fields: { 'Cache-Control': 'max-age=60, foo' } }),
+    ],
+    'update-content-type': [
+      miss({ ...tagged(), 'Content-Type': 'text/plain' }),
+      confirmed({ ...tagged(), 'Content-Type': 'text/html' }),
+      hit({ fields: { 'Content-Type': 'text/html' } }),
+    ],
   }),
   rule('9111 §3.2', 'required', 'but for those that describe the stored body or one connection', {
-    'update-content-length': [miss(tagged()), confirmed({ ...tagged(), 'Content-Length': '1' }), hit({ fields: { 'Content-Length': /^\d\d$/ } })],
-    'update-content-encoding': [miss(tagged()), confirmed({ ...tagged(), 'Content-Encoding': 'gzip' }), hit({ fields: { 'Content-Encoding': null } })],
-    'update-content-range': [miss(tagged()), confirmed({ ...tagged(), 'Content-Range': 'bytes 0-1/2' }), hit({ fields: { 'Content-Range': null } })],
-    'update-connection': [miss(tagged()), confirmed({ ...tagged(), Connection: 'keep-alive, X-A', 'X-A': '1' }), hit({ fields: { 'X-A': null } })],
+    'update-content-length': [
+      miss(tagged()),
+      confirmed({ ...tagged(), 'Content-Length': '1' }),
+      hit({ fields: { 'Content-Length': /^\d\d$/ } }),
+    ],
+    'update-content-encoding': [
+      miss(tagged()),
+      confirmed({ ...tagged(), 'Content-Encoding': 'gzip' }),
+      hit({ fields: { 'Content-Encoding': null } }),
+    ],
+    'update-content-range': [
+      miss(tagged()),
+      confirmed({ ...tagged(), 'Content-Range': 'bytes 0-1/2' }),
+      hit({ fields: { 'Content-Range': null } }),
+    ],
+    'update-connection': [
+      miss(tagged()),
+      confirmed({ ...tagged(), Connection: 'keep-alive, X-A', 'X-A': '1' }),
+      hit({ fields: { 'X-A': null } }),
+    ],
   }),
   rule('9111 §7.3', 'ours', 'a cookie that comes with a 304 is for the visitor who caused it', {
-    'update-set-cookie': [miss(tagged()), confirmed({ ...tagged(), 'Set-Cookie': 'a=1' }, { fields: { 'Set-Cookie': 'a=1' } }), hit({ fields: { 'Set-Cookie': null } })],
+    'update-set-cookie': [
+      miss(tagged()),
+      confirmed({ ...tagged(), 'Set-Cookie': 'a=1' }, { fields: { 'Set-Cookie': 'a=1' } }),
+      hit({ fields: { 'Set-Cookie': null } }),
+    ],
   }),
   rule('9111 §4.3.4', 'required', 'a 304 with another strong validator is not about the stored page', {
     'freshen-other-etag': [
       miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
-      { wait: 20, asked: 2, status: 502, body: { text: 'The shop could not be reached or broke off.\n' }, reply: { status: 304, fields: tagged(60, '"b"') } },
+      {
+        wait: 20,
+        asked: 2,
+        status: 502,
+        body: { text: 'The shop could not be reached or broke off.\n' },
+        reply: { status: 304, fields: tagged(60, '"b"') },
+      },
     ],
   }),
   rule('9110 §15.4.5', 'required', 'a 304 that nobody asked for is no answer', {
-    'unasked-304': [{ asked: 1, status: 502, body: { text: 'The shop could not be reached or broke off.\n' }, reply: { status: 304, fields: tagged(60) } }, miss(tagged())],
+    'unasked-304': [
+      {
+        asked: 1,
+        status: 502,
+        body: { text: 'The shop could not be reached or broke off.\n' },
+        reply: { status: 304, fields: tagged(60) },
+      },
+      miss(tagged()),
+    ],
   }),
   rule('9111 §4.3.4', 'ours', 'what a 304 makes private or no-store is not kept fresh', {
     'freshen-private': [miss(tagged()), confirmed({ ETag: '"a"', 'Cache-Control': 'private, max-age=60' }), miss({})],
@@ -100,29 +212,99 @@ const freshening = [
     'freshen-vary-star': [miss(tagged()), confirmed({ ...tagged(60), Vary: '*' }), miss({})],
   }),
   rule('9111 §4.3.5', 'optimal', 'HEAD of a stale page validates and freshens it', {
-    'head-freshens': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, fields: { 'X-A': '2' }, reply: { fields: { ...tagged(60), 'X-A': '2' } } }, hit({ fields: { 'X-A': '2' } })],
-    'head-freshens-last-modified': [miss(dated), { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { ...dated, 'Cache-Control': 'max-age=60' } } }, hit({ wait: 30 })],
-    'head-same-length': [miss({ ...tagged() }, { reply: { body: '0123456789' } }), { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { ...tagged(60), 'Content-Length': '10' } } }, hit()],
+    'head-freshens': [
+      miss(tagged()),
+      { wait: 20, method: 'HEAD', asked: 1, fields: { 'X-A': '2' }, reply: { fields: { ...tagged(60), 'X-A': '2' } } },
+      hit({ fields: { 'X-A': '2' } }),
+    ],
+    'head-freshens-last-modified': [
+      miss(dated),
+      { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { ...dated, 'Cache-Control': 'max-age=60' } } },
+      hit({ wait: 30 }),
+    ],
+    'head-same-length': [
+      miss({ ...tagged() }, { reply: { body: '0123456789' } }),
+      { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { ...tagged(60), 'Content-Length': '10' } } },
+      hit(),
+    ],
   }),
   rule('9111 §4.3.5', 'required', 'a HEAD whose validators or length differ leaves the stored page stale', {
-    'head-other-etag': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, fields: { ETag: '"b"' }, reply: { fields: tagged(60, '"b"') } }, miss(tagged())],
-    'head-other-last-modified': [miss(dated), { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { 'Cache-Control': 'max-age=60', 'Last-Modified': at(-50) } } }, miss({})],
-    'head-other-length': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { ...tagged(60), 'Content-Length': '1' } } }, miss(tagged())],
-    'head-410': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, status: 410, reply: { status: 410, fields: tagged(60) } }, miss(tagged())],
-    'head-500': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, status: 500, reply: { status: 500 } }, miss(tagged())],
+    'head-other-etag': [
+      miss(tagged()),
+      { wait: 20, method: 'HEAD', asked: 1, fields: { ETag: '"b"' }, reply: { fields: tagged(60, '"b"') } },
+      miss(tagged()),
+    ],
+    'head-other-last-modified': [
+      miss(dated),
+      {
+        wait: 20,
+        method: 'HEAD',
+        asked: 1,
+        reply: { fields: { 'Cache-Control': 'max-age=60', 'Last-Modified': at(-50) } },
+      },
+      miss({}),
+    ],
+    'head-other-length': [
+      miss(tagged()),
+      { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { ...tagged(60), 'Content-Length': '1' } } },
+      miss(tagged()),
+    ],
+    'head-410': [
+      miss(tagged()),
+      { wait: 20, method: 'HEAD', asked: 1, status: 410, reply: { status: 410, fields: tagged(60) } },
+      miss(tagged()),
+    ],
+    'head-500': [
+      miss(tagged()),
+      { wait: 20, method: 'HEAD', asked: 1, status: 500, reply: { status: 500 } },
+      miss(tagged()),
+    ],
   }),
 ]
 
 const rules = [
   rule('9111 §4.3.5', 'ours', 'a HEAD that says too little, or of a page without validators, changes nothing', {
-    'head-no-validator': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { 'Cache-Control': 'max-age=60' } } }, miss(tagged())],
-    'head-of-unvalidated': [miss({ 'Cache-Control': 'max-age=10' }), { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { 'Cache-Control': 'max-age=60' } } }, miss(tagged())],
-    'head-without-visitors-conditions': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, status: 304, send: { 'If-None-Match': '"a"' }, sent: { 'if-none-match': null }, reply: { fields: tagged(60) } }, hit()],
-    'head-keeps-away-cookies': [miss(tagged()), { wait: 20, method: 'HEAD', asked: 1, fields: { 'Set-Cookie': 'a=1' }, reply: { fields: { ...tagged(60), 'Set-Cookie': 'a=1' } } }, hit({ fields: { 'Set-Cookie': null } })],
+    'head-no-validator': [
+      miss(tagged()),
+      { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { 'Cache-Control': 'max-age=60' } } },
+      miss(tagged()),
+    ],
+    'head-of-unvalidated': [
+      miss({ 'Cache-Control': 'max-age=10' }),
+      { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { 'Cache-Control': 'max-age=60' } } },
+      miss(tagged()),
+    ],
+    'head-without-visitors-conditions': [
+      miss(tagged()),
+      {
+        wait: 20,
+        method: 'HEAD',
+        asked: 1,
+        status: 304,
+        send: { 'If-None-Match': '"a"' },
+        sent: { 'if-none-match': null },
+        reply: { fields: tagged(60) },
+      },
+      hit(),
+    ],
+    'head-keeps-away-cookies': [
+      miss(tagged()),
+      {
+        wait: 20,
+        method: 'HEAD',
+        asked: 1,
+        fields: { 'Set-Cookie': 'a=1' },
+        reply: { fields: { ...tagged(60), 'Set-Cookie': 'a=1' } },
+      },
+      hit({ fields: { 'Set-Cookie': null } }),
+    ],
   }),
   rule('9111 §5.2.2.2', 'required', 'must-revalidate: fresh without, stale only after validation', {
     'must-revalidate-fresh': stored({ 'Cache-Control': 'max-age=60, must-revalidate' }),
-    'must-revalidate-stale': [miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }), confirmed(tagged(), { sent: { 'if-none-match': '"a"' } })],
+    'must-revalidate-stale': [
+      miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
+      confirmed(tagged(), { sent: { 'if-none-match': '"a"' } }),
+    ],
   }),
   rule('9111 §5.2.2.8', 'required', 'proxy-revalidate: the same for a shared cache', {
     'proxy-revalidate-fresh': stored({ 'Cache-Control': 'max-age=60, proxy-revalidate' }),
@@ -132,7 +314,11 @@ const rules = [
 
 const origins = [
   rule('9111 §3', 'ours', 'a field that reflects what one visitor sent does not come into a page by a 304', {
-    'freshen-reflected': [miss(tagged()), confirmed({ ...tagged(60), 'X-Echo': 'hello-visitor-one' }, { send: { 'X-Mine': 'hello-visitor-one' } }), miss({})],
+    'freshen-reflected': [
+      miss(tagged()),
+      confirmed({ ...tagged(60), 'X-Echo': 'hello-visitor-one' }, { send: { 'X-Mine': 'hello-visitor-one' } }),
+      miss({}),
+    ],
   }),
 ]
 

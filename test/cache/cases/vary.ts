@@ -1,10 +1,23 @@
 import { hit, miss, named, notStored, rule, stored, type Case, type Step } from './case.ts'
 
-const varying = (vary: string | string[], more: Record<string, string> = {}) => ({ 'Cache-Control': 'max-age=3600', Vary: vary, ...more })
+const varying = (vary: string | string[], more: Record<string, string> = {}) => ({
+  'Cache-Control': 'max-age=3600',
+  Vary: vary,
+  ...more,
+})
 
 /** Stored with the first request's fields, then asked for with the second's. */
-function pair(vary: string | string[], first: Record<string, string>, second: Record<string, string>, matches: boolean, more: Record<string, string> = {}): Step[] {
-  return [miss(varying(vary, more), { send: first }), matches ? hit({ send: second }) : miss(varying(vary, more), { send: second })]
+function pair(
+  vary: string | string[],
+  first: Record<string, string>,
+  second: Record<string, string>,
+  matches: boolean,
+  more: Record<string, string> = {},
+): Step[] {
+  return [
+    miss(varying(vary, more), { send: first }),
+    matches ? hit({ send: second }) : miss(varying(vary, more), { send: second }),
+  ]
 }
 
 const selecting = [
@@ -33,23 +46,62 @@ const selecting = [
     'vary-empty': pair('', { Foo: '1' }, { Foo: '2' }, true),
     'vary-commas': pair(', Foo,,', { Foo: '1' }, { Foo: '1' }, true),
   }),
-  rule('9111 §4.1', 'optimal', 'white space and lines that the field\'s grammar does not mind are normalised', {
+  rule('9111 §4.1', 'optimal', "white space and lines that the field's grammar does not mind are normalised", {
     'vary-white-space': pair('Foo', { Foo: 'a, b' }, { Foo: 'a,b' }, true),
     'vary-white-space-tabs': pair('Foo', { Foo: 'a ,\tb' }, { Foo: 'a, b' }, true),
     'vary-lines': [miss(varying('Foo'), { send: { Foo: ['a', 'b'] } }), hit({ send: { Foo: 'a, b' } })],
-    'vary-language-order': pair('Accept-Language', { 'Accept-Language': 'en, de' }, { 'Accept-Language': 'de, en' }, true),
+    'vary-language-order': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en, de' },
+      { 'Accept-Language': 'de, en' },
+      true,
+    ),
     'vary-language-case': pair('Accept-Language', { 'Accept-Language': 'en-GB' }, { 'Accept-Language': 'EN-gb' }, true),
-    'vary-language-default-weight': pair('Accept-Language', { 'Accept-Language': 'en;q=1.0' }, { 'Accept-Language': 'en' }, true),
-    'vary-language-weights-order': pair('Accept-Language', { 'Accept-Language': 'en;q=0.5, de;q=0.8' }, { 'Accept-Language': 'de;q=0.8,en;q=0.5' }, true),
+    'vary-language-default-weight': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en;q=1.0' },
+      { 'Accept-Language': 'en' },
+      true,
+    ),
+    'vary-language-weights-order': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en;q=0.5, de;q=0.8' },
+      { 'Accept-Language': 'de;q=0.8,en;q=0.5' },
+      true,
+    ),
   }),
-  rule('9111 §4.1', 'optimal', 'a visitor whose most wanted language is the page\'s gets it', {
-    'vary-language-matches-content': pair('Accept-Language', { 'Accept-Language': 'en, de;q=0.5' }, { 'Accept-Language': 'en, fr;q=0.2' }, true, { 'Content-Language': 'en' }),
+  rule('9111 §4.1', 'optimal', "a visitor whose most wanted language is the page's gets it", {
+    'vary-language-matches-content': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en, de;q=0.5' },
+      { 'Accept-Language': 'en, fr;q=0.2' },
+      true,
+      { 'Content-Language': 'en' },
+    ),
   }),
   rule('9111 §4.1', 'required', 'another language is another page', {
-    'vary-language-other': pair('Accept-Language', { 'Accept-Language': 'en' }, { 'Accept-Language': 'de' }, false, { 'Content-Language': 'en' }),
-    'vary-language-no-content': pair('Accept-Language', { 'Accept-Language': 'en, de;q=0.5' }, { 'Accept-Language': 'en' }, false),
-    'vary-language-other-weights': pair('Accept-Language', { 'Accept-Language': 'en;q=0.5, de' }, { 'Accept-Language': 'en, de;q=0.5' }, false),
-    'vary-language-two-best': pair('Accept-Language', { 'Accept-Language': 'en' }, { 'Accept-Language': 'en, de' }, false, { 'Content-Language': 'en' }),
+    'vary-language-other': pair('Accept-Language', { 'Accept-Language': 'en' }, { 'Accept-Language': 'de' }, false, {
+      'Content-Language': 'en',
+    }),
+    'vary-language-no-content': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en, de;q=0.5' },
+      { 'Accept-Language': 'en' },
+      false,
+    ),
+    'vary-language-other-weights': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en;q=0.5, de' },
+      { 'Accept-Language': 'en, de;q=0.5' },
+      false,
+    ),
+    'vary-language-two-best': pair(
+      'Accept-Language',
+      { 'Accept-Language': 'en' },
+      { 'Accept-Language': 'en, de' },
+      false,
+      { 'Content-Language': 'en' },
+    ),
   }),
   rule('9111 §4.1', 'required', 'Vary: * never matches', {
     'vary-star': notStored(varying('*')),
@@ -69,7 +121,12 @@ const variants = [
       hit({ send: { Foo: '2' }, body: 1 }),
       hit({ send: { Foo: '3' }, body: 2 }),
     ],
-    'vary-and-none': [miss(varying('Foo'), { send: { Foo: '1' } }), miss(varying('Foo')), hit({ send: { Foo: '1' } }), hit({ body: 1 })],
+    'vary-and-none': [
+      miss(varying('Foo'), { send: { Foo: '1' } }),
+      miss(varying('Foo')),
+      hit({ send: { Foo: '1' } }),
+      hit({ body: 1 }),
+    ],
   }),
   rule('9111 §4.1', 'required', 'of several that match, the one with the latest Date', {
     'vary-latest-wins': [
@@ -86,12 +143,28 @@ const variants = [
   }),
   rule('9111 §4.1', 'ours', 'Vary: Cookie is kept for visitors without cookies outside the key', {
     'vary-cookie-none': stored(varying('Cookie')),
-    'vary-cookie-reader': [miss(varying('Cookie')), miss(varying('Cookie', { 'Cache-Control': 'public, max-age=3600' }), { send: { Cookie: 'a=1' } }), hit()],
-    'vary-cookie-filler': [miss(varying('Cookie', { 'Cache-Control': 'public, max-age=3600' }), { send: { Cookie: 'a=1' } }), miss(varying('Cookie'), { send: { Cookie: 'a=1' } })],
+    'vary-cookie-reader': [
+      miss(varying('Cookie')),
+      miss(varying('Cookie', { 'Cache-Control': 'public, max-age=3600' }), { send: { Cookie: 'a=1' } }),
+      hit(),
+    ],
+    'vary-cookie-filler': [
+      miss(varying('Cookie', { 'Cache-Control': 'public, max-age=3600' }), { send: { Cookie: 'a=1' } }),
+      miss(varying('Cookie'), { send: { Cookie: 'a=1' } }),
+    ],
   }),
   rule('9110 §12.5.3', 'ours', 'Vary: Accept-Encoding is no variant: codings are ours to negotiate', {
-    ...named({ gzip: 'gzip', br: 'br', identity: 'identity', any: '*' }, coding => [miss(varying('Accept-Encoding')), hit({ send: { 'Accept-Encoding': coding } })], 'vary-encoding-'),
-    'vary-encoding-forwarded': [miss(varying('Accept-Encoding'), { send: { 'Accept-Encoding': 'gzip' }, sent: { 'accept-encoding': 'identity' } })],
+    ...named(
+      { gzip: 'gzip', br: 'br', identity: 'identity', any: '*' },
+      (coding) => [miss(varying('Accept-Encoding')), hit({ send: { 'Accept-Encoding': coding } })],
+      'vary-encoding-',
+    ),
+    'vary-encoding-forwarded': [
+      miss(varying('Accept-Encoding'), {
+        send: { 'Accept-Encoding': 'gzip' },
+        sent: { 'accept-encoding': 'identity' },
+      }),
+    ],
   }),
 ]
 

@@ -17,7 +17,10 @@ import { tempDir } from '../../helpers/temp-dir.ts'
 
 /** The API by itself, with one operation and a judge that accepts everybody. */
 async function startApi(operation: Operation, options: Partial<ApiOptions> = {}) {
-  const app = new App({ loaded: await loadConfig({ projectDir: await tempDir() }, { variables: {} }), onWarning: () => {} })
+  const app = new App({
+    loaded: await loadConfig({ projectDir: await tempDir() }, { variables: {} }),
+    onWarning: () => {},
+  })
   const logged: unknown[] = []
   const route = routerOf(endpointsOf([operation]))
   const api: ApiOptions = {
@@ -30,7 +33,12 @@ async function startApi(operation: Operation, options: Partial<ApiOptions> = {})
     shared: new SharedAnswers(),
     ...options,
   }
-  const server = createServer((request, response) => void answerApi(request, route(request.url!.split('?')[0]!), api).then((answer) => sendAnswer(request, response, answer)))
+  const server = createServer(
+    (request, response) =>
+      void answerApi(request, route(request.url!.split('?')[0]!), api).then((answer) =>
+        sendAnswer(request, response, answer),
+      ),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   onTestFinished(async () => {
     server.close()
@@ -58,7 +66,9 @@ it('a bug of ours is neutral outside, and in the log', async () => {
 })
 
 it('what is wrong with the machine is neutral outside, with its code', async () => {
-  const { url, logged } = await startApi(failing(new PagecacheError('STORE_FULL', '/var/secret/place is full', { hint: 'Look into /var/secret.' })))
+  const { url, logged } = await startApi(
+    failing(new PagecacheError('STORE_FULL', '/var/secret/place is full', { hint: 'Look into /var/secret.' })),
+  )
   const answer = await exchange(`${url}/stats`, { headers: bearer('token') })
   expectRefusal(answer, 503)
   expect(answer.body.toString() + JSON.stringify([...answer.headers])).not.toContain('secret')
@@ -68,7 +78,9 @@ it('what is wrong with the machine is neutral outside, with its code', async () 
 })
 
 it('what an operator can act on is said, with its hint', async () => {
-  const { url, logged } = await startApi(failing(new PagecacheError('WRONG_STATE', 'It is paused.', { hint: 'Résumé: go on.\nNow.' })))
+  const { url, logged } = await startApi(
+    failing(new PagecacheError('WRONG_STATE', 'It is paused.', { hint: 'Résumé: go on.\nNow.' })),
+  )
   const answer = await exchange(`${url}/stats`, { headers: bearer('token') })
   expectRefusal(answer, 409, /^It is paused\.$/)
   expect(decodeURIComponent(answer.headers.get('pagecache-hint')!)).toBe('Résumé: go on.\nNow.')
@@ -76,7 +88,9 @@ it('what an operator can act on is said, with its hint', async () => {
 })
 
 it('a hint of any text and length is no fault', async () => {
-  const { url } = await startApi(failing(new PagecacheError('WRONG_STATE', '\ud800', { hint: `\ud800\r\nX: y${'ä'.repeat(9000)}` })))
+  const { url } = await startApi(
+    failing(new PagecacheError('WRONG_STATE', '\ud800', { hint: `\ud800\r\nX: y${'ä'.repeat(9000)}` })),
+  )
   const answer = await exchange(`${url}/stats`, { headers: bearer('token') })
   expect(answer.status).toBe(409)
   expect(decodeURIComponent(answer.headers.get('pagecache-hint')!)).toMatch(/^\ufffd\r\nX: yää/)
@@ -84,6 +98,8 @@ it('a hint of any text and length is no fault', async () => {
 })
 
 it('nobody who could judge a token is no refusal of it', async () => {
-  const { url } = await startApi(cacheStatistics as Operation, { judge: () => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')) })
+  const { url } = await startApi(cacheStatistics as Operation, {
+    judge: () => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')),
+  })
   expectRefusal(await exchange(`${url}/stats`, { headers: bearer('token') }), 503)
 })

@@ -12,7 +12,9 @@ afterAll(() => api?.stop())
 
 /** Each request on a connection of its own, so that all processes get some. */
 async function statuses(token: string): Promise<number[]> {
-  const answers = await Promise.all(Array.from({ length: 24 }, () => api.ask(`${prefix}/stats`, { headers: bearer(token) })))
+  const answers = await Promise.all(
+    Array.from({ length: 24 }, () => api.ask(`${prefix}/stats`, { headers: bearer(token) })),
+  )
   return [...new Set(answers.map(({ status }) => status))]
 }
 

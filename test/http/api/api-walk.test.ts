@@ -14,7 +14,9 @@ let origin: Origin
 let api: Api
 
 beforeAll(async () => {
-  origin = await startOrigin({ otherwise: () => ({ headers: { 'content-type': 'text/html', 'cache-control': 'max-age=60' }, body: 'page' }) })
+  origin = await startOrigin({
+    otherwise: () => ({ headers: { 'content-type': 'text/html', 'cache-control': 'max-age=60' }, body: 'page' }),
+  })
   api = await openApi({ args: ['--origin', origin.url] })
 })
 
@@ -27,7 +29,24 @@ const published = operations.filter((operation) => operation.http !== undefined)
 const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS'] as const
 
 /** Values that most fields refuse, each in its own way. */
-const extremes: unknown[] = [null, true, '', 'x'.repeat(3000), '\u0000', -1, 0, 1.5, 1e21, 2 ** 53, [], [1], {}, '5 ', '0x10', '1e3']
+const extremes: unknown[] = [
+  null,
+  true,
+  '',
+  'x'.repeat(3000),
+  '\u0000',
+  -1,
+  0,
+  1.5,
+  1e21,
+  2 ** 53,
+  [],
+  [1],
+  {},
+  '5 ',
+  '0x10',
+  '1e3',
+]
 
 interface Sent {
   path: string
@@ -43,40 +62,82 @@ function toSend({ http }: Operation, fields: Record<string, unknown>): Sent {
     delete rest[name]
     return value
   })
-  if (http!.method !== 'GET') return { path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(rest) }
-  const query = new URLSearchParams(Object.entries(rest).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, String(item)])))
+  if (http!.method !== 'GET')
+    return { path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(rest) }
+  const query = new URLSearchParams(
+    Object.entries(rest).flatMap(([name, value]) =>
+      (Array.isArray(value) ? value : [value]).map((item): [string, string] => [name, String(item)]),
+    ),
+  )
   return { path: query.size > 0 ? `${path}?${query}` : path, headers: {} }
 }
 
 /** The fields of a request as its own definition reads them, and what that finds wrong. */
 function faultsOf(operation: Operation, fields: Record<string, unknown>): string[] {
-  const asSent = operation.http!.method === 'GET' ? fromQuery(operation, new URLSearchParams(toSend(operation, fields).path.split('?')[1] ?? '')) : fields
+  const asSent =
+    operation.http!.method === 'GET'
+      ? fromQuery(operation, new URLSearchParams(toSend(operation, fields).path.split('?')[1] ?? ''))
+      : fields
   const inPath = [...operation.http!.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-  const named = Object.fromEntries(inPath.map((name) => [name, String(fields[name] ?? '0190c0de-0000-7000-8000-00000000000f')]))
+  const named = Object.fromEntries(
+    inPath.map((name) => [name, String(fields[name] ?? '0190c0de-0000-7000-8000-00000000000f')]),
+  )
   const parsed = z.safeParse(operation.input, { ...asSent, ...named })
-  return parsed.success ? [] : parsed.error.issues.map((issue) => writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol')))
+  return parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol')))
 }
 
 /** The example of the OpenAPI document: the least that the operation takes. */
 function exampleOf({ http, name }: Operation): Record<string, unknown> {
-  const document = openapiDocument(operations, '0') as { paths: Record<string, Record<string, { requestBody?: { content: Record<string, { example: Record<string, unknown> }> }; parameters?: { name: string; required: boolean; example: unknown }[] }>> }
+  const document = openapiDocument(operations, '0') as {
+    paths: Record<
+      string,
+      Record<
+        string,
+        {
+          requestBody?: { content: Record<string, { example: Record<string, unknown> }> }
+          parameters?: { name: string; required: boolean; example: unknown }[]
+        }
+      >
+    >
+  }
   const described = document.paths[pathOf(http!)]![http!.method.toLowerCase()]
   if (described === undefined) throw new Error(`${name} is not described`)
-  const parameters = (described.parameters ?? []).filter(({ required }) => required).map((parameter) => [parameter.name, parameter.example])
+  const parameters = (described.parameters ?? [])
+    .filter(({ required }) => required)
+    .map((parameter) => [parameter.name, parameter.example])
   return { ...described.requestBody?.content['application/json']?.example, ...Object.fromEntries(parameters) }
 }
 
-async function send(operation: Operation, fields: Record<string, unknown>, headers: Record<string, string>, method: string = operation.http!.method) {
+async function send(
+  operation: Operation,
+  fields: Record<string, unknown>,
+  headers: Record<string, string>,
+  method: string = operation.http!.method,
+) {
   const { path, body, headers: own } = toSend(operation, fields)
-  return api.ask(path, { method, headers: { ...own, ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) }, ...(body !== undefined && { body }) })
+  return api.ask(path, {
+    method,
+    headers: { ...own, ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
+    ...(body !== undefined && { body }),
+  })
 }
 
-describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(operation.http!)}`, operation] as const))('%s', (_, operation) => {
+describe.each(
+  published.map((operation) => [`${operation.http!.method} ${pathOf(operation.http!)}`, operation] as const),
+)('%s', (_, operation) => {
   const { http } = operation
 
   it('asks for a token, and for a good one', async () => {
     expectRefusal(await send(operation, {}, {}), 401, /missing/)
-    for (const authorization of ['Bearer nonsense', 'Bearer a.b.c', `Bearer ${api.write.token}x`, `Basic ${btoa('a:b')}`, 'Bearer']) {
+    for (const authorization of [
+      'Bearer nonsense',
+      'Bearer a.b.c',
+      `Bearer ${api.write.token}x`,
+      `Basic ${btoa('a:b')}`,
+      'Bearer',
+    ]) {
       expectRefusal(await send(operation, {}, { authorization }), 401, /bearer token/)
     }
   })
@@ -84,7 +145,15 @@ describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(
   it('takes no token from the URL', async () => {
     const { path, body, headers } = toSend(operation, {})
     const url = `${path}${path.includes('?') ? '&' : '?'}access_token=${api.write.token}`
-    expectRefusal(await api.ask(url, { method: http!.method, headers: { ...headers, ...bearer(api.write.token) }, ...(body && { body }) }), 400, /URL/)
+    expectRefusal(
+      await api.ask(url, {
+        method: http!.method,
+        headers: { ...headers, ...bearer(api.write.token) },
+        ...(body && { body }),
+      }),
+      400,
+      /URL/,
+    )
   })
 
   it('gives a read-only client what its scope allows', async () => {
@@ -104,7 +173,9 @@ describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(
   })
 
   it('names the methods that it has', async () => {
-    const own = published.filter((other) => other.http!.path === http!.path && other.http!.prefix === http!.prefix).map((other) => other.http!.method as string)
+    const own = published
+      .filter((other) => other.http!.path === http!.path && other.http!.prefix === http!.prefix)
+      .map((other) => other.http!.method as string)
     for (const method of methods.filter((name) => !own.includes(name))) {
       const answer = await send(operation, {}, bearer(api.write.token), method)
       expectRefusal(answer, 405)
@@ -115,8 +186,12 @@ describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(
   it('names every field that is missing or wrong', async () => {
     const good = exampleOf(operation)
     const inPath = [...http!.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-    const without = fieldsOf(operation.input).filter((name) => !inPath.includes(name)).map((name) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name)))
-    const wrong = fieldsOf(operation.input).filter((name) => !inPath.includes(name)).flatMap((name) => extremes.map((value) => ({ ...good, [name]: value })))
+    const without = fieldsOf(operation.input)
+      .filter((name) => !inPath.includes(name))
+      .map((name) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name)))
+    const wrong = fieldsOf(operation.input)
+      .filter((name) => !inPath.includes(name))
+      .flatMap((name) => extremes.map((value) => ({ ...good, [name]: value })))
     for (const fields of [...without, ...wrong]) {
       const faults = faultsOf(operation, fields)
       if (faults.length === 0) continue
@@ -132,21 +207,48 @@ describe.each(published.map((operation) => [`${operation.http!.method} ${pathOf(
   })
 })
 
-describe.each(published.filter(({ http }) => http!.method !== 'GET').map((operation) => [`${operation.http!.method} ${pathOf(operation.http!)}`, operation] as const))('%s', (_, operation) => {
+describe.each(
+  published
+    .filter(({ http }) => http!.method !== 'GET')
+    .map((operation) => [`${operation.http!.method} ${pathOf(operation.http!)}`, operation] as const),
+)('%s', (_, operation) => {
   const { http } = operation
 
   it('takes JSON objects of at most 1 MiB alone', async () => {
     const post = (type: string | null, body: string | Buffer) =>
-      api.ask(toSend(operation, {}).path, { method: http!.method, headers: { ...bearer(api.write.token), ...(type && { 'content-type': type }), 'content-length': String(Buffer.byteLength(body)) }, body })
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=a', 'application/xml']) expectRefusal(await post(type, '{}'), 400, /application\/json/)
+      api.ask(toSend(operation, {}).path, {
+        method: http!.method,
+        headers: {
+          ...bearer(api.write.token),
+          ...(type && { 'content-type': type }),
+          'content-length': String(Buffer.byteLength(body)),
+        },
+        body,
+      })
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=a',
+      'application/xml',
+    ])
+      expectRefusal(await post(type, '{}'), 400, /application\/json/)
     expectRefusal(await post(null, '{}'), 400, /Content-Type/)
-    for (const body of ['{', '{"a":1}x', "{'a':1}", 'nonsense', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])]) expectRefusal(await post('application/json', body), 400, /JSON/)
-    for (const body of ['[]', 'null', '1', '"text"']) expectRefusal(await post('application/json', body), 400, /JSON object/)
+    for (const body of [
+      '{',
+      '{"a":1}x',
+      "{'a':1}",
+      'nonsense',
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+    ])
+      expectRefusal(await post('application/json', body), 400, /JSON/)
+    for (const body of ['[]', 'null', '1', '"text"'])
+      expectRefusal(await post('application/json', body), 400, /JSON object/)
     expectRefusal(await post('application/json', JSON.stringify({ padding: 'x'.repeat(1024 * 1024) })), 413)
   })
 
   it('does nothing for a page of another site', async () => {
-    for (const origin of ['http://evil.example', 'null']) expectRefusal(await send(operation, {}, { ...bearer(api.write.token), origin }), 403)
+    for (const origin of ['http://evil.example', 'null'])
+      expectRefusal(await send(operation, {}, { ...bearer(api.write.token), origin }), 403)
     expectRefusal(await send(operation, {}, { ...bearer(api.write.token), 'sec-fetch-site': 'cross-site' }), 403)
   })
 })
@@ -159,21 +261,37 @@ it('what is no endpoint is not found, and asks for a token first', async () => {
 })
 
 it('a path that leads out of the API by its dots is what it leads to', async () => {
-  const statuses = new Map([['/api/_action/vendor-cache/../../../checkout', 200], ['/api/_action/vendor-cache/%2e%2e/%2e%2e/x', 200], ['/api/_action/vendor-cache/..%2f..%2fx', 401], ['/x/../api/_action/vendor-cache/stats', 401]])
+  const statuses = new Map([
+    ['/api/_action/vendor-cache/../../../checkout', 200],
+    ['/api/_action/vendor-cache/%2e%2e/%2e%2e/x', 200],
+    ['/api/_action/vendor-cache/..%2f..%2fx', 401],
+    ['/x/../api/_action/vendor-cache/stats', 401],
+  ])
   for (const [path, status] of statuses) {
-    const { answers } = await speak(api.daemon.port, `GET ${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nConnection: close\r\n\r\n`)
+    const { answers } = await speak(
+      api.daemon.port,
+      `GET ${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nConnection: close\r\n\r\n`,
+    )
     expect([path, answers[0]!.status]).toEqual([path, status])
   }
 })
 
 it('unknown fields of a body are ignored, and none reaches a prototype', async () => {
   const body = '{"dryRun":true,"unknown":1,"__proto__":{"type":"products"},"constructor":{}}'
-  const answer = await api.ask('/api/_action/vendor-cache/clear', { method: 'POST', headers: { ...bearer(api.write.token), 'content-type': 'application/json' }, body })
+  const answer = await api.ask('/api/_action/vendor-cache/clear', {
+    method: 'POST',
+    headers: { ...bearer(api.write.token), 'content-type': 'application/json' },
+    body,
+  })
   expect(jsonOf(answer)).toEqual({ success: true, filesDeleted: 0, dryRun: true, wouldDelete: 0, pages: [] })
 })
 
 it('a body without a length is cut at 1 MiB too', async () => {
-  const answer = await api.ask('/api/_action/vendor-cache/clear', { method: 'POST', headers: { ...bearer(api.write.token), 'content-type': 'application/json', 'transfer-encoding': 'chunked' }, body: ' '.repeat(1024 * 1024 + 1) })
+  const answer = await api.ask('/api/_action/vendor-cache/clear', {
+    method: 'POST',
+    headers: { ...bearer(api.write.token), 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+    body: ' '.repeat(1024 * 1024 + 1),
+  })
   expectRefusal(answer, 413)
 })
 

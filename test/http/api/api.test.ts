@@ -8,7 +8,12 @@ let origin: Origin
 let api: Api
 
 beforeAll(async () => {
-  origin = await startOrigin({ otherwise: () => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' }, body: 'page' }) })
+  origin = await startOrigin({
+    otherwise: () => ({
+      headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' },
+      body: 'page',
+    }),
+  })
   api = await openApi({ args: ['--origin', origin.url] })
 })
 
@@ -26,7 +31,9 @@ it('a change is logged with the client that asked for it', async () => {
   await api.ask('/a')
   expect(jsonOf(await post('/clear', {}))).toEqual({ success: true, filesDeleted: 1 })
   await post('/purge', { urls: [`${api.daemon.url}/a`] })
-  const { items } = jsonOf(await api.ask(`${prefix}/invalidation-log/recent`, { headers: bearer(api.read.token) })) as { items: { source: string; actor: string; scope: string }[] }
+  const { items } = jsonOf(await api.ask(`${prefix}/invalidation-log/recent`, { headers: bearer(api.read.token) })) as {
+    items: { source: string; actor: string; scope: string }[]
+  }
   expect(items.map(({ source, actor }) => [source, actor])).toEqual(items.map(() => ['api', api.write.clientId]))
   expect(items.length).toBe(2)
 })
@@ -39,21 +46,31 @@ it('the own paths of the daemon stay its own, and those of the shop the shop’s
   expect(origin.hits('/api/_info/health-check')).toBe(0)
 })
 
-it.each(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs'])('%s answers GET and HEAD without a token, and nothing else', async (path) => {
-  const [got, head] = [await api.ask(path), await api.ask(path, { method: 'HEAD' })]
-  expect([got.status, head.status, head.body.length]).toEqual([200, 200, 0])
-  for (const method of ['POST', 'DELETE', 'OPTIONS']) {
-    const answer = await api.ask(path, { method })
-    expectRefusal(answer, 405)
-    expect(answer.headers.get('allow')).toBe('GET, HEAD')
-  }
-})
+it.each(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.json', '/api/_info/docs'])(
+  '%s answers GET and HEAD without a token, and nothing else',
+  async (path) => {
+    const [got, head] = [await api.ask(path), await api.ask(path, { method: 'HEAD' })]
+    expect([got.status, head.status, head.body.length]).toEqual([200, 200, 0])
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const answer = await api.ask(path, { method })
+      expectRefusal(answer, 405)
+      expect(answer.headers.get('allow')).toBe('GET, HEAD')
+    }
+  },
+)
 
 describe('the document', () => {
   it('is served without a token', async () => {
     const answer = await api.ask('/api/_info/openapi.json')
-    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([200, 'application/json', 'no-store'])
-    expect(jsonOf(answer)).toMatchObject({ openapi: '3.1.0', paths: { [`${prefix}/stats`]: { get: { operationId: 'cache.stats' } } } })
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([
+      200,
+      'application/json',
+      'no-store',
+    ])
+    expect(jsonOf(answer)).toMatchObject({
+      openapi: '3.1.0',
+      paths: { [`${prefix}/stats`]: { get: { operationId: 'cache.stats' } } },
+    })
   })
 
   it('is shown on a page that loads and runs nothing', async () => {
@@ -71,13 +88,23 @@ describe('the document', () => {
 
 describe('several at a time', () => {
   it('equal questions get equal answers, each its own', async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => api.ask(`${prefix}/pages?limit=${1 + (index % 2)}`, { headers: bearer(api.read.token) })))
-    for (const [index, answer] of answers.entries()) expect(jsonOf(answer)).toMatchObject({ success: true, limit: 1 + (index % 2) })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        api.ask(`${prefix}/pages?limit=${1 + (index % 2)}`, { headers: bearer(api.read.token) }),
+      ),
+    )
+    for (const [index, answer] of answers.entries())
+      expect(jsonOf(answer)).toMatchObject({ success: true, limit: 1 + (index % 2) })
   })
 
   it('requests behind one another on a connection are answered in order', async () => {
-    const request = (path: string) => `GET ${prefix}${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${api.read.token}\r\n\r\n`
-    const { answers } = await speak(api.daemon.port, [request('/stats') + request('/nothing') + request('/pages?limit=0') + request('/stats')], { answers: 4 })
+    const request = (path: string) =>
+      `GET ${prefix}${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${api.read.token}\r\n\r\n`
+    const { answers } = await speak(
+      api.daemon.port,
+      [request('/stats') + request('/nothing') + request('/pages?limit=0') + request('/stats')],
+      { answers: 4 },
+    )
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 200])
   })
 })
@@ -99,7 +126,11 @@ it('a body that breaks off does nothing and harms nobody', async () => {
 
 it('a very deep body is refused or read, and nobody is harmed', async () => {
   const depth = 200_000
-  const answer = await api.ask(`${prefix}/clear`, { method: 'POST', headers: { ...bearer(api.write.token), 'content-type': 'application/json' }, body: `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}` })
+  const answer = await api.ask(`${prefix}/clear`, {
+    method: 'POST',
+    headers: { ...bearer(api.write.token), 'content-type': 'application/json' },
+    body: `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`,
+  })
   expect([200, 400]).toContain(answer.status)
   expectRefusal(await post('/clear-by-type', { type: { type: { type: 'products' } } }), 400, /^type: /)
 })

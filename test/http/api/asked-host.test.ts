@@ -9,11 +9,18 @@ let shops: StandInShop[]
 let daemon: Daemon
 let builtin: Daemon
 
-const channels = () => ['one', 'two'].map((name, index) => ({ id: `0190c0de-0000-7000-8000-00000000000${index}`, url: `http://${name}.example`, origin: shops[index]!.origin.url }))
+const channels = () =>
+  ['one', 'two'].map((name, index) => ({
+    id: `0190c0de-0000-7000-8000-00000000000${index}`,
+    url: `http://${name}.example`,
+    origin: shops[index]!.origin.url,
+  }))
 
 beforeAll(async () => {
   shops = [await startStandInShop(), await startStandInShop()]
-  daemon = await startDaemon({ config: { auth: { mode: 'shop' }, trustedProxies: ['127.0.0.1'], salesChannels: channels() } })
+  daemon = await startDaemon({
+    config: { auth: { mode: 'shop' }, trustedProxies: ['127.0.0.1'], salesChannels: channels() },
+  })
   builtin = await startDaemon({ config: { salesChannels: channels() } })
 })
 
@@ -23,18 +30,32 @@ afterAll(async () => {
   for (const shop of shops ?? []) await shop.stop()
 })
 
-const integration = { grant_type: 'client_credentials', client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA', client_secret: 'shop-secret' }
+const integration = {
+  grant_type: 'client_credentials',
+  client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA',
+  client_secret: 'shop-secret',
+}
 
 /** As a web server sends it that gives its own Host and tells the visitor's beside it. */
 const forwarded = (name: string) => ({ 'x-forwarded-host': name })
 
 it('the shop that a trusted proxy names is asked about a token', async () => {
   const body = json(integration)
-  const login = await exchange(`${daemon.url}/api/oauth/token`, { method: 'POST', ...body, headers: { ...body.headers, ...forwarded('two.example') } })
+  const login = await exchange(`${daemon.url}/api/oauth/token`, {
+    method: 'POST',
+    ...body,
+    headers: { ...body.headers, ...forwarded('two.example') },
+  })
   const { access_token: token } = jsonOf(login) as { access_token: string }
   expect(shops[1]!.tokens.has(token)).toBe(true)
-  expect((await exchange(`${daemon.url}${prefix}/stats`, { headers: { ...bearer(token), ...forwarded('two.example') } })).status).toBe(200)
-  expect((await exchange(`${daemon.url}${prefix}/stats`, { headers: { ...bearer(token), ...forwarded('one.example') } })).status).toBe(401)
+  expect(
+    (await exchange(`${daemon.url}${prefix}/stats`, { headers: { ...bearer(token), ...forwarded('two.example') } }))
+      .status,
+  ).toBe(200)
+  expect(
+    (await exchange(`${daemon.url}${prefix}/stats`, { headers: { ...bearer(token), ...forwarded('one.example') } }))
+      .status,
+  ).toBe(401)
 })
 
 it("/admin is the shop's under the name that a trusted proxy tells", async () => {
@@ -44,6 +65,9 @@ it("/admin is the shop's under the name that a trusted proxy tells", async () =>
 
 it('a target in the absolute form is the same endpoint', async () => {
   const token = await fetchToken(builtin.url, await createClient(builtin, 'absolute'))
-  const { answers } = await speak(Number(new URL(builtin.url).port), `GET ${builtin.url}${prefix}/stats HTTP/1.1\r\nHost: ${new URL(builtin.url).host}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`)
+  const { answers } = await speak(
+    Number(new URL(builtin.url).port),
+    `GET ${builtin.url}${prefix}/stats HTTP/1.1\r\nHost: ${new URL(builtin.url).host}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
+  )
   expect(answers[0]).toMatchObject({ status: 200, body: expect.stringContaining('"totalFiles":0') as string })
 })

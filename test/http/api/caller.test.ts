@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
 import { addressOf, bearerOf, carriesSecret, isFromForeignPage } from '../../../src/http/api/caller.ts'
 
-const request = (headers: Record<string, string>, remoteAddress?: string) => ({ headers, socket: { remoteAddress } }) as unknown as IncomingMessage
+const request = (headers: Record<string, string>, remoteAddress?: string) =>
+  ({ headers, socket: { remoteAddress } }) as unknown as IncomingMessage
 
 it.each([
   ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
@@ -44,6 +45,14 @@ it.each([
   expect(bearerOf(request(authorization === undefined ? {} : { authorization }))).toBe(token)
 })
 
-it.each([['a=1', false], ['access_token=x', true], ['ACCESS_TOKEN=x', true], ['token=', true], ['client_secret=x', true], ['tokens=x', false], ['access%5Ftoken=x', true]])('%s carries a secret: %s', (query, secret) => {
+it.each([
+  ['a=1', false],
+  ['access_token=x', true],
+  ['ACCESS_TOKEN=x', true],
+  ['token=', true],
+  ['client_secret=x', true],
+  ['tokens=x', false],
+  ['access%5Ftoken=x', true],
+])('%s carries a secret: %s', (query, secret) => {
   expect(carriesSecret(new URLSearchParams(query))).toBe(secret)
 })

@@ -29,15 +29,24 @@ async function misuse(secret: string, token: string): Promise<string[]> {
     [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, scope: secret }) }],
     [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, client_secret: { [secret]: secret } }) }],
     [path, { method: 'POST', headers: form, body: `${new URLSearchParams(client)}&client_secret=${secret}` }],
-    [path, { method: 'POST', headers: { ...form, authorization: `Basic ${secret}` }, body: 'grant_type=client_credentials' }],
+    [
+      path,
+      { method: 'POST', headers: { ...form, authorization: `Basic ${secret}` }, body: 'grant_type=client_credentials' },
+    ],
     [`${path}?client_secret=${secret}`, { method: 'POST', headers: form, body: '' }],
     [`${prefix}/stats?access_token=${token}`, {}],
     [`${prefix}/stats`, { headers: { authorization: `Bearer ${token}x` } }],
     [`${prefix}/stats`, { headers: { authorization: `Token ${token}` } }],
     [`${prefix}/pages?type=x&note=${secret}`, { headers: bearer(api.write.token) }],
     [`${prefix}/${secret}`, { headers: bearer(api.write.token) }],
-    [`${prefix}/clear`, { method: 'POST', headers: { ...bearer(api.write.token), 'content-type': secret }, body: '{}' }],
-    [`${prefix}/clear-by-type`, { method: 'POST', headers: { ...bearer(api.write.token), ...json }, body: `{"type":"${secret}"` }],
+    [
+      `${prefix}/clear`,
+      { method: 'POST', headers: { ...bearer(api.write.token), 'content-type': secret }, body: '{}' },
+    ],
+    [
+      `${prefix}/clear-by-type`,
+      { method: 'POST', headers: { ...bearer(api.write.token), ...json }, body: `{"type":"${secret}"` },
+    ],
   ]
   const answers = await Promise.all(requests.map(([target, how]) => api.ask(target, how)))
   for (const answer of answers) expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -55,7 +64,8 @@ it('a secret and a token are repeated by no answer and stand in no log', async (
 
 it('a secret that was made over the API stands in its answer alone', async () => {
   const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
-  const there = (...args: string[]) => runProgram([...args, '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
+  const there = (...args: string[]) =>
+    runProgram([...args, '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
   const post = async (path: string, value: unknown) => {
     const body = json(value)
     return api.ask(prefix + path, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(api.write.token) } })
@@ -67,7 +77,10 @@ it('a secret that was made over the API stands in its answer alone', async () =>
   const byCommand = JSON.parse(stdout) as ApiClient
   expect(answer.body.toString().split(byHttp.clientSecret).length + stdout.split(byCommand.clientSecret).length).toBe(4)
   const texts = [
-    stderr, JSON.stringify([...answer.headers]), (await there('client:list')).stdout, (await there('client:list', '--json')).stdout,
+    stderr,
+    JSON.stringify([...answer.headers]),
+    (await there('client:list')).stdout,
+    (await there('client:list', '--json')).stdout,
     (await post('/clients', { name: byHttp.clientSecret, scope: 'none' })).body.toString(),
     (await post('/clients/revoke', { clientId: byHttp.clientSecret.repeat(100) })).headers.get('x-request-id')!,
     (await post('/clients/revoke', { clientId: byHttp.clientId })).body.toString(),
@@ -75,7 +88,8 @@ it('a secret that was made over the API stands in its answer alone', async () =>
     api.daemon.logs(),
   ]
   const dataDir = join(api.daemon.projectDir, 'var', 'data', 'prod')
-  for (const entry of (await readdir(dataDir, { recursive: true, withFileTypes: true })).filter((one) => one.isFile())) texts.push(await readFile(join(entry.parentPath, entry.name), 'latin1'))
+  for (const entry of (await readdir(dataDir, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()))
+    texts.push(await readFile(join(entry.parentPath, entry.name), 'latin1'))
   for (const text of texts) for (const { clientSecret } of [byHttp, byCommand]) expect(text).not.toContain(clientSecret)
 })
 
@@ -83,13 +97,26 @@ it('they are printed by no command but the one that makes them', async () => {
   const { clientId, clientSecret } = api.write
   const projectDir = await tempDir()
   await writeFile(join(projectDir, 'secret'), clientSecret)
-  await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ profiles: { here: { server: api.daemon.url, clientId, clientSecretFile: 'secret' } } }))
+  await writeFile(
+    join(projectDir, 'pagecache.yaml'),
+    JSON.stringify({ profiles: { here: { server: api.daemon.url, clientId, clientSecretFile: 'secret' } } }),
+  )
   const env = { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret }
-  const commands = ['cache:stats', 'client:list', 'config:show', 'doctor', 'warmup:progress nothing', `cache:stats --client-secret=${clientSecret}`]
+  const commands = [
+    'cache:stats',
+    'client:list',
+    'config:show',
+    'doctor',
+    'warmup:progress nothing',
+    `cache:stats --client-secret=${clientSecret}`,
+  ]
   const places = [`--server ${api.daemon.url}`, `--server http://127.0.0.1:${await freePort()}`, '--profile here', '']
   for (const command of commands) {
     const outputs = places.map(async (place, index) => {
-      const { stdout, stderr } = await runProgram(`${command} ${place} ${index % 2 === 0 ? '--json' : ''}`.split(' ').filter((word) => word !== ''), { projectDir, env })
+      const { stdout, stderr } = await runProgram(
+        `${command} ${place} ${index % 2 === 0 ? '--json' : ''}`.split(' ').filter((word) => word !== ''),
+        { projectDir, env },
+      )
       return stdout + stderr
     })
     for (const output of await Promise.all(outputs)) expect(output, command).not.toContain(clientSecret)
@@ -101,9 +128,13 @@ it('they are printed by no command but the one that makes them', async () => {
 
 it('they stand in no command line and in no file of the state', async () => {
   const { clientId, clientSecret, token } = api.write
-  const child = start(['warmup:watch', '--server', api.daemon.url], { env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret }, cwd: await tempDir() })
+  const child = start(['warmup:watch', '--server', api.daemon.url], {
+    env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
+    cwd: await tempDir(),
+  })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  for (const pid of [child.pid!, api.daemon.pid]) expect(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).not.toContain(clientSecret)
+  for (const pid of [child.pid!, api.daemon.pid])
+    expect(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).not.toContain(clientSecret)
   child.kill('SIGKILL')
   await ended
   const dataDir = join(api.daemon.projectDir, 'var', 'data', 'prod')
@@ -124,7 +155,11 @@ it('a fault of ours tells the client nothing', async () => {
     const answer = await exchange(`${api.daemon.url}/api/oauth/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: api.write.clientSecret }),
+      body: JSON.stringify({
+        grant_type: 'client_credentials',
+        client_id: api.write.clientId,
+        client_secret: api.write.clientSecret,
+      }),
     })
     for (const text of [answer.body.toString(), JSON.stringify([...answer.headers]), api.daemon.logs()]) {
       expect(text).not.toContain('canary-of-the-key')

@@ -1,7 +1,16 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectRefusal, openApi, type Api } from '../../helpers/api.ts'
-import { askToken, bearer, createClient, fetchToken, json, jsonOf, prefix, type ApiClient } from '../../helpers/api-client.ts'
+import {
+  askToken,
+  bearer,
+  createClient,
+  fetchToken,
+  json,
+  jsonOf,
+  prefix,
+  type ApiClient,
+} from '../../helpers/api-client.ts'
 import { runProgram, type CommandResult } from '../../helpers/daemon.ts'
 import type { Answer } from '../../helpers/exchange.ts'
 import { until } from './shop.ts'
@@ -43,13 +52,17 @@ async function local(name: string): Promise<ApiClient & { token: string }> {
 }
 
 async function listed(name: string): Promise<View> {
-  const { items } = jsonOf(await api.ask(`${prefix}/clients?limit=1000`, { headers: bearer(api.read.token) })) as { items: View[] }
+  const { items } = jsonOf(await api.ask(`${prefix}/clients?limit=1000`, { headers: bearer(api.read.token) })) as {
+    items: View[]
+  }
   return items.find((item) => item.name === name)!
 }
 
 /** Each request on a connection of its own, so that all processes get some. */
 async function statuses(token: string): Promise<number[]> {
-  const answers = await Promise.all(Array.from({ length: 12 }, () => api.ask(`${prefix}/stats`, { headers: bearer(token) })))
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => api.ask(`${prefix}/stats`, { headers: bearer(token) })),
+  )
   return [...new Set(answers.map(({ status }) => status))]
 }
 
@@ -58,9 +71,18 @@ describe('who makes a client', { timeout: 60_000 }, () => {
     expect((await make(api.write.token, 'writer')).scopes).toEqual(['read', 'write'])
     expect((await make(api.write.token, 'reader', 'read')).scopes).toEqual(['read'])
     expectRefusal(await post(api.read.token, '/clients', { name: 'x', scope: 'read' }), 403, /scope write/)
-    const answer = await api.ask('/api/oauth/token', { method: 'POST', ...json({ grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: api.write.clientSecret, scope: 'write' }) })
+    const answer = await api.ask('/api/oauth/token', {
+      method: 'POST',
+      ...json({
+        grant_type: 'client_credentials',
+        client_id: api.write.clientId,
+        client_secret: api.write.clientSecret,
+        scope: 'write',
+      }),
+    })
     const { access_token: narrow } = jsonOf(answer) as { access_token: string }
-    for (const scope of ['read', 'write']) expectRefusal(await post(narrow, '/clients', { name: 'x', scope }), 403, /has them/)
+    for (const scope of ['read', 'write'])
+      expectRefusal(await post(narrow, '/clients', { name: 'x', scope }), 403, /has them/)
   })
 
   it('is remembered, and everybody who may look sees it; secrets are shown to nobody', async () => {
@@ -78,9 +100,18 @@ describe('who makes a client', { timeout: 60_000 }, () => {
     await post(maker.token, '/clients/revoke', { clientId })
     await post(maker.token, '/clients/rotate-key', {})
     await post(maker.token, '/clients/rotate-key', { dropOld: 5 })
-    const done = () => api.daemon.logs().split('\n').filter((line) => line.includes(maker.clientId)).map((line) => (JSON.parse(line) as { msg: string }).msg)
+    const done = () =>
+      api.daemon
+        .logs()
+        .split('\n')
+        .filter((line) => line.includes(maker.clientId))
+        .map((line) => (JSON.parse(line) as { msg: string }).msg)
     await until(() => done().length >= 3)
-    expect(done().toSorted()).toEqual(['client.create', 'client.revoke', 'client.rotateKey'].map((name) => `${name} was performed for ${maker.clientId}`))
+    expect(done().toSorted()).toEqual(
+      ['client.create', 'client.revoke', 'client.rotateKey'].map(
+        (name) => `${name} was performed for ${maker.clientId}`,
+      ),
+    )
   })
 })
 
@@ -90,9 +121,16 @@ describe('a revocation', { timeout: 60_000 }, () => {
     const second = await make(first.token, 'second')
     const third = await make(second.token, 'third', 'read')
     for (const { token } of [first, second, third]) expect(await statuses(token)).toEqual([200])
-    const { client, made } = jsonOf(await post(api.write.token, '/clients/revoke', { clientId: first.clientId })) as { client: View; made: View[] }
+    const { client, made } = jsonOf(await post(api.write.token, '/clients/revoke', { clientId: first.clientId })) as {
+      client: View
+      made: View[]
+    }
     expect([client.name, made.map(({ name, createdBy, revokedBy }) => [name, createdBy, revokedBy])]).toEqual([
-      'first', [['second', first.clientId, api.write.clientId], ['third', second.clientId, api.write.clientId]],
+      'first',
+      [
+        ['second', first.clientId, api.write.clientId],
+        ['third', second.clientId, api.write.clientId],
+      ],
     ])
     for (const one of [first, second, third]) {
       expect(await statuses(one.token)).toEqual([401])
@@ -106,7 +144,10 @@ describe('a revocation', { timeout: 60_000 }, () => {
     const first = await local('here')
     const second = await make(first.token, 'made there')
     const { code, stdout } = await api.daemon.run('client:revoke', first.clientId, '--yes')
-    expect([code, stdout]).toEqual([0, `here (${first.clientId}) is revoked.\nmade there (${second.clientId}), made by ${first.clientId}, is revoked with it.\n`])
+    expect([code, stdout]).toEqual([
+      0,
+      `here (${first.clientId}) is revoked.\nmade there (${second.clientId}), made by ${first.clientId}, is revoked with it.\n`,
+    ])
     expect(await statuses(second.token)).toEqual([401])
   })
 
@@ -120,25 +161,34 @@ describe('a revocation', { timeout: 60_000 }, () => {
     for (const { token } of [parent, child]) expect(await statuses(token)).toEqual([401])
   })
 
-  it.each(['/clients', '/clients/rotate-key', '/clear'])('that comes while the body of %s is under way is in time', async (path) => {
-    const leaver = await local(`leaver ${path}`)
-    const body = JSON.stringify({ name: 'outliving' })
-    const socket = connect(api.daemon.port, '127.0.0.1')
-    const reading = read(socket, { answers: 2 })
-    socket.write(`POST ${prefix}${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${leaver.token}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`)
-    // It is judged with its head: after this answer.
-    await new Promise((resolve) => socket.once('data', resolve))
-    expect((await api.daemon.run('client:revoke', leaver.clientId, '--yes')).code).toBe(0)
-    socket.write(body)
-    expect((await reading).answers.at(-1)).toMatchObject({ status: 401 })
-    expect(await listed('outliving')).toBeUndefined()
-  })
+  it.each(['/clients', '/clients/rotate-key', '/clear'])(
+    'that comes while the body of %s is under way is in time',
+    async (path) => {
+      const leaver = await local(`leaver ${path}`)
+      const body = JSON.stringify({ name: 'outliving' })
+      const socket = connect(api.daemon.port, '127.0.0.1')
+      const reading = read(socket, { answers: 2 })
+      socket.write(
+        `POST ${prefix}${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${leaver.token}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+      )
+      // It is judged with its head: after this answer.
+      await new Promise((resolve) => socket.once('data', resolve))
+      expect((await api.daemon.run('client:revoke', leaver.clientId, '--yes')).code).toBe(0)
+      socket.write(body)
+      expect((await reading).answers.at(-1)).toMatchObject({ status: 401 })
+      expect(await listed('outliving')).toBeUndefined()
+    },
+  )
 })
 
 describe('a new key', { timeout: 60_000 }, () => {
   it('that drops the old ones voids the token that asked for it, and ends no client', async () => {
     const own = await local('rotating')
-    expect(jsonOf(await post(own.token, '/clients/rotate-key', { dropOld: true }))).toEqual({ success: true, kid: expect.any(String) as string, oldTokensValid: false })
+    expect(jsonOf(await post(own.token, '/clients/rotate-key', { dropOld: true }))).toEqual({
+      success: true,
+      kid: expect.any(String) as string,
+      oldTokensValid: false,
+    })
     expect(await statuses(own.token)).toEqual([401])
     expect(await statuses(await fetchToken(api.daemon.url, own))).toEqual([200])
     for (const one of [api.read, api.write]) one.token = await fetchToken(api.daemon.url, one)
@@ -154,11 +204,20 @@ describe('a new key', { timeout: 60_000 }, () => {
 
 it('a remote command makes and ends a client, whose secret is good', { timeout: 60_000 }, async () => {
   const there = (...args: string[]): Promise<CommandResult> =>
-    runProgram([...args, '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env: { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret } })
+    runProgram([...args, '--server', api.daemon.url], {
+      projectDir: api.daemon.projectDir,
+      env: { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret },
+    })
   const made = JSON.parse((await there('client:create', 'from afar', '--json')).stdout) as ApiClient
   expect((await askToken(api.daemon.url, made)).status).toBe(200)
-  expect(await there('client:revoke', made.clientId)).toMatchObject({ code: 2, stderr: expect.stringContaining(`On ${api.daemon.url}: Revoke`) as string })
-  expect(await there('client:revoke', made.clientId, '--yes')).toMatchObject({ code: 0, stdout: `from afar (${made.clientId}) is revoked.\n` })
+  expect(await there('client:revoke', made.clientId)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`On ${api.daemon.url}: Revoke`) as string,
+  })
+  expect(await there('client:revoke', made.clientId, '--yes')).toMatchObject({
+    code: 0,
+    stdout: `from afar (${made.clientId}) is revoked.\n`,
+  })
   expect((await askToken(api.daemon.url, made)).status).toBe(401)
   expect(await there('client:revoke', made.clientId, '--yes')).toMatchObject({ code: 3 })
 })

@@ -7,7 +7,10 @@ import { openApi, type Api } from '../../helpers/api.ts'
 const text = await readFile(new URL('../../../docs/http-api.md', import.meta.url), 'utf8')
 
 /** Each example with the answer that stands below it. */
-const examples = [...text.matchAll(/```sh\n(.*?)```\n(?:```json\n(.*?)```)?/gs)].map(([, script = '', answer]) => ({ script, answer }))
+const examples = [...text.matchAll(/```sh\n(.*?)```\n(?:```json\n(.*?)```)?/gs)].map(([, script = '', answer]) => ({
+  script,
+  answer,
+}))
 
 let api: Api
 
@@ -29,7 +32,12 @@ it('every example of docs/http-api.md does what stands below it', async () => {
   const marker = '\n--- the next one ---\n'
   const script = ['set -eu', ...examples.map((example) => `${example.script}\nprintf '%s' '${marker}'`)].join('\n')
   const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-    env: { PATH: process.env['PATH'] ?? '', SERVER: api.daemon.url, CLIENT_ID: api.write.clientId, CLIENT_SECRET: api.write.clientSecret },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      SERVER: api.daemon.url,
+      CLIENT_ID: api.write.clientId,
+      CLIENT_SECRET: api.write.clientSecret,
+    },
   })
   const outputs = stdout.split(marker)
   for (const [index, { script: command, answer }] of examples.entries()) {

@@ -24,7 +24,12 @@ let host = 0
 const from = () => ({ 'x-forwarded-for': `203.0.113.${++host}` })
 
 function credentials(more: Record<string, unknown> = {}): Record<string, unknown> {
-  return { grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: api.write.clientSecret, ...more }
+  return {
+    grant_type: 'client_credentials',
+    client_id: api.write.clientId,
+    client_secret: api.write.clientSecret,
+    ...more,
+  }
 }
 
 async function post(value: unknown, headers: Record<string, string> = {}) {
@@ -40,12 +45,20 @@ describe('a token', () => {
       await post(fields),
       await api.ask(path, { method: 'POST', headers: form, body: new URLSearchParams(fields).toString() }),
       await api.ask(path, { method: 'POST', headers: { ...form, ...basic }, body: 'grant_type=client_credentials' }),
-      await api.ask(path, { method: 'POST', headers: { ...json({}).headers, ...basic }, body: JSON.stringify({ grant_type: 'client_credentials' }) }),
+      await api.ask(path, {
+        method: 'POST',
+        headers: { ...json({}).headers, ...basic },
+        body: JSON.stringify({ grant_type: 'client_credentials' }),
+      }),
     ]) {
       expect(answer.status, answer.body.toString()).toBe(200)
       expect(answer.headers.get('cache-control')).toBe('no-store')
       const value = jsonOf(answer) as { access_token: string }
-      expect(value).toEqual({ token_type: 'Bearer', expires_in: 600, access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) as string })
+      expect(value).toEqual({
+        token_type: 'Bearer',
+        expires_in: 600,
+        access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) as string,
+      })
       expect((await api.ask(`${prefix}/stats`, { headers: bearer(value.access_token) })).status).toBe(200)
     }
   })
@@ -74,29 +87,66 @@ it.each([
 ])('%d %s: %j', async (status, error, fields) => {
   const answer = await post({ ...credentials(fields), status: 200, value: 'mine', headers: {} })
   expect(answer.status).toBe(status)
-  expect(jsonOf(answer)).toEqual({ error, error_description: expect.any(String) as string, success: false, message: expect.any(String) as string })
+  expect(jsonOf(answer)).toEqual({
+    error,
+    error_description: expect.any(String) as string,
+    success: false,
+    message: expect.any(String) as string,
+  })
   expect(answer.headers.get('cache-control')).toBe('no-store')
   if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer')
 })
 
 it('a wrong secret and an unknown client are answered alike', async () => {
-  const [wrong, unknown] = [await post(credentials({ client_secret: 'wrong' })), await post(credentials({ client_id: '0190c0de-0000-7000-8000-000000000009' }))]
+  const [wrong, unknown] = [
+    await post(credentials({ client_secret: 'wrong' })),
+    await post(credentials({ client_id: '0190c0de-0000-7000-8000-000000000009' })),
+  ]
   expect(wrong.body.equals(unknown.body)).toBe(true)
-  const fields = ({ headers }: typeof wrong) => [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
+  const fields = ({ headers }: typeof wrong) =>
+    [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
   expect(fields(wrong)).toEqual(fields(unknown))
 })
 
 it.each([
-  ['another media type', 400, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'grant_type=client_credentials' }],
+  [
+    'another media type',
+    400,
+    { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'grant_type=client_credentials' },
+  ],
   ['no media type', 400, { method: 'POST', headers: { 'content-length': '1' }, body: '{' }],
   ['broken JSON', 400, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }],
   ['JSON that is no object', 400, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '[1]' }],
-  ['a field twice', 400, { method: 'POST', headers: form, body: 'grant_type=client_credentials&client_id=a&client_id=b&client_secret=c' }],
-  ['a client that names itself twice', 400, { method: 'POST', headers: { ...form, authorization: `Basic ${btoa('a:b')}` }, body: 'grant_type=client_credentials&client_id=a&client_secret=b' }],
-  ['broken Basic credentials', 400, { method: 'POST', headers: { ...form, authorization: 'Basic !' }, body: 'grant_type=client_credentials' }],
+  [
+    'a field twice',
+    400,
+    { method: 'POST', headers: form, body: 'grant_type=client_credentials&client_id=a&client_id=b&client_secret=c' },
+  ],
+  [
+    'a client that names itself twice',
+    400,
+    {
+      method: 'POST',
+      headers: { ...form, authorization: `Basic ${btoa('a:b')}` },
+      body: 'grant_type=client_credentials&client_id=a&client_secret=b',
+    },
+  ],
+  [
+    'broken Basic credentials',
+    400,
+    { method: 'POST', headers: { ...form, authorization: 'Basic !' }, body: 'grant_type=client_credentials' },
+  ],
   ['GET', 405, { method: 'GET' }],
-  ['a form of another site', 403, { method: 'POST', headers: { ...form, origin: 'http://evil.example' }, body: 'grant_type=client_credentials' }],
-  ['a form of a page without an origin', 403, { method: 'POST', headers: { ...form, origin: 'null' }, body: 'grant_type=client_credentials' }],
+  [
+    'a form of another site',
+    403,
+    { method: 'POST', headers: { ...form, origin: 'http://evil.example' }, body: 'grant_type=client_credentials' },
+  ],
+  [
+    'a form of a page without an origin',
+    403,
+    { method: 'POST', headers: { ...form, origin: 'null' }, body: 'grant_type=client_credentials' },
+  ],
   ['too large', 413, { method: 'POST', headers: form, body: 'x'.repeat(1024 * 1024 + 1) }],
 ])('%s: %d', async (_, status, request) => {
   const answer = await api.ask(path, request as never)
@@ -106,7 +156,10 @@ it.each([
 
 it('takes no secret from the URL', async () => {
   const query = new URLSearchParams(credentials() as Record<string, string>)
-  expect((await api.ask(`${path}?${query}`, { method: 'POST', headers: form, body: 'grant_type=client_credentials' })).status).toBe(400)
+  expect(
+    (await api.ask(`${path}?${query}`, { method: 'POST', headers: form, body: 'grant_type=client_credentials' }))
+      .status,
+  ).toBe(400)
 })
 
 describe('failures', () => {
@@ -114,7 +167,8 @@ describe('failures', () => {
     const client = await createClient(api.daemon, 'guessed')
     let last = await askToken(api.daemon.url, { ...client, clientSecret: 'wrong' }, from())
     expect(last.status).toBe(401)
-    for (let turn = 0; turn < 30; turn++) last = await askToken(api.daemon.url, { ...client, clientSecret: 'wrong' }, from())
+    for (let turn = 0; turn < 30; turn++)
+      last = await askToken(api.daemon.url, { ...client, clientSecret: 'wrong' }, from())
     expect(last.status).toBe(429)
     expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(jsonOf(last)).toMatchObject({ error: 'slow_down', success: false })
@@ -123,7 +177,10 @@ describe('failures', () => {
 
   it('are limited for an address', async () => {
     const address = from()
-    for (let turn = 0; turn < 10; turn++) expect((await askToken(api.daemon.url, { clientId: `nobody-${turn}`, clientSecret: 'x' }, address)).status).toBe(401)
+    for (let turn = 0; turn < 10; turn++)
+      expect((await askToken(api.daemon.url, { clientId: `nobody-${turn}`, clientSecret: 'x' }, address)).status).toBe(
+        401,
+      )
     expect((await askToken(api.daemon.url, api.write, address)).status).toBe(429)
     expect((await askToken(api.daemon.url, api.write, from())).status).toBe(200)
   })
@@ -145,7 +202,8 @@ it('a key that another process replaces goes on for the tokens that it has signe
   const before = await fetchToken(api.daemon.url, api.write)
   expect((await api.daemon.run('client:rotate-key')).code).toBe(0)
   const after = await fetchToken(api.daemon.url, api.write)
-  for (const token of [before, after]) expect((await api.ask(`${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
+  for (const token of [before, after])
+    expect((await api.ask(`${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
   expect((await api.daemon.run('client:rotate-key', '--drop-old', '--yes')).code).toBe(0)
   for (const token of [before, after]) expectRefusal(await api.ask(`${prefix}/stats`, { headers: bearer(token) }), 401)
   api.write.token = await fetchToken(api.daemon.url, api.write)
@@ -154,7 +212,10 @@ it('a key that another process replaces goes on for the tokens that it has signe
 
 describe("clients of the shop's own", () => {
   it('log in at the shop, through us', async () => {
-    for (const body of [{ grant_type: 'password', client_id: 'administration', username: 'admin', password: 'shopware', scopes: 'write' }, { grant_type: 'client_credentials', client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA', client_secret: 'shop-secret' }]) {
+    for (const body of [
+      { grant_type: 'password', client_id: 'administration', username: 'admin', password: 'shopware', scopes: 'write' },
+      { grant_type: 'client_credentials', client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA', client_secret: 'shop-secret' },
+    ]) {
       const answer = await post(body)
       expect(answer.status).toBe(200)
       expect(shop.tokens).toContain((jsonOf(answer) as { access_token: string }).access_token)
@@ -162,7 +223,9 @@ describe("clients of the shop's own", () => {
   })
 
   it('are nobody here', async () => {
-    const { access_token: token } = jsonOf(await post({ grant_type: 'password', client_id: 'administration' })) as { access_token: string }
+    const { access_token: token } = jsonOf(await post({ grant_type: 'password', client_id: 'administration' })) as {
+      access_token: string
+    }
     expectRefusal(await api.ask(`${prefix}/stats`, { headers: bearer(token) }), 401)
   })
 })

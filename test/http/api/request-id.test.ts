@@ -15,7 +15,12 @@ interface Line {
 }
 
 async function open(options: DaemonOptions): Promise<Api> {
-  const origin = await startOrigin({ otherwise: () => ({ headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' }, body: 'page' }) })
+  const origin = await startOrigin({
+    otherwise: () => ({
+      headers: { 'content-type': 'text/html', 'cache-control': 'public, max-age=60' },
+      body: 'page',
+    }),
+  })
   const api = await openApi({ args: ['--origin', origin.url], ...options })
   onTestFinished(async () => {
     await api.stop()
@@ -25,7 +30,11 @@ async function open(options: DaemonOptions): Promise<Api> {
 }
 
 function linesOf(api: Api): Line[] {
-  return api.daemon.logs().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line)
+  return api.daemon
+    .logs()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line)
 }
 
 /** From now on the daemon can check no token: a fault that it keeps to itself. */
@@ -39,7 +48,11 @@ async function breakKey(api: Api): Promise<void> {
 const token = (api: Api) => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', 'x-request-id': 'mine' },
-  body: JSON.stringify({ grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: api.write.clientSecret }),
+  body: JSON.stringify({
+    grant_type: 'client_credentials',
+    client_id: api.write.clientId,
+    client_secret: api.write.clientSecret,
+  }),
 })
 
 describe('the id of a request', { timeout: 60_000 }, () => {
@@ -51,8 +64,16 @@ describe('the id of a request', { timeout: 60_000 }, () => {
       await api.ask(`${prefix}/stats`),
       await api.ask(`${prefix}/nothing`, { headers: own }),
       await api.ask(`${prefix}/stats`, { method: 'DELETE', headers: own }),
-      await api.ask(`${prefix}/clear`, { method: 'POST', headers: { ...own, 'content-type': 'application/json' }, body: '{' }),
-      await api.ask(`${prefix}/clear`, { method: 'POST', headers: { ...own, 'content-length': String(2 ** 21) }, body: ' '.repeat(2 ** 21) }),
+      await api.ask(`${prefix}/clear`, {
+        method: 'POST',
+        headers: { ...own, 'content-type': 'application/json' },
+        body: '{',
+      }),
+      await api.ask(`${prefix}/clear`, {
+        method: 'POST',
+        headers: { ...own, 'content-length': String(2 ** 21) },
+        body: ' '.repeat(2 ** 21),
+      }),
       await api.ask('/api/oauth/token', token(api)),
       await api.ask('/api/oauth/token', { ...token(api), body: '{}' }),
     ]
@@ -65,22 +86,33 @@ describe('the id of a request', { timeout: 60_000 }, () => {
 
   it('of equal questions that share an answer is each its own', async () => {
     const api = await open({})
-    const answers = await Promise.all(Array.from({ length: 20 }, () => api.ask(`${prefix}/stats`, { headers: bearer(api.read.token) })))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => api.ask(`${prefix}/stats`, { headers: bearer(api.read.token) })),
+    )
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20)
   })
 
   it('leads from an answer without a reason to the reason in the log, for a remote command too', async () => {
     const api = await open({})
     await breakKey(api)
-    const answers = [await api.ask(`${prefix}/stats`, { headers: { ...bearer(api.write.token), 'x-request-id': 'mine' } }), await api.ask('/api/oauth/token', token(api))]
+    const answers = [
+      await api.ask(`${prefix}/stats`, { headers: { ...bearer(api.write.token), 'x-request-id': 'mine' } }),
+      await api.ask('/api/oauth/token', token(api)),
+    ]
     const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
-    const { code, stdout, stderr } = await runProgram(['cache:stats', '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
+    const { code, stdout, stderr } = await runProgram(['cache:stats', '--server', api.daemon.url], {
+      projectDir: api.daemon.projectDir,
+      env,
+    })
     expect([code, stdout]).toEqual([1, ''])
     const told = /In the log of the daemon this is the request ([0-9a-f-]{36})\./.exec(stderr)?.[1]
     expect(answers.map(({ status }) => status)).toEqual([500, 500])
     const ids = [...answers.map(({ headers }) => headers.get('x-request-id')), told]
-    await until(() => ids.every((id) => linesOf(api).some(({ level, requestId }) => level === 'error' && requestId === id)))
-    for (const id of ids) expect(linesOf(api).find(({ requestId }) => requestId === id)?.error).toContain('no key that can be read')
+    await until(() =>
+      ids.every((id) => linesOf(api).some(({ level, requestId }) => level === 'error' && requestId === id)),
+    )
+    for (const id of ids)
+      expect(linesOf(api).find(({ requestId }) => requestId === id)?.error).toContain('no key that can be read')
     expect(api.daemon.logs()).not.toContain('mine')
   })
 
@@ -93,7 +125,15 @@ describe('the id of a request', { timeout: 60_000 }, () => {
 
   it('is not told to visitors', async () => {
     const api = await open({})
-    for (const [path, method] of [['/a', 'GET'], ['/a', 'GET'], ['/checkout', 'GET'], ['/a', 'POST'], ['/a', 'PURGE'], ['/admin', 'GET'], ['/vendor-stage/active', 'GET']] as const) {
+    for (const [path, method] of [
+      ['/a', 'GET'],
+      ['/a', 'GET'],
+      ['/checkout', 'GET'],
+      ['/a', 'POST'],
+      ['/a', 'PURGE'],
+      ['/admin', 'GET'],
+      ['/vendor-stage/active', 'GET'],
+    ] as const) {
       expect((await api.ask(path, { method })).headers.get('x-request-id')).toBeNull()
     }
   })

@@ -11,7 +11,12 @@ let daemon: Daemon
 beforeAll(async () => {
   shop = await startStandInShop()
   daemon = await startDaemon({
-    config: { auth: { mode: 'shop' }, salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: shop.origin.url }] },
+    config: {
+      auth: { mode: 'shop' },
+      salesChannels: [
+        { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: shop.origin.url },
+      ],
+    },
   })
 })
 
@@ -21,19 +26,33 @@ afterAll(async () => {
 })
 
 const host = { host: 'shop.example' }
-const integration = { grant_type: 'client_credentials', client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA', client_secret: 'shop-secret' }
+const integration = {
+  grant_type: 'client_credentials',
+  client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA',
+  client_secret: 'shop-secret',
+}
 
 function login(fields: Record<string, string>, headers: Record<string, string> = host) {
   const body = json(fields)
-  return exchange(`${daemon.url}/api/oauth/token`, { method: 'POST', ...body, headers: { ...body.headers, ...headers } })
+  return exchange(`${daemon.url}/api/oauth/token`, {
+    method: 'POST',
+    ...body,
+    headers: { ...body.headers, ...headers },
+  })
 }
 
 it("the shop's own answers come back as they are", async () => {
   const good = await login(integration)
-  expect([good.status, jsonOf(good)]).toEqual([200, { token_type: 'Bearer', expires_in: 600, access_token: expect.any(String) as string }])
+  expect([good.status, jsonOf(good)]).toEqual([
+    200,
+    { token_type: 'Bearer', expires_in: 600, access_token: expect.any(String) as string },
+  ])
   expect(good.headers.get('cache-control')).toBe('no-store')
   const bad = await login({ ...integration, client_secret: 'wrong' })
-  expect([bad.status, jsonOf(bad)]).toEqual([401, { errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] }])
+  expect([bad.status, jsonOf(bad)]).toEqual([
+    401,
+    { errors: [{ code: '4', status: '401', title: 'Client authentication failed', detail: null }] },
+  ])
 })
 
 it('the address of the daemon itself will do for a shop', async () => {
@@ -43,10 +62,14 @@ it('the address of the daemon itself will do for a shop', async () => {
 it('a token of the shop is asked about once, and may read and write', async () => {
   const { access_token: token } = jsonOf(await login(integration)) as { access_token: string }
   const asked = shop.asked()
-  for (const _ of [1, 2, 3]) expect((await exchange(`${daemon.url}${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
+  for (const _ of [1, 2, 3])
+    expect((await exchange(`${daemon.url}${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
   expect((await exchange(`${daemon.url}${prefix}/clear`, { method: 'POST', headers: bearer(token) })).status).toBe(200)
   expect(shop.asked()).toBe(asked + 1)
-  expect(shop.origin.last('/api/_info/version').headers).toMatchObject({ host: 'shop.example', authorization: `Bearer ${token}` })
+  expect(shop.origin.last('/api/_info/version').headers).toMatchObject({
+    host: 'shop.example',
+    authorization: `Bearer ${token}`,
+  })
 })
 
 it('what the shop does not accept is refused', async () => {
@@ -60,16 +83,28 @@ it('a shop that does not answer so is no refusal', async () => {
 })
 
 it('clients of ours are made and ended as on the command line, and are nobody', async () => {
-  shop.origin.on('/api/_info/version', { headers: { 'content-type': 'application/json' }, body: '{"version":"6.7.6.0"}' })
+  shop.origin.on('/api/_info/version', {
+    headers: { 'content-type': 'application/json' },
+    body: '{"version":"6.7.6.0"}',
+  })
   const { access_token: token } = jsonOf(await login(integration)) as { access_token: string }
   const ask = (path: string, value: unknown) => {
     const body = json(value)
-    return exchange(`${daemon.url}${prefix}${path}`, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(token) } })
+    return exchange(`${daemon.url}${prefix}${path}`, {
+      method: 'POST',
+      ...body,
+      headers: { ...body.headers, ...bearer(token) },
+    })
   }
   const made = jsonOf(await ask('/clients', { name: 'of the shop' })) as { clientId: string; clientSecret: string }
-  const { items } = jsonOf(await exchange(`${daemon.url}${prefix}/clients`, { headers: bearer(token) })) as { items: object[] }
+  const { items } = jsonOf(await exchange(`${daemon.url}${prefix}/clients`, { headers: bearer(token) })) as {
+    items: object[]
+  }
   expect(items).toMatchObject([{ name: 'of the shop', createdBy: `shop:${integration.client_id}` }])
-  expect((await login({ grant_type: 'client_credentials', client_id: made.clientId, client_secret: made.clientSecret })).status).toBe(401)
+  expect(
+    (await login({ grant_type: 'client_credentials', client_id: made.clientId, client_secret: made.clientSecret }))
+      .status,
+  ).toBe(401)
   expect((await ask('/clients/revoke', { clientId: made.clientId })).status).toBe(200)
   expect((await ask('/clients/rotate-key', {})).status).toBe(200)
 })

@@ -18,7 +18,10 @@ export interface Shop {
 
 /** A page for everybody with these tags. */
 export function tagged(names: string) {
-  return { headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: names }, body: `page with ${names}` }
+  return {
+    headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=3600', xkey: names },
+    body: `page with ${names}`,
+  }
 }
 
 /** What the shop answers where a test says nothing else: a page for a minute, that names its path. */
@@ -28,7 +31,7 @@ export const page = (text: string, headers: Record<string, string> = {}) => ({
 })
 
 export async function openShop(options: DaemonOptions = {}): Promise<Shop> {
-  const origin = await startOrigin({ otherwise: request => page(`page of ${request.path}`) })
+  const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const daemon = await startDaemon({ args: ['--origin', origin.url], ...options }).catch(async (error: unknown) => {
     await origin.stop()
     throw error
@@ -58,5 +61,5 @@ export async function residentMemory(pid: number): Promise<number> {
 
 /** Asks again until a condition holds; the test's own timeout ends what never comes true. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 20))
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
 }

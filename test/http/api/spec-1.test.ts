@@ -6,7 +6,18 @@ import { bearer, json, jsonOf, prefix } from '../../helpers/api-client.ts'
 let api: Api
 
 beforeAll(async () => {
-  api = await openApi({ config: { salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: 'http://127.0.0.1:9', sitemaps: ['/sitemap.xml'] }] } })
+  api = await openApi({
+    config: {
+      salesChannels: [
+        {
+          id: '0190c0de-0000-7000-8000-000000000001',
+          url: 'http://shop.example',
+          origin: 'http://127.0.0.1:9',
+          sitemaps: ['/sitemap.xml'],
+        },
+      ],
+    },
+  })
 })
 
 afterAll(() => api?.stop())
@@ -23,7 +34,15 @@ const stats = {
   totalSize: 0,
   totalSizeFormatted: '0 B',
   byType: { products: 0, buybox: 0, categories: 0, listings: 0, cms: 0 },
-  aggregated: { totalPages: 0, totalOriginalSize: 0, totalCachedSize: 0, totalSpaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0, compressionEnabled: true },
+  aggregated: {
+    totalPages: 0,
+    totalOriginalSize: 0,
+    totalCachedSize: 0,
+    totalSpaceSaved: 0,
+    avgGenerationTime: 0,
+    avgCacheHitTime: 0,
+    compressionEnabled: true,
+  },
   byTypeDetailed: { product: detail, category: detail, cms: detail, listing: detail, buybox: detail },
 }
 const noItems = { success: true, total: 0, items: [] }
@@ -39,8 +58,14 @@ describe('an empty system', () => {
     ['/reverse-proxy-stats/recent', { ...noItems, ...page }],
     ['/reverse-proxy-stats/recent?limit=1000&offset=7', { ...noItems, limit: 1000, offset: 7 }],
     ['/reverse-proxy-log/urls', noItems],
-    ['/reverse-proxy-log/url-flow?url=http%3A%2F%2Fshop.example%2Fa', { ...noItems, ...page, url: 'http://shop.example/a' }],
-    ['/reverse-proxy-log/entity-timeline?entityType=cms_page&entityId=0190c0de000070008000000000000001', { ...noItems, ...page, entityType: 'cms_page', entityId: '0190c0de000070008000000000000001', entityNumber: null }],
+    [
+      '/reverse-proxy-log/url-flow?url=http%3A%2F%2Fshop.example%2Fa',
+      { ...noItems, ...page, url: 'http://shop.example/a' },
+    ],
+    [
+      '/reverse-proxy-log/entity-timeline?entityType=cms_page&entityId=0190c0de000070008000000000000001',
+      { ...noItems, ...page, entityType: 'cms_page', entityId: '0190c0de000070008000000000000001', entityNumber: null },
+    ],
     ['/invalidation-log/recent', { ...noItems, ...page }],
     ['/pages', { ...noItems, ...page }],
   ])('GET %s', async (path, value) => {
@@ -50,11 +75,19 @@ describe('an empty system', () => {
   })
 
   it('GET /reverse-proxy-stats has all of the last 24 hours, the oldest first', async () => {
-    const value = jsonOf(await get('/reverse-proxy-stats')) as { overview: object; hourly: { hour: string; purges: number }[]; topTags: unknown[] }
-    expect(value).toMatchObject({ overview: { totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 }, topTags: [] })
+    const value = jsonOf(await get('/reverse-proxy-stats')) as {
+      overview: object
+      hourly: { hour: string; purges: number }[]
+      topTags: unknown[]
+    }
+    expect(value).toMatchObject({
+      overview: { totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 },
+      topTags: [],
+    })
     expect(value.hourly.map(({ purges }) => purges)).toEqual(Array<number>(24).fill(0))
     const hours = value.hourly.map(({ hour }) => Date.parse(hour))
-    for (const [index, hour] of hours.entries()) expect([hour % 3_600_000, hour - hours[0]!]).toEqual([0, index * 3_600_000])
+    for (const [index, hour] of hours.entries())
+      expect([hour % 3_600_000, hour - hours[0]!]).toEqual([0, index * 3_600_000])
   })
 
   it.each([
@@ -121,7 +154,9 @@ describe('what is wrong', () => {
 
   it('409: a warmup that is not in a state for it', async () => {
     const { progressId } = jsonOf(await post('/warmup/start', { salesChannelId: null })) as { progressId: string }
-    const { progress } = jsonOf(await get(`/warmup/progress?progressId=${progressId}`)) as { progress: { id: string; status: string } }
+    const { progress } = jsonOf(await get(`/warmup/progress?progressId=${progressId}`)) as {
+      progress: { id: string; status: string }
+    }
     // Nothing answers where the shop should be, so that the run has ended.
     expect(progress).toMatchObject({ id: progressId, status: expect.stringMatching(/failed|completed/) as string })
     for (const move of ['pause', 'resume', 'cancel']) expectRefusal(await post(`/warmup/${move}`, { progressId }), 409)

@@ -1,21 +1,72 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { examine } from '../../../src/http/front/guard.ts'
 import type { HeaderPair } from '../../../src/pages/page.ts'
 
-const look = (headers: readonly HeaderPair[], trusted = false, target = '/page', version = '1.1') => examine({ method: 'GET', target, version, headers }, trusted)
+const look = (headers: readonly HeaderPair[], trusted = false, target = '/page', version = '1.1') =>
+  examine({ method: 'GET', target, version, headers }, trusted)
 
 describe('who a trusted proxy speaks for', () => {
   const cases: [fields: HeaderPair[], trusted: boolean, expected: object][] = [
     [[['Host', 'Shop.Example:80']], false, { scheme: 'http', host: 'shop.example' }],
-    [[['Host', 'shop.example'], ['X-Forwarded-Proto', 'https']], false, { scheme: 'http', host: 'shop.example' }],
-    [[['Host', 'shop.example:443'], ['X-Forwarded-Proto', 'https']], true, { scheme: 'https', host: 'shop.example' }],
-    [[['Host', 'inner'], ['X-Forwarded-Host', 'evil.example, shop.example']], true, { scheme: 'http', host: 'shop.example' }],
-    [[['Host', 'inner'], ['X-Forwarded-Host', 'evil.example'], ['X-Forwarded-Host', 'shop.example']], true, { scheme: 'http', host: 'shop.example' }],
-    [[['Host', 'inner'], ['X-Forwarded-Host', 'a/x@evil']], true, { status: 400 }],
-    [[['Host', 'inner'], ['X-Forwarded-Proto', 'gopher']], true, { status: 400 }],
-    [[['Host', 'a b'], ['X-Forwarded-Host', 'shop.example']], true, { status: 400 }],
+    [
+      [
+        ['Host', 'shop.example'],
+        ['X-Forwarded-Proto', 'https'],
+      ],
+      false,
+      { scheme: 'http', host: 'shop.example' },
+    ],
+    [
+      [
+        ['Host', 'shop.example:443'],
+        ['X-Forwarded-Proto', 'https'],
+      ],
+      true,
+      { scheme: 'https', host: 'shop.example' },
+    ],
+    [
+      [
+        ['Host', 'inner'],
+        ['X-Forwarded-Host', 'evil.example, shop.example'],
+      ],
+      true,
+      { scheme: 'http', host: 'shop.example' },
+    ],
+    [
+      [
+        ['Host', 'inner'],
+        ['X-Forwarded-Host', 'evil.example'],
+        ['X-Forwarded-Host', 'shop.example'],
+      ],
+      true,
+      { scheme: 'http', host: 'shop.example' },
+    ],
+    [
+      [
+        ['Host', 'inner'],
+        ['X-Forwarded-Host', 'a/x@evil'],
+      ],
+      true,
+      { status: 400 },
+    ],
+    [
+      [
+        ['Host', 'inner'],
+        ['X-Forwarded-Proto', 'gopher'],
+      ],
+      true,
+      { status: 400 },
+    ],
+    [
+      [
+        ['Host', 'a b'],
+        ['X-Forwarded-Host', 'shop.example'],
+      ],
+      true,
+      { status: 400 },
+    ],
   ]
-  test.each(cases)('%j, trusted: %j', (headers, trusted, expected) => {
+  it.each(cases)('%j, trusted: %j', (headers, trusted, expected) => {
     expect(look(headers, trusted)).toMatchObject(expected)
   })
 })
@@ -24,7 +75,7 @@ describe('the limits are met exactly', () => {
   const host: HeaderPair = ['Host', 'shop.example']
   const many = (count: number): HeaderPair[] => Array.from({ length: count }, (_, index) => [`A-${index}`, 'v'])
 
-  test.each([
+  it.each([
     ['8,192 bytes of target', look([host], false, `/${'a'.repeat(8191)}`), undefined],
     ['one more', look([host], false, `/${'a'.repeat(8192)}`), 414],
     ['200 fields', look([host, ...many(199)]), undefined],

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { serveHitsFirst, type HitOptions } from '../../../src/http/front/hit-connection.ts'
 import { read } from './wire.ts'
 
@@ -10,8 +10,19 @@ const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 /** A server with nothing in memory: each request goes on to Node. */
 async function open(): Promise<{ server: Server; closeIdle(quiet: number): void; visit(): Promise<Socket> }> {
   const server = createServer((_, response) => response.end('answered'))
-  const front = { proxy: { hot: { find: () => null } }, isTrusted: () => false, accessLog: null, onError: () => {} } as unknown as HitOptions['front']
-  const { closeIdle } = serveHitsFirst(server, { front, handedOver: () => {}, silence: 60_000, idle: 60_000, stall: 60_000 })
+  const front = {
+    proxy: { hot: { find: () => null } },
+    isTrusted: () => false,
+    accessLog: null,
+    onError: () => {},
+  } as unknown as HitOptions['front']
+  const { closeIdle } = serveHitsFirst(server, {
+    front,
+    handedOver: () => {},
+    silence: 60_000,
+    idle: 60_000,
+    stall: 60_000,
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => server.closeAllConnections())
@@ -29,7 +40,7 @@ async function open(): Promise<{ server: Server; closeIdle(quiet: number): void;
 }
 
 describe('the end of the connections on which nothing is going on', () => {
-  test('leaves one that was only just made: its request is answered', async () => {
+  it('leaves one that was only just made: its request is answered', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { closeIdle, visit } = await open()
@@ -40,7 +51,7 @@ describe('the end of the connections on which nothing is going on', () => {
     expect(answers).toMatchObject([{ status: 200, body: 'answered' }])
   })
 
-  test('ends one on which nothing was said for a second', async () => {
+  it('ends one on which nothing was said for a second', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { closeIdle, visit } = await open()

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { examine } from '../../../src/http/front/guard.ts'
 import { parseEventRequest } from '../../../src/http/stages/event-request.ts'
 import { parseHitRequest } from '../../../src/http/front/hit-request.ts'
@@ -24,13 +24,16 @@ beforeAll(async () => {
   server.maxHeadersCount = 0
   // Each connection has a number of its own: ports come again.
   const numbers = new WeakMap<object, number>()
-  server.on('connection', socket => {
+  server.on('connection', (socket) => {
     numbers.set(socket, reads.length)
     reads.push({ requests: [], faults: 0 })
   })
   server.on('request', (request, response) => {
     const number = numbers.get(request.socket)!
-    reads[number]!.requests.push({ head: request, body: request.toArray().then(chunks => Buffer.concat(chunks as Buffer[])) })
+    reads[number]!.requests.push({
+      head: request,
+      body: request.toArray().then((chunks) => Buffer.concat(chunks as Buffer[])),
+    })
     response.setHeader('X-Connection', String(number))
     response.end()
   })
@@ -39,33 +42,130 @@ beforeAll(async () => {
     reads[number]!.faults++
     socket.end(`HTTP/1.1 400 Bad Request\r\nX-Connection: ${number}\r\nContent-Length: 0\r\n\r\n`)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
 })
 afterAll(() => server.close())
 
-const targets = ['/', '/page', '/a/b?c=d&e', '/%2e%2e/x', '//x', '/a;b', '/\\x', '/{}|^`', '*', 'http://shop.example/x', '/x#y', '/\xe4', '/a b', '/?', '/"<>']
-const lines = [
-  'Host: shop.example', 'Host: shop.example:8080', 'host:shop.example', 'HOST: \tShop.Example ', 'Host: a b', 'Host:', 'Host: shop.example\xa0',
-  'Accept: */*', 'Accept-Encoding: gzip, br', 'Accept-Encoding:', 'Cookie: a=b; c=d', 'Cookie: sw-currency=EUR', 'Cookie: x=\xff', 'If-None-Match: "a"', 'If-None-Match: W/"b", "c"',
-  'Connection: keep-alive', 'Connection: close', 'Connection: Keep-Alive', 'Connection: upgrade', 'Keep-Alive: timeout=5', 'Content-Length: 0', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'Transfer-Encoding : chunked',
-  'Upgrade: websocket', 'Expect: 100-continue', 'Range: bytes=0-1', 'Authorization: x', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Content_Length: 5', 'X-Empty:', ': no name', 'no colon', ' folded', '\tfolded',
-  'X: \x01', 'X: \x7f', 'X: \x80', 'X\x00: a', 'X: a\x00b', 'X: a\rb', 'X: a\nb', '(X): a', '"X": a', 'Trailer: x', 'TE: trailers', 'Proxy-Connection: keep-alive', 'Accept-Language: de\xa0',
+const targets = [
+  '/',
+  '/page',
+  '/a/b?c=d&e',
+  '/%2e%2e/x',
+  '//x',
+  '/a;b',
+  '/\\x',
+  '/{}|^`',
+  '*',
+  'http://shop.example/x',
+  '/x#y',
+  '/\xe4',
+  '/a b',
+  '/?',
+  '/"<>',
 ]
-const characters = ['\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', ',', '/', '#', '?', '%', '\x7f', '\x80', '\xa0', '\xff', '\x0b', '\x0c', 'G', '1', '.', '\r\n\r\n', '\r\n ']
+const lines = [
+  'Host: shop.example',
+  'Host: shop.example:8080',
+  'host:shop.example',
+  'HOST: \tShop.Example ',
+  'Host: a b',
+  'Host:',
+  'Host: shop.example\xa0',
+  'Accept: */*',
+  'Accept-Encoding: gzip, br',
+  'Accept-Encoding:',
+  'Cookie: a=b; c=d',
+  'Cookie: sw-currency=EUR',
+  'Cookie: x=\xff',
+  'If-None-Match: "a"',
+  'If-None-Match: W/"b", "c"',
+  'Connection: keep-alive',
+  'Connection: close',
+  'Connection: Keep-Alive',
+  'Connection: upgrade',
+  'Keep-Alive: timeout=5',
+  'Content-Length: 0',
+  'Content-Length: 5',
+  'Transfer-Encoding: chunked',
+  'Transfer-Encoding : chunked',
+  'Upgrade: websocket',
+  'Expect: 100-continue',
+  'Range: bytes=0-1',
+  'Authorization: x',
+  'X-Forwarded-Host: evil.example',
+  'X-Forwarded-Proto: https',
+  'Content_Length: 5',
+  'X-Empty:',
+  ': no name',
+  'no colon',
+  ' folded',
+  '\tfolded',
+  'X: \x01',
+  'X: \x7f',
+  'X: \x80',
+  'X\x00: a',
+  'X: a\x00b',
+  'X: a\rb',
+  'X: a\nb',
+  '(X): a',
+  '"X": a',
+  'Trailer: x',
+  'TE: trailers',
+  'Proxy-Connection: keep-alive',
+  'Accept-Language: de\xa0',
+]
+const characters = [
+  '\r',
+  '\n',
+  '\r\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ';',
+  ',',
+  '/',
+  '#',
+  '?',
+  '%',
+  '\x7f',
+  '\x80',
+  '\xa0',
+  '\xff',
+  '\x0b',
+  '\x0c',
+  'G',
+  '1',
+  '.',
+  '\r\n\r\n',
+  '\r\n ',
+]
 
-const bodies = ['', '{}', '{"popupId":"x"}', 'POST / HTTP/1.1\r\nHost: a\r\n\r\n', '0\r\n\r\n', '\r\n', '\xc3\xa4\0\xff', 'a'.repeat(300)]
+const bodies = [
+  '',
+  '{}',
+  '{"popupId":"x"}',
+  'POST / HTTP/1.1\r\nHost: a\r\n\r\n',
+  '0\r\n\r\n',
+  '\r\n',
+  '\xc3\xa4\0\xff',
+  'a'.repeat(300),
+]
 
 /** A request by the book with some of it made wrong. */
 function request(next: () => number, method: 'GET' | 'POST'): string {
   const pick = <T>(from: readonly T[]) => from[Math.floor(next() * from.length)]!
   const fields = next() < 0.8 ? ['Host: shop.example'] : []
   const body = method === 'POST' ? pick(bodies) : ''
-  if (method === 'POST' && next() < 0.9) fields.push(`Content-Length: ${next() < 0.9 ? body.length : pick(['', '+2', '02', '2, 2', '1e1', '0x2', body.length + 1, '9999999999999999999'])}`)
+  if (method === 'POST' && next() < 0.9)
+    fields.push(
+      `Content-Length: ${next() < 0.9 ? body.length : pick(['', '+2', '02', '2, 2', '1e1', '0x2', body.length + 1, '9999999999999999999'])}`,
+    )
   for (let count = Math.floor(next() * 5); count > 0; count--) fields.push(pick(lines))
   const name = next() < 0.93 ? method : pick(['get', 'post', 'HEAD', 'GETT', 'PURGE', ' GET', 'GET', 'POST'])
   const version = next() < 0.94 ? 'HTTP/1.1' : pick(['HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'http/1.1', 'HTTP/1.1 '])
-  let text = `${name} ${pick(targets)} ${version}\r\n${fields.map(field => `${field}\r\n`).join('')}\r\n${body}`
+  let text = `${name} ${pick(targets)} ${version}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`
   if (next() < 0.1) text += pick(['\r\n', 'GET / HTTP/1.1\r\n\r\n', 'hello', '\0'])
   for (let count = Math.floor(next() * 2.2); count > 0; count--) {
     const at = Math.floor(next() * text.length)
@@ -97,42 +197,61 @@ async function askNode(text: string): Promise<Read> {
   return reads[Number(answers[0]!.headers['x-connection'])]!
 }
 
-test.each(['GET', 'POST'] as const)('what the short way accepts as a %s, Node and the guard read as the same one request', async method => {
-  const next = random(20_260_115)
-  const requests = Array.from({ length: 30_000 }, () => request(next, method))
-  const accepted = requests.flatMap(text => [false, true].flatMap(trusted => {
-    const short = readers[method](Buffer.from(text, 'latin1'), trusted)
-    return short === null ? [] : [{ text, trusted, short }]
-  }))
-  // Neither all nor none: else nothing would be compared.
-  expect(accepted.length).toBeGreaterThan(1000)
-  expect(accepted.length).toBeLessThan(requests.length)
-  for (let at = 0; at < accepted.length; at += 50) await Promise.all(accepted.slice(at, at + 50).map(each => compare(each.text, each.trusted, each.short, method)))
-}, 120_000)
+it.each(['GET', 'POST'] as const)(
+  'what the short way accepts as a %s, Node and the guard read as the same one request',
+  async (method) => {
+    const next = random(20_260_115)
+    const requests = Array.from({ length: 30_000 }, () => request(next, method))
+    const accepted = requests.flatMap((text) =>
+      [false, true].flatMap((trusted) => {
+        const short = readers[method](Buffer.from(text, 'latin1'), trusted)
+        return short === null ? [] : [{ text, trusted, short }]
+      }),
+    )
+    // Neither all nor none: else nothing would be compared.
+    expect(accepted.length).toBeGreaterThan(1000)
+    expect(accepted.length).toBeLessThan(requests.length)
+    for (let at = 0; at < accepted.length; at += 50)
+      await Promise.all(accepted.slice(at, at + 50).map((each) => compare(each.text, each.trusted, each.short, method)))
+  },
+  120_000,
+)
 
 async function compare(text: string, trusted: boolean, short: Short, method: string): Promise<void> {
   const { requests, faults } = await askNode(text)
   // One request and the marker behind it: nothing was left over, nothing was swallowed.
-  expect({ text, faults, requests: requests.map(({ head }) => `${head.method} ${head.url}`) }).toEqual({ text, faults: 0, requests: [`${method} ${short.head.target}`, 'POST /end-of-it'] })
+  expect({ text, faults, requests: requests.map(({ head }) => `${head.method} ${head.url}`) }).toEqual({
+    text,
+    faults: 0,
+    requests: [`${method} ${short.head.target}`, 'POST /end-of-it'],
+  })
   const { head: long, body } = requests[0]!
   const pairs = toPairs(long.rawHeaders)
   const accepted = examine({ method, target: long.url!, version: long.httpVersion, headers: pairs }, trusted)
-  expect({ text, target: short.head.target, scheme: short.head.scheme, host: short.head.host }).toEqual({ text, ...accepted })
+  expect({ text, target: short.head.target, scheme: short.head.scheme, host: short.head.host }).toEqual({
+    text,
+    ...accepted,
+  })
   expect(long.headers['transfer-encoding'] ?? long.headers['upgrade'] ?? long.headers['expect']).toBeUndefined()
   expect({ text, body: (await body).toString('latin1') }).toEqual({ text, body: short.body.toString('latin1') })
-  expect({ text, cookie: short.head.cookie, encoding: short.head.acceptEncoding, tag: short.head.ifNoneMatch }).toEqual({
-    text,
-    cookie: long.headers.cookie ?? null,
-    encoding: long.headers['accept-encoding'] ?? null,
-    tag: long.headers['if-none-match'] ?? null,
-  })
+  expect({ text, cookie: short.head.cookie, encoding: short.head.acceptEncoding, tag: short.head.ifNoneMatch }).toEqual(
+    {
+      text,
+      cookie: long.headers.cookie ?? null,
+      encoding: long.headers['accept-encoding'] ?? null,
+      tag: long.headers['if-none-match'] ?? null,
+    },
+  )
   for (const name of new Set(pairs.map(([spelt]) => spelt.toLowerCase()))) {
-    const value = pairs.filter(([spelt]) => spelt.toLowerCase() === name).map(([, line]) => line).join(name === 'cookie' ? '; ' : ', ')
+    const value = pairs
+      .filter(([spelt]) => spelt.toLowerCase() === name)
+      .map(([, line]) => line)
+      .join(name === 'cookie' ? '; ' : ', ')
     expect({ text, name, value: short.head.field(name) }).toEqual({ text, name, value })
   }
 }
 
-test.each([
+it.each([
   ['more fields than are taken', `GET / HTTP/1.1\r\nHost: a\r\n${'A: b\r\n'.repeat(200)}\r\n`],
   ['a target that is too long', `GET /${'a'.repeat(8192)} HTTP/1.1\r\nHost: a\r\n\r\n`],
   ['a large request', `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`],
@@ -142,7 +261,10 @@ test.each([
   ['a body and more', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}{'],
   ['a body without a length', 'POST / HTTP/1.1\r\nHost: a\r\n\r\n{}'],
   ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}'],
-  ['two types', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n{}'],
+  [
+    'two types',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n{}',
+  ],
   ['chunks', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n'],
   ['a large body', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8193\r\n\r\n${'a'.repeat(8193)}`],
   ['nothing', ''],
@@ -150,9 +272,16 @@ test.each([
   for (const read of Object.values(readers)) expect(read(Buffer.from(text, 'latin1'), false)).toBeNull()
 })
 
-test('the time to read a request grows with its length alone', () => {
+it('the time to read a request grows with its length alone', () => {
   // With backtracking these would not end within the lifetime of the test.
-  for (const text of ['A'.repeat(16_000), 'A: '.repeat(5000), ':\r\n'.repeat(5000), `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`, `POST / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`, `GET /${'a'.repeat(16_000)}`]) {
+  for (const text of [
+    'A'.repeat(16_000),
+    'A: '.repeat(5000),
+    ':\r\n'.repeat(5000),
+    `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`,
+    `POST / HTTP/1.1\r\n${'A:\r\n'.repeat(3900)}X`,
+    `GET /${'a'.repeat(16_000)}`,
+  ]) {
     const bytes = Buffer.from(text, 'latin1')
     expect([parseHitRequest(bytes, false, 1_000_000), parseEventRequest(bytes, false, 1_000_000)]).toEqual([null, null])
   }

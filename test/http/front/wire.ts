@@ -24,15 +24,21 @@ export interface SpeakOptions {
 }
 
 /** Writes bytes to a port of 127.0.0.1, piece after piece, and reads what comes back until the other side closes. */
-export async function speak(port: number, pieces: string | Buffer | readonly (string | Buffer)[], options: SpeakOptions = {}): Promise<Spoken> {
+export async function speak(
+  port: number,
+  pieces: string | Buffer | readonly (string | Buffer)[],
+  options: SpeakOptions = {},
+): Promise<Spoken> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   const list = typeof pieces === 'string' || Buffer.isBuffer(pieces) ? [pieces] : pieces
   const reading = read(socket, options)
   for (const piece of list) {
     if (socket.destroyed) break
-    await new Promise<void>(resolve => socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece, () => resolve()))
+    await new Promise<void>((resolve) =>
+      socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece, () => resolve()),
+    )
     // A turn of the event loop, so that the pieces go out in segments of their own.
-    await new Promise(resolve => setImmediate(resolve))
+    await new Promise((resolve) => setImmediate(resolve))
   }
   return await reading
 }
@@ -40,7 +46,7 @@ export async function speak(port: number, pieces: string | Buffer | readonly (st
 /** Reads a connection until it is closed or the answers wanted are there. */
 export async function read(socket: Socket, { answers: wanted, methods = [] }: SpeakOptions = {}): Promise<Spoken> {
   let bytes = Buffer.alloc(0)
-  return await new Promise(resolve => {
+  return await new Promise((resolve) => {
     const finish = (closed: boolean) => {
       const { answers, rest } = parseAnswers(bytes, methods, closed)
       resolve({ answers, rest, closed })
@@ -58,10 +64,14 @@ export async function read(socket: Socket, { answers: wanted, methods = [] }: Sp
 }
 
 /** Splits bytes into answers; `closed`: no more will come, so that an answer without a length is whole. */
-export function parseAnswers(bytes: Buffer, methods: readonly string[], closed: boolean): { answers: WireAnswer[]; rest: string } {
+export function parseAnswers(
+  bytes: Buffer,
+  methods: readonly string[],
+  closed: boolean,
+): { answers: WireAnswer[]; rest: string } {
   const answers: WireAnswer[] = []
   let text = bytes.toString('latin1')
-  for (let final = 0; ; ) {
+  for (let final = 0; ;) {
     const end = text.indexOf('\r\n\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1])
     if (end < 0 || Number.isNaN(status)) return { answers, rest: text }
@@ -70,7 +80,7 @@ export function parseAnswers(bytes: Buffer, methods: readonly string[], closed: 
         .slice(0, end)
         .split('\r\n')
         .slice(1)
-        .map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+        .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     )
     const bodiless = status < 200 || status === 204 || status === 304 || methods[final] === 'HEAD'
     const body = bodiless ? { body: '', size: 0 } : bodyOf(text.slice(end + 4), headers, closed)
@@ -84,7 +94,7 @@ export function parseAnswers(bytes: Buffer, methods: readonly string[], closed: 
 function bodyOf(text: string, headers: Record<string, string>, closed: boolean): { body: string; size: number } | null {
   if (headers['transfer-encoding'] === 'chunked') {
     let body = ''
-    for (let position = 0; ; ) {
+    for (let position = 0; ;) {
       const line = text.indexOf('\r\n', position)
       if (line < 0) return null
       const size = Number.parseInt(text.slice(position, line), 16)

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mayBeBan, readBan } from '../../../src/http/purge/ban-request.ts'
 import { examine } from '../../../src/http/front/guard.ts'
 import { splitTags, toPurgeOrder, type PurgeRequest } from '../../../src/http/purge/order.ts'
@@ -12,17 +12,25 @@ import { speak } from '../front/wire.ts'
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 
 describe('a BAN read from bytes', () => {
-  test('is one request by the book', () => {
+  it('is one request by the book', () => {
     const text = 'BAN /detail/.* HTTP/1.1\r\nHost: varnish\r\nUser-Agent: GuzzleHttp/7\r\n\r\n'
     expect(readBan(bytes(`${text}GET / HTTP/1.1\r\n`))).toEqual({
       kind: 'whole',
-      head: { method: 'BAN', target: '/detail/.*', version: '1.1', headers: [['Host', 'varnish'], ['User-Agent', 'GuzzleHttp/7']] },
+      head: {
+        method: 'BAN',
+        target: '/detail/.*',
+        version: '1.1',
+        headers: [
+          ['Host', 'varnish'],
+          ['User-Agent', 'GuzzleHttp/7'],
+        ],
+      },
       length: text.length,
       close: false,
     })
   })
 
-  test.each([
+  it.each([
     ['nothing', '', false],
     ['B', 'B', false],
     ['BAN', 'BAN', false],
@@ -34,7 +42,7 @@ describe('a BAN read from bytes', () => {
     expect(readBan(bytes(text))).toEqual({ kind: 'partial', named })
   })
 
-  test.each([
+  it.each([
     ['another method', 'BIND / HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a longer method', 'BANS / HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['PURGE', 'PURGE / HTTP/1.1\r\nHost: a\r\n\r\n'],
@@ -58,13 +66,18 @@ describe('a BAN read from bytes', () => {
     expect(readBan(bytes(text)).kind).toBe('other')
   })
 
-  test('hears that the connection is to be closed', () => {
+  it('hears that the connection is to be closed', () => {
     const close = (value: string) => readBan(bytes(`BAN / HTTP/1.1\r\nHost: a\r\nConnection: ${value}\r\n\r\n`))
-    expect([close('close'), close('Keep-Alive, Close'), close('keep-alive'), close('closed')].map(reading => reading.kind === 'whole' && reading.close)).toEqual([true, true, false, false])
+    expect(
+      [close('close'), close('Keep-Alive, Close'), close('keep-alive'), close('closed')].map(
+        (reading) => reading.kind === 'whole' && reading.close,
+      ),
+    ).toEqual([true, true, false, false])
   })
 
-  test('costs other requests one look', () => {
-    for (const text of ['GET / HTTP/1.1', 'POST /', 'PUT /', 'PATCH /', 'PURGE /']) expect(mayBeBan(bytes(text))).toBe(false)
+  it('costs other requests one look', () => {
+    for (const text of ['GET / HTTP/1.1', 'POST /', 'PUT /', 'PATCH /', 'PURGE /'])
+      expect(mayBeBan(bytes(text))).toBe(false)
     for (const text of ['B', 'BAN /', 'P', 'PURGE', 'PURGEKEYS /']) expect(mayBeBan(bytes(text))).toBe(true)
   })
 })
@@ -79,7 +92,7 @@ describe('beside Node', () => {
       response.setHeader('X-Number', String(seen.length - 1))
       response.end()
     })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   })
   afterAll(() => server.close())
 
@@ -92,14 +105,35 @@ describe('beside Node', () => {
       return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
     }
   }
-  const lines = ['Host: shop.example', 'host:\tshop.example ', 'Accept: */*', 'xkey: a b,c', 'Content-Length: 0', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'Connection: close', 'Connection: keep-alive', 'X: \x80', 'X: \x01', 'X : a', ' folded', 'no colon', ': none', 'X-Empty:', 'Expect: 100-continue', 'Upgrade: x', 'X: a\rb', 'X: a\nb']
+  const lines = [
+    'Host: shop.example',
+    'host:\tshop.example ',
+    'Accept: */*',
+    'xkey: a b,c',
+    'Content-Length: 0',
+    'Content-Length: 5',
+    'Transfer-Encoding: chunked',
+    'Connection: close',
+    'Connection: keep-alive',
+    'X: \x80',
+    'X: \x01',
+    'X : a',
+    ' folded',
+    'no colon',
+    ': none',
+    'X-Empty:',
+    'Expect: 100-continue',
+    'Upgrade: x',
+    'X: a\rb',
+    'X: a\nb',
+  ]
   const noise = ['\r', '\n', '\0', ' ', '\t', ':', '\r\n', '\r\n\r\n', '\x7f', '/', 'B']
 
   function request(next: () => number): string {
     const pick = <T>(from: readonly T[]) => from[Math.floor(next() * from.length)]!
     const fields = next() < 0.8 ? ['Host: shop.example'] : []
     for (let count = Math.floor(next() * 4); count > 0; count--) fields.push(pick(lines))
-    let text = `BAN ${pick(['/', '/x.*', '/a|b', '/x#y', '*', '/\xe4', '/"'])} HTTP/1.${next() < 0.95 ? 1 : 0}\r\n${fields.map(field => `${field}\r\n`).join('')}\r\n`
+    let text = `BAN ${pick(['/', '/x.*', '/a|b', '/x#y', '*', '/\xe4', '/"'])} HTTP/1.${next() < 0.95 ? 1 : 0}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`
     if (next() < 0.2) text += pick(['\r\n', 'GET / HTTP/1.1\r\n\r\n', 'hello'])
     for (let count = Math.floor(next() * 1.6); count > 0; count--) {
       const at = 4 + Math.floor(next() * (text.length - 4))
@@ -108,25 +142,36 @@ describe('beside Node', () => {
     return text
   }
 
-  test('what we take for a BAN, Node and the guard read as the same one request', async () => {
+  it('what we take for a BAN, Node and the guard read as the same one request', async () => {
     const next = random(20_261_121)
-    const whole = Array.from({ length: 6000 }, () => request(next)).flatMap(text => {
+    const whole = Array.from({ length: 6000 }, () => request(next)).flatMap((text) => {
       const reading = readBan(bytes(text))
       return reading.kind === 'whole' ? [{ text, reading }] : []
     })
     expect(whole.length).toBeGreaterThan(500)
     expect(whole.length).toBeLessThan(5500)
-    for (let at = 0; at < whole.length; at += 50) await Promise.all(whole.slice(at, at + 50).map(each => compare(each.text, each.reading)))
+    for (let at = 0; at < whole.length; at += 50)
+      await Promise.all(whole.slice(at, at + 50).map((each) => compare(each.text, each.reading)))
   }, 120_000)
 
-  async function compare(text: string, { head, length, close }: Extract<ReturnType<typeof readBan>, { kind: 'whole' }>): Promise<void> {
+  async function compare(
+    text: string,
+    { head, length, close }: Extract<ReturnType<typeof readBan>, { kind: 'whole' }>,
+  ): Promise<void> {
     // The message that we saw, under a name that Node knows, and one behind it: nothing is left over, nothing is swallowed.
     const known = `GET ${text.slice(4, length)}`
     const marker = 'POST /end HTTP/1.1\r\nHost: end\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
     const { answers } = await speak((server.address() as AddressInfo).port, known + (close ? '' : marker))
-    expect({ text, statuses: answers.map(answer => answer.status) }).toEqual({ text, statuses: close ? [200] : [200, 200] })
+    expect({ text, statuses: answers.map((answer) => answer.status) }).toEqual({
+      text,
+      statuses: close ? [200] : [200, 200],
+    })
     const node = seen[Number(answers[0]!.headers['x-number'])]!
-    expect({ text, target: node.url, headers: toPairs(node.rawHeaders) }).toEqual({ text, target: head.target, headers: head.headers })
+    expect({ text, target: node.url, headers: toPairs(node.rawHeaders) }).toEqual({
+      text,
+      target: head.target,
+      headers: head.headers,
+    })
     if (!close) expect(seen[Number(answers[1]!.headers['x-number'])]!.url).toBe('/end')
     expect(examine({ ...head, method: 'GET' }, false)).toEqual(examine(head, false))
   }
@@ -141,38 +186,78 @@ describe('what a purge request asks for', () => {
     ].map(toChannel),
   )
   const site = { channels, canonical: canonicaliser(['utm_*']) }
-  const ask = (request: Partial<PurgeRequest>, softly = false) => toPurgeOrder({ method: 'PURGE', target: '/', host: 'varnish', headers: [], ...request }, site, softly)
+  const ask = (request: Partial<PurgeRequest>, softly = false) =>
+    toPurgeOrder({ method: 'PURGE', target: '/', host: 'varnish', headers: [], ...request }, site, softly)
 
-  test('tags, and not the path that is named', () => {
-    expect(ask({ headers: [['xkey', 'a b,c'], ['XKey', ' , d  a ']] })).toEqual({ kind: 'tags', tags: ['a', 'b', 'c', 'd'], soft: false })
+  it('tags, and not the path that is named', () => {
+    expect(
+      ask({
+        headers: [
+          ['xkey', 'a b,c'],
+          ['XKey', ' , d  a '],
+        ],
+      }),
+    ).toEqual({ kind: 'tags', tags: ['a', 'b', 'c', 'd'], soft: false })
     expect(ask({ headers: [['xkey', '']] })).toEqual({ kind: 'tags', tags: [], soft: false })
   })
-  test('softly', () => {
+  it('softly', () => {
     expect(ask({ headers: [['xkey-softpurge', 'a b']] })).toEqual({ kind: 'tags', tags: ['a', 'b'], soft: true })
-    expect(ask({ headers: [['xkey', 'a'], ['xkey-softpurge', '1']] })).toEqual({ kind: 'tags', tags: ['a'], soft: true })
+    expect(
+      ask({
+        headers: [
+          ['xkey', 'a'],
+          ['xkey-softpurge', '1'],
+        ],
+      }),
+    ).toEqual({ kind: 'tags', tags: ['a'], soft: true })
     expect(ask({ headers: [['xkey', 'a']] }, true)).toEqual({ kind: 'tags', tags: ['a'], soft: true })
   })
-  test('a path on the channel of its Host, whatever the scheme', () => {
-    expect(ask({ target: '/p?b=1&utm_source=x&a=2', host: 'shop.example' })).toEqual({ kind: 'urls', urls: ['https://shop.example/p?a=2&b=1'] })
-    expect(ask({ target: '/de/p', host: 'shop.example' })).toEqual({ kind: 'urls', urls: ['http://shop.example/de/p', 'https://shop.example/de/p'] })
+  it('a path on the channel of its Host, whatever the scheme', () => {
+    expect(ask({ target: '/p?b=1&utm_source=x&a=2', host: 'shop.example' })).toEqual({
+      kind: 'urls',
+      urls: ['https://shop.example/p?a=2&b=1'],
+    })
+    expect(ask({ target: '/de/p', host: 'shop.example' })).toEqual({
+      kind: 'urls',
+      urls: ['http://shop.example/de/p', 'https://shop.example/de/p'],
+    })
   })
-  test('a path on every channel where Host is none', () => {
+  it('a path on every channel where Host is none', () => {
     expect(ask({ target: '/p' })).toEqual({ kind: 'urls', urls: ['https://shop.example/p', 'http://other.example/p'] })
-    expect(ask({ target: '/de/p' })).toEqual({ kind: 'urls', urls: ['https://shop.example/de/p', 'http://shop.example/de/p', 'http://other.example/de/p'] })
+    expect(ask({ target: '/de/p' })).toEqual({
+      kind: 'urls',
+      urls: ['https://shop.example/de/p', 'http://shop.example/de/p', 'http://other.example/de/p'],
+    })
   })
-  test('a regular expression, or everything', () => {
+  it('a regular expression, or everything', () => {
     expect(ask({ method: 'BAN', target: '/detail/.*' })).toEqual({ kind: 'pattern', pattern: '/detail/.*' })
     expect(ask({ method: 'BAN' })).toEqual({ kind: 'all' })
   })
-  test('what FOSHttpCache sends', () => {
-    const any = [['X-Host', '.*'], ['X-Url', '.*'], ['X-Content-Type', '.*']] as const
-    const ban = (name: string, value: string) => ask({ method: 'BAN', headers: [...any.filter(([own]) => own !== name), [name, value] as const].map(([own, text]) => [own, text]) })
-    expect(ban('X-Cache-Tags', '(^|,)(product\\-1|a\\.b)(,|$)')).toEqual({ kind: 'tags', tags: ['product-1', 'a.b'], soft: false })
+  it('what FOSHttpCache sends', () => {
+    const any = [
+      ['X-Host', '.*'],
+      ['X-Url', '.*'],
+      ['X-Content-Type', '.*'],
+    ] as const
+    const ban = (name: string, value: string) =>
+      ask({
+        method: 'BAN',
+        headers: [...any.filter(([own]) => own !== name), [name, value] as const].map(([own, text]) => [own, text]),
+      })
+    expect(ban('X-Cache-Tags', '(^|,)(product\\-1|a\\.b)(,|$)')).toEqual({
+      kind: 'tags',
+      tags: ['product-1', 'a.b'],
+      soft: false,
+    })
     expect(ban('X-Url', '^/blog/')).toEqual({ kind: 'pattern', pattern: '^/blog/' })
     expect(ban('X-Cache-Tags', 'tag.*')).toEqual({ kind: 'all' })
-    expect(ask({ method: 'PURGEKEYS', headers: [['xkey-softpurge', 'a b']] })).toEqual({ kind: 'tags', tags: ['a', 'b'], soft: true })
+    expect(ask({ method: 'PURGEKEYS', headers: [['xkey-softpurge', 'a b']] })).toEqual({
+      kind: 'tags',
+      tags: ['a', 'b'],
+      soft: true,
+    })
   })
-  test('a hundred thousand tags, each once', () => {
+  it('a hundred thousand tags, each once', () => {
     const tags = Array.from({ length: 100_000 }, (_, number) => `t${number}`)
     expect(splitTags([tags.join(' '), tags.join(',')])).toEqual(tags)
   })

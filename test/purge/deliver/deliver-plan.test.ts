@@ -1,54 +1,70 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { afterFailure, circuitState, closed, waitFor } from '../../../src/purge/deliver/circuit.ts'
 import { planDelivery, type Pending } from '../../../src/purge/deliver/plan.ts'
 
-const rows = (...list: [kind: Pending['kind'], key: string | null, soft?: boolean][]): Pending[] => list.map(([kind, key, soft = false], index) => ({ id: index + 1, kind, key, soft, attempts: 0 }))
+const rows = (...list: [kind: Pending['kind'], key: string | null, soft?: boolean][]): Pending[] =>
+  list.map(([kind, key, soft = false], index) => ({ id: index + 1, kind, key, soft, attempts: 0 }))
 
 describe('the plan of a delivery', () => {
-  test('nothing is nothing', () => expect(planDelivery([])).toEqual([]))
+  it('nothing is nothing', () => expect(planDelivery([])).toEqual([]))
 
-  test('fifty tags to a request, the same tag once', () => {
-    const steps = planDelivery(rows(...Array.from({ length: 120 }, (_, index) => ['tag', `t${index % 101}`] as ['tag', string])))
-    expect(steps.map(step => (step.kind === 'tags' ? step.tags.length : step.kind))).toEqual([50, 50, 1])
-    expect(steps.flatMap(step => (step.kind === 'everything' ? [] : step.ids)).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, index) => index + 1))
+  it('fifty tags to a request, the same tag once', () => {
+    const steps = planDelivery(
+      rows(...Array.from({ length: 120 }, (_, index) => ['tag', `t${index % 101}`] as ['tag', string])),
+    )
+    expect(steps.map((step) => (step.kind === 'tags' ? step.tags.length : step.kind))).toEqual([50, 50, 1])
+    expect(steps.flatMap((step) => (step.kind === 'everything' ? [] : step.ids)).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 120 }, (_, index) => index + 1),
+    )
   })
 
-  test('no more bytes to a line than Varnish takes', () => {
-    const steps = planDelivery(rows(...Array.from({ length: 50 }, (_, index) => ['tag', `${index}-${'a'.repeat(1000)}`] as ['tag', string])))
+  it('no more bytes to a line than Varnish takes', () => {
+    const steps = planDelivery(
+      rows(...Array.from({ length: 50 }, (_, index) => ['tag', `${index}-${'a'.repeat(1000)}`] as ['tag', string])),
+    )
     expect(steps.length).toBeGreaterThan(6)
     for (const step of steps) expect(step.kind === 'tags' && step.tags.join(' ').length).toBeLessThan(8000)
   })
 
-  test('soft and hard purges are requests of their own', () => {
+  it('soft and hard purges are requests of their own', () => {
     expect(planDelivery(rows(['tag', 'a'], ['entity', 'b', true], ['tag', 'a', true]))).toEqual([
       { kind: 'tags', tags: ['a'], soft: false, ids: [1] },
       { kind: 'tags', tags: ['b', 'a'], soft: true, ids: [2, 3] },
     ])
   })
 
-  test('a URL by its Host', () => {
+  it('a URL by its Host', () => {
     expect(planDelivery(rows(['url', 'https://shop.example/p?a=1'], ['url', 'http://shop.example:8080/']))).toEqual([
       { kind: 'url', host: 'shop.example', path: '/p?a=1', ids: [1] },
       { kind: 'url', host: 'shop.example:8080', path: '/', ids: [2] },
     ])
   })
 
-  test.each([['all', null], ['type', 'products'], ['url', 'no url']] as const)('%s is everything, and does for all others', (kind, key) => {
-    expect(planDelivery(rows(['tag', 'a'], [kind, key], ['url', 'http://shop.example/']))).toEqual([{ kind: 'everything' }])
+  it.each([
+    ['all', null],
+    ['type', 'products'],
+    ['url', 'no url'],
+  ] as const)('%s is everything, and does for all others', (kind, key) => {
+    expect(planDelivery(rows(['tag', 'a'], [kind, key], ['url', 'http://shop.example/']))).toEqual([
+      { kind: 'everything' },
+    ])
   })
 
-  test.each(['/detail/.*', '/detail/[0-9]+$', '/a\\.html', '/(a|b)/c'])('%s is sent as it is', pattern => {
+  it.each(['/detail/.*', '/detail/[0-9]+$', '/a\\.html', '/(a|b)/c'])('%s is sent as it is', (pattern) => {
     expect(planDelivery(rows(['pattern', pattern]))).toEqual([{ kind: 'pattern', pattern, ids: [1] }])
   })
 
   // An engine that goes back and forth may give up on these, and the pages would stay.
-  test.each(['/(a+)+$', '/.*.*.*x', '/(?:a|b)*', 'blog', '/a b', '/\\pL', `/${'a'.repeat(2000)}`, '/'])('%s becomes everything', pattern => {
-    expect(planDelivery(rows(['pattern', pattern]))).toEqual([{ kind: 'everything' }])
-  })
+  it.each(['/(a+)+$', '/.*.*.*x', '/(?:a|b)*', 'blog', '/a b', '/\\pL', `/${'a'.repeat(2000)}`, '/'])(
+    '%s becomes everything',
+    (pattern) => {
+      expect(planDelivery(rows(['pattern', pattern]))).toEqual([{ kind: 'everything' }])
+    },
+  )
 })
 
 describe('the circuit', () => {
-  test('waits longer after each failure, up to a minute, and is spread', () => {
+  it('waits longer after each failure, up to a minute, and is spread', () => {
     let circuit = closed
     const waits: number[] = []
     for (let attempt = 0; attempt < 12; attempt++) {
@@ -61,12 +77,16 @@ describe('the circuit', () => {
     expect(waitFor(afterFailure(closed, 0, 0.999), 0)).toBe(625)
   })
 
-  test('is half-open when the wait is over', () => {
+  it('is half-open when the wait is over', () => {
     const circuit = afterFailure(closed, 1000, 0.5)
-    expect([circuitState(closed, 0), circuitState(circuit, 1000), circuitState(circuit, 1500)]).toEqual(['closed', 'open', 'half-open'])
+    expect([circuitState(closed, 0), circuitState(circuit, 1000), circuitState(circuit, 1500)]).toEqual([
+      'closed',
+      'open',
+      'half-open',
+    ])
   })
 
-  test('does not wait for a moment that a clock set back has made distant', () => {
+  it('does not wait for a moment that a clock set back has made distant', () => {
     expect(waitFor(afterFailure(closed, 10 * 3_600_000, 0.5), 0)).toBe(0)
   })
 })

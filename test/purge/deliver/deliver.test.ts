@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { realTiming } from '../../../src/lib/timing.ts'
 import { deliverHandler, resumeDeliveries, type DeliverSettings } from '../../../src/purge/deliver/deliver.ts'
 import type { Target } from '../../../src/purge/invalidation.ts'
@@ -11,7 +11,13 @@ import { proxyDouble } from './proxy-double.ts'
 import { openPurges } from '../purges.ts'
 
 /** A slow machine is no slow proxy. */
-const settings: DeliverSettings = { timeout: 20_000, retryFor: 86_400_000, everythingAbove: 1000, settle: 20, promptly: 60_000 }
+const settings: DeliverSettings = {
+  timeout: 20_000,
+  retryFor: 86_400_000,
+  everythingAbove: 1000,
+  settle: 20,
+  promptly: 60_000,
+}
 
 interface Setting {
   proxies: readonly { name: string; url: string }[]
@@ -33,13 +39,32 @@ async function delivering({ proxies, known = proxies, settings: more = {}, onDel
   const { purging, records } = await openPurges({ proxies: proxies.map(({ name }) => name), now })
   const queue = openQueue(records, now)
   const purge = (...targets: Target[]) => purging.invalidate({ targets, soft: false, source: 'cli', actor: null })
-  const handler = deliverHandler({ db: records.db, now, random: () => 0.5, timing: realTiming, proxies: known, settings: { ...settings, ...more }, onDelivered })
+  const handler = deliverHandler({
+    db: records.db,
+    now,
+    random: () => 0.5,
+    timing: realTiming,
+    proxies: known,
+    settings: { ...settings, ...more },
+    onDelivered,
+  })
   const start = () => {
     const stop = new AbortController()
-    const consumed = consume({ queue, kind: 'consumer', transports: ['async'], handlers: [handler], stop: stop.signal, timing: realTiming, random: () => 0.5, memory: () => 0, onEvent: () => {} })
+    const consumed = consume({
+      queue,
+      kind: 'consumer',
+      transports: ['async'],
+      handlers: [handler],
+      stop: stop.signal,
+      timing: realTiming,
+      random: () => 0.5,
+      memory: () => 0,
+      onEvent: () => {},
+    })
     ends.unshift(() => (stop.abort(), consumed))
   }
-  const deliveries = (proxy: string) => records.db.selectFrom('purge_deliveries').selectAll().where('proxy', '=', proxy).orderBy('purge_id').execute()
+  const deliveries = (proxy: string) =>
+    records.db.selectFrom('purge_deliveries').selectAll().where('proxy', '=', proxy).orderBy('purge_id').execute()
   const statuses = async (proxy: string) => [...new Set((await deliveries(proxy)).map(({ status }) => status))]
   return { records, queue, purge, start, deliveries, statuses, now, forward: (ms: number) => void (ahead += ms) }
 }
@@ -48,7 +73,7 @@ const tags = (...list: string[]): Target => ({ scope: 'tags', tags: list })
 const many = (count: number) => Array.from({ length: count }, (_, index) => `tag-${index}`)
 
 describe('delivery', () => {
-  test('what waits is merged: fifty tags a request, the same tag once', async () => {
+  it('what waits is merged: fifty tags a request, the same tag once', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags(...many(60)))
@@ -56,13 +81,17 @@ describe('delivery', () => {
     await purge({ scope: 'urls', urls: ['http://shop.example/x?a=1'] })
     start()
     await until(async () => (await statuses('a')).join() === 'delivered')
-    const sent = proxy.requests.filter(({ headers }) => headers['xkey']).map(({ headers }) => headers['xkey']!.split(' '))
+    const sent = proxy.requests
+      .filter(({ headers }) => headers['xkey'])
+      .map(({ headers }) => headers['xkey']!.split(' '))
     expect(sent.map(({ length }) => length).toSorted()).toEqual([10, 50])
     expect(new Set(sent.flat())).toEqual(new Set(many(60)))
-    expect(proxy.requests.filter(({ line }) => line === 'PURGE /x?a=1').map(({ headers }) => headers['host'])).toEqual(['shop.example'])
+    expect(proxy.requests.filter(({ line }) => line === 'PURGE /x?a=1').map(({ headers }) => headers['host'])).toEqual([
+      'shop.example',
+    ])
   })
 
-  test('more than is worth it becomes one BAN of everything', async () => {
+  it('more than is worth it becomes one BAN of everything', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags(...many(1001)))
@@ -71,10 +100,16 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['BAN /'])
   })
 
-  test('a proxy that says nothing holds back no other', async () => {
+  it('a proxy that says nothing holds back no other', async () => {
     const silent = await proxyDouble(() => null)
     const healthy = await proxyDouble()
-    const { purge, start, statuses, deliveries } = await delivering({ proxies: [{ name: 'silent', url: silent.url }, { name: 'healthy', url: healthy.url }], settings: { timeout: 60_000 } })
+    const { purge, start, statuses, deliveries } = await delivering({
+      proxies: [
+        { name: 'silent', url: silent.url },
+        { name: 'healthy', url: healthy.url },
+      ],
+      settings: { timeout: 60_000 },
+    })
     start()
     for (const tag of many(20)) await purge(tags(tag))
     await until(async () => (await statuses('healthy')).join() === 'delivered')
@@ -83,31 +118,41 @@ describe('delivery', () => {
     silent.answer = () => 200
   }, 60_000)
 
-  test.each([500, 503, 403, 302, null])('%s is trouble: tried again until it is done, twice over', async status => {
+  it.each([500, 503, 403, 302, null])('%s is trouble: tried again until it is done, twice over', async (status) => {
     const proxy = await proxyDouble(() => status)
-    const { purge, start, deliveries, records, now } = await delivering({ proxies: [{ name: 'a', url: proxy.url }], settings: status === null ? { timeout: 300 } : {} })
+    const { purge, start, deliveries, records, now } = await delivering({
+      proxies: [{ name: 'a', url: proxy.url }],
+      settings: status === null ? { timeout: 300 } : {},
+    })
     await purge(tags('x'))
     start()
     await until(async () => (await deliveries('a'))[0]!.attempts >= 2)
-    expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([{ name: 'a', state: 'down', pending: 1, lastError: expect.stringMatching(/answer/) }])
+    expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
+      { name: 'a', state: 'down', pending: 1, lastError: expect.stringMatching(/answer/) },
+    ])
     proxy.requests.length = 0
     proxy.answer = () => 200
     await until(async () => (await deliveries('a'))[0]!.status === 'delivered')
     expect(proxy.requests.length).toBeGreaterThanOrEqual(2)
     expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
-    expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([{ state: 'ok', pending: 0, circuit: 'closed' }])
+    expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
+      { state: 'ok', pending: 0, circuit: 'closed' },
+    ])
   })
 
-  test('one that took long to answer is told once more: it may have stood still', async () => {
+  it('one that took long to answer is told once more: it may have stood still', async () => {
     const proxy = await proxyDouble()
-    const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }], settings: { promptly: -1 } })
+    const { purge, start, statuses } = await delivering({
+      proxies: [{ name: 'a', url: proxy.url }],
+      settings: { promptly: -1 },
+    })
     await purge(tags('x'))
     start()
     await until(async () => (await statuses('a')).join() === 'delivered')
     expect(proxy.requests.map(({ headers }) => headers['xkey'])).toEqual(['x', 'x'])
   })
 
-  test('while a proxy is away new purges do not ask it again, and only one request finds out', async () => {
+  it('while a proxy is away new purges do not ask it again, and only one request finds out', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, deliveries } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags(...many(200)))
@@ -121,7 +166,7 @@ describe('delivery', () => {
     expect(proxy.requests.length - before).toBeLessThanOrEqual(4)
   })
 
-  test('a request that the proxy will not take becomes everything', async () => {
+  it('a request that the proxy will not take becomes everything', async () => {
     const proxy = await proxyDouble(({ line }) => (line.startsWith('PURGE') ? 431 : 200))
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x', 'y'))
@@ -130,7 +175,7 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['PURGE /', 'BAN /'])
   })
 
-  test('a tag beyond Latin-1 goes as its bytes', async () => {
+  it('a tag beyond Latin-1 goes as its bytes', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('größe-Ω'))
@@ -139,17 +184,19 @@ describe('delivery', () => {
     expect(Buffer.from(proxy.requests[0]!.headers['xkey']!, 'latin1').toString()).toBe('größe-Ω')
   })
 
-  test('what has left the log is delivered as what it is', async () => {
+  it('what has left the log is delivered as what it is', async () => {
     const proxy = await proxyDouble()
     const { purge, start, deliveries, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'), { scope: 'urls', urls: ['http://shop.example/y'] })
     await clearPurges(records)
     start()
     await until(async () => (await deliveries('a')).length === 0)
-    expect(proxy.requests.map(({ line, headers }) => `${line} ${headers['xkey'] ?? headers['host']}`).toSorted()).toEqual(['PURGE / x', 'PURGE /y shop.example'])
+    expect(
+      proxy.requests.map(({ line, headers }) => `${line} ${headers['xkey'] ?? headers['host']}`).toSorted(),
+    ).toEqual(['PURGE / x', 'PURGE /y shop.example'])
   })
 
-  test.each([200, 503])('a clear while a request is under way that is answered with %s', async status => {
+  it.each([200, 503])('a clear while a request is under way that is answered with %s', async (status) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const proxy = await proxyDouble(async () => (await promise, status))
     const { purge, start, deliveries, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
@@ -162,10 +209,12 @@ describe('delivery', () => {
     proxy.answer = () => 200
     await until(async () => (await deliveries('a')).length === 0)
     expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
-    expect(await records.db.selectFrom('purge_hours').select(['purges', 'responses', 'response_time']).execute()).toEqual([{ purges: 0, responses: 0, response_time: 0 }])
+    expect(
+      await records.db.selectFrom('purge_hours').select(['purges', 'responses', 'response_time']).execute(),
+    ).toEqual([{ purges: 0, responses: 0, response_time: 0 }])
   })
 
-  test('a delivery of an older daemon that does not say what it is becomes everything', async () => {
+  it('a delivery of an older daemon that does not say what it is becomes everything', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'))
@@ -175,22 +224,30 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['BAN /'])
   })
 
-  test('given up after a clear too: the failed message names the purges, and counts their tries', async () => {
+  it('given up after a clear too: the failed message names the purges, and counts their tries', async () => {
     const proxy = await proxyDouble(() => 503)
-    const { purge, start, queue, deliveries, forward, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
-    await purge(tags(...many(4)), { scope: 'urls', urls: ['http://shop.example/y'] }, { scope: 'type', type: 'products' })
+    const { purge, start, queue, deliveries, forward, records } = await delivering({
+      proxies: [{ name: 'a', url: proxy.url }],
+    })
+    await purge(
+      tags(...many(4)),
+      { scope: 'urls', urls: ['http://shop.example/y'] },
+      { scope: 'type', type: 'products' },
+    )
     start()
     await until(async () => (await deliveries('a'))[0]!.attempts >= 1)
     await clearPurges(records)
     forward(25 * 3_600_000)
     await until(async () => (await queue.listFailed({ limit: 10, offset: 0 })).total === 1)
     const { items } = await queue.listFailed({ limit: 10, offset: 0 })
-    expect(items[0]!.error).toMatch(/^a: it answered 503 to BAN: ok\. Given up: (url|tag) .* \(purge [0-9a-f-]{36}\), .* and 1 more$/)
+    expect(items[0]!.error).toMatch(
+      /^a: it answered 503 to BAN: ok\. Given up: (url|tag) .* \(purge [0-9a-f-]{36}\), .* and 1 more$/,
+    )
     expect(items[0]!.attempts).toBe((await deliveries('a'))[0]!.attempts)
     expect(items[0]!.attempts).toBeGreaterThan(1)
   })
 
-  test('after the bound it is failed and found on the failed transport; tried again from there', async () => {
+  it('after the bound it is failed and found on the failed transport; tried again from there', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, queue, statuses, forward } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'))
@@ -204,7 +261,7 @@ describe('delivery', () => {
     expect((await queue.listFailed({ limit: 10, offset: 0 })).total).toBe(0)
   })
 
-  test('what was given up is delivered when the proxy is back', async () => {
+  it('what was given up is delivered when the proxy is back', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, statuses, forward, queue } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('old'))
@@ -218,18 +275,24 @@ describe('delivery', () => {
     expect(proxy.requests.at(-1)!.headers['xkey']).toBe('old')
   })
 
-  test('a proxy that is no longer configured is given up', async () => {
-    const { purge, start, deliveries } = await delivering({ proxies: [{ name: 'gone', url: 'http://127.0.0.1:1' }], known: [] })
+  it('a proxy that is no longer configured is given up', async () => {
+    const { purge, start, deliveries } = await delivering({
+      proxies: [{ name: 'gone', url: 'http://127.0.0.1:1' }],
+      known: [],
+    })
     await purge(tags('x'))
     start()
     await until(async () => (await deliveries('gone'))[0]!.status === 'failed')
     expect((await deliveries('gone'))[0]!.error).toBe('it is no longer configured')
   })
 
-  test('what a worker gave up that did not know the proxy yet is delivered by the next one that does', async () => {
+  it('what a worker gave up that did not know the proxy yet is delivered by the next one that does', async () => {
     const proxy = await proxyDouble()
     const known: { name: string; url: string }[] = []
-    const { purge, start, statuses, records, now } = await delivering({ proxies: [{ name: 'new', url: proxy.url }], known })
+    const { purge, start, statuses, records, now } = await delivering({
+      proxies: [{ name: 'new', url: proxy.url }],
+      known,
+    })
     await purge(tags('x'))
     start()
     const messages = () => records.db.selectFrom('queue_messages').selectAll().execute()
@@ -241,11 +304,14 @@ describe('delivery', () => {
     await until(async () => (await statuses('new')).join() === 'delivered')
   })
 
-  test('pages that came from the proxy meanwhile go before the purge counts as delivered', async () => {
+  it('pages that came from the proxy meanwhile go before the purge counts as delivered', async () => {
     const proxy = await proxyDouble()
     const { promise, resolve } = Promise.withResolvers<void>()
     let told = 0
-    const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }], onDelivered: async () => (told++, promise) })
+    const { purge, start, statuses } = await delivering({
+      proxies: [{ name: 'a', url: proxy.url }],
+      onDelivered: async () => (told++, promise),
+    })
     await purge(tags('x'))
     start()
     await until(() => told === 1)
@@ -254,13 +320,22 @@ describe('delivery', () => {
     await until(async () => (await statuses('a')).join() === 'delivered')
   })
 
-  test('the slowest proxy is the time of a purge', async () => {
+  it('the slowest proxy is the time of a purge', async () => {
     const proxy = await proxyDouble()
-    const { purge, start, statuses, records, deliveries } = await delivering({ proxies: [{ name: 'a', url: proxy.url }, { name: 'b', url: proxy.url }] })
+    const { purge, start, statuses, records, deliveries } = await delivering({
+      proxies: [
+        { name: 'a', url: proxy.url },
+        { name: 'b', url: proxy.url },
+      ],
+    })
     await purge(tags('x'))
     start()
-    await until(async () => (await statuses('a')).join() === 'delivered' && (await statuses('b')).join() === 'delivered')
+    await until(
+      async () => (await statuses('a')).join() === 'delivered' && (await statuses('b')).join() === 'delivered',
+    )
     const [row] = await records.db.selectFrom('purges').select('response_time').execute()
-    expect(row!.response_time).toBe(Math.max(...[...(await deliveries('a')), ...(await deliveries('b'))].map(({ response_time }) => response_time!)))
+    expect(row!.response_time).toBe(
+      Math.max(...[...(await deliveries('a')), ...(await deliveries('b'))].map(({ response_time }) => response_time!)),
+    )
   })
 })

@@ -21,27 +21,27 @@ export interface ProxyDouble {
 export async function proxyDouble(answer: ProxyDouble['answer'] = () => 200): Promise<ProxyDouble> {
   const sockets = new Set<Socket>()
   const double: ProxyDouble = { url: '', requests: [], answer }
-  const server = createServer(socket => {
+  const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => socket.destroy())
     let text = ''
-    socket.on('data', chunk => {
+    socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
       for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
         const request = parse(text.slice(0, end))
         text = text.slice(end + 4)
         double.requests.push(request)
-        void Promise.resolve(double.answer(request)).then(status => {
+        void Promise.resolve(double.answer(request)).then((status) => {
           if (status !== null) socket.write(`HTTP/1.1 ${status} Answer\r\nContent-Length: 2\r\n\r\nok`)
         })
       }
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
-    return new Promise<void>(resolve => server.close(() => resolve()))
+    return new Promise<void>((resolve) => server.close(() => resolve()))
   })
   return double
 }
@@ -50,6 +50,11 @@ function parse(head: string): ProxyRequest {
   const [line = '', ...fields] = head.split('\r\n')
   return {
     line: line.replace(/ HTTP\/1\.1$/, ''),
-    headers: Object.fromEntries(fields.map(field => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 1).trim()])),
+    headers: Object.fromEntries(
+      fields.map((field) => [
+        field.slice(0, field.indexOf(':')).toLowerCase(),
+        field.slice(field.indexOf(':') + 1).trim(),
+      ]),
+    ),
   }
 }

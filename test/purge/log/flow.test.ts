@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Invalidation, Target } from '../../../src/purge/invalidation.ts'
 import { readPurgeStatistics } from '../../../src/purge/log/statistics.ts'
 import { listInvalidations } from '../../../src/purge/log/invalidation-log.ts'
@@ -17,14 +17,18 @@ function of(...targets: Target[]): Invalidation {
 const ways: readonly (readonly [Target['scope'], Target, Record<string, unknown>])[] = [
   ['urls', { scope: 'urls', urls: [url] }, { kind: 'url', url }],
   ['tags', { scope: 'tags', tags: ['t'] }, { kind: 'tag', tag: 't', url: null }],
-  ['entity', { scope: 'entity', type: 'cms_page', id, number: null }, { kind: 'entity', tag: `cms-page-${id}`, entityType: 'cms_page', entityId: id }],
+  [
+    'entity',
+    { scope: 'entity', type: 'cms_page', id, number: null },
+    { kind: 'entity', tag: `cms-page-${id}`, entityType: 'cms_page', entityId: id },
+  ],
   ['type', { scope: 'type', type: 'products' }, { kind: 'type', type: 'products', value: null, url: null, tag: null }],
   ['pattern', { scope: 'pattern', pattern: 'a$' }, { kind: 'url', url: 'a$' }],
   ['all', { scope: 'all' }, { kind: 'all', type: null, value: null, url: null, tag: null }],
 ]
 
 describe('the flow of a URL', () => {
-  test.each(ways)('names a purge by %s', async (_, target, item) => {
+  it.each(ways)('names a purge by %s', async (_, target, item) => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { url, tags: ['t', 'u', `cms-page-${id}`] })
     await store(pages, 'b', { url: `${url}/b`, tags: [] })
@@ -32,19 +36,30 @@ describe('the flow of a URL', () => {
     expect(pagesRemoved).toBe(target.scope === 'all' || target.scope === 'type' ? 2 : 1)
     const { items: flow } = await readUrlFlow(records.db, url, range)
     expect(flow).toMatchObject([{ ...item, invalidationId, source: 'cli', pagesRemoved, proxies: [] }])
-    expect((await listUrls(records.db, range)).items).toContainEqual({ url, purges: 1, lastPurgedAt: new Date(aMoment).toISOString() })
+    expect((await listUrls(records.db, range)).items).toContainEqual({
+      url,
+      purges: 1,
+      lastPurgedAt: new Date(aMoment).toISOString(),
+    })
   })
 
-  test('names the clear of the whole application cache', async () => {
+  it('names the clear of the whole application cache', async () => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { url })
-    const { pagesRemoved } = await purging.invalidate({ ...of({ scope: 'all', value: 'application-cache' }), wholeDirectory: true })
+    const { pagesRemoved } = await purging.invalidate({
+      ...of({ scope: 'all', value: 'application-cache' }),
+      wholeDirectory: true,
+    })
     expect(pagesRemoved).toBe(1)
-    expect((await readUrlFlow(records.db, url, range)).items).toMatchObject([{ kind: 'all', value: 'application-cache', pagesRemoved: 1 }])
-    expect((await listInvalidations(records.db, range)).items).toMatchObject([{ scope: 'all', value: 'application-cache' }])
+    expect((await readUrlFlow(records.db, url, range)).items).toMatchObject([
+      { kind: 'all', value: 'application-cache', pagesRemoved: 1 },
+    ])
+    expect((await listInvalidations(records.db, range)).items).toMatchObject([
+      { scope: 'all', value: 'application-cache' },
+    ])
   })
 
-  test('is in the order in which the purges came, and knows a URL that no page was at', async () => {
+  it('is in the order in which the purges came, and knows a URL that no page was at', async () => {
     const { purging, pages, records } = await openPurges()
     await purging.invalidate(of({ scope: 'urls', urls: [url] }))
     for (const tags of [['t'], ['u']]) {
@@ -52,14 +67,18 @@ describe('the flow of a URL', () => {
       await purging.invalidate(of({ scope: 'tags', tags: ['t', 'u'] }))
     }
     const { items: flow } = await readUrlFlow(records.db, url, range)
-    expect(flow.map((item) => [item.kind, item.tag, item.pagesRemoved])).toEqual([['url', null, 0], ['tag', 't', 1], ['tag', 'u', 1]])
+    expect(flow.map((item) => [item.kind, item.tag, item.pagesRemoved])).toEqual([
+      ['url', null, 0],
+      ['tag', 't', 1],
+      ['tag', 'u', 1],
+    ])
     expect(await readUrlFlow(records.db, url, { limit: 2, offset: 0 })).toEqual({ total: 3, items: flow.slice(1) })
     expect(await readUrlFlow(records.db, url, { limit: 2, offset: 1 })).toEqual({ total: 3, items: flow.slice(0, 2) })
     expect(await readUrlFlow(records.db, url, { limit: 2, offset: 3 })).toEqual({ total: 3, items: [] })
     expect(await readUrlFlow(records.db, 'http://nowhere.example/', range)).toEqual({ total: 0, items: [] })
   })
 
-  test('is chronological where a purge was recorded after a later one', async () => {
+  it('is chronological where a purge was recorded after a later one', async () => {
     let now = aMoment
     const { purging, records } = await openPurges({ now: () => now })
     await purging.invalidate(of({ scope: 'urls', urls: [url] }))
@@ -70,7 +89,11 @@ describe('the flow of a URL', () => {
     expect(items.map(({ createdAt }) => Date.parse(createdAt) - aMoment)).toEqual([-1_000, 0])
   })
 
-  test.each([['tags', { scope: 'tags', tags: ['t'] }], ['type', { scope: 'type', type: 'products' }], ['all', { scope: 'all' }]] as const)(
+  it.each([
+    ['tags', { scope: 'tags', tags: ['t'] }],
+    ['type', { scope: 'type', type: 'products' }],
+    ['all', { scope: 'all' }],
+  ] as const)(
     'of each of 1,300 pages names the purge by %s that took them, with its exact number',
     async (_, target) => {
       const { purging, pages, records } = await openPurges()
@@ -79,15 +102,22 @@ describe('the flow of a URL', () => {
       expect(pagesRemoved).toBe(1_300)
       await expect.poll(async () => (await listUrls(records.db, range)).total, { timeout: 20_000 }).toBe(1_300)
       expect((await readUrlFlow(records.db, `${url}/1234`, range)).items).toMatchObject([{ pagesRemoved: 1_300 }])
-      await expect.poll(async () => (await records.db.selectFrom('invalidations').select('trace').execute()).every(({ trace }) => trace === null)).toBe(true)
-      expect((await readPurgeStatistics(records.db, aMoment)).overview).toMatchObject({ totalPurges: 1, distinctUrls: 1_300 })
+      await expect
+        .poll(async () =>
+          (await records.db.selectFrom('invalidations').select('trace').execute()).every(({ trace }) => trace === null),
+        )
+        .toBe(true)
+      expect((await readPurgeStatistics(records.db, aMoment)).overview).toMatchObject({
+        totalPurges: 1,
+        distinctUrls: 1_300,
+      })
     },
     120_000,
   )
 })
 
 describe('a page that is being fetched while it is purged', () => {
-  test.each(ways)('by %s is not in the cache afterwards', async (_, target) => {
+  it.each(ways)('by %s is not in the cache afterwards', async (_, target) => {
     const { purging, pages } = await openPurges()
     const fetched = draft('a', { url, tags: ['t', `cms-page-${id}`] })
     const fence = pages.fence()
@@ -99,33 +129,53 @@ describe('a page that is being fetched while it is purged', () => {
 })
 
 describe("an entity's timeline", () => {
-  test('has purges of the entity and of any tag that names it, and no others', async () => {
+  it('has purges of the entity and of any tag that names it, and no others', async () => {
     const { purging, records } = await openPurges()
     await purging.invalidate(of({ scope: 'entity', type: 'product', id, number: 'SW1' }))
-    await purging.invalidate(of({ scope: 'tags', tags: [`product-${id}`, `product-listing-${id}`, 'product-list', `product-detail-route-${id.toUpperCase()}`] }))
+    await purging.invalidate(
+      of({
+        scope: 'tags',
+        tags: [`product-${id}`, `product-listing-${id}`, 'product-list', `product-detail-route-${id.toUpperCase()}`],
+      }),
+    )
     const { items: timeline, total } = await readTimeline(records.db, { type: 'product', id }, range)
     expect(total).toBe(3)
-    expect(await readTimeline(records.db, { type: 'product', id }, { limit: 2, offset: 0 })).toEqual({ total: 3, items: timeline.slice(1) })
+    expect(await readTimeline(records.db, { type: 'product', id }, { limit: 2, offset: 0 })).toEqual({
+      total: 3,
+      items: timeline.slice(1),
+    })
     expect(timeline.map((item) => [item.kind, item.tag, item.entityNumber])).toEqual([
       ['entity', `product-${id}`, 'SW1'],
       ['tag', `product-${id}`, 'SW1'],
       ['tag', `product-detail-route-${id.toUpperCase()}`, 'SW1'],
     ])
-    expect((await readTimeline(records.db, { type: 'category', id }, range)).items.map((item) => item.tag)).toEqual([`product-listing-${id}`])
+    expect((await readTimeline(records.db, { type: 'category', id }, range)).items.map((item) => item.tag)).toEqual([
+      `product-listing-${id}`,
+    ])
     const { items } = await listRecent(records.db, range)
     expect(items.find((item) => item.tag === 'product-list')).toMatchObject({ entityType: null, entityId: null })
   })
 })
 
-test('a number is known after a purge that names the tag of the entity beside it', async () => {
+it('a number is known after a purge that names the tag of the entity beside it', async () => {
   const { purging, records } = await openPurges()
-  await purging.invalidate({ targets: [{ scope: 'tags', tags: [`product-${id}`] }, { scope: 'entity', type: 'product', id, number: 'SW1' }], soft: false, source: 'api', actor: null })
+  await purging.invalidate({
+    targets: [
+      { scope: 'tags', tags: [`product-${id}`] },
+      { scope: 'entity', type: 'product', id, number: 'SW1' },
+    ],
+    soft: false,
+    source: 'api',
+    actor: null,
+  })
   expect(await findByNumber(records.db, 'product', 'SW1')).toEqual({ type: 'product', id })
-  expect((await listRecent(records.db, range)).items).toMatchObject([{ kind: 'entity', tag: `product-${id}`, entityNumber: 'SW1' }])
+  expect((await listRecent(records.db, range)).items).toMatchObject([
+    { kind: 'entity', tag: `product-${id}`, entityNumber: 'SW1' },
+  ])
 })
 
 describe('a soft purge', () => {
-  test('leaves the page, stale, and fences what is being fetched', async () => {
+  it('leaves the page, stale, and fences what is being fetched', async () => {
     const { purging, pages } = await openPurges()
     const page = (await store(pages, 'a', { url, tags: ['t'], staleAt: aMoment + 60_000, staleWhileRevalidate: 30 }))!
     const fence = pages.fence()
@@ -135,34 +185,50 @@ describe('a soft purge', () => {
     expect(pages.counters().products.count).toBe(1)
     expect(await pages.put(draft('a', { url, tags: ['t'] }), Buffer.from('old'), fence)).toBeNull()
     expect((await purging.invalidate(soft)).pagesRemoved).toBe(0)
-    const renewed = (await pages.freshen(page, draft('a', { url, tags: ['t'], staleAt: aMoment + 90_000 }), pages.fence()))!
+    const renewed = (await pages.freshen(
+      page,
+      draft('a', { url, tags: ['t'], staleAt: aMoment + 90_000 }),
+      pages.fence(),
+    ))!
     expect(pages.find(page.key)).toMatchObject([{ id: renewed.id, staleAt: aMoment + 90_000 }])
   })
 
-  test('is not for everything', async () => {
+  it('is not for everything', async () => {
     const { purging } = await openPurges()
-    await expect(purging.invalidate({ ...of({ scope: 'all' }), soft: true })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(purging.invalidate({ ...of({ scope: 'all' }), soft: true })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
   })
 })
 
 describe('a pattern', () => {
-  test('is over path and query, on any host', async () => {
+  it('is over path and query, on any host', async () => {
     const { purging, pages } = await openPurges()
-    for (const [name, at] of [['a', 'http://one.example/shoes?p=2'], ['b', 'https://two.example/shoes/'], ['c', 'http://shoes.example/']] as const) {
+    for (const [name, at] of [
+      ['a', 'http://one.example/shoes?p=2'],
+      ['b', 'https://two.example/shoes/'],
+      ['c', 'http://shoes.example/'],
+    ] as const) {
       await store(pages, name, { url: at })
     }
     expect((await purging.invalidate(of({ scope: 'pattern', pattern: '/shoes' }))).pagesRemoved).toBe(2)
     expect(pages.list({ limit: 10, offset: 0 }).items.map((page) => page.url)).toEqual(['http://shoes.example/'])
   })
 
-  test.each(['(a+)+$', '(.*a){25}$', '(', '(?=a)', 'x'.repeat(2_000)])('as nasty as %s is done or refused', async (pattern) => {
-    const { purging, pages } = await openPurges()
-    await store(pages, 'a', { url: `http://shop.example/${'a'.repeat(4_000)}!` })
-    const outcome = purging.invalidate(of({ scope: 'pattern', pattern })).then(() => 'done', (error: { code: string }) => error.code)
-    expect(['done', 'INVALID_INPUT']).toContain(await outcome)
-  })
+  it.each(['(a+)+$', '(.*a){25}$', '(', '(?=a)', 'x'.repeat(2_000)])(
+    'as nasty as %s is done or refused',
+    async (pattern) => {
+      const { purging, pages } = await openPurges()
+      await store(pages, 'a', { url: `http://shop.example/${'a'.repeat(4_000)}!` })
+      const outcome = purging.invalidate(of({ scope: 'pattern', pattern })).then(
+        () => 'done',
+        (error: { code: string }) => error.code,
+      )
+      expect(['done', 'INVALID_INPUT']).toContain(await outcome)
+    },
+  )
 
-  test('fences what is being fetched, since its URL may match', async () => {
+  it('fences what is being fetched, since its URL may match', async () => {
     const { purging, pages } = await openPurges()
     const fence = pages.fence()
     await purging.invalidate(of({ scope: 'pattern', pattern: '/a' }))
@@ -171,20 +237,28 @@ describe('a pattern', () => {
 })
 
 describe('odd keys', () => {
-  test.each(['', 'a b', 'a,b', 'a\u0000', 'a\n', '\u001b[2J', 'x'.repeat(1_025)])('the tag %j is refused, and nothing is logged', async (tag) => {
-    const { purging, records } = await openPurges()
-    await expect(purging.invalidate(of({ scope: 'tags', tags: [tag] }))).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-    expect((await listRecent(records.db, range)).total).toBe(0)
-  })
+  it.each(['', 'a b', 'a,b', 'a\u0000', 'a\n', '\u001b[2J', 'x'.repeat(1_025)])(
+    'the tag %j is refused, and nothing is logged',
+    async (tag) => {
+      const { purging, records } = await openPurges()
+      await expect(purging.invalidate(of({ scope: 'tags', tags: [tag] }))).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+      })
+      expect((await listRecent(records.db, range)).total).toBe(0)
+    },
+  )
 
-  test('a hundred thousand tags are done', async () => {
+  it('a hundred thousand tags are done', async () => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { tags: ['t99999'] })
     const tags = Array.from({ length: 100_000 }, (_, n) => `t${n}`)
     expect((await purging.invalidate(of({ scope: 'tags', tags }))).pagesRemoved).toBe(1)
     const { total, items } = await listRecent(records.db, { limit: 2, offset: 0 })
     expect(total).toBe(100_000)
-    expect(items).toMatchObject([{ tag: 't99999', pagesRemoved: 1 }, { tag: 't99998', pagesRemoved: 0 }])
+    expect(items).toMatchObject([
+      { tag: 't99999', pagesRemoved: 1 },
+      { tag: 't99998', pagesRemoved: 0 },
+    ])
     expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctTags).toBe(100_000)
   }, 120_000)
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Records } from '../../../src/records/open.ts'
 import type { Target } from '../../../src/purge/invalidation.ts'
 import { clearInvalidations, clearPurges, makePrunePurges, pruneInvalidations } from '../../../src/purge/log/prune.ts'
@@ -16,8 +16,19 @@ const range = { limit: 1_000, offset: 0 }
 async function countFromRows({ db }: Records, now: number) {
   const first = (Math.floor(now / hour) - 23) * hour
   const from = now - 24 * hour
-  const purges = await db.selectFrom('purges').leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id').select(['purges.created_at', 'tag', 'response_time']).where('created_at', '>=', from).execute()
-  const pages = await db.selectFrom('purge_pages').innerJoin('purges', 'purges.id', 'purge_pages.purge_id').select('purge_pages.url_id').distinct().where('created_at', '>=', from).execute()
+  const purges = await db
+    .selectFrom('purges')
+    .leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id')
+    .select(['purges.created_at', 'tag', 'response_time'])
+    .where('created_at', '>=', from)
+    .execute()
+  const pages = await db
+    .selectFrom('purge_pages')
+    .innerJoin('purges', 'purges.id', 'purge_pages.purge_id')
+    .select('purge_pages.url_id')
+    .distinct()
+    .where('created_at', '>=', from)
+    .execute()
   const tags = purges.flatMap(({ tag }) => tag ?? [])
   const counts = [...new Set(tags)].map((tag) => ({ tag, count: tags.filter((each) => each === tag).length }))
   const times = purges.flatMap(({ response_time }) => response_time ?? [])
@@ -25,7 +36,10 @@ async function countFromRows({ db }: Records, now: number) {
     totalPurges: purges.length,
     distinctUrls: pages.length,
     distinctTags: new Set(tags).size,
-    hourly: Array.from({ length: 24 }, (_, n) => purges.filter(({ created_at }) => Math.floor((created_at - first) / hour) === n).length),
+    hourly: Array.from(
+      { length: 24 },
+      (_, n) => purges.filter(({ created_at }) => Math.floor((created_at - first) / hour) === n).length,
+    ),
     topTags: counts.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1)).slice(0, 20),
     time: times.length === 0 ? 0 : times.reduce((sum, time) => sum + time, 0) / times.length,
   }
@@ -35,12 +49,19 @@ async function expectRightSums(records: Records, now: number): Promise<void> {
   const { overview, hourly, topTags } = await readPurgeStatistics(records.db, now)
   const counted = await countFromRows(records, now)
   const { avgResponseTime, ...numbers } = overview
-  expect({ ...numbers, hourly: hourly.map(({ purges }) => purges), topTags: topTags.map(({ count }) => count) }).toEqual({
+  expect({
+    ...numbers,
+    hourly: hourly.map(({ purges }) => purges),
+    topTags: topTags.map(({ count }) => count),
+  }).toEqual({
     ...{ totalPurges: counted.totalPurges, distinctUrls: counted.distinctUrls, distinctTags: counted.distinctTags },
     ...{ hourly: counted.hourly, topTags: counted.topTags.map(({ count }) => count) },
   })
   expect(avgResponseTime).toBeCloseTo(counted.time, 2)
-  const { total } = await records.db.selectFrom('purges').select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const { total } = await records.db
+    .selectFrom('purges')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   expect((await listRecent(records.db, { limit: 1, offset: 0 })).total).toBe(total)
 }
 
@@ -52,7 +73,12 @@ async function threeDays(proxies: readonly string[] = []) {
   const opened = await openPurges({ now: () => now, proxies })
   for (let n = 0; n < 150; n += 1) {
     now = aMoment + Math.floor((n * 72 * hour) / 150)
-    if (below(3) === 0) await store(opened.pages, `p${n}`, { url: `http://shop.example/${below(30)}`, tags: [`t${below(40)}`], deleteAt: now + hour })
+    if (below(3) === 0)
+      await store(opened.pages, `p${n}`, {
+        url: `http://shop.example/${below(30)}`,
+        tags: [`t${below(40)}`],
+        deleteAt: now + hour,
+      })
     const targets: Target[] = [
       { scope: 'tags', tags: [`t${below(40)}`, `t${below(4)}`] },
       ...(below(3) === 0 ? [{ scope: 'urls' as const, urls: [`http://shop.example/${below(30)}`] }] : []),
@@ -63,9 +89,18 @@ async function threeDays(proxies: readonly string[] = []) {
   return { ...opened, end: now }
 }
 
-test('the sums are those of the rows, at every hour and as old purges go', async () => {
+it('the sums are those of the rows, at every hour and as old purges go', async () => {
   const { records, end } = await threeDays()
-  for (const at of [end, end + 20 * 60_000, end + hour, end + 11.7 * hour, end + 23.4 * hour, end + 24 * hour, end + 30 * hour]) await expectRightSums(records, at)
+  for (const at of [
+    end,
+    end + 20 * 60_000,
+    end + hour,
+    end + 11.7 * hour,
+    end + 23.4 * hour,
+    end + 24 * hour,
+    end + 30 * hour,
+  ])
+    await expectRightSums(records, at)
   for (const before of [aMoment + 20 * hour, end - 10 * hour]) {
     const prunePurges = makePrunePurges([])
     while ((await prunePurges(records, { before, limit: 20 })) > 0) await expectRightSums(records, end)
@@ -76,39 +111,79 @@ test('the sums are those of the rows, at every hour and as old purges go', async
   expect(urls.items).toHaveLength(urls.total)
 }, 120_000)
 
-test('a page of the list is the same, wherever it is begun', async () => {
+it('a page of the list is the same, wherever it is begun', async () => {
   const { records } = await threeDays()
   const { items, total } = await listRecent(records.db, range)
   expect(items).toHaveLength(total)
-  expect(items.map((item) => item.id)).toEqual(items.map((item) => item.id).toSorted().toReversed())
+  expect(items.map((item) => item.id)).toEqual(
+    items
+      .map((item) => item.id)
+      .toSorted()
+      .toReversed(),
+  )
   for (const offset of [1, 133, total - 1, total, total + 5]) {
     expect((await listRecent(records.db, { limit: 3, offset })).items).toEqual(items.slice(offset, offset + 3))
   }
 }, 120_000)
 
-const logTables = ['purges', 'purge_pages', 'purge_urls', 'purge_tags', 'purge_tag_hours', 'purge_entities', 'purge_key_hours'] as const
+const logTables = [
+  'purges',
+  'purge_pages',
+  'purge_urls',
+  'purge_tags',
+  'purge_tag_hours',
+  'purge_entities',
+  'purge_key_hours',
+] as const
 
 async function expectEmptyLog(records: Records, now: number): Promise<void> {
-  for (const table of logTables) expect({ table, rows: await records.db.selectFrom(table).selectAll().execute() }).toEqual({ table, rows: [] })
+  for (const table of logTables)
+    expect({ table, rows: await records.db.selectFrom(table).selectAll().execute() }).toEqual({ table, rows: [] })
   const { overview, hourly, topTags } = await readPurgeStatistics(records.db, now)
-  expect({ ...overview, topTags, purges: hourly.reduce((sum, { purges }) => sum + purges, 0) }).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0, topTags: [], purges: 0 })
+  expect({ ...overview, topTags, purges: hourly.reduce((sum, { purges }) => sum + purges, 0) }).toEqual({
+    totalPurges: 0,
+    distinctUrls: 0,
+    distinctTags: 0,
+    avgResponseTime: 0,
+    topTags: [],
+    purges: 0,
+  })
   expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
 }
 
-const settle = (records: Records, ids: readonly number[], result: { status: 'pending' | 'failed' | 'delivered'; responseTime: number | null }) =>
+const settle = (
+  records: Records,
+  ids: readonly number[],
+  result: { status: 'pending' | 'failed' | 'delivered'; responseTime: number | null },
+) =>
   records.db.transaction().execute((transaction) =>
-    settleDeliveries(transaction, 'varnish-1', ids.map((purgeId) => ({ purgeId, attempts: 3, error: result.status === 'delivered' ? null : 'no', ...result }))),
+    settleDeliveries(
+      transaction,
+      'varnish-1',
+      ids.map((purgeId) => ({ purgeId, attempts: 3, error: result.status === 'delivered' ? null : 'no', ...result })),
+    ),
   )
 
-test('a clear empties the log whatever the proxies have acknowledged; what waits stays apart from it', async () => {
+it('a clear empties the log whatever the proxies have acknowledged; what waits stays apart from it', async () => {
   const { records, end } = await threeDays(['varnish-1'])
   const { items, total } = await listRecent(records.db, range)
-  const { id } = await records.db.selectFrom('purges').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
-  await settle(records, Array.from({ length: id - 2 }, (_, n) => n + 1), { status: 'delivered', responseTime: 2 })
+  const { id } = await records.db
+    .selectFrom('purges')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  await settle(
+    records,
+    Array.from({ length: id - 2 }, (_, n) => n + 1),
+    { status: 'delivered', responseTime: 2 },
+  )
   await settle(records, [id - 1], { status: 'failed', responseTime: null })
   await expectRightSums(records, end)
-  expect((await listRecent(records.db, range)).items[1]).toMatchObject({ proxies: [{ status: 'failed', attempts: 3, error: 'no' }] })
+  expect((await listRecent(records.db, range)).items[1]).toMatchObject({
+    proxies: [{ status: 'failed', attempts: 3, error: 'no' }],
+  })
   const waiting = [{ name: 'varnish-1', pending: 1, oldestPending: items[0]!.createdAt, failed: 1 }]
   expect(await readBacklogs(records.db, ['varnish-1'])).toEqual(waiting)
   expect(await clearPurges(records)).toBe(total)
@@ -119,12 +194,14 @@ test('a clear empties the log whatever the proxies have acknowledged; what waits
   // What comes of them later leaves nothing in the log that they have left.
   await settle(records, [id], { status: 'pending', responseTime: null })
   await settle(records, [id - 1, id], { status: 'delivered', responseTime: 2 })
-  expect(await readBacklogs(records.db, ['varnish-1'])).toEqual([{ name: 'varnish-1', pending: 0, oldestPending: null, failed: 0 }])
+  expect(await readBacklogs(records.db, ['varnish-1'])).toEqual([
+    { name: 'varnish-1', pending: 0, oldestPending: null, failed: 0 },
+  ])
   expect(await records.db.selectFrom('purge_deliveries').selectAll().execute()).toEqual([])
   expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
 }, 120_000)
 
-test('old purges go, delivered or not; what was given up for a proxy that is configured no more goes with them', async () => {
+it('old purges go, delivered or not; what was given up for a proxy that is configured no more goes with them', async () => {
   let now = aMoment
   const { records, purging } = await openPurges({ now: () => now, proxies: ['varnish-1', 'gone'] })
   for (const tag of ['a', 'b', 'c']) {
@@ -133,15 +210,19 @@ test('old purges go, delivered or not; what was given up for a proxy that is con
   }
   await records.db.updateTable('purge_deliveries').set({ status: 'failed' }).where('proxy', '=', 'gone').execute()
   const prune = makePrunePurges(['varnish-1'])
-  for (let rows = 1; rows > 0; ) rows = await prune(records, { before: aMoment + 2 * hour, limit: 90 })
+  for (let rows = 1; rows > 0;) rows = await prune(records, { before: aMoment + 2 * hour, limit: 90 })
   expect((await listRecent(records.db, range)).items.map(({ tag }) => tag)).toEqual(['c'])
-  expect(await readBacklogs(records.db, ['varnish-1'])).toMatchObject([{ name: 'varnish-1', pending: 3 }, { name: 'gone', failed: 1 }])
+  expect(await readBacklogs(records.db, ['varnish-1'])).toMatchObject([
+    { name: 'varnish-1', pending: 3 },
+    { name: 'gone', failed: 1 },
+  ])
   await expectRightSums(records, now)
 }, 120_000)
 
-test('URLs of purges that a clear took are recorded no more', async () => {
+it('URLs of purges that a clear took are recorded no more', async () => {
   const { records, purging, pages } = await openPurges()
-  for (let n = 0; n < 1_200; n += 1) await store(pages, `p${n}`, { url: `http://shop.example/${n}`, tags: ['many'], deleteAt: aMoment + hour })
+  for (let n = 0; n < 1_200; n += 1)
+    await store(pages, `p${n}`, { url: `http://shop.example/${n}`, tags: ['many'], deleteAt: aMoment + hour })
   await purging.invalidate({ targets: [{ scope: 'tags', tags: ['many'] }], soft: false, source: 'cli', actor: null })
   await clearPurges(records)
   await purging.catchUp()
@@ -149,7 +230,7 @@ test('URLs of purges that a clear took are recorded no more', async () => {
   expect(await clearInvalidations(records)).toBe(1)
 }, 120_000)
 
-test('old invalidations go, newer ones stay', async () => {
+it('old invalidations go, newer ones stay', async () => {
   const { records, end } = await threeDays()
   while ((await pruneInvalidations(records, { before: end - hour, limit: 100 })) > 0);
   const { items, total } = await listInvalidations(records.db, range)
@@ -158,12 +239,16 @@ test('old invalidations go, newer ones stay', async () => {
   expect(items.every((item) => Date.parse(item.at) >= end - hour)).toBe(true)
 }, 120_000)
 
-test('empty logs answer with zeros and empty lists', async () => {
+it('empty logs answer with zeros and empty lists', async () => {
   const { records } = await openPurges()
   const { overview, hourly, topTags } = await readPurgeStatistics(records.db, aMoment)
   expect(overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
   expect(hourly).toHaveLength(24)
-  expect(hourly.at(-1)).toEqual({ hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(), purges: 0, partial: true })
+  expect(hourly.at(-1)).toEqual({
+    hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(),
+    purges: 0,
+    partial: true,
+  })
   expect(topTags).toEqual([])
   expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
   expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
@@ -171,12 +256,21 @@ test('empty logs answer with zeros and empty lists', async () => {
   expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
 })
 
-test('the last 24 hours are the last 24 hours, to the millisecond', async () => {
+it('the last 24 hours are the last 24 hours, to the millisecond', async () => {
   const day = 24 * hour
   // Not at the beginning of an hour: the window begins in the middle of one.
   let now = Math.floor(aMoment / hour) * hour + 25 * 60_000
   const { records, purging } = await openPurges({ now: () => now })
-  const purge = (tag: string, url: string) => purging.invalidate({ targets: [{ scope: 'tags', tags: [tag] }, { scope: 'urls', urls: [url] }], soft: false, source: 'cli', actor: null })
+  const purge = (tag: string, url: string) =>
+    purging.invalidate({
+      targets: [
+        { scope: 'tags', tags: [tag] },
+        { scope: 'urls', urls: [url] },
+      ],
+      soft: false,
+      source: 'cli',
+      actor: null,
+    })
   await purge('outside', 'http://shop.example/outside')
   now += 1
   await purge('inside', 'http://shop.example/inside')
@@ -187,10 +281,18 @@ test('the last 24 hours are the last 24 hours, to the millisecond', async () => 
   await purge('later', 'http://shop.example/later')
   const first = await readPurgeStatistics(records.db, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day + 1)
   expect(first.overview).toMatchObject({ totalPurges: 8, distinctTags: 2, distinctUrls: 2 })
-  expect(first.topTags).toEqual([{ tag: 'inside', count: 2 }, { tag: 'later', count: 2 }])
+  expect(first.topTags).toEqual([
+    { tag: 'inside', count: 2 },
+    { tag: 'later', count: 2 },
+  ])
   expect(first.hourly.map(({ purges }) => purges)).toEqual([0, 0, 2, ...Array.from({ length: 21 }, () => 0)])
   expect(first.hourly.map(({ partial }) => partial)).toEqual([...Array.from({ length: 23 }, () => false), true])
   await expectRightSums(records, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day)
   expect((await readPurgeStatistics(records.db, now + day)).overview).toMatchObject({ totalPurges: 2, distinctTags: 1 })
-  expect((await readPurgeStatistics(records.db, now + day + 1)).overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
+  expect((await readPurgeStatistics(records.db, now + day + 1)).overview).toEqual({
+    totalPurges: 0,
+    distinctUrls: 0,
+    distinctTags: 0,
+    avgResponseTime: 0,
+  })
 })

@@ -1,11 +1,14 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { discover, index, origin, sockets, urlset } from './sitemaps.ts'
 
 describe('reading', () => {
-  test('an index with gzip children that say nothing of it, asked at the origin with the public Host', async () => {
+  it('an index with gzip children that say nothing of it, asked at the origin with the public Host', async () => {
     const child = '/sitemap/salesChannel-1-2/1-2-sitemap-shop-example-1.xml.gz'
-    origin.on('/sitemap.xml', { headers: { 'content-type': 'text/xml; charset=utf-8' }, body: index(`http://shop.example${child}`) })
+    origin.on('/sitemap.xml', {
+      headers: { 'content-type': 'text/xml; charset=utf-8' },
+      body: index(`http://shop.example${child}`),
+    })
     origin.on(child, {
       headers: { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' },
       body: gzipSync(urlset('http://shop.example/', 'http://shop.example/a?p=2&amp;o=1')),
@@ -17,17 +20,26 @@ describe('reading', () => {
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })
 
-  test('higher priority first, then the shorter path, then the order of the file; each URL once', async () => {
+  it('higher priority first, then the shorter path, then the order of the file; each URL once', async () => {
     const shop = 'http://shop.example'
     origin.on('/sitemap.xml', {
-      body: urlset(`${shop}/a/b`, [`${shop}/late`, 0.1], `${shop}/b`, [`${shop}/a/b/c`, 1], `${shop}/a`, `${shop}/a/b`, `${shop}/b?utm_source=x`, [shop, 1]),
+      body: urlset(
+        `${shop}/a/b`,
+        [`${shop}/late`, 0.1],
+        `${shop}/b`,
+        [`${shop}/a/b/c`, 1],
+        `${shop}/a`,
+        `${shop}/a/b`,
+        `${shop}/b?utm_source=x`,
+        [shop, 1],
+      ),
     })
     const found = await discover()
     expect(found.list).toEqual(['/', '/a/b/c', '/b', '/a', '/a/b', '/late'].map((path) => shop + path))
     expect(found.duplicates).toBe(2)
   })
 
-  test('locations of images, other namespaces, blanks and CDATA', async () => {
+  it('locations of images, other namespaces, blanks and CDATA', async () => {
     origin.on('/sitemap.xml', {
       body: `<s:urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="i"><s:url>
         <s:loc>
@@ -37,13 +49,18 @@ describe('reading', () => {
     expect((await discover()).list).toEqual(['http://shop.example/a?x=1&y=2'])
   })
 
-  test('gzip within gzip, and gzip that is announced as well', async () => {
-    origin.on('/sitemap.xml', { headers: { 'content-encoding': 'gzip' }, body: gzipSync(gzipSync(urlset('http://shop.example/a'))) })
+  it('gzip within gzip, and gzip that is announced as well', async () => {
+    origin.on('/sitemap.xml', {
+      headers: { 'content-encoding': 'gzip' },
+      body: gzipSync(gzipSync(urlset('http://shop.example/a'))),
+    })
     expect((await discover()).list).toEqual(['http://shop.example/a'])
   })
 
-  test('a file that is missing costs its own URLs alone', async () => {
-    origin.on('/sitemap.xml', { body: index('http://shop.example/1.xml', 'http://shop.example/2.xml', 'http://shop.example/3.xml') })
+  it('a file that is missing costs its own URLs alone', async () => {
+    origin.on('/sitemap.xml', {
+      body: index('http://shop.example/1.xml', 'http://shop.example/2.xml', 'http://shop.example/3.xml'),
+    })
     origin.on('/1.xml', { status: 204 })
     origin.on('/2.xml', { body: urlset('http://shop.example/a') })
     origin.on('/3.xml', { body: gzipSync(urlset('http://shop.example/b')).subarray(0, 60) })
@@ -53,14 +70,17 @@ describe('reading', () => {
     expect(found.errors[0]!.message).toBe('answered 204')
   })
 
-  test('an origin that is busy for a moment is asked again', async () => {
+  it('an origin that is busy for a moment is asked again', async () => {
     let asked = 0
-    origin.on('/sitemap.xml', () => (++asked < 3 ? { status: 503, headers: { 'retry-after': '0' } } : { body: urlset('http://shop.example/a') }))
+    origin.on('/sitemap.xml', () =>
+      ++asked < 3 ? { status: 503, headers: { 'retry-after': '0' } } : { body: urlset('http://shop.example/a') },
+    )
     expect((await discover()).total).toBe(1)
   })
 
-  test('200,000 URLs in gzip files of 50,000', async () => {
-    const file = (number: number) => gzipSync(urlset(...Array.from({ length: 50_000 }, (_, i) => `http://shop.example/p/${number}/${i}`)))
+  it('200,000 URLs in gzip files of 50,000', async () => {
+    const file = (number: number) =>
+      gzipSync(urlset(...Array.from({ length: 50_000 }, (_, i) => `http://shop.example/p/${number}/${i}`)))
     origin.on('/sitemap.xml', { body: index(...[1, 2, 3, 4].map((number) => `http://shop.example/${number}.xml.gz`)) })
     for (const number of [1, 2, 3, 4]) origin.on(`/${number}.xml.gz`, { body: file(number) })
     const progress: number[] = []
@@ -69,7 +89,7 @@ describe('reading', () => {
     expect(progress).toEqual([0, 50_000, 100_000, 150_000, 200_000])
   })
 
-  test('is stopped by its signal', async () => {
+  it('is stopped by its signal', async () => {
     const stop = new AbortController()
     origin.on('/sitemap.xml', () => stop.abort(new Error('enough')))
     await expect(discover({ signal: stop.signal })).rejects.toThrow('enough')
@@ -77,15 +97,20 @@ describe('reading', () => {
 })
 
 describe('where the sitemaps are', () => {
-  test('a configured path is meant below the channel, unless it has its path already', async () => {
+  it('a configured path is meant below the channel, unless it has its path already', async () => {
     origin.on('/de/sitemap.xml', { body: urlset('http://shop.example/de/a') })
     origin.on('/de/other.xml', { body: urlset('http://shop.example/de/b') })
-    const found = await discover({ url: 'http://shop.example/de', sitemaps: ['/sitemap.xml', '/de/other.xml', 'http://shop.example/de/sitemap.xml'] })
+    const found = await discover({
+      url: 'http://shop.example/de',
+      sitemaps: ['/sitemap.xml', '/de/other.xml', 'http://shop.example/de/sitemap.xml'],
+    })
     expect(found.list).toEqual(['http://shop.example/de/a', 'http://shop.example/de/b'])
   })
 
-  test('where none is configured: those of robots.txt that are of this channel', async () => {
-    origin.on('/robots.txt', { body: 'Sitemap: http://shop.example/sitemap.xml\nsitemap:http://shop.example/de/map.xml\r\nSitemap: http://evil.example/sitemap.xml' })
+  it('where none is configured: those of robots.txt that are of this channel', async () => {
+    origin.on('/robots.txt', {
+      body: 'Sitemap: http://shop.example/sitemap.xml\nsitemap:http://shop.example/de/map.xml\r\nSitemap: http://evil.example/sitemap.xml',
+    })
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/a') })
     origin.on('/de/map.xml', { body: urlset('http://shop.example/de/a') })
     const found = await discover({ url: 'http://shop.example/de', siblings: ['http://shop.example'], sitemaps: [] })
@@ -93,31 +118,38 @@ describe('where the sitemaps are', () => {
     expect(origin.hits('/sitemap.xml')).toBe(0)
   })
 
-  test('where robots.txt names none: /sitemap.xml', async () => {
+  it('where robots.txt names none: /sitemap.xml', async () => {
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/a') })
     expect((await discover({ sitemaps: [] })).list).toEqual(['http://shop.example/a'])
   })
 
-  test('where there is none at all: an error, no URL', async () => {
-    expect(await discover({ sitemaps: [] })).toMatchObject({ total: 0, files: 0, errors: [{ url: 'http://shop.example/sitemap.xml', message: 'answered 404' }] })
+  it('where there is none at all: an error, no URL', async () => {
+    expect(await discover({ sitemaps: [] })).toMatchObject({
+      total: 0,
+      files: 0,
+      errors: [{ url: 'http://shop.example/sitemap.xml', message: 'answered 404' }],
+    })
   })
 })
 
 describe('robots.txt', () => {
-  test('what it forbids is left out and counted; its delay is told', async () => {
+  it('what it forbids is left out and counted; its delay is told', async () => {
     origin.on('/robots.txt', { body: 'User-agent: *\nDisallow: /private\nCrawl-delay: 2.5\n' })
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/a', 'http://shop.example/private/b') })
     expect(await discover()).toMatchObject({ total: 1, disallowed: 1, crawlDelay: 2500 })
   })
 
-  test('while it cannot be read nothing is fetched', async () => {
+  it('while it cannot be read nothing is fetched', async () => {
     origin.on('/robots.txt', { status: 500 })
     const found = await discover()
-    expect(found).toMatchObject({ total: 0, errors: [{ url: 'http://shop.example/robots.txt', message: 'answered 500' }] })
+    expect(found).toMatchObject({
+      total: 0,
+      errors: [{ url: 'http://shop.example/robots.txt', message: 'answered 500' }],
+    })
     expect(origin.hits('/sitemap.xml')).toBe(0)
   })
 
-  test('an origin that is not there is said', async () => {
+  it('an origin that is not there is said', async () => {
     await origin.stop()
     const found = await discover()
     expect(found.errors[0]!.message).toContain(`127.0.0.1:${origin.port}`)

@@ -1,21 +1,48 @@
 import { randomBytes } from 'node:crypto'
 import { createGzip, gzipSync } from 'node:zlib'
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openSitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'
 import { defaultLimits } from '../../../src/warmup/run/limits.ts'
 import { discover, index, origin, sockets, urlset } from './sitemaps.ts'
 
 describe('what is not ours', () => {
   const foreign = [
-    'http://evil.example/', 'https://shop.example/', 'http://shop.example:8080/', 'http://127.0.0.1/', 'http://2130706433/', 'http://0x7f.1/', 'http://127.1/',
-    'http://0177.0.0.1/', 'http://[::1]/', 'http://[::ffff:7f00:1]/', 'http://[::ffff:169.254.169.254]/', 'http://169.254.169.254/latest/meta-data/', 'http://localhost/',
-    'file:///etc/passwd', 'ftp://shop.example/', 'javascript:alert(1)', 'data:text/html,x', '//evil.example/x', '\\\\evil.example/x', 'http:\\\\evil.example/', 'http:/\\evil.example/',
-    'http://shop.example@evil.example/', 'http://user:secret@shop.example/', 'http://shop.example%2eevil.example/', 'http://shop.example.evil.example/', 'http://evilshop.example/',
-    'http://ѕhop.example/', 'http://shop.example。evil.example/', 'http://shоp.example/', 'http://①②⑦.⓪.⓪.①/', 'gopher://shop.example/', 'blob:http://shop.example/1',
+    'http://evil.example/',
+    'https://shop.example/',
+    'http://shop.example:8080/',
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://127.1/',
+    'http://0177.0.0.1/',
+    'http://[::1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://localhost/',
+    'file:///etc/passwd',
+    'ftp://shop.example/',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '//evil.example/x',
+    '\\\\evil.example/x',
+    'http:\\\\evil.example/',
+    'http:/\\evil.example/',
+    'http://shop.example@evil.example/',
+    'http://user:secret@shop.example/',
+    'http://shop.example%2eevil.example/',
+    'http://shop.example.evil.example/',
+    'http://evilshop.example/',
+    'http://ѕhop.example/',
+    'http://shop.example。evil.example/',
+    'http://shоp.example/',
+    'http://①②⑦.⓪.⓪.①/',
+    'gopher://shop.example/',
+    'blob:http://shop.example/1',
   ]
 
-  test('no socket is opened for a page of another place, in whatever spelling', async () => {
+  it('no socket is opened for a page of another place, in whatever spelling', async () => {
     origin.on('/sitemap.xml', { body: urlset(...foreign.map((loc) => loc.replaceAll('&', '&amp;'))) })
     const found = await discover()
     expect(found).toMatchObject({ total: 0, foreign: foreign.length, malformed: 0, excluded: 0 })
@@ -23,7 +50,7 @@ describe('what is not ours', () => {
     expect(origin.requests.map((request) => request.path)).toEqual(['/robots.txt', '/sitemap.xml'])
   })
 
-  test('nor for a sitemap of another place', async () => {
+  it('nor for a sitemap of another place', async () => {
     origin.on('/sitemap.xml', { body: index(...foreign) })
     const found = await discover()
     expect(found).toMatchObject({ total: 0, foreign: foreign.length })
@@ -31,69 +58,127 @@ describe('what is not ours', () => {
     expect(origin.requests.map((request) => request.path)).toEqual(['/robots.txt', '/sitemap.xml'])
   })
 
-  test('a page of a sibling with a longer path, or beside the path, is foreign', async () => {
+  it('a page of a sibling with a longer path, or beside the path, is foreign', async () => {
     origin.on('/shop/sitemap.xml', {
-      body: urlset('http://shop.example/shop/a', 'http://shop.example/shop/de/a', 'http://shop.example/shopping', 'http://shop.example/', 'http://shop.example/shop/../x', 'http://shop.example/shop/%2e%2e/x'),
+      body: urlset(
+        'http://shop.example/shop/a',
+        'http://shop.example/shop/de/a',
+        'http://shop.example/shopping',
+        'http://shop.example/',
+        'http://shop.example/shop/../x',
+        'http://shop.example/shop/%2e%2e/x',
+      ),
     })
     const found = await discover({ url: 'http://shop.example/shop', siblings: ['http://shop.example/shop/de'] })
     expect(found.list).toEqual(['http://shop.example/shop/a'])
     expect(found.foreign).toBe(5)
   })
 
-  test('a redirect leads no further than the public origin', async () => {
-    const places = ['http://169.254.169.254/', '//evil.example/', 'http://shop.example@evil.example/', 'file:///etc/passwd', 'https://shop.example/sitemap.xml']
-    origin.on('/sitemap.xml', { body: index(...places.map((_, number) => `http://shop.example/${number}.xml`), 'http://shop.example/moved.xml') })
-    for (const [number, location] of places.entries()) origin.on(`/${number}.xml`, { status: 302, headers: { location } })
+  it('a redirect leads no further than the public origin', async () => {
+    const places = [
+      'http://169.254.169.254/',
+      '//evil.example/',
+      'http://shop.example@evil.example/',
+      'file:///etc/passwd',
+      'https://shop.example/sitemap.xml',
+    ]
+    origin.on('/sitemap.xml', {
+      body: index(...places.map((_, number) => `http://shop.example/${number}.xml`), 'http://shop.example/moved.xml'),
+    })
+    for (const [number, location] of places.entries())
+      origin.on(`/${number}.xml`, { status: 302, headers: { location } })
     origin.on('/moved.xml', { status: 301, headers: { location: '/here.xml' } })
     origin.on('/here.xml', { body: urlset('http://shop.example/a') })
     const found = await discover()
     expect(found.list).toEqual(['http://shop.example/a'])
-    expect(found.errors.map((error) => error.message)).toEqual(places.map(() => 'redirects to another origin, which is not followed'))
+    expect(found.errors.map((error) => error.message)).toEqual(
+      places.map(() => 'redirects to another origin, which is not followed'),
+    )
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })
 
-  test('redirects in a circle and without an end are recorded', async () => {
+  it('redirects in a circle and without an end are recorded', async () => {
     origin.on('/sitemap.xml', { body: index('http://shop.example/circle.xml', 'http://shop.example/endless/0') })
     origin.on('/circle.xml', { status: 302, headers: { location: '/circle.xml' } })
     origin.otherwise((request) => {
       const match = /^\/endless\/(\d+)$/.exec(request.path)
       return match ? { status: 307, headers: { location: `/endless/${Number(match[1]) + 1}` } } : { status: 404 }
     })
-    expect((await discover()).errors.map((error) => error.message)).toEqual(['redirects in a circle', 'redirects more than 5 times'])
+    expect((await discover()).errors.map((error) => error.message)).toEqual([
+      'redirects in a circle',
+      'redirects more than 5 times',
+    ])
   })
 })
 
 describe('URLs that are refused', () => {
-  test('control characters, ANSI and ten thousand characters', async () => {
-    origin.on('/sitemap.xml', { body: urlset('http://shop.example/a\u0085b', 'http://shop.example/\u009b31m', 'http://shop.example/a&#10;b', 'http://shop.example/a&#9;b', `http://shop.example/${'x'.repeat(10_000)}`, 'http://[') })
+  it('control characters, ANSI and ten thousand characters', async () => {
+    origin.on('/sitemap.xml', {
+      body: urlset(
+        'http://shop.example/a\u0085b',
+        'http://shop.example/\u009b31m',
+        'http://shop.example/a&#10;b',
+        'http://shop.example/a&#9;b',
+        `http://shop.example/${'x'.repeat(10_000)}`,
+        'http://[',
+      ),
+    })
     expect(await discover()).toMatchObject({ total: 0, malformed: 6, errors: [] })
   })
 
-  test('an escape character makes the file no XML', async () => {
+  it('an escape character makes the file no XML', async () => {
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/\u001b[31m') })
     expect((await discover()).errors[0]!.message).toContain('no well-formed XML')
   })
 
-  test('side effects and bypassed paths', async () => {
+  it('side effects and bypassed paths', async () => {
     const acting = [
-      '/account/logout', '/logout', '/index.php/logout.php', '/wp-login.php?action=logout', '/my-account/customer-logout/', '/?add-to-cart=12', '/?action=logout', '/checkout/line-item/add',
-      '/log%6Fut', '/a/../checkout/cart', '/%63heckout/confirm', '/CHECKOUT', '/index.php?cl=start&amp;fnc=tobasket', '/admin/x', '/api/x', '/x?remove_item=1', '/add-to-wishlist', '/newsletter/unsubscribe',
+      '/account/logout',
+      '/logout',
+      '/index.php/logout.php',
+      '/wp-login.php?action=logout',
+      '/my-account/customer-logout/',
+      '/?add-to-cart=12',
+      '/?action=logout',
+      '/checkout/line-item/add',
+      '/log%6Fut',
+      '/a/../checkout/cart',
+      '/%63heckout/confirm',
+      '/CHECKOUT',
+      '/index.php?cl=start&amp;fnc=tobasket',
+      '/admin/x',
+      '/api/x',
+      '/x?remove_item=1',
+      '/add-to-wishlist',
+      '/newsletter/unsubscribe',
     ]
-    origin.on('/sitemap.xml', { body: urlset(...acting.map((path) => `http://shop.example${path}`), 'http://shop.example/logout-sofa', 'http://shop.example/sign-outdoor', 'http://shop.example/cartography', 'http://shop.example/x?action=show') })
+    origin.on('/sitemap.xml', {
+      body: urlset(
+        ...acting.map((path) => `http://shop.example${path}`),
+        'http://shop.example/logout-sofa',
+        'http://shop.example/sign-outdoor',
+        'http://shop.example/cartography',
+        'http://shop.example/x?action=show',
+      ),
+    })
     const found = await discover()
-    expect(found.list).toEqual(['/logout-sofa', '/sign-outdoor', '/cartography', '/x?action=show'].map((path) => `http://shop.example${path}`))
+    expect(found.list).toEqual(
+      ['/logout-sofa', '/sign-outdoor', '/cartography', '/x?action=show'].map((path) => `http://shop.example${path}`),
+    )
     expect(found.excluded).toBe(acting.length)
   })
 })
 
 describe('hostile files', () => {
-  test('a gigabyte of zeros in gzip is stopped', async () => {
+  it('a gigabyte of zeros in gzip is stopped', async () => {
     let sent = 0
     origin.on('/sitemap.xml', (_, response) => {
       const zeros = Buffer.alloc(1024 * 1024)
-      const bomb = Readable.from((function* () {
-        for (let i = 0; i < 1024; i++) yield zeros
-      })()).pipe(createGzip())
+      const bomb = Readable.from(
+        (function* () {
+          for (let i = 0; i < 1024; i++) yield zeros
+        })(),
+      ).pipe(createGzip())
       bomb.on('data', (chunk: Buffer) => (sent += chunk.length)).pipe(response)
       response.on('close', () => bomb.destroy())
     })
@@ -102,7 +187,7 @@ describe('hostile files', () => {
     expect(sent).toBeLessThan(1024 * 1024)
   })
 
-  test.each([
+  it.each([
     ['of blanks', ' '],
     ['of URLs', '<url><loc>http://shop.example/a</loc></url>'],
   ])('a bomb %s is stopped, and so is one in another', async (_, filling) => {
@@ -112,18 +197,23 @@ describe('hostile files', () => {
     origin.on('/2.xml', { body: gzipSync(bomb) })
     const { errors } = await discover()
     expect(errors).toHaveLength(2)
-    for (const { message } of errors) expect(message).toMatch(/decompresses to more than 200 times|65536 characters without a tag/)
+    for (const { message } of errors)
+      expect(message).toMatch(/decompresses to more than 200 times|65536 characters without a tag/)
   })
 
-  test('a plain file past the cap is stopped; what was found before is kept', async () => {
+  it('a plain file past the cap is stopped; what was found before is kept', async () => {
     origin.on('/sitemap.xml', { body: urlset(...Array.from({ length: 1000 }, (_, i) => `http://shop.example/${i}`)) })
     const found = await discover({ limits: { ...defaultLimits, fileBytes: 10_000 } })
     expect(found.errors[0]!.message).toBe('is larger than 10000 bytes')
   })
 
-  test.each([
+  it.each([
     ['a DOCTYPE', `<!DOCTYPE urlset [<!ENTITY a "b">]>${urlset('http://shop.example/&a;')}`, 'DOCTYPE'],
-    ['an external entity', `<!DOCTYPE u SYSTEM "http://evil.example/x.dtd">${urlset('http://shop.example/a')}`, 'DOCTYPE'],
+    [
+      'an external entity',
+      `<!DOCTYPE u SYSTEM "http://evil.example/x.dtd">${urlset('http://shop.example/a')}`,
+      'DOCTYPE',
+    ],
     ['an entity that is not XML’s', urlset('http://shop.example/&nbsp;'), 'no well-formed XML'],
     ['200,000 nested elements', `<urlset>${'<url>'.repeat(200_000)}`, 'more than 100 deep'],
     ['a text without an end', `<urlset><url><loc>${'a'.repeat(400_000)}`, 'without a tag'],
@@ -141,15 +231,24 @@ describe('hostile files', () => {
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })
 
-  test('an index that lists itself, and two that list each other', async () => {
-    origin.on('/sitemap.xml', { body: index(...Array.from({ length: 1000 }, () => 'http://shop.example/sitemap.xml'), 'http://shop.example/2.xml') })
+  it('an index that lists itself, and two that list each other', async () => {
+    origin.on('/sitemap.xml', {
+      body: index(
+        ...Array.from({ length: 1000 }, () => 'http://shop.example/sitemap.xml'),
+        'http://shop.example/2.xml',
+      ),
+    })
     origin.on('/2.xml', { body: index('http://shop.example/sitemap.xml', 'http://shop.example/sitemap.xml#again') })
     expect(await discover()).toMatchObject({ total: 0, files: 2, errors: [] })
     expect(origin.hits('/sitemap.xml')).toBe(1)
   })
 
-  test('an index without an end is bounded in depth and in files', async () => {
-    origin.otherwise((request) => (request.path === '/robots.txt' ? { status: 404 } : { body: index(...Array.from({ length: 3 }, (_, i) => `http://shop.example${request.path}/${i}`)) }))
+  it('an index without an end is bounded in depth and in files', async () => {
+    origin.otherwise((request) =>
+      request.path === '/robots.txt'
+        ? { status: 404 }
+        : { body: index(...Array.from({ length: 3 }, (_, i) => `http://shop.example${request.path}/${i}`)) },
+    )
     const deep = await discover()
     expect(deep.errors.every((error) => error.message === 'lists indexes more than 3 deep')).toBe(true)
     expect(deep.errors).toHaveLength(defaultLimits.hostileFiles)
@@ -157,20 +256,24 @@ describe('hostile files', () => {
     expect(wide.errors[0]!.message).toContain('more than 20 sitemap files')
   })
 
-  test('many broken files end the discovery of their channel', async () => {
+  it('many broken files end the discovery of their channel', async () => {
     origin.on('/sitemap.xml', { body: index(...Array.from({ length: 500 }, (_, i) => `http://shop.example/${i}.xml`)) })
-    origin.otherwise((request) => (request.path === '/robots.txt' ? { status: 404 } : { body: '<!DOCTYPE html><html>' }))
+    origin.otherwise((request) =>
+      request.path === '/robots.txt' ? { status: 404 } : { body: '<!DOCTYPE html><html>' },
+    )
     expect((await discover()).errors).toHaveLength(defaultLimits.hostileFiles)
     expect(origin.requests).toHaveLength(2 + defaultLimits.hostileFiles)
   })
 
-  test('more URLs than are kept', async () => {
-    origin.on('/sitemap.xml', { body: urlset('http://shop.example/1', 'http://shop.example/2', 'http://shop.example/3') })
+  it('more URLs than are kept', async () => {
+    origin.on('/sitemap.xml', {
+      body: urlset('http://shop.example/1', 'http://shop.example/2', 'http://shop.example/3'),
+    })
     const found = await discover({ limits: { ...defaultLimits, urls: 2 } })
     expect(found).toMatchObject({ total: 2, errors: [{ message: 'more than 2 URLs; the others are left out' }] })
   })
 
-  test('a body that stands still ends with a timeout', async () => {
+  it('a body that stands still ends with a timeout', async () => {
     const fetch = openSitemapFetch({ timeout: 200, redirects: 5, retryDelay: 1 })
     origin.on('/sitemap.xml', (_, response) => void response.write('<urlset>'))
     expect((await discover({ fetch })).errors[0]!.message).toMatch(/timeout/i)

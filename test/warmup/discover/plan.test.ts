@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { PageType } from '../../../src/pages/page.ts'
 import { Channels, toChannel } from '../../../src/cache/channel.ts'
 import { canonicaliser } from '../../../src/cache/target.ts'
@@ -6,7 +6,9 @@ import type { SitemapFetch } from '../../../src/warmup/discover/discover-fetch.t
 import { defaultLimits } from '../../../src/warmup/run/limits.ts'
 import { planRun, type Plan, type PlanOptions } from '../../../src/warmup/discover/plan.ts'
 
-const [en, de] = ['http://shop.example', 'http://shop.example/de'].map((url, number) => toChannel({ id: `c${number}`, name: url, url, origin: 'http://127.0.0.1:1' }))
+const [en, de] = ['http://shop.example', 'http://shop.example/de'].map((url, number) =>
+  toChannel({ id: `c${number}`, name: url, url, origin: 'http://127.0.0.1:1' }),
+)
 
 /** A shop whose files are given by their public URL; anything else is a 404. */
 function plan(files: Record<string, string>, options: Partial<PlanOptions> = {}) {
@@ -15,9 +17,12 @@ function plan(files: Record<string, string>, options: Partial<PlanOptions> = {})
     get: async (_, url) => {
       asked.push(url.href)
       const text = files[url.href]
-      return { status: text === undefined ? 404 : 200, body: (async function* () {
-        yield Buffer.from(text ?? '')
-      })() }
+      return {
+        status: text === undefined ? 404 : 200,
+        body: (async function* () {
+          yield Buffer.from(text ?? '')
+        })(),
+      }
     },
     close: async () => {},
   }
@@ -42,36 +47,65 @@ const listed = ({ lists }: Plan) => lists.map(({ channelId, urls }) => ({ channe
 
 const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('')}</urlset>`
 
-test('every channel gets its own URLs, and the delay that its robots.txt asks for', async () => {
+it('every channel gets its own URLs, and the delay that its robots.txt asks for', async () => {
   const all = urlset('http://shop.example/a', 'http://shop.example/de/a')
   const progress: object[] = []
-  const result = await plan({
-    'http://shop.example/robots.txt': 'User-agent: *\nCrawl-delay: 3',
-    'http://shop.example/sitemap.xml': all,
-    'http://shop.example/de/sitemap.xml': all,
-  }, { onProgress: (counts) => progress.push(counts) })
-  expect(listed(result)).toEqual([{ channelId: 'c0', urls: ['http://shop.example/a'] }, { channelId: 'c1', urls: ['http://shop.example/de/a'] }])
+  const result = await plan(
+    {
+      'http://shop.example/robots.txt': 'User-agent: *\nCrawl-delay: 3',
+      'http://shop.example/sitemap.xml': all,
+      'http://shop.example/de/sitemap.xml': all,
+    },
+    { onProgress: (counts) => progress.push(counts) },
+  )
+  expect(listed(result)).toEqual([
+    { channelId: 'c0', urls: ['http://shop.example/a'] },
+    { channelId: 'c1', urls: ['http://shop.example/de/a'] },
+  ])
   expect(result.discovery).toMatchObject({ total: 2, foreign: 2, files: 2, crawlDelays: { c0: 3000, c1: 3000 } })
   expect(progress.at(-1)).toEqual({ files: 2, urls: 2 })
 })
 
-test('discovery broke only where no file at all could be read', async () => {
-  expect((await plan({})).failure).toBe('No sitemap could be read: http://shop.example/sitemap.xml answered 404 (and 1 more)')
-  expect(await plan({ 'http://shop.example/sitemap.xml': urlset() })).toMatchObject({ failure: null, discovery: { total: 0, files: 1 } })
+it('discovery broke only where no file at all could be read', async () => {
+  expect((await plan({})).failure).toBe(
+    'No sitemap could be read: http://shop.example/sitemap.xml answered 404 (and 1 more)',
+  )
+  expect(await plan({ 'http://shop.example/sitemap.xml': urlset() })).toMatchObject({
+    failure: null,
+    discovery: { total: 0, files: 1 },
+  })
   expect(await plan({}, { chosen: [] })).toMatchObject({ failure: null, discovery: { total: 0 } })
 })
 
-test('a channel whose sitemaps name pages, but none that can be warmed, is told from one with an empty sitemap', async () => {
+it('a channel whose sitemaps name pages, but none that can be warmed, is told from one with an empty sitemap', async () => {
   const result = await plan({
-    'http://shop.example/sitemap.xml': urlset('http://www.shop.example/a', 'http://www.shop.example/b', 'http://shop.example/checkout/x'),
+    'http://shop.example/sitemap.xml': urlset(
+      'http://www.shop.example/a',
+      'http://www.shop.example/b',
+      'http://shop.example/checkout/x',
+    ),
     'http://shop.example/de/sitemap.xml': urlset(),
   })
   expect(result).toMatchObject({ failure: null, discovery: { total: 0, foreign: 2, excluded: 1 } })
   expect(result.barren).toEqual([{ channel: en, foreign: 2, others: 1 }])
 })
 
-test('named URLs are judged as strictly, in their order, and no sitemap is read', async () => {
-  const result = await plan({}, { urls: ['http://shop.example/z', 'http://shop.example/a/b', '/both', '/checkout/x', '//evil.example/', 'http://evil.example/', 'http://shop.example/z', 'http://['] })
+it('named URLs are judged as strictly, in their order, and no sitemap is read', async () => {
+  const result = await plan(
+    {},
+    {
+      urls: [
+        'http://shop.example/z',
+        'http://shop.example/a/b',
+        '/both',
+        '/checkout/x',
+        '//evil.example/',
+        'http://evil.example/',
+        'http://shop.example/z',
+        'http://[',
+      ],
+    },
+  )
   expect(listed(result)).toEqual([
     { channelId: 'c0', urls: ['http://shop.example/z', 'http://shop.example/a/b', 'http://shop.example/both'] },
     { channelId: 'c1', urls: ['http://shop.example/de/both'] },
@@ -80,20 +114,41 @@ test('named URLs are judged as strictly, in their order, and no sitemap is read'
   expect(result.asked).toEqual([])
 })
 
-test('a path is below each channel, unless it begins with the path of the channel', async () => {
+it('a path is below each channel, unless it begins with the path of the channel', async () => {
   const result = await plan({}, { urls: ['/de/a', '/dex', '/de', '/de?p=1', '/x'] })
   expect(listed(result)).toEqual([
     { channelId: 'c0', urls: ['http://shop.example/dex', 'http://shop.example/x'] },
-    { channelId: 'c1', urls: ['http://shop.example/de/a', 'http://shop.example/de/dex', 'http://shop.example/de', 'http://shop.example/de?p=1', 'http://shop.example/de/x'] },
+    {
+      channelId: 'c1',
+      urls: [
+        'http://shop.example/de/a',
+        'http://shop.example/de/dex',
+        'http://shop.example/de',
+        'http://shop.example/de?p=1',
+        'http://shop.example/de/x',
+      ],
+    },
   ])
 })
 
-test('of some types only what is known to be of them; what is of no known type with "unknown" alone', async () => {
+it('of some types only what is known to be of them; what is of no known type with "unknown" alone', async () => {
   const types: Record<string, PageType> = { 'http://shop.example/p': 'products', 'http://shop.example/c': 'cms' }
-  const result = await plan({ 'http://shop.example/sitemap.xml': urlset('http://shop.example/p', 'http://shop.example/c', 'http://shop.example/unknown') }, { types: ['products'], typeOf: (url) => types[url] ?? null })
+  const result = await plan(
+    {
+      'http://shop.example/sitemap.xml': urlset(
+        'http://shop.example/p',
+        'http://shop.example/c',
+        'http://shop.example/unknown',
+      ),
+    },
+    { types: ['products'], typeOf: (url) => types[url] ?? null },
+  )
   expect([...result.lists[0]!.urls]).toEqual(['http://shop.example/p'])
   expect(result.discovery).toMatchObject({ total: 1, otherTypes: 1, unknownType: 1 })
-  const unknown = await plan({ 'http://shop.example/sitemap.xml': urlset('http://shop.example/p', 'http://shop.example/unknown') }, { types: ['unknown'], typeOf: (url) => types[url] ?? null })
+  const unknown = await plan(
+    { 'http://shop.example/sitemap.xml': urlset('http://shop.example/p', 'http://shop.example/unknown') },
+    { types: ['unknown'], typeOf: (url) => types[url] ?? null },
+  )
   expect([...unknown.lists[0]!.urls]).toEqual(['http://shop.example/unknown'])
   expect(unknown.discovery).toMatchObject({ total: 1, otherTypes: 1, unknownType: 0 })
 })

@@ -1,21 +1,24 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseRobots } from '../../../src/warmup/discover/robots.ts'
 
 describe('whose rules count', () => {
-  test('ours alone where there are some, in whatever case, else those for all', () => {
-    const text = 'User-agent: *\nDisallow: /all\n\nUser-agent: other\nUser-agent: PageCache/1.0\nDisallow: /ours # said so\nCrawl-delay: 1\n'
+  it('ours alone where there are some, in whatever case, else those for all', () => {
+    const text =
+      'User-agent: *\nDisallow: /all\n\nUser-agent: other\nUser-agent: PageCache/1.0\nDisallow: /ours # said so\nCrawl-delay: 1\n'
     expect(parseRobots(text)).toMatchObject({ crawlDelay: 1000 })
     expect(parseRobots(text).allows('/all')).toBe(true)
     expect(parseRobots(text).allows('/ours/x')).toBe(false)
     expect(parseRobots('User-agent: other\nDisallow: /').allows('/')).toBe(true)
   })
 
-  test('groups of one name are one group', () => {
-    const { allows } = parseRobots('User-agent: *\nDisallow: /a\nUser-agent: x\nDisallow: /x\nUser-agent: *\nDisallow: /b')
+  it('groups of one name are one group', () => {
+    const { allows } = parseRobots(
+      'User-agent: *\nDisallow: /a\nUser-agent: x\nDisallow: /x\nUser-agent: *\nDisallow: /b',
+    )
     expect(['/a', '/b', '/x'].map(allows)).toEqual([false, false, true])
   })
 
-  test('rules before any agent, and what is no rule, say nothing', () => {
+  it('rules before any agent, and what is no rule, say nothing', () => {
     expect(parseRobots('Disallow: /\n<html>\nUser-agent: *\nDisallow:\nCrawl-delay: soon').allows('/x')).toBe(true)
     expect(parseRobots('User-agent: *\nCrawl-delay: soon').crawlDelay).toBeNull()
   })
@@ -23,9 +26,17 @@ describe('whose rules count', () => {
 
 // The examples of RFC 9309 §2.2.2 and §2.2.3, and of §5.
 describe('which rule counts', () => {
-  test.each([
-    { rules: ['Allow: /example/page/', 'Disallow: /example/page/disallowed.gif'], target: '/example/page/disallowed.gif', allowed: false },
-    { rules: ['Allow: /example/page/', 'Disallow: /example/page/disallowed.gif'], target: '/example/page/', allowed: true },
+  it.each([
+    {
+      rules: ['Allow: /example/page/', 'Disallow: /example/page/disallowed.gif'],
+      target: '/example/page/disallowed.gif',
+      allowed: false,
+    },
+    {
+      rules: ['Allow: /example/page/', 'Disallow: /example/page/disallowed.gif'],
+      target: '/example/page/',
+      allowed: true,
+    },
     { rules: ['Disallow: *.gif$', 'Allow: /publications/'], target: '/publications/a.gif', allowed: true },
     { rules: ['Disallow: *.gif$'], target: '/a.gif', allowed: false },
     { rules: ['Disallow: *.gif$'], target: '/a.gif?x', allowed: true },
@@ -44,18 +55,20 @@ describe('which rule counts', () => {
     expect(parseRobots(['User-agent: *', ...rules].join('\n')).allows(target)).toBe(allowed)
   })
 
-  test('a pattern of many stars costs no more than its length times the path', () => {
+  it('a pattern of many stars costs no more than its length times the path', () => {
     const { allows } = parseRobots(`User-agent: *\nDisallow: /${'a*'.repeat(500)}b$`)
     expect(allows(`/${'a'.repeat(2000)}`)).toBe(true)
   })
 
-  test('more wildcards than can be obeyed are an error, not a silent cut', () => {
+  it('more wildcards than can be obeyed are an error, not a silent cut', () => {
     const text = `User-agent: *\n${Array.from({ length: 1001 }, (_, i) => `Disallow: /${i}*`).join('\n')}`
     expect(() => parseRobots(text)).toThrow('more than 1000 rules')
     expect(() => parseRobots(`User-agent: *\nDisallow: /*${'a'.repeat(40_000)}`)).toThrow('more than 32768 characters')
   })
 })
 
-test('sitemaps are found anywhere in the file', () => {
-  expect(parseRobots('\ufeffSitemap: http://a/1.xml\r\nUser-agent: *\rSITEMAP : http://a/2.xml#x \n').sitemaps).toEqual(['http://a/1.xml', 'http://a/2.xml#x'])
+it('sitemaps are found anywhere in the file', () => {
+  expect(parseRobots('\ufeffSitemap: http://a/1.xml\r\nUser-agent: *\rSITEMAP : http://a/2.xml#x \n').sitemaps).toEqual(
+    ['http://a/1.xml', 'http://a/2.xml#x'],
+  )
 })

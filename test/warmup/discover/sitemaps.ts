@@ -46,9 +46,13 @@ export function index(...locs: string[]): string {
   return `<sitemapindex ${xmlns}>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join('')}</sitemapindex>`
 }
 
-export async function discover(options: Partial<DiscoverOptions> & { url?: string; siblings?: string[] } = {}): Promise<Discovery & { list: string[] }> {
+export async function discover(
+  options: Partial<DiscoverOptions> & { url?: string; siblings?: string[] } = {},
+): Promise<Discovery & { list: string[] }> {
   const { url = 'http://shop.example', siblings = [], ...rest } = options
-  const [own, ...others] = [url, ...siblings].map((each, number) => toChannel({ id: `channel-${number}`, name: each, url: each, origin: origin.url }))
+  const [own, ...others] = [url, ...siblings].map((each, number) =>
+    toChannel({ id: `channel-${number}`, name: each, url: each, origin: origin.url }),
+  )
   const found = await discoverChannel({
     channel: own!,
     channels: new Channels([own!, ...others]),

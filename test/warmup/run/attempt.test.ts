@@ -1,18 +1,30 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { judgeAttempt, toPaceSample } from '../../../src/warmup/run/attempt.ts'
 import type { WarmResult } from '../../../src/warmup/run/warm-result.ts'
 import { parseRetryAfter } from '../../../src/warmup/run/retry-after.ts'
 
 const rules = { retries: 3, longestWait: 60_000 }
-const failed = (status: number | null, retryAfter: number | null = null): WarmResult => ({ kind: 'failed', status, error: 'broken', retryAfter, ms: 5 })
+const failed = (status: number | null, retryAfter: number | null = null): WarmResult => ({
+  kind: 'failed',
+  status,
+  error: 'broken',
+  retryAfter,
+  ms: 5,
+})
 
-test.each<{ result: WarmResult; verdict: object }>([
+it.each<{ result: WarmResult; verdict: object }>([
   { result: { kind: 'fresh' }, verdict: { kind: 'warm', fetched: false } },
   { result: { kind: 'stored', status: 200, ms: 5 }, verdict: { kind: 'warm', fetched: true } },
   { result: { kind: 'stored', status: 301, ms: 5 }, verdict: { kind: 'warm', fetched: true } },
   { result: { kind: 'stored', status: 404, ms: 5 }, verdict: { kind: 'failed', status: 404, error: 'answered 404' } },
-  { result: { kind: 'not-stored', status: 200, ms: 5, reason: 'private' }, verdict: { kind: 'failed', status: 200, error: 'private' } },
-  { result: { kind: 'not-stored', status: 200, ms: 5, reason: 'an invalidation came meanwhile', passing: true }, verdict: { kind: 'retry', after: 500 } },
+  {
+    result: { kind: 'not-stored', status: 200, ms: 5, reason: 'private' },
+    verdict: { kind: 'failed', status: 200, error: 'private' },
+  },
+  {
+    result: { kind: 'not-stored', status: 200, ms: 5, reason: 'an invalidation came meanwhile', passing: true },
+    verdict: { kind: 'retry', after: 500 },
+  },
   { result: { kind: 'not-stored', status: 503, ms: 5, reason: 'no-store' }, verdict: { kind: 'retry', after: 500 } },
   { result: failed(null), verdict: { kind: 'retry', after: 500 } },
   { result: failed(500), verdict: { kind: 'retry', after: 500 } },
@@ -25,23 +37,29 @@ test.each<{ result: WarmResult; verdict: object }>([
   expect(judgeAttempt(result, 1, rules, 1)).toEqual(verdict)
 })
 
-test('each attempt waits twice as long, half of it by chance, and the last one decides', () => {
-  expect([1, 2, 3].map((attempt) => judgeAttempt(failed(500), attempt, rules, 1))).toEqual([500, 1000, 2000].map((after) => ({ kind: 'retry', after })))
+it('each attempt waits twice as long, half of it by chance, and the last one decides', () => {
+  expect([1, 2, 3].map((attempt) => judgeAttempt(failed(500), attempt, rules, 1))).toEqual(
+    [500, 1000, 2000].map((after) => ({ kind: 'retry', after })),
+  )
   expect(judgeAttempt(failed(500), 1, rules, 0)).toEqual({ kind: 'retry', after: 250 })
   expect(judgeAttempt(failed(500), 4, rules, 1)).toEqual({ kind: 'failed', status: 500, error: 'broken' })
   expect(judgeAttempt(failed(500), 20, { ...rules, retries: 20 }, 1)).toEqual({ kind: 'retry', after: 30_000 })
   expect(judgeAttempt(failed(500), 1, { ...rules, retries: 0 }, 1)).toMatchObject({ kind: 'failed' })
 })
 
-test('what says something about the strain on the origin', () => {
+it('what says something about the strain on the origin', () => {
   expect(toPaceSample({ kind: 'fresh' })).toBeNull()
   expect(toPaceSample(failed(null))).toBeNull()
   expect(toPaceSample(failed(503, 100))).toEqual({ kind: 'too-much', status: 503, retryAfter: 100 })
   expect(toPaceSample(failed(500))).toEqual({ kind: 'answered', ms: 5 })
-  expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' })).toEqual({ kind: 'too-much', status: 429, retryAfter: null })
+  expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' })).toEqual({
+    kind: 'too-much',
+    status: 429,
+    retryAfter: null,
+  })
 })
 
-test('Retry-After in seconds, as a date, in the past, and unreadable', () => {
+it('Retry-After in seconds, as a date, in the past, and unreadable', () => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   expect(parseRetryAfter('120', now)).toBe(120_000)
   expect(parseRetryAfter(' 0 ', now)).toBe(0)

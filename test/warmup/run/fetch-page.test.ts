@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
 import { buildProxy } from '../../../src/cache/build.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
@@ -7,14 +7,22 @@ import { startOrigin, type Origin } from '../../helpers/origin.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 
 const shop = 'http://shop.example'
-const page = (cacheControl = 'public, s-maxage=600') => ({ headers: { 'content-type': 'text/html', 'cache-control': cacheControl }, body: '<h1>A page</h1>' })
+const page = (cacheControl = 'public, s-maxage=600') => ({
+  headers: { 'content-type': 'text/html', 'cache-control': cacheControl },
+  body: '<h1>A page</h1>',
+})
 let origin: Origin
 let fetchPage: FetchPage
 let close: () => Promise<void>
 
 beforeEach(async () => {
   origin = await startOrigin()
-  const store = await openFilesystemStore({ directory: await tempDir(), maxSize: null, now: Date.now, onWarning: () => {} })
+  const store = await openFilesystemStore({
+    directory: await tempDir(),
+    maxSize: null,
+    now: Date.now,
+    onWarning: () => {},
+  })
   const { proxy, close: closeProxy } = await buildProxy({
     channels: [{ id: 'a', name: 'A', url: shop, origin: origin.url }],
     aliases: new Map(),
@@ -48,7 +56,7 @@ afterEach(async () => {
 const fetch = (path: string, options: { headers?: Record<string, string>; force?: boolean } = {}) =>
   fetchPage(shop + path, { headers: {}, force: false, signal: new AbortController().signal, ...options })
 
-test('a page is stored by its first fetch, found fresh by the next, and fetched again by force', async () => {
+it('a page is stored by its first fetch, found fresh by the next, and fetched again by force', async () => {
   origin.on('/a', page())
   expect(await fetch('/a')).toMatchObject({ kind: 'stored', status: 200 })
   expect(await fetch('/a?utm_source=x')).toEqual({ kind: 'fresh' })
@@ -57,14 +65,14 @@ test('a page is stored by its first fetch, found fresh by the next, and fetched 
   expect(origin.hits('/a')).toBe(2)
 })
 
-test('it is asked for with the public Host and without cookies', async () => {
+it('is asked for with the public Host and without cookies', async () => {
   origin.on('/a', page())
   await fetch('/a')
   expect(origin.last('/a').headers).toMatchObject({ host: 'shop.example', 'user-agent': 'pagecache-warmup' })
   expect(origin.last('/a').headers['cookie']).toBeUndefined()
 })
 
-test('a variant is a page of its own', async () => {
+it('a variant is a page of its own', async () => {
   origin.on('/a', page())
   await fetch('/a')
   expect(await fetch('/a', { headers: { cookie: 'sw-currency=USD' } })).toMatchObject({ kind: 'stored' })
@@ -73,10 +81,13 @@ test('a variant is a page of its own', async () => {
 })
 
 describe('what cannot be warmed says why', () => {
-  test('private, no-store, Set-Cookie', async () => {
+  it('private, no-store, Set-Cookie', async () => {
     origin.on('/private', page('private'))
     origin.on('/no-store', page('no-store'))
-    origin.on('/cookie', { headers: { 'content-type': 'text/html', 'cache-control': 'max-age=60', 'set-cookie': 'a=b' }, body: 'x' })
+    origin.on('/cookie', {
+      headers: { 'content-type': 'text/html', 'cache-control': 'max-age=60', 'set-cookie': 'a=b' },
+      body: 'x',
+    })
     for (const path of ['/private', '/no-store', '/cookie']) {
       const result = await fetch(path)
       expect(result).toMatchObject({ kind: 'not-stored', status: 200 })
@@ -84,20 +95,25 @@ describe('what cannot be warmed says why', () => {
     }
   })
 
-  test('a path or a cookie that the cache passes by: the shop is not asked', async () => {
+  it('a path or a cookie that the cache passes by: the shop is not asked', async () => {
     expect(await fetch('/checkout/cart')).toMatchObject({ kind: 'not-stored', status: null })
-    expect(await fetch('/a', { headers: { cookie: 'logged-in=1' } })).toMatchObject({ kind: 'not-stored', status: null })
-    expect(await fetchPage('http://evil.example/', { headers: {}, force: false, signal: new AbortController().signal })).toMatchObject({ kind: 'not-stored', status: null })
+    expect(await fetch('/a', { headers: { cookie: 'logged-in=1' } })).toMatchObject({
+      kind: 'not-stored',
+      status: null,
+    })
+    expect(
+      await fetchPage('http://evil.example/', { headers: {}, force: false, signal: new AbortController().signal }),
+    ).toMatchObject({ kind: 'not-stored', status: null })
     expect(origin.requests).toEqual([])
   })
 
-  test('errors, with the pause that the shop asks for', async () => {
+  it('errors, with the pause that the shop asks for', async () => {
     origin.on('/busy', { status: 429, headers: { 'retry-after': '7' } })
     expect(await fetch('/gone')).toMatchObject({ kind: 'failed', status: 404, retryAfter: null })
     expect(await fetch('/busy')).toMatchObject({ kind: 'failed', status: 429, retryAfter: 7000 })
   })
 
-  test('an error page that is stored is no warm page, the second time neither', async () => {
+  it('an error page that is stored is no warm page, the second time neither', async () => {
     origin.on('/gone', { ...page(), status: 410 })
     const first = await fetch('/gone')
     const second = await fetch('/gone')
@@ -105,9 +121,15 @@ describe('what cannot be warmed says why', () => {
     expect(second).toMatchObject({ status: 410 })
   })
 
-  test('an answer that does not come, or breaks off', async () => {
+  it('an answer that does not come, or breaks off', async () => {
     origin.on('/never', () => {})
-    origin.on('/half', (_, response) => void response.writeHead(200, { 'content-length': '100', 'cache-control': 'max-age=60' }).write('half', () => response.destroy()))
+    origin.on(
+      '/half',
+      (_, response) =>
+        void response
+          .writeHead(200, { 'content-length': '100', 'cache-control': 'max-age=60' })
+          .write('half', () => response.destroy()),
+    )
     expect(await fetch('/never')).toMatchObject({ kind: 'failed', status: null, error: 'no whole answer within 1 s' })
     expect(await fetch('/half')).toMatchObject({ kind: 'failed', status: null })
     await origin.stop()

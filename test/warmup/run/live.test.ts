@@ -1,10 +1,19 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openRecords } from '../../../src/records/open.ts'
 import { byDoubling, latencyBucket, noLatencies, percentile } from '../../../src/warmup/run/latency.ts'
 import { mergeLive, noResults, readLive, writeLive, type WorkerLive } from '../../../src/warmup/run/live.ts'
 import { classOf } from '../../../src/warmup/run/result-class.ts'
 import { createRun } from '../../../src/warmup/run/runs.ts'
-import { addRings, counted, emptyRing, etaOf, peakOf, rateNow, turned, type SecondRing } from '../../../src/warmup/run/second-ring.ts'
+import {
+  addRings,
+  counted,
+  emptyRing,
+  etaOf,
+  peakOf,
+  rateNow,
+  turned,
+  type SecondRing,
+} from '../../../src/warmup/run/second-ring.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 
 const start = Date.parse('2026-11-21T10:00:00Z')
@@ -14,10 +23,14 @@ function ringOf(perSecond: readonly number[], from = start): SecondRing {
 }
 
 describe('latencies', () => {
-  test('percentiles are right within a fifth', () => {
+  it('percentiles are right within a fifth', () => {
     const latencies = noLatencies()
     for (let ms = 1; ms <= 1000; ms++) latencies[latencyBucket(ms)]!++
-    for (const [share, exact] of [[0.5, 500], [0.9, 900], [0.99, 990]] as const) {
+    for (const [share, exact] of [
+      [0.5, 500],
+      [0.9, 900],
+      [0.99, 990],
+    ] as const) {
       const found = percentile(latencies, share)!
       expect(found).toBeGreaterThanOrEqual(exact)
       expect(found).toBeLessThanOrEqual(exact * 1.2)
@@ -26,7 +39,7 @@ describe('latencies', () => {
     expect(byDoubling(latencies).find(({ upTo }) => upTo === 8)).toEqual({ upTo: 8, count: 4 })
   })
 
-  test('none have no percentile; what takes minutes or no time at all is counted too', () => {
+  it('none have no percentile; what takes minutes or no time at all is counted too', () => {
     expect(percentile(noLatencies(), 0.5)).toBeNull()
     expect(latencyBucket(0)).toBe(0)
     expect(latencyBucket(10_000_000)).toBe(noLatencies().length - 1)
@@ -34,7 +47,7 @@ describe('latencies', () => {
 })
 
 describe('the last minute', () => {
-  test('forgets what is older, and adds what several workers did in the same seconds', () => {
+  it('forgets what is older, and adds what several workers did in the same seconds', () => {
     const ring = ringOf([5, 7, 0, 2])
     expect(ring.counts.slice(-4)).toEqual([5, 7, 0, 2])
     expect(turned(ring, start + 60_000).counts.slice(0, 3)).toEqual([7, 0, 2])
@@ -45,17 +58,22 @@ describe('the last minute', () => {
     expect(peakOf(ringOf([4, 9, 50]))).toBe(9)
   })
 
-  test('tells when the rest will be done, and between what', () => {
-    expect(etaOf(ringOf([10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 0]), 300, 1)).toEqual({ seconds: 20, low: 15, high: 30 })
+  it('tells when the rest will be done, and between what', () => {
+    expect(etaOf(ringOf([10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 0]), 300, 1)).toEqual({
+      seconds: 20,
+      low: 15,
+      high: 30,
+    })
     expect(etaOf(emptyRing(start), 0, 0)).toEqual({ seconds: 0, low: 0, high: 0 })
     expect(etaOf(emptyRing(start), 5, 0)).toBeNull()
     expect(etaOf(ringOf([3, 1]), 50, 5)).toEqual({ seconds: 10, low: 10, high: 10 })
   })
 })
 
-test('results are told apart by why a page is not in the cache', () => {
+it('results are told apart by why a page is not in the cache', () => {
   const notStored = (reason: string) => classOf({ kind: 'not-stored', status: 200, ms: 1, reason })
-  const failed = (error: string, status: number | null = null) => classOf({ kind: 'failed', status, error, retryAfter: null, ms: 1 })
+  const failed = (error: string, status: number | null = null) =>
+    classOf({ kind: 'failed', status, error, retryAfter: null, ms: 1 })
   expect(notStored('Set-Cookie without public or s-maxage').reason).toBe('set-cookie')
   expect(notStored('Cache-Control: private').reason).toBe('private')
   expect(notStored('Cache-Control: no-store').reason).toBe('no-store')
@@ -70,29 +88,86 @@ test('results are told apart by why a page is not in the cache', () => {
 
 function worker(part: Partial<WorkerLive>): WorkerLive {
   return {
-    host: 'shop', pid: 1, startedAt: start, done: 0, peak: 0, ring: emptyRing(start), latencies: noLatencies(), results: noResults(), slots: [], slowest: [], failures: [], origins: [],
-    memory: { rss: 1, heapUsed: 1 }, eventLoopDelay: { mean: 0, max: 0 },
+    host: 'shop',
+    pid: 1,
+    startedAt: start,
+    done: 0,
+    peak: 0,
+    ring: emptyRing(start),
+    latencies: noLatencies(),
+    results: noResults(),
+    slots: [],
+    slowest: [],
+    failures: [],
+    origins: [],
+    memory: { rss: 1, heapUsed: 1 },
+    eventLoopDelay: { mean: 0, max: 0 },
     ...part,
   }
 }
 
-test('the figures of a worker that is gone still count; it holds no slot', () => {
+it('the figures of a worker that is gone still count; it holds no slot', () => {
   const slot = (url: string) => ({ url, since: start, attempt: 1 })
-  const gone = worker({ done: 3, peak: 40, results: { fetched: 2, fresh: 0, notStored: { private: 1 }, failed: {} }, slots: [slot('http://a/gone')] })
-  const here = worker({ pid: 2, done: 2, results: { fetched: 1, fresh: 1, notStored: { private: 1 }, failed: { 404: 1 } }, slots: [slot('http://a/here')], slowest: [{ url: 'http://a/s', ms: 9, at: start }] })
-  const live = mergeLive([{ id: 'gone', at: start, live: gone }, { id: 'here', at: start + 10_000, live: here }], { running: true, remaining: 5, average: 1 }, start + 10_100)
+  const gone = worker({
+    done: 3,
+    peak: 40,
+    results: { fetched: 2, fresh: 0, notStored: { private: 1 }, failed: {} },
+    slots: [slot('http://a/gone')],
+  })
+  const here = worker({
+    pid: 2,
+    done: 2,
+    results: { fetched: 1, fresh: 1, notStored: { private: 1 }, failed: { 404: 1 } },
+    slots: [slot('http://a/here')],
+    slowest: [{ url: 'http://a/s', ms: 9, at: start }],
+  })
+  const live = mergeLive(
+    [
+      { id: 'gone', at: start, live: gone },
+      { id: 'here', at: start + 10_000, live: here },
+    ],
+    { running: true, remaining: 5, average: 1 },
+    start + 10_100,
+  )
   expect(live.results).toEqual({ fetched: 3, fresh: 1, notStored: { private: 2 }, failed: { 404: 1 } })
   expect(live.slots).toEqual([{ worker: 'here', ...slot('http://a/here') }])
-  expect(live.workers.map(({ id, alive }) => [id, alive])).toEqual([['gone', false], ['here', true]])
-  expect(live).toMatchObject({ updatedAt: start + 10_000, rate: { peak: 40, average: 1 }, slowest: [{ url: 'http://a/s' }], eta: { seconds: 5 } })
+  expect(live.workers.map(({ id, alive }) => [id, alive])).toEqual([
+    ['gone', false],
+    ['here', true],
+  ])
+  expect(live).toMatchObject({
+    updatedAt: start + 10_000,
+    rate: { peak: 40, average: 1 },
+    slowest: [{ url: 'http://a/s' }],
+    eta: { seconds: 5 },
+  })
 })
 
-test('what a worker writes again replaces what it wrote before', async () => {
+it('what a worker writes again replaces what it wrote before', async () => {
   let now = start
   const records = await openRecords({ directory: await tempDir(), now: () => now })
   try {
-    const discovery = { total: 1, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
-    const run = await createRun(records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery, lists: [{ channelId: 'a', origin: 'http://a', urls: ['http://a/'] }] })
+    const discovery = {
+      total: 1,
+      foreign: 0,
+      malformed: 0,
+      excluded: 0,
+      disallowed: 0,
+      duplicates: 0,
+      files: 1,
+      errors: [],
+      otherTypes: 0,
+      unknownType: 0,
+      crawlDelays: {},
+    }
+    const run = await createRun(records, {
+      salesChannelId: null,
+      batchSize: 10,
+      force: false,
+      failure: null,
+      discovery,
+      lists: [{ channelId: 'a', origin: 'http://a', urls: ['http://a/'] }],
+    })
     expect(await readLive(records, run)).toMatchObject({ updatedAt: null, workers: [], eta: null })
     for (const done of [1, 2]) await writeLive(records.db, run.id, 'w', worker({ done }), (now += 250))
     expect(await readLive(records, run)).toMatchObject({ updatedAt: now, workers: [{ id: 'w', done: 2, alive: true }] })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cancelRun, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
 import { scratch, type Scratch } from '../../helpers/scratch.ts'
 import { gate, originOf, patient, stored, urls, WarmupBench } from '../../helpers/warmup-bench.ts'
@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 describe('pause and resume', () => {
-  test('what is under way is finished, nothing more is begun, and it goes on where it was', async () => {
+  it('what is under way is finished, nothing more is begun, and it goes on where it was', async () => {
     const { id } = await bench.newRun([{ urls: urls(60) }])
     const seen: string[] = []
     const held = gate()
@@ -39,7 +39,7 @@ describe('pause and resume', () => {
     expect(seen.toSorted()).toEqual(urls(60).toSorted())
   })
 
-  test('at once after each other, again and again, loses and repeats nothing', async () => {
+  it('at once after each other, again and again, loses and repeats nothing', async () => {
     const { id } = await bench.newRun([{ urls: urls(200) }])
     const seen: string[] = []
     bench.startWorker(async (url) => (seen.push(url), await new Promise((resolve) => setTimeout(resolve, 5)), stored))
@@ -54,7 +54,7 @@ describe('pause and resume', () => {
     await expect.poll(() => bench.messages(), patient).toBe(0)
   })
 
-  test('the last pages may be finished after the pause: resuming completes it', async () => {
+  it('the last pages may be finished after the pause: resuming completes it', async () => {
     const { id } = await bench.newRun([{ urls: urls(4) }])
     const held = gate()
     let begun = 0
@@ -67,7 +67,7 @@ describe('pause and resume', () => {
     expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'completed', percentage: 100 })
   })
 
-  test('without a worker the messages wait no more, and are back after it', async () => {
+  it('without a worker the messages wait no more, and are back after it', async () => {
     const { id } = await bench.newRun([{ urls: urls(50) }])
     expect(await bench.messages()).toBe(5)
     await pauseRun(bench.records, id)
@@ -78,27 +78,45 @@ describe('pause and resume', () => {
 })
 
 describe('cancel', () => {
-  test('gives up what is being fetched, and nothing is fetched after it', async () => {
+  it('gives up what is being fetched, and nothing is fetched after it', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     let begun = 0
-    bench.startWorker((_, { signal }) => new Promise((resolve) => {
-      begun++
-      signal.addEventListener('abort', () => resolve({ kind: 'failed', status: null, error: 'aborted', retryAfter: null, ms: 1 }))
-    }))
+    bench.startWorker(
+      (_, { signal }) =>
+        new Promise((resolve) => {
+          begun++
+          signal.addEventListener('abort', () =>
+            resolve({ kind: 'failed', status: null, error: 'aborted', retryAfter: null, ms: 1 }),
+          )
+        }),
+    )
     await expect.poll(() => begun, patient).toBe(4)
     expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
     await expect.poll(() => bench.messages(), patient).toBe(0)
     expect(begun).toBe(4)
-    expect(await bench.progress(id)).toMatchObject({ status: 'cancelled', processed_urls: 0, failed_urls: 0, remaining_urls: 100 })
+    expect(await bench.progress(id)).toMatchObject({
+      status: 'cancelled',
+      processed_urls: 0,
+      failed_urls: 0,
+      remaining_urls: 100,
+    })
   })
 
-  test('of a paused run; and moves that its state does not allow are refused', async () => {
+  it('of a paused run; and moves that its state does not allow are refused', async () => {
     const { id } = await bench.newRun([{ urls: urls(10) }])
     await expect(resumeRun(bench.records, id, originOf)).rejects.toMatchObject({ code: 'WRONG_STATE' })
     await pauseRun(bench.records, undefined)
-    await expect(pauseRun(bench.records, id)).rejects.toMatchObject({ code: 'WRONG_STATE', message: expect.stringContaining('is paused') })
+    await expect(pauseRun(bench.records, id)).rejects.toMatchObject({
+      code: 'WRONG_STATE',
+      message: expect.stringContaining('is paused'),
+    })
     expect(await cancelRun(bench.records, undefined)).toMatchObject({ id, status: 'cancelled' })
-    for (const move of [pauseRun(bench.records, id), resumeRun(bench.records, id, originOf), cancelRun(bench.records, id)]) await expect(move).rejects.toMatchObject({ code: 'WRONG_STATE' })
+    for (const move of [
+      pauseRun(bench.records, id),
+      resumeRun(bench.records, id, originOf),
+      cancelRun(bench.records, id),
+    ])
+      await expect(move).rejects.toMatchObject({ code: 'WRONG_STATE' })
     await expect(cancelRun(bench.records, 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })

@@ -1,5 +1,12 @@
-import { describe, expect, test } from 'vitest'
-import { afterAnswer, startInterval, startPace, type Pace, type PaceRules, type PaceSample } from '../../../src/warmup/run/pace.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  afterAnswer,
+  startInterval,
+  startPace,
+  type Pace,
+  type PaceRules,
+  type PaceSample,
+} from '../../../src/warmup/run/pace.ts'
 
 const rules: PaceRules = { concurrency: 8, requestsPerSecond: null, crawlDelay: null, longestWait: 60_000 }
 
@@ -11,24 +18,35 @@ const answers = (count: number, ms: number, from: number, every = 10) =>
   Array.from({ length: count }, (_, i) => [from + i * every, { kind: 'answered', ms }] as const)
 
 describe('the number of requests at once', () => {
-  test('begins at the configured one and never exceeds it', () => {
+  it('begins at the configured one and never exceeds it', () => {
     expect(feed(startPace(rules), answers(100, 50, 0)).limit).toBe(8)
   })
 
-  test('is halved by a refusal, once for those that were under way together', () => {
+  it('is halved by a refusal, once for those that were under way together', () => {
     const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
-    const pace = feed(startPace(rules), [[0, refused], [1, refused], [2, refused]])
+    const pace = feed(startPace(rules), [
+      [0, refused],
+      [1, refused],
+      [2, refused],
+    ])
     expect(pace.limit).toBe(4)
-    expect(feed(pace, [[2000, refused], [4000, refused], [6000, refused], [8000, refused]]).limit).toBe(1)
+    expect(
+      feed(pace, [
+        [2000, refused],
+        [4000, refused],
+        [6000, refused],
+        [8000, refused],
+      ]).limit,
+    ).toBe(1)
   })
 
-  test('grows again by one a round that goes well', () => {
+  it('grows again by one a round that goes well', () => {
     const pace = feed(startPace(rules), [[0, { kind: 'too-much', status: 429, retryAfter: 0 }], ...answers(4, 50, 1)])
     expect(pace.limit).toBeGreaterThan(4.8)
     expect(pace.limit).toBeLessThan(5.1)
   })
 
-  test('falls when the latency rises strongly, and not when a slow origin stays as it is', () => {
+  it('falls when the latency rises strongly, and not when a slow origin stays as it is', () => {
     const fast = feed(startPace(rules), answers(50, 50, 0))
     expect(feed(fast, answers(40, 1000, 10_000, 100)).limit).toBeLessThan(5)
     expect(feed(fast, answers(40, 140, 10_000, 100)).limit).toBe(8)
@@ -37,12 +55,14 @@ describe('the number of requests at once', () => {
 })
 
 describe('a pause that the origin asks for', () => {
-  test('is kept, up to the longest that is obeyed', () => {
+  it('is kept, up to the longest that is obeyed', () => {
     expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 5000 }]]).notBefore).toBe(5100)
-    expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000 }]]).notBefore).toBe(60_100)
+    expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000 }]]).notBefore).toBe(
+      60_100,
+    )
   })
 
-  test('doubles where the origin names no time, up to half a minute', () => {
+  it('doubles where the origin names no time, up to half a minute', () => {
     const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
     const pauses: number[] = []
     let pace = startPace(rules)
@@ -51,17 +71,25 @@ describe('a pause that the origin asks for', () => {
       pauses.push(pace.notBefore - at)
     }
     expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
-    const after = afterAnswer(afterAnswer(pace, { kind: 'answered', ms: 10 }, 1_000_000, rules), refused, 1_100_000, rules)
+    const after = afterAnswer(
+      afterAnswer(pace, { kind: 'answered', ms: 10 }, 1_000_000, rules),
+      refused,
+      1_100_000,
+      rules,
+    )
     expect(after.notBefore).toBe(1_100_500)
   })
 })
 
-test.each([
+it.each([
   { requestsPerSecond: null, crawlDelay: null, interval: 0 },
   { requestsPerSecond: 20, crawlDelay: null, interval: 50 },
   { requestsPerSecond: 20, crawlDelay: 1000, interval: 1000 },
   { requestsPerSecond: 0.5, crawlDelay: 1000, interval: 2000 },
   { requestsPerSecond: null, crawlDelay: 86_400_000, interval: 60_000 },
-])('between two starts: $interval ms for $requestsPerSecond a second and a crawl delay of $crawlDelay', ({ interval, ...given }) => {
-  expect(startInterval({ ...rules, ...given })).toBe(interval)
-})
+])(
+  'between two starts: $interval ms for $requestsPerSecond a second and a crawl delay of $crawlDelay',
+  ({ interval, ...given }) => {
+    expect(startInterval({ ...rules, ...given })).toBe(interval)
+  },
+)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mostOpenings } from '../../../src/warmup/run/claim.ts'
 import { listFailures, topFailures } from '../../../src/warmup/run/failures.ts'
 import { readLive } from '../../../src/warmup/run/live.ts'
@@ -27,64 +27,148 @@ afterEach(async () => {
 const notFound: WarmResult = { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }
 
 describe('a new run', () => {
-  test('is there with its batches and a message for each, those of several channels in turn', async () => {
-    const run = await bench.newRun([{ urls: urls(25) }, { channelId: 'b', origin: 'http://origin-b', urls: urls(12, 'b.example') }])
-    expect(run).toMatchObject({ status: 'running', total_urls: 37, checked_urls: 0, remaining_urls: 37, percentage: 0, finished_at: null })
-    const batches = await bench.records.db.selectFrom('warmup_batches').select(['sales_channel_id', 'size', 'urls']).orderBy('number').execute()
-    expect(batches.map(({ sales_channel_id, size }) => [sales_channel_id, size])).toEqual([['a', 10], ['b', 10], ['a', 10], ['b', 2], ['a', 5]])
+  it('is there with its batches and a message for each, those of several channels in turn', async () => {
+    const run = await bench.newRun([
+      { urls: urls(25) },
+      { channelId: 'b', origin: 'http://origin-b', urls: urls(12, 'b.example') },
+    ])
+    expect(run).toMatchObject({
+      status: 'running',
+      total_urls: 37,
+      checked_urls: 0,
+      remaining_urls: 37,
+      percentage: 0,
+      finished_at: null,
+    })
+    const batches = await bench.records.db
+      .selectFrom('warmup_batches')
+      .select(['sales_channel_id', 'size', 'urls'])
+      .orderBy('number')
+      .execute()
+    expect(batches.map(({ sales_channel_id, size }) => [sales_channel_id, size])).toEqual([
+      ['a', 10],
+      ['b', 10],
+      ['a', 10],
+      ['b', 2],
+      ['a', 5],
+    ])
     expect(JSON.parse(batches[0]!.urls)).toEqual(urls(10))
-    const messages = await bench.records.db.selectFrom('queue_messages').select(['type', 'group', 'payload']).orderBy('id').execute()
-    expect(messages.map(({ type, group }) => `${type} ${group}`)).toEqual(['a', 'b', 'a', 'b', 'a'].map((origin) => `warmup.batch origin:http://origin-${origin}`))
+    const messages = await bench.records.db
+      .selectFrom('queue_messages')
+      .select(['type', 'group', 'payload'])
+      .orderBy('id')
+      .execute()
+    expect(messages.map(({ type, group }) => `${type} ${group}`)).toEqual(
+      ['a', 'b', 'a', 'b', 'a'].map((origin) => `warmup.batch origin:http://origin-${origin}`),
+    )
     expect(await bench.progress()).toEqual(run)
   })
 
-  test('without a URL is completed at once, a broken one failed', async () => {
+  it('without a URL is completed at once, a broken one failed', async () => {
     expect(await bench.newRun([])).toMatchObject({ status: 'completed', percentage: 100, total_urls: 0 })
-    expect(await bench.newRun([], { failure: 'no sitemap' })).toMatchObject({ status: 'failed', percentage: 0, message: 'no sitemap' })
+    expect(await bench.newRun([], { failure: 'no sitemap' })).toMatchObject({
+      status: 'failed',
+      percentage: 0,
+      message: 'no sitemap',
+    })
     expect(await bench.progress()).toMatchObject({ status: 'failed' })
     expect(await bench.messages()).toBe(0)
   })
 
-  test('that cannot be written as a whole is not there at all', async () => {
+  it('that cannot be written as a whole is not there at all', async () => {
     const broken = (function* () {
       yield* urls(500)
       throw new Error('broken off')
     })()
-    const discovery = { total: 500, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 1, errors: [], otherTypes: 0, unknownType: 0, crawlDelays: {} }
-    await expect(createRun(bench.records, { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery, lists: [{ channelId: 'a', origin: 'http://a', urls: broken }] })).rejects.toThrow('broken off')
+    const discovery = {
+      total: 500,
+      foreign: 0,
+      malformed: 0,
+      excluded: 0,
+      disallowed: 0,
+      duplicates: 0,
+      files: 1,
+      errors: [],
+      otherTypes: 0,
+      unknownType: 0,
+      crawlDelays: {},
+    }
+    await expect(
+      createRun(bench.records, {
+        salesChannelId: null,
+        batchSize: 10,
+        force: false,
+        failure: null,
+        discovery,
+        lists: [{ channelId: 'a', origin: 'http://a', urls: broken }],
+      }),
+    ).rejects.toThrow('broken off')
     expect(await readProgress(bench.records)).toBeNull()
     expect(await bench.messages()).toBe(0)
   })
 })
 
 describe('working a run', () => {
-  test('warms every URL once, completes it and leaves the queue empty', async () => {
-    const { id } = await bench.newRun([{ urls: urls(95) }, { channelId: 'b', origin: 'http://origin-b', urls: urls(20, 'b.example') }])
+  it('warms every URL once, completes it and leaves the queue empty', async () => {
+    const { id } = await bench.newRun([
+      { urls: urls(95) },
+      { channelId: 'b', origin: 'http://origin-b', urls: urls(20, 'b.example') },
+    ])
     const seen: string[] = []
     bench.startWorker(async (url) => (seen.push(url), url.endsWith('/1') ? { kind: 'fresh' } : stored))
     const end = await bench.ended(id)
     expect(seen.toSorted()).toEqual([...urls(95), ...urls(20, 'b.example')].toSorted())
-    expect(end).toMatchObject({ status: 'completed', total_urls: 115, checked_urls: 115, processed_urls: 115, skipped_urls: 2, failed_urls: 0, remaining_urls: 0, percentage: 100 })
+    expect(end).toMatchObject({
+      status: 'completed',
+      total_urls: 115,
+      checked_urls: 115,
+      processed_urls: 115,
+      skipped_urls: 2,
+      failed_urls: 0,
+      remaining_urls: 0,
+      percentage: 100,
+    })
     expect(end.finished_at).not.toBeNull()
     await expect.poll(() => bench.messages(), patient).toBe(0)
     const live = await readLive(bench.records, end)
     expect(live).toMatchObject({ results: { fetched: 113, fresh: 2 }, workers: [{ done: 115 }], eta: null })
   })
 
-  test('keeps why each URL failed, and finds it again', async () => {
+  it('keeps why each URL failed, and finds it again', async () => {
     const { id } = await bench.newRun([{ urls: urls(30) }])
-    bench.startWorker(async (url) => (Number(url.slice(17)) % 3 > 0 ? stored : url.endsWith('0') ? notFound : { kind: 'not-stored', status: 200, reason: 'Set-Cookie', ms: 1 }))
-    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 20, failed_urls: 10, checked_urls: 30, percentage: 100 })
-    expect(await topFailures(bench.records, id, 5)).toEqual([{ error: 'Set-Cookie', count: 9 }, { error: 'answered 404', count: 1 }])
-    const find = (filter: Parameters<typeof listFailures>[3]) => listFailures(bench.records, id, { limit: 100, offset: 0 }, filter)
+    bench.startWorker(async (url) =>
+      Number(url.slice(17)) % 3 > 0
+        ? stored
+        : url.endsWith('0')
+          ? notFound
+          : { kind: 'not-stored', status: 200, reason: 'Set-Cookie', ms: 1 },
+    )
+    expect(await bench.ended(id)).toMatchObject({
+      status: 'completed',
+      processed_urls: 20,
+      failed_urls: 10,
+      checked_urls: 30,
+      percentage: 100,
+    })
+    expect(await topFailures(bench.records, id, 5)).toEqual([
+      { error: 'Set-Cookie', count: 9 },
+      { error: 'answered 404', count: 1 },
+    ])
+    const find = (filter: Parameters<typeof listFailures>[3]) =>
+      listFailures(bench.records, id, { limit: 100, offset: 0 }, filter)
     expect(await find({})).toMatchObject({ total: 10 })
-    expect(await find({ status: 404 })).toMatchObject({ total: 1, items: [{ url: 'http://a.example/0', variant: 0, error: 'answered 404', attempts: 1 }] })
+    expect(await find({ status: 404 })).toMatchObject({
+      total: 1,
+      items: [{ url: 'http://a.example/0', variant: 0, error: 'answered 404', attempts: 1 }],
+    })
     expect(await find({ error: 'set-COOKIE', url: 'example/2' })).toMatchObject({ total: 3 })
     expect(await find({ error: '%' })).toMatchObject({ total: 0 })
-    expect(await readLive(bench.records, await bench.progress(id))).toMatchObject({ results: { notStored: { 'set-cookie': 9 }, failed: { 404: 1 } } })
+    expect(await readLive(bench.records, await bench.progress(id))).toMatchObject({
+      results: { notStored: { 'set-cookie': 9 }, failed: { 404: 1 } },
+    })
   })
 
-  test('stopped in the middle loses nothing and counts nothing twice', async () => {
+  it('stopped in the middle loses nothing and counts nothing twice', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     const seen: string[] = []
     const half = gate()
@@ -94,14 +178,21 @@ describe('working a run', () => {
     })
     await half.passed
     await first.stop()
-    expect(await bench.progress(id)).toMatchObject({ status: 'running', processed_urls: seen.length, checked_urls: seen.length })
+    expect(await bench.progress(id)).toMatchObject({
+      status: 'running',
+      processed_urls: seen.length,
+      checked_urls: seen.length,
+    })
     bench.startWorker(async (url) => (seen.push(url), stored))
     expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 100 })
     expect(seen.toSorted()).toEqual(urls(100).toSorted())
   })
 
-  test('by several workers at once shares it, and never asks an origin for more than its limit', async () => {
-    const { id } = await bench.newRun([{ urls: urls(300) }, { channelId: 'b', origin: 'http://origin-b', urls: urls(300, 'b.example') }])
+  it('by several workers at once shares it, and never asks an origin for more than its limit', async () => {
+    const { id } = await bench.newRun([
+      { urls: urls(300) },
+      { channelId: 'b', origin: 'http://origin-b', urls: urls(300, 'b.example') },
+    ])
     const seen: string[] = []
     const [now, most] = [new Map<string, number>(), new Map<string, number>()]
     const fetchPage = async (url: string) => {
@@ -119,7 +210,7 @@ describe('working a run', () => {
     expect([...most.values()]).toEqual([rules.concurrency, rules.concurrency])
   })
 
-  test('two runs at one origin are worked one after the other', async () => {
+  it('two runs at one origin are worked one after the other', async () => {
     const [one, two] = [await bench.newRun([{ urls: urls(40) }]), await bench.newRun([{ urls: urls(40, 'b.example') }])]
     const seen: string[] = []
     bench.startWorker(async (url) => (seen.push(new URL(url).host), stored))
@@ -128,7 +219,7 @@ describe('working a run', () => {
     expect(seen.lastIndexOf('a.example')).toBeLessThan(seen.indexOf('b.example'))
   })
 
-  test('writes what was done when a bug ends it; the message is tried again', async () => {
+  it('writes what was done when a bug ends it; the message is tried again', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     const seen: string[] = []
     const worker = bench.startWorker(async (url) => {
@@ -146,7 +237,7 @@ describe('the counts', () => {
   const message = (batch: number) => ({ payload: { batch } }) as never
   const processed = { kind: 'processed', skipped: false } as const
 
-  test('a URL that two workers report counts once', async () => {
+  it('a URL that two workers report counts once', async () => {
     const { id } = await bench.newRun([{ urls: urls(10) }])
     const taken = new UrlBits(10)
     for (const index of [0, 1, 2]) taken.add(index)
@@ -154,22 +245,49 @@ describe('the counts', () => {
       saveProgress(bench.records, free, {
         runId: id,
         urlsPerSecond: 0,
-        changes: [{ message: message(0), number: 0, urls: urls(10), taken: taken.toString(), outcomes: new Map(indexes.map((index) => [index, processed])) }],
+        changes: [
+          {
+            message: message(0),
+            number: 0,
+            urls: urls(10),
+            taken: taken.toString(),
+            outcomes: new Map(indexes.map((index) => [index, processed])),
+          },
+        ],
       })
-    expect(await save([0, 1])).toMatchObject({ progress: { processed_urls: 2, checked_urls: 3 }, finished: [], lost: [] })
+    expect(await save([0, 1])).toMatchObject({
+      progress: { processed_urls: 2, checked_urls: 3 },
+      finished: [],
+      lost: [],
+    })
     expect(await save([1, 2])).toMatchObject({ progress: { processed_urls: 3, checked_urls: 3 } })
-    expect(await save([3, 4, 5, 6, 7, 8, 9])).toMatchObject({ progress: { processed_urls: 10, status: 'completed' }, finished: [0] })
+    expect(await save([3, 4, 5, 6, 7, 8, 9])).toMatchObject({
+      progress: { processed_urls: 10, status: 'completed' },
+      finished: [0],
+    })
   })
 
-  test('what is reported under a lease that was lost counts nothing', async () => {
+  it('what is reported under a lease that was lost counts nothing', async () => {
     const { id } = await bench.newRun([{ urls: urls(10) }])
     const { PagecacheError } = await import('../../../src/errors.ts')
-    const lost = { ...free, hold: () => Promise.reject<void>(new PagecacheError('LEASE_LOST', 'another worker has it')) }
-    const change = { message: message(0), number: 0, urls: urls(10), taken: new UrlBits(10).toString(), outcomes: new Map([[0, processed]]) }
-    expect(await saveProgress(bench.records, lost, { runId: id, urlsPerSecond: 0, changes: [change] })).toMatchObject({ progress: { processed_urls: 0 }, lost: [0] })
+    const lost = {
+      ...free,
+      hold: () => Promise.reject<void>(new PagecacheError('LEASE_LOST', 'another worker has it')),
+    }
+    const change = {
+      message: message(0),
+      number: 0,
+      urls: urls(10),
+      taken: new UrlBits(10).toString(),
+      outcomes: new Map([[0, processed]]),
+    }
+    expect(await saveProgress(bench.records, lost, { runId: id, urlsPerSecond: 0, changes: [change] })).toMatchObject({
+      progress: { processed_urls: 0 },
+      lost: [0],
+    })
   })
 
-  test('progress never goes backwards and always adds up, whatever fails', async () => {
+  it('progress never goes backwards and always adds up, whatever fails', async () => {
     const { id } = await bench.newRun([{ urls: urls(400) }])
     const samples: WarmupProgress[] = []
     bench.startWorker(async (url) => (Number(url.slice(17)) % 5 === 0 ? notFound : stored))
@@ -177,28 +295,45 @@ describe('the counts', () => {
       samples.push(progress)
       return progress.status !== 'running'
     })
-    for (const [index, { total_urls, checked_urls, processed_urls, failed_urls, remaining_urls }] of samples.entries()) {
+    for (const [
+      index,
+      { total_urls, checked_urls, processed_urls, failed_urls, remaining_urls },
+    ] of samples.entries()) {
       const before = samples[index - 1]
       expect(remaining_urls).toBe(total_urls - processed_urls - failed_urls)
       expect(checked_urls).toBeGreaterThanOrEqual(processed_urls + failed_urls)
-      if (before) expect([checked_urls >= before.checked_urls, processed_urls >= before.processed_urls, failed_urls >= before.failed_urls]).toEqual([true, true, true])
+      if (before)
+        expect([
+          checked_urls >= before.checked_urls,
+          processed_urls >= before.processed_urls,
+          failed_urls >= before.failed_urls,
+        ]).toEqual([true, true, true])
     }
   })
 })
 
 describe('a batch over which workers die', () => {
-  test('is given up after some of them, with what was done in it, and the run ends', async () => {
+  it('is given up after some of them, with what was done in it, and the run ends', async () => {
     const { id } = await bench.newRun([{ urls: urls(20) }])
-    await bench.records.db.updateTable('warmup_batches').set({ openings: mostOpenings }).where('number', '=', 0).execute()
+    await bench.records.db
+      .updateTable('warmup_batches')
+      .set({ openings: mostOpenings })
+      .where('number', '=', 0)
+      .execute()
     const seen: string[] = []
     bench.startWorker(async (url) => (seen.push(url), stored))
-    expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 10, failed_urls: 10, checked_urls: 20 })
+    expect(await bench.ended(id)).toMatchObject({
+      status: 'completed',
+      processed_urls: 10,
+      failed_urls: 10,
+      checked_urls: 20,
+    })
     expect(seen.toSorted()).toEqual(urls(20).slice(10).toSorted())
     expect((await topFailures(bench.records, id, 1))[0]!.error).toContain('workers in a row died')
   })
 })
 
-test('a running run without messages gets them again when a worker starts, one with messages does not', async () => {
+it('a running run without messages gets them again when a worker starts, one with messages does not', async () => {
   const { id } = await bench.newRun([{ urls: urls(30) }])
   expect(await reviveRuns(bench.records, originOf)).toBe(0)
   await bench.records.db.deleteFrom('queue_messages').execute()
@@ -207,9 +342,12 @@ test('a running run without messages gets them again when a worker starts, one w
   expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 30 })
 })
 
-test('the pause that an origin asked for holds for whoever asks it next', async () => {
+it('the pause that an origin asked for holds for whoever asks it next', async () => {
   const { id } = await bench.newRun([{ urls: urls(10) }])
-  await bench.records.db.insertInto('warmup_origins').values({ origin: 'http://origin-a', not_before: Date.now() + 3_600_000, concurrency: 1, at: Date.now() }).execute()
+  await bench.records.db
+    .insertInto('warmup_origins')
+    .values({ origin: 'http://origin-a', not_before: Date.now() + 3_600_000, concurrency: 1, at: Date.now() })
+    .execute()
   let asked = 0
   bench.startWorker(async () => (asked++, stored), { rulesFor: () => ({ ...rules, longestWait: 400 }) })
   const live = async () => readLive(bench.records, await bench.progress(id))
@@ -218,12 +356,14 @@ test('the pause that an origin asked for holds for whoever asks it next', async 
   expect(asked).toBe(10)
 })
 
-test('a set of URLs survives being stored', () => {
+it('a set of URLs survives being stored', () => {
   const set = new UrlBits(13)
   for (const index of [0, 7, 8, 12]) expect(set.add(index)).toBe(true)
   expect(set.add(8)).toBe(false)
   const again = new UrlBits(13, set.toString())
-  expect(Array.from({ length: 13 }, (_, index) => again.has(index)).flatMap((done, index) => (done ? [index] : []))).toEqual([0, 7, 8, 12])
+  expect(
+    Array.from({ length: 13 }, (_, index) => again.has(index)).flatMap((done, index) => (done ? [index] : [])),
+  ).toEqual([0, 7, 8, 12])
   expect([again.count, again.complete]).toEqual([4, false])
   for (let index = 0; index < 13; index++) again.add(index)
   expect(again.complete).toBe(true)

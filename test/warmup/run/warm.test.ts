@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RetryRules } from '../../../src/warmup/run/attempt.ts'
 import type { PaceRules } from '../../../src/warmup/run/pace.ts'
 import { Pacer } from '../../../src/warmup/run/pacer.ts'
@@ -8,7 +8,13 @@ import type { FetchPage, WarmResult } from '../../../src/warmup/run/warm-result.
 import { VirtualTiming } from '../../helpers/virtual-timing.ts'
 
 const stored: WarmResult = { kind: 'stored', status: 200, ms: 10 }
-const failed = (status: number | null, retryAfter: number | null = null): WarmResult => ({ kind: 'failed', status, error: `answered ${status}`, retryAfter, ms: 10 })
+const failed = (status: number | null, retryAfter: number | null = null): WarmResult => ({
+  kind: 'failed',
+  status,
+  error: `answered ${status}`,
+  retryAfter,
+  ms: 10,
+})
 
 interface Seen {
   url: string
@@ -38,7 +44,14 @@ async function run(
     return result
   }
   const { rules: changed, ...rest } = options
-  const rules: PaceRules & RetryRules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 3, longestWait: 60_000, ...changed }
+  const rules: PaceRules & RetryRules = {
+    concurrency: 4,
+    requestsPerSecond: null,
+    crawlDelay: null,
+    retries: 3,
+    longestWait: 60_000,
+    ...changed,
+  }
   await timing.until(
     warm({
       next: async () => queue.shift() ?? null,
@@ -66,20 +79,30 @@ async function run(
 const names = (count: number) => Array.from({ length: count }, (_, i) => `http://shop.example/${i}`)
 
 describe('each URL', () => {
-  test('is fetched once, as many at once as configured', async () => {
+  it('is fetched once, as many at once as configured', async () => {
     const { seen, outcomes, most } = await run(names(100), () => stored)
     expect(seen).toHaveLength(100)
     expect(most).toBe(4)
     expect([...outcomes.values()]).toEqual(names(100).map(() => ({ kind: 'processed', skipped: false })))
   })
 
-  test('is fetched once for each variant, and is skipped where all were fresh', async () => {
-    const passes = toPasses([{ headers: {}, cookies: {} }, { headers: { 'x-group': 'b2b' }, cookies: { 'sw-currency': 'EUR', 'sw-cache-hash': 'x' } }])
-    const { seen, outcomes } = await run(['/fresh', '/half', '/broken'], ({ url, headers }) => {
-      if (url === '/fresh' || !headers['cookie']) return { kind: 'fresh' }
-      return url === '/half' ? stored : { kind: 'not-stored', status: 200, ms: 1, reason: 'it sets a cookie' }
-    }, { passes })
-    expect(seen.filter(({ url }) => url === '/half').map(({ headers }) => headers)).toEqual([{}, { 'x-group': 'b2b', cookie: 'sw-currency=EUR; sw-cache-hash=x' }])
+  it('is fetched once for each variant, and is skipped where all were fresh', async () => {
+    const passes = toPasses([
+      { headers: {}, cookies: {} },
+      { headers: { 'x-group': 'b2b' }, cookies: { 'sw-currency': 'EUR', 'sw-cache-hash': 'x' } },
+    ])
+    const { seen, outcomes } = await run(
+      ['/fresh', '/half', '/broken'],
+      ({ url, headers }) => {
+        if (url === '/fresh' || !headers['cookie']) return { kind: 'fresh' }
+        return url === '/half' ? stored : { kind: 'not-stored', status: 200, ms: 1, reason: 'it sets a cookie' }
+      },
+      { passes },
+    )
+    expect(seen.filter(({ url }) => url === '/half').map(({ headers }) => headers)).toEqual([
+      {},
+      { 'x-group': 'b2b', cookie: 'sw-currency=EUR; sw-cache-hash=x' },
+    ])
     expect(Object.fromEntries(outcomes)).toEqual({
       '/fresh': { kind: 'processed', skipped: true },
       '/half': { kind: 'processed', skipped: false },
@@ -87,40 +110,50 @@ describe('each URL', () => {
     })
   })
 
-  test('is without cookies where no variant is configured', () => {
+  it('is without cookies where no variant is configured', () => {
     expect(toPasses([])).toEqual([{}])
   })
 
-  test('that fails for the moment is tried again later, while others go on', async () => {
-    const { seen, outcomes } = await run(names(200), ({ url }, nth) => (url.endsWith('/0') && nth < 3 ? failed(500) : stored), { rules: { concurrency: 1 } })
+  it('that fails for the moment is tried again later, while others go on', async () => {
+    const { seen, outcomes } = await run(
+      names(200),
+      ({ url }, nth) => (url.endsWith('/0') && nth < 3 ? failed(500) : stored),
+      { rules: { concurrency: 1 } },
+    )
     const tries = seen.filter(({ url }) => url === 'http://shop.example/0').map(({ at }) => at)
     expect(tries).toHaveLength(3)
     expect(tries[1]! - tries[0]!).toBeGreaterThanOrEqual(500)
     expect(tries[2]! - tries[1]!).toBeGreaterThanOrEqual(1000)
-    expect(seen.findIndex(({ url }) => url.endsWith('/10'))).toBeLessThan(seen.findLastIndex(({ url }) => url.endsWith('/0')))
+    expect(seen.findIndex(({ url }) => url.endsWith('/10'))).toBeLessThan(
+      seen.findLastIndex(({ url }) => url.endsWith('/0')),
+    )
     expect(outcomes.get('http://shop.example/0')).toEqual({ kind: 'processed', skipped: false })
   })
 
-  test('that goes on failing is failed after the retries; a 404 at once', async () => {
+  it('that goes on failing is failed after the retries; a 404 at once', async () => {
     const { outcomes } = await run(['/gone', '/down'], ({ url }) => failed(url === '/gone' ? 404 : null))
-    expect(outcomes.get('/gone')).toEqual({ kind: 'failed', failures: [{ variant: 0, status: 404, error: 'answered 404', attempts: 1 }] })
+    expect(outcomes.get('/gone')).toEqual({
+      kind: 'failed',
+      failures: [{ variant: 0, status: 404, error: 'answered 404', attempts: 1 }],
+    })
     expect(outcomes.get('/down')).toMatchObject({ failures: [{ status: null, attempts: 4 }] })
   })
 })
 
 describe('the origin', () => {
-  test('gets no more requests a second than configured', async () => {
+  it('gets no more requests a second than configured', async () => {
     const { seen, virtual } = await run(names(101), () => stored, { rules: { requestsPerSecond: 20 } })
     expect(virtual).toBeGreaterThanOrEqual(4900)
-    for (const [index, { at }] of seen.slice(20).entries()) expect(at - seen[index]!.at).toBeGreaterThanOrEqual(1000 - 150)
+    for (const [index, { at }] of seen.slice(20).entries())
+      expect(at - seen[index]!.at).toBeGreaterThanOrEqual(1000 - 150)
   })
 
-  test('gets its crawl delay between any two requests', async () => {
+  it('gets its crawl delay between any two requests', async () => {
     const { seen } = await run(names(5), () => stored, { rules: { crawlDelay: 2000 } })
     expect(seen.map(({ at }) => at)).toEqual([0, 2000, 4000, 6000, 8000])
   })
 
-  test('gets the pause that it asks for, and fewer requests at once after it', async () => {
+  it('gets the pause that it asks for, and fewer requests at once after it', async () => {
     const { seen, outcomes } = await run(names(60), ({ at }) => (at < 100 && at >= 50 ? failed(503, 5000) : stored))
     const pause = seen.findIndex(({ at }) => at >= 5000)
     expect(seen.filter(({ at }) => at > 100 && at < 5050)).toEqual([])
@@ -128,42 +161,56 @@ describe('the origin', () => {
     expect([...outcomes.values()].every(({ kind }) => kind === 'processed')).toBe(true)
   })
 
-  test('that is down is not asked in a hot loop, and no more than a bounded number of URLs is taken up', async () => {
+  it('that is down is not asked in a hot loop, and no more than a bounded number of URLs is taken up', async () => {
     let taken = 0
     const { seen, outcomes, virtual } = await run([], () => failed(null), {
       next: async () => (taken < 1000 ? { url: `/${taken++}` } : null),
     })
     expect(outcomes.size).toBe(1000)
     expect(seen).toHaveLength(4000)
-    expect(virtual).toBeGreaterThan(1000 / (4 * 32) * 3500 * 0.9)
+    expect(virtual).toBeGreaterThan((1000 / (4 * 32)) * 3500 * 0.9)
   })
 })
 
 describe('an end before the end', () => {
-  test('finishes what is under way and begins nothing new', async () => {
+  it('finishes what is under way and begins nothing new', async () => {
     const stop = new AbortController()
-    const { outcomes, left, seen } = await run(names(100), (_, __, timing) => {
-      if (timing.now() >= 50) stop.abort()
-      return stored
-    }, { stop: stop.signal })
+    const { outcomes, left, seen } = await run(
+      names(100),
+      (_, __, timing) => {
+        if (timing.now() >= 50) stop.abort()
+        return stored
+      },
+      { stop: stop.signal },
+    )
     expect(outcomes.size).toBe(seen.length)
     expect(outcomes.size + left).toBe(100)
     expect(left).toBeGreaterThan(50)
   })
 
-  test('does not wait for retries: such a URL has no outcome', async () => {
+  it('does not wait for retries: such a URL has no outcome', async () => {
     const stop = new AbortController()
-    const { outcomes, virtual } = await run(['/slow', '/fine'], ({ url }, _, timing) => {
-      if (url === '/slow') return failed(503, 30_000)
-      void timing.sleep(1000).then(() => stop.abort())
-      return stored
-    }, { stop: stop.signal })
+    const { outcomes, virtual } = await run(
+      ['/slow', '/fine'],
+      ({ url }, _, timing) => {
+        if (url === '/slow') return failed(503, 30_000)
+        void timing.sleep(1000).then(() => stop.abort())
+        return stored
+      },
+      { stop: stop.signal },
+    )
     expect([...outcomes.keys()]).toEqual(['/fine'])
     expect(virtual).toBeLessThan(2000)
   })
 
-  test('a bug in fetching or in taking comes out', async () => {
-    await expect(run(names(3), () => { throw new TypeError('our bug') })).rejects.toThrow('our bug')
-    await expect(run([], () => stored, { next: () => Promise.reject(new Error('no records')) })).rejects.toThrow('no records')
+  it('a bug in fetching or in taking comes out', async () => {
+    await expect(
+      run(names(3), () => {
+        throw new TypeError('our bug')
+      }),
+    ).rejects.toThrow('our bug')
+    await expect(run([], () => stored, { next: () => Promise.reject(new Error('no records')) })).rejects.toThrow(
+      'no records',
+    )
   })
 })

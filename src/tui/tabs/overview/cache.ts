@@ -22,7 +22,11 @@ export function cacheBlocks({ totalFiles, totalSize, aggregated }: Statistics): 
           [
             [span(`${formatCount(totalFiles)} pages`, 'strong')],
             [span('on disk ', 'dim'), span(shortBytes(totalSize))],
-            [span('of ', 'dim'), span(shortBytes(totalOriginalSize)), span(`, ${share(totalSpaceSaved, totalOriginalSize)} saved`, 'dim')],
+            [
+              span('of ', 'dim'),
+              span(shortBytes(totalOriginalSize)),
+              span(`, ${share(totalSpaceSaved, totalOriginalSize)} saved`, 'dim'),
+            ],
             [span('compression ', 'dim'), span(compressionEnabled ? 'on' : 'off')],
           ],
           width - labelWidth,
@@ -30,7 +34,16 @@ export function cacheBlocks({ totalFiles, totalSize, aggregated }: Statistics): 
       ],
     ]),
     block(2, (width) => [
-      [label('times'), ...join([[span('generated in ', 'dim'), span(time(avgGenerationTime))], [span('served from the cache in ', 'dim'), span(time(avgCacheHitTime), 'good')]], width - labelWidth)],
+      [
+        label('times'),
+        ...join(
+          [
+            [span('generated in ', 'dim'), span(time(avgGenerationTime))],
+            [span('served from the cache in ', 'dim'), span(time(avgCacheHitTime), 'good')],
+          ],
+          width - labelWidth,
+        ),
+      ],
     ]),
   ]
 }
@@ -50,7 +63,9 @@ export function typesPanel({ byType, byTypeDetailed, totalFiles }: Statistics): 
         span('  '),
       ]
       const room = width - 68
-      return room < 8 ? figures : [...figures, span(bar(totalFiles > 0 ? (count * 100) / totalFiles : 0, Math.min(room, 40)).done, 'accent')]
+      return room < 8
+        ? figures
+        : [...figures, span(bar(totalFiles > 0 ? (count * 100) / totalFiles : 0, Math.min(room, 40)).done, 'accent')]
     }
     const facts = [
       ['Pages', formatCount(count)],
@@ -58,7 +73,15 @@ export function typesPanel({ byType, byTypeDetailed, totalFiles }: Statistics): 
       ['Made in', time(detail?.avgGenerationTime ?? 0)],
       ['Served in', time(detail?.avgCacheHitTime ?? 0)],
     ] as const
-    return { id: type, line, text: type, status: null, ms: null, bad: false, detail: { title: `Pages of type ${type}`, url: null, facts } }
+    return {
+      id: type,
+      line,
+      text: type,
+      status: null,
+      ms: null,
+      bad: false,
+      detail: { title: `Pages of type ${type}`, url: null, facts },
+    }
   })
   return { id: 'types', title: 'Pages by type', total: null, rows, empty: 'The cache is empty.' }
 }

@@ -43,7 +43,10 @@ export const overviewTab: Tab = {
         gap,
       ],
       panels: cache ? [typesPanel(cache)] : [],
-      stale: stalest(Object.keys(overviewTab.plans).map((name) => feeds[name]), now),
+      stale: stalest(
+        Object.keys(overviewTab.plans).map((name) => feeds[name]),
+        now,
+      ),
       run: null,
       short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'asking …',
     }

@@ -4,7 +4,14 @@ import type { Block } from '../../panel.ts'
 import { ago, shortMs, shortRate } from '../../text/amount.ts'
 import { sparkline } from '../../text/chart.ts'
 import { join, span, type Line } from '../../text/line.ts'
-import { causes, purgeRate, whoOf, type PurgeStatistics, type RecentInvalidations, type RecentPurges } from './values.ts'
+import {
+  causes,
+  purgeRate,
+  whoOf,
+  type PurgeStatistics,
+  type RecentInvalidations,
+  type RecentPurges,
+} from './values.ts'
 
 const shownProxies = 4
 
@@ -14,7 +21,11 @@ export function rateBlock({ overview, hourly }: PurgeStatistics, recent: RecentP
     const counts = hourly.map(({ purges }) => purges)
     const figures: Line[] = [
       [span(recent === null ? '-' : `${shortRate(purgeRate(recent, time) * 60)}/min`, 'strong'), span(' now', 'dim')],
-      [span(formatCount(overview.totalPurges), 'strong'), span(' in 24 h ', 'dim'), span(sparkline(counts, 24).trimStart(), 'accent')],
+      [
+        span(formatCount(overview.totalPurges), 'strong'),
+        span(' in 24 h ', 'dim'),
+        span(sparkline(counts, 24).trimStart(), 'accent'),
+      ],
       [span(formatCount(overview.distinctUrls)), span(overview.distinctUrls === 1 ? ' URL' : ' URLs', 'dim')],
       [span(formatCount(overview.distinctTags)), span(overview.distinctTags === 1 ? ' tag' : ' tags', 'dim')],
       [span('answered in ', 'dim'), span(shortMs(overview.avgResponseTime))],
@@ -28,10 +39,30 @@ export function everythingBlock({ items }: RecentInvalidations, time: number): B
   return block(1, (width) => {
     const all = items.filter(({ scope }) => scope === 'all')
     const latest = all[0]
-    if (latest === undefined) return [[label('all'), span(items.length === 0 ? 'nothing was invalidated' : `"everything" is not among the last ${formatCount(items.length)} invalidations`, 'dim')]]
+    if (latest === undefined)
+      return [
+        [
+          label('all'),
+          span(
+            items.length === 0
+              ? 'nothing was invalidated'
+              : `"everything" is not among the last ${formatCount(items.length)} invalidations`,
+            'dim',
+          ),
+        ],
+      ]
     const parts: Line[] = [
-      [span(`everything purged ${formatCount(all.length)}×`, 'bad'), span(` in the last ${formatCount(items.length)} invalidations`, 'dim')],
-      [span('latest ', 'dim'), span(`${ago(Date.parse(latest.at), time)}, ${whoOf(latest)}, ${formatCount(latest.pagesRemoved)} pages`, 'warn')],
+      [
+        span(`everything purged ${formatCount(all.length)}×`, 'bad'),
+        span(` in the last ${formatCount(items.length)} invalidations`, 'dim'),
+      ],
+      [
+        span('latest ', 'dim'),
+        span(
+          `${ago(Date.parse(latest.at), time)}, ${whoOf(latest)}, ${formatCount(latest.pagesRemoved)} pages`,
+          'warn',
+        ),
+      ],
     ]
     return [[label('all'), ...join(parts, width - labelWidth)]]
   })
@@ -40,7 +71,11 @@ export function everythingBlock({ items }: RecentInvalidations, time: number): B
 /** Who asks for invalidations. */
 export function whoBlock({ items }: RecentInvalidations): Block {
   return block(2, (width) => {
-    const parts = causes(items).map(({ who, count, pages }): Line => [span(`${who} `), span(formatCount(count), 'strong'), span(` (${formatCount(pages)} pages)`, 'dim')])
+    const parts = causes(items).map(({ who, count, pages }): Line => [
+      span(`${who} `),
+      span(formatCount(count), 'strong'),
+      span(` (${formatCount(pages)} pages)`, 'dim'),
+    ])
     return [[label('who'), ...(parts.length === 0 ? [span('nobody', 'dim')] : join(parts, width - labelWidth))]]
   })
 }
@@ -51,12 +86,27 @@ export function proxyBlock({ proxies }: PurgeStatistics, time: number): Block {
     if (proxies.length === 0) return [[label('proxies'), span('none but this one', 'dim')]]
     // Those that are behind are what one looks for.
     const worst = proxies.toSorted((left, right) => right.failed + right.pending - left.failed - left.pending)
-    const parts = worst.slice(0, shownProxies).map(({ name, pending, oldestPending, failed }): Line => [
-      span(`${name} `),
-      pending === 0 ? span('up to date', 'good') : span(`${formatCount(pending)} behind`, 'warn'),
-      ...(oldestPending === null ? [] : [span(` since ${ago(Date.parse(oldestPending), time).replace(' ago', '')}`, 'warn')]),
-      ...(failed === 0 ? [] : [span(` ${formatCount(failed)} never told`, 'bad')]),
-    ])
-    return [[label('proxies'), ...join([...parts, ...(proxies.length > shownProxies ? [[span(`and ${proxies.length - shownProxies} more`, 'dim')]] : [])], width - labelWidth)]]
+    const parts = worst
+      .slice(0, shownProxies)
+      .map(({ name, pending, oldestPending, failed }): Line => [
+        span(`${name} `),
+        pending === 0 ? span('up to date', 'good') : span(`${formatCount(pending)} behind`, 'warn'),
+        ...(oldestPending === null
+          ? []
+          : [span(` since ${ago(Date.parse(oldestPending), time).replace(' ago', '')}`, 'warn')]),
+        ...(failed === 0 ? [] : [span(` ${formatCount(failed)} never told`, 'bad')]),
+      ])
+    return [
+      [
+        label('proxies'),
+        ...join(
+          [
+            ...parts,
+            ...(proxies.length > shownProxies ? [[span(`and ${proxies.length - shownProxies} more`, 'dim')]] : []),
+          ],
+          width - labelWidth,
+        ),
+      ],
+    ]
   })
 }

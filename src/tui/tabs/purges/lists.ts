@@ -5,7 +5,14 @@ import { share, shortMs, timeOfDay } from '../../text/amount.ts'
 import { bar } from '../../text/chart.ts'
 import { span, type Line, type Span } from '../../text/line.ts'
 import { cells, cutMiddle, padEnd, padStart } from '../../text/width.ts'
-import { whoOf, type Invalidation, type PurgeItem, type PurgeStatistics, type RecentInvalidations, type RecentPurges } from './values.ts'
+import {
+  whoOf,
+  type Invalidation,
+  type PurgeItem,
+  type PurgeStatistics,
+  type RecentInvalidations,
+  type RecentPurges,
+} from './values.ts'
 
 /** What was purged, in one text. */
 function keyOf({ kind, type, value, url, tag, entityType, entityId }: PurgeItem): string {
@@ -23,7 +30,11 @@ function deliverySpan(proxies: PurgeItem['proxies']): Span {
 }
 
 /** The live tail of purges, newest first. */
-export function purgesPanel({ items, total }: RecentPurges, invalidations: readonly Invalidation[], time: number): Panel {
+export function purgesPanel(
+  { items, total }: RecentPurges,
+  invalidations: readonly Invalidation[],
+  time: number,
+): Panel {
   const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
   const rows = items.map((item): Row => {
     const { id, createdAt, kind, source, pagesRemoved, proxies, invalidationId } = item
@@ -40,13 +51,24 @@ export function purgesPanel({ items, total }: RecentPurges, invalidations: reado
         span(' '),
         span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
         span(fill(cutMiddle(what, key), key), kind === 'all' ? 'bad' : 'plain'),
-        span(padStart(`${formatCount(pagesRemoved)}${roomy ? ' pages' : ''}`, pages), pagesRemoved === 0 ? 'dim' : 'plain'),
+        span(
+          padStart(`${formatCount(pagesRemoved)}${roomy ? ' pages' : ''}`, pages),
+          pagesRemoved === 0 ? 'dim' : 'plain',
+        ),
         span('  '),
         span(`${padEnd(cause, who - 1)} `, 'dim'),
         deliverySpan(proxies),
       ]
     }
-    return { id, line, text: `${kind} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`, status: null, ms: null, bad, detail: purgeDetail(item, cause, time) }
+    return {
+      id,
+      line,
+      text: `${kind} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`,
+      status: null,
+      ms: null,
+      bad,
+      detail: purgeDetail(item, cause, time),
+    }
   })
   return { id: 'purges', title: 'Purges', total, rows, empty: 'Nothing was purged yet.' }
 }
@@ -56,18 +78,48 @@ function fill(text: string, width: number): string {
 }
 
 function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] {
-  const { createdAt, kind, type, value, url, tag, entityType, entityId, entityNumber, invalidationId, pagesRemoved, responseTime, proxies } = item
+  const {
+    createdAt,
+    kind,
+    type,
+    value,
+    url,
+    tag,
+    entityType,
+    entityId,
+    entityNumber,
+    invalidationId,
+    pagesRemoved,
+    responseTime,
+    proxies,
+  } = item
   const facts = known([
     ['At', moment(createdAt, time)],
     ['Kind', kind],
     ['Page type', type],
     ['Cleared', value],
     ['Tag', tag],
-    ['Entity', entityType === null ? null : `${entityType} ${entityId}${entityNumber === null ? '' : `, number ${entityNumber}`}`],
+    [
+      'Entity',
+      entityType === null
+        ? null
+        : `${entityType} ${entityId}${entityNumber === null ? '' : `, number ${entityNumber}`}`,
+    ],
     ['Because of', `${who}, invalidation ${invalidationId}`],
     ['Pages', formatCount(pagesRemoved)],
     ['Took', responseTime === null ? null : shortMs(responseTime)],
-    ...proxies.map(({ name, status, attempts, responseTime: took, error }) => [name, [status, `${attempts} attempts`, ...(took === null ? [] : [shortMs(took)]), ...(error === null ? [] : [error])].join(', ')] as const),
+    ...proxies.map(
+      ({ name, status, attempts, responseTime: took, error }) =>
+        [
+          name,
+          [
+            status,
+            `${attempts} attempts`,
+            ...(took === null ? [] : [shortMs(took)]),
+            ...(error === null ? [] : [error]),
+          ].join(', '),
+        ] as const,
+    ),
   ])
   return { title: 'Purge', url, facts }
 }
@@ -86,8 +138,20 @@ export function tagsPanel({ topTags, overview }: PurgeStatistics): Panel {
         span(cutMiddle(tag, Math.max(1, width - 19 - chart))),
       ]
     }
-    const facts = [['Purges in 24 h', formatCount(count)], ['Of all', share(count, overview.totalPurges)], ['Pages that bear it', `pagecache cache:list --tag ${tag}`]] as const
-    return { id: tag, line, text: tag, status: null, ms: null, bad: false, detail: { title: `Tag ${tag}`, url: null, facts } }
+    const facts = [
+      ['Purges in 24 h', formatCount(count)],
+      ['Of all', share(count, overview.totalPurges)],
+      ['Pages that bear it', `pagecache cache:list --tag ${tag}`],
+    ] as const
+    return {
+      id: tag,
+      line,
+      text: tag,
+      status: null,
+      ms: null,
+      bad: false,
+      detail: { title: `Tag ${tag}`, url: null, facts },
+    }
   })
   return { id: 'tags', title: 'Top tags, 24 h', total: null, rows, empty: 'No tag was purged in 24 hours.' }
 }
@@ -109,8 +173,23 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
         span(cutMiddle(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
       ]
     }
-    const facts = known([['At', moment(at, time)], ['Who', whoOf(item)], ['Scope', scope], ['What', value], ['Pages', formatCount(pagesRemoved)], ['Id', id]])
-    return { id, line, text: `${whoOf(item)} ${scope} ${value ?? ''}`, status: null, ms: null, bad: scope === 'all', detail: { title: 'Invalidation', url: null, facts } }
+    const facts = known([
+      ['At', moment(at, time)],
+      ['Who', whoOf(item)],
+      ['Scope', scope],
+      ['What', value],
+      ['Pages', formatCount(pagesRemoved)],
+      ['Id', id],
+    ])
+    return {
+      id,
+      line,
+      text: `${whoOf(item)} ${scope} ${value ?? ''}`,
+      status: null,
+      ms: null,
+      bad: scope === 'all',
+      detail: { title: 'Invalidation', url: null, facts },
+    }
   })
   return { id: 'invalidations', title: 'Causes', total, rows, empty: 'Nothing was invalidated yet.' }
 }

@@ -26,7 +26,14 @@ export const purgesTab: Tab = {
     const recent = (feeds['recentPurges']?.value ?? null) as RecentPurges | null
     const invalidations = (feeds['invalidations']?.value ?? null) as RecentInvalidations | null
     const stale = stalest([feeds['purges'], feeds['recentPurges'], feeds['invalidations']], now)
-    if (statistics === null) return { blocks: [block(0, () => [[span('Asking for the purges …', 'dim')]])], panels: [], stale, run: null, short: 'asking …' }
+    if (statistics === null)
+      return {
+        blocks: [block(0, () => [[span('Asking for the purges …', 'dim')]])],
+        panels: [],
+        stale,
+        run: null,
+        short: 'asking …',
+      }
     return {
       blocks: [
         rateBlock(statistics, recent, time),
@@ -49,7 +56,11 @@ export const purgesTab: Tab = {
 
 /** `1,234 in 24 h, 12 behind at varnish-1`. */
 export function purgesInShort({ overview, proxies }: PurgeStatistics): string {
-  const behind = proxies.filter(({ pending }) => pending > 0).map(({ name, pending }) => `${formatCount(pending)} behind at ${name}`)
-  const failed = proxies.filter(({ failed: never }) => never > 0).map(({ name, failed: never }) => `${formatCount(never)} never told to ${name}`)
+  const behind = proxies
+    .filter(({ pending }) => pending > 0)
+    .map(({ name, pending }) => `${formatCount(pending)} behind at ${name}`)
+  const failed = proxies
+    .filter(({ failed: never }) => never > 0)
+    .map(({ name, failed: never }) => `${formatCount(never)} never told to ${name}`)
   return [`${formatCount(overview.totalPurges)} in 24 h`, ...behind, ...failed].join(', ')
 }

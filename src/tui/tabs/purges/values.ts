@@ -24,6 +24,10 @@ export function whoOf({ source, actor }: Pick<Invalidation, 'source' | 'actor'>)
 /** How often each of these asked, most often first. */
 export function causes(items: readonly Invalidation[]): { who: string; count: number; pages: number }[] {
   return [...Map.groupBy(items, whoOf)]
-    .map(([who, asked]) => ({ who, count: asked.length, pages: asked.reduce((sum, { pagesRemoved }) => sum + pagesRemoved, 0) }))
+    .map(([who, asked]) => ({
+      who,
+      count: asked.length,
+      pages: asked.reduce((sum, { pagesRemoved }) => sum + pagesRemoved, 0),
+    }))
     .toSorted((left, right) => right.count - left.count)
 }

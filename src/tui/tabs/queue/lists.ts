@@ -14,7 +14,13 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
     const { id, host, pid, kind, transports, startedAt, seenAt, stopping, current } = worker
     const missed = time - Date.parse(seenAt) >= missedFor
     const what = current.map(({ type, group }) => (group === null ? type : `${type} (${group})`)).join(', ')
-    const state = missed ? `not seen for ${ago(Date.parse(seenAt), time).replace(' ago', '')}` : stopping ? 'is stopping' : what === '' ? 'waits' : what
+    const state = missed
+      ? `not seen for ${ago(Date.parse(seenAt), time).replace(' ago', '')}`
+      : stopping
+        ? 'is stopping'
+        : what === ''
+          ? 'waits'
+          : what
     const line = (width: number): Line => [
       span(padEnd(`${pid}@${host}`, 20)),
       span(padEnd(kind, 10), 'dim'),
@@ -30,9 +36,23 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
       ['Started', moment(startedAt, time)],
       ['Last seen', moment(seenAt, time)],
     ])
-    return { id, line, text: `${pid}@${host} ${kind} ${what}`, status: null, ms: null, bad: missed, detail: { title: `Worker ${id}`, url: null, facts } }
+    return {
+      id,
+      line,
+      text: `${pid}@${host} ${kind} ${what}`,
+      status: null,
+      ms: null,
+      bad: missed,
+      detail: { title: `Worker ${id}`, url: null, facts },
+    }
   })
-  return { id: 'workers', title: 'Workers', total: null, rows, empty: 'No worker runs. One starts: pagecache messenger:consume async scheduler' }
+  return {
+    id: 'workers',
+    title: 'Workers',
+    total: null,
+    rows,
+    empty: 'No worker runs. One starts: pagecache messenger:consume async scheduler',
+  }
 }
 
 export function failedPanel({ items, total }: FailedMessages, time: number): Panel {
@@ -58,7 +78,15 @@ export function failedPanel({ items, total }: FailedMessages, time: number): Pan
       ['Failed', moment(failedAt, time)],
       ['To do', `pagecache messenger:failed:retry ${id}, or messenger:failed:remove ${id}`],
     ])
-    return { id, line, text: `${type} ${error} ${group ?? ''}`, status: null, ms: null, bad: true, detail: { title: 'Failed message', url: null, facts } }
+    return {
+      id,
+      line,
+      text: `${type} ${error} ${group ?? ''}`,
+      status: null,
+      ms: null,
+      bad: true,
+      detail: { title: 'Failed message', url: null, facts },
+    }
   })
   return { id: 'failed', title: 'Failed', total, rows, empty: 'No message has failed for good.' }
 }

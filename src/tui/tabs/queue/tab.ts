@@ -19,7 +19,14 @@ export const queueTab: Tab = {
     const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
     const failed = (feeds['failed']?.value ?? null) as FailedMessages | null
     const stale = stalest([feeds['queue'], feeds['failed']], now)
-    if (queue === null) return { blocks: [block(0, () => [[span('Asking for the queue …', 'dim')]])], panels: [], stale, run: null, short: 'asking …' }
+    if (queue === null)
+      return {
+        blocks: [block(0, () => [[span('Asking for the queue …', 'dim')]])],
+        panels: [],
+        stale,
+        run: null,
+        short: 'asking …',
+      }
     return {
       blocks: [...transportBlocks(queue), gap],
       panels: [workersPanel(queue, time), ...(failed ? [failedPanel(failed, time)] : [])],
@@ -33,6 +40,9 @@ export const queueTab: Tab = {
 
 /** `12 wait, 4 in hand, 0 failed, 2 workers`. */
 export function queueInShort({ transports, workers, failed }: MessengerStatistics): string {
-  const sum = (field: 'waiting' | 'held') => formatCount(transports.filter(({ name }) => name !== 'failed').reduce((total, transport) => total + transport[field], 0))
+  const sum = (field: 'waiting' | 'held') =>
+    formatCount(
+      transports.filter(({ name }) => name !== 'failed').reduce((total, transport) => total + transport[field], 0),
+    )
   return `${sum('waiting')} wait, ${sum('held')} in hand, ${formatCount(failed)} failed, ${workers.length} ${workers.length === 1 ? 'worker' : 'workers'}`
 }

@@ -27,9 +27,30 @@ export const tasksTab: Tab = {
   view({ feeds, now, time }) {
     const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
     const stale = stalest([feeds['tasks']], now)
-    if (tasks === null) return { blocks: [block(0, () => [[span('Asking for the tasks …', 'dim')]])], panels: [], stale, run: null, short: 'asking …' }
+    if (tasks === null)
+      return {
+        blocks: [block(0, () => [[span('Asking for the tasks …', 'dim')]])],
+        panels: [],
+        stale,
+        run: null,
+        short: 'asking …',
+      }
     return {
-      blocks: [block(0, (width) => [[label('tasks'), ...join(Object.entries(countByState(tasks)).map(([status, count]): Line => [span(`${count} `), span(status, states[status as ScheduledTask['status']].tone)]), width - labelWidth)]]), gap],
+      blocks: [
+        block(0, (width) => [
+          [
+            label('tasks'),
+            ...join(
+              Object.entries(countByState(tasks)).map(([status, count]): Line => [
+                span(`${count} `),
+                span(status, states[status as ScheduledTask['status']].tone),
+              ]),
+              width - labelWidth,
+            ),
+          ],
+        ]),
+        gap,
+      ],
       panels: [tasksPanel(tasks, time)],
       stale,
       run: null,
@@ -39,12 +60,16 @@ export const tasksTab: Tab = {
 }
 
 function countByState({ items }: ScheduledTasks): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(items, ({ status }) => status)].map(([status, tasks]) => [status, tasks.length]))
+  return Object.fromEntries(
+    [...Map.groupBy(items, ({ status }) => status)].map(([status, tasks]) => [status, tasks.length]),
+  )
 }
 
 /** `4 scheduled`, `3 scheduled, 1 failed`. */
 export function tasksInShort(tasks: ScheduledTasks): string {
-  return Object.entries(countByState(tasks)).map(([status, count]) => `${count} ${status}`).join(', ')
+  return Object.entries(countByState(tasks))
+    .map(([status, count]) => `${count} ${status}`)
+    .join(', ')
 }
 
 /** The longest name that there is, and a column that tells when a task ran last. */
@@ -70,19 +95,39 @@ function tasksPanel({ items }: ScheduledTasks, time: number): Panel {
         span(padStart(inWords(next, time), 14), late ? 'warn' : 'plain'),
       ]
       if (rest < lastCells) return parts
-      const last = span(padEnd(`  last ${lastExecution === null ? 'never' : ago(Date.parse(lastExecution), time)}`, lastCells), 'dim')
-      return [...parts, last, span(padEnd(`  ${error ?? result ?? ''}`, Math.max(2, rest - lastCells)), error === null ? 'dim' : 'bad')]
+      const last = span(
+        padEnd(`  last ${lastExecution === null ? 'never' : ago(Date.parse(lastExecution), time)}`, lastCells),
+        'dim',
+      )
+      return [
+        ...parts,
+        last,
+        span(padEnd(`  ${error ?? result ?? ''}`, Math.max(2, rest - lastCells)), error === null ? 'dim' : 'bad'),
+      ]
     }
     const facts = known([
       ['Status', status],
-      ['Next', nextExecution === null ? 'not scheduled' : `${nextExecution.slice(0, 16).replace('T', ' ')} UTC, ${inWords(next, time)}`],
+      [
+        'Next',
+        nextExecution === null
+          ? 'not scheduled'
+          : `${nextExecution.slice(0, 16).replace('T', ' ')} UTC, ${inWords(next, time)}`,
+      ],
       ['Last', lastExecution === null ? 'never' : moment(lastExecution, time)],
       ['Every', shortSpan(runInterval)],
       ['Did', result],
       ['Error', error],
       ['To run it', `pagecache scheduled-task:run-single ${name}`],
     ])
-    return { id: name, line, text: `${name} ${status} ${error ?? ''}`, status: null, ms: null, bad: status === 'failed' || late, detail: { title: name, url: null, facts } }
+    return {
+      id: name,
+      line,
+      text: `${name} ${status} ${error ?? ''}`,
+      status: null,
+      ms: null,
+      bad: status === 'failed' || late,
+      detail: { title: name, url: null, facts },
+    }
   })
   return { id: 'tasks', title: 'Scheduled tasks', total: null, rows, empty: 'There is no task.' }
 }

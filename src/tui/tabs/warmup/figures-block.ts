@@ -38,7 +38,17 @@ export function latencyLine({ latency, slowest }: Live, width: number): Line {
   const figures: Line = [
     label('latency'),
     // Percentiles are the upper bounds of buckets: none is said to be above the slowest of all.
-    ...([['p50', p50], ['p90', p90], ['p99', p99], ['max', max]] as const).flatMap(([name, ms]) => [...figure(name, shortMs(ms === null || max === null ? ms : Math.min(ms, max)), 6), span('   ')]),
+    ...(
+      [
+        ['p50', p50],
+        ['p90', p90],
+        ['p99', p99],
+        ['max', max],
+      ] as const
+    ).flatMap(([name, ms]) => [
+      ...figure(name, shortMs(ms === null || max === null ? ms : Math.min(ms, max)), 6),
+      span('   '),
+    ]),
   ]
   return [...figures, ...histogram(buckets, width - lineWidth(figures))]
 }
@@ -81,10 +91,19 @@ export function resultLine({ results }: Live, progress: Progress, width: number)
 /** Why pages stayed cold: answered but not stored, and not answered; the commonest first. */
 export function reasonLine({ results }: Live, width: number): Line {
   const classes = [
-    ...ranked(results.notStored).map(([reason, count]): Line => [span(`${reason} `, 'dim'), span(formatCount(count), 'warn')]),
-    ...ranked(results.failed).map(([reason, count]): Line => [span(`${reason} `, 'dim'), span(formatCount(count), 'bad')]),
+    ...ranked(results.notStored).map(([reason, count]): Line => [
+      span(`${reason} `, 'dim'),
+      span(formatCount(count), 'warn'),
+    ]),
+    ...ranked(results.failed).map(([reason, count]): Line => [
+      span(`${reason} `, 'dim'),
+      span(formatCount(count), 'bad'),
+    ]),
   ]
-  return [label('cold'), ...(classes.length === 0 ? [span('no page stayed cold', 'dim')] : join(classes, width - labelWidth))]
+  return [
+    label('cold'),
+    ...(classes.length === 0 ? [span('no page stayed cold', 'dim')] : join(classes, width - labelWidth)),
+  ]
 }
 
 function ranked(counts: Readonly<Record<string, number>>): [string, number][] {
@@ -104,12 +123,21 @@ export function originLines({ origins, at }: Live, width: number): Line[] {
       label(index === 0 ? 'origin' : ''),
       ...join(
         [
-          [span(padStart(`${concurrency}/${Math.floor(limit)}`, 5), limit < configured ? 'warn' : 'plain'), span(limit < configured ? ` of ${configured}` : ' at once', 'dim')],
+          [
+            span(padStart(`${concurrency}/${Math.floor(limit)}`, 5), limit < configured ? 'warn' : 'plain'),
+            span(limit < configured ? ` of ${configured}` : ' at once', 'dim'),
+          ],
           [healthSpan(throttled, requests === 0 ? 0 : errors / requests, at)],
           [span('errors ', 'dim'), span(share(errors, requests), errors > 0 ? 'bad' : 'plain')],
-          [span('now ', 'dim'), span(shortMs(latency)), span(usualLatency === null ? '' : ` (usual ${shortMs(usualLatency)})`, 'dim')],
+          [
+            span('now ', 'dim'),
+            span(shortMs(latency)),
+            span(usualLatency === null ? '' : ` (usual ${shortMs(usualLatency)})`, 'dim'),
+          ],
           [span(origin.origin)],
-          ...(index === shownOrigins - 1 && origins.length > shownOrigins ? [[span(`and ${origins.length - shownOrigins} more`, 'dim')]] : []),
+          ...(index === shownOrigins - 1 && origins.length > shownOrigins
+            ? [[span(`and ${origins.length - shownOrigins} more`, 'dim')]]
+            : []),
         ],
         width - labelWidth,
       ),
@@ -119,7 +147,12 @@ export function originLines({ origins, at }: Live, width: number): Line[] {
 
 const shownOrigins = 3
 
-const throttles: Record<string, string> = { '429': '429 answers', '503': '503 answers', latency: 'slow answers', 'retry-after': 'Retry-After' }
+const throttles: Record<string, string> = {
+  '429': '429 answers',
+  '503': '503 answers',
+  latency: 'slow answers',
+  'retry-after': 'Retry-After',
+}
 
 /** From so many errors on an origin is called unsteady, and from so many failing. */
 const [unsteadyFrom, failingFrom] = [0.05, 0.5]

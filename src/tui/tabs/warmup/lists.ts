@@ -10,7 +10,7 @@ import type { Live, Progress } from './watched.ts'
 const slow = 2000
 
 /** Path and query: which host it is says the origin line. */
-export function withoutOrigin(url: string): string {
+function withoutOrigin(url: string): string {
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?=.)/i, '')
 }
 
@@ -33,20 +33,55 @@ function slotRow({ url, since, attempt, worker }: Live['slots'][number], index: 
     span('  '),
     urlSpan(url, width - 17),
   ]
-  const facts = [['Under way', shortMs(ms)], ['Attempt', String(attempt)], ['Worker', worker]] as const
-  return { id: `slot ${index}`, line, text: url, status: null, ms, bad: attempt > 1, detail: { title: 'Being fetched', url, facts } }
+  const facts = [
+    ['Under way', shortMs(ms)],
+    ['Attempt', String(attempt)],
+    ['Worker', worker],
+  ] as const
+  return {
+    id: `slot ${index}`,
+    line,
+    text: url,
+    status: null,
+    ms,
+    bad: attempt > 1,
+    detail: { title: 'Being fetched', url, facts },
+  }
 }
 
 function idleRow(index: number): Row {
   const line = (): Line => [span(padStart(String(index + 1), 3), 'dim'), span(`${' '.repeat(14)}idle`, 'dim')]
-  return { id: `slot ${index}`, line, text: '', status: null, ms: null, bad: false, detail: { title: 'Idle', url: null, facts: [] } }
+  return {
+    id: `slot ${index}`,
+    line,
+    text: '',
+    status: null,
+    ms: null,
+    bad: false,
+    detail: { title: 'Idle', url: null, facts: [] },
+  }
 }
 
 export function slowestPanel({ slowest, at }: Live): Panel {
   const rows = slowest.map(({ url, ms, at: then }): Row => {
-    const line = (width: number): Line => [span(padStart(shortMs(ms), 8), ms >= slow ? 'warn' : 'plain'), span('  '), urlSpan(url, width - 10)]
-    const facts = [['Took', shortMs(ms)], ['At', `${timeOfDay(then)} UTC, ${ago(then, at)}`]] as const
-    return { id: `${url} ${then}`, line, text: url, status: null, ms, bad: ms >= slow, detail: { title: 'Slow', url, facts } }
+    const line = (width: number): Line => [
+      span(padStart(shortMs(ms), 8), ms >= slow ? 'warn' : 'plain'),
+      span('  '),
+      urlSpan(url, width - 10),
+    ]
+    const facts = [
+      ['Took', shortMs(ms)],
+      ['At', `${timeOfDay(then)} UTC, ${ago(then, at)}`],
+    ] as const
+    return {
+      id: `${url} ${then}`,
+      line,
+      text: url,
+      status: null,
+      ms,
+      bad: ms >= slow,
+      detail: { title: 'Slow', url, facts },
+    }
   })
   return { id: 'slowest', title: 'Slowest', total: null, rows, empty: 'No page was fetched yet.' }
 }
@@ -60,9 +95,14 @@ export interface Failure {
 }
 
 /** The list of the store where it is there and of this run, else the latest ones that the workers tell of; newest first. */
-export function failuresOf({ progress, live }: { progress: Progress; live: Live }, listed: WarmupFailures | null): readonly Failure[] {
+export function failuresOf(
+  { progress, live }: { progress: Progress; live: Live },
+  listed: WarmupFailures | null,
+): readonly Failure[] {
   if (listed?.progressId !== progress.id || listed.items.length < live.failures.length) return live.failures
-  return listed.items.map((item) => ({ ...item, at: Date.parse(item.at) })).toSorted((left, right) => right.at - left.at)
+  return listed.items
+    .map((item) => ({ ...item, at: Date.parse(item.at) }))
+    .toSorted((left, right) => right.at - left.at)
 }
 
 /** @param total how many there are altogether */
@@ -79,8 +119,21 @@ export function failuresPanel(failures: readonly Failure[], total: number, now: 
         urlSpan(url, width - reason - 13),
       ]
     }
-    const facts = [['Status', status === null ? 'no answer' : String(status)], ['Error', error], ['Attempts', String(attempts)], ['At', `${timeOfDay(at)} UTC, ${ago(at, now)}`]] as const
-    return { id: `${url} ${at}`, line, text: `${url} ${status ?? ''} ${error}`, status, ms: null, bad: true, detail: { title: 'Failed', url, facts } }
+    const facts = [
+      ['Status', status === null ? 'no answer' : String(status)],
+      ['Error', error],
+      ['Attempts', String(attempts)],
+      ['At', `${timeOfDay(at)} UTC, ${ago(at, now)}`],
+    ] as const
+    return {
+      id: `${url} ${at}`,
+      line,
+      text: `${url} ${status ?? ''} ${error}`,
+      status,
+      ms: null,
+      bad: true,
+      detail: { title: 'Failed', url, facts },
+    }
   })
   return { id: 'failures', title: 'Failed', total, rows, empty: 'Nothing has failed.' }
 }

@@ -13,17 +13,24 @@ const slowLoop = 100
 export function processLines({ workers }: Live, width: number): Line[] {
   const alive = workers.filter((worker) => worker.alive)
   if (alive.length === 0) return [[label('process'), span('no process works on it', 'dim')]]
-  return alive.slice(0, shown).map(({ host, pid, memory, eventLoopDelay, done }, index) => [
-    label(index === 0 ? 'process' : ''),
-    ...join(
-      [
-        [span(`${pid}@${host}`)],
-        [span('memory ', 'dim'), span(shortBytes(memory.rss))],
-        [span('loop ', 'dim'), span(shortMs(eventLoopDelay.mean)), span(' max ', 'dim'), span(shortMs(eventLoopDelay.max), eventLoopDelay.max >= slowLoop ? 'warn' : 'plain')],
-        [span('done ', 'dim'), span(formatCount(done))],
-        ...(index === shown - 1 && alive.length > shown ? [[span(`and ${alive.length - shown} more`, 'dim')]] : []),
-      ],
-      width - labelWidth,
-    ),
-  ])
+  return alive
+    .slice(0, shown)
+    .map(({ host, pid, memory, eventLoopDelay, done }, index) => [
+      label(index === 0 ? 'process' : ''),
+      ...join(
+        [
+          [span(`${pid}@${host}`)],
+          [span('memory ', 'dim'), span(shortBytes(memory.rss))],
+          [
+            span('loop ', 'dim'),
+            span(shortMs(eventLoopDelay.mean)),
+            span(' max ', 'dim'),
+            span(shortMs(eventLoopDelay.max), eventLoopDelay.max >= slowLoop ? 'warn' : 'plain'),
+          ],
+          [span('done ', 'dim'), span(formatCount(done))],
+          ...(index === shown - 1 && alive.length > shown ? [[span(`and ${alive.length - shown} more`, 'dim')]] : []),
+        ],
+        width - labelWidth,
+      ),
+    ])
 }

@@ -17,9 +17,14 @@ export function progressLine(progress: Progress, live: Live | null, width: numbe
   const percent = `${progress.percentage.toFixed(2).padStart(6)} %`
   const counts = `${formatCount(done)} of ${formatCount(progress.total_urls)}`
   const eta = etaText(progress, live)
-  const figures = [[percent, counts, eta.long], [percent, counts, eta.short], [percent, counts]]
-    .map((parts) => parts.filter((part) => part !== '').join('   '))
-    .find((text) => cells(text) + 2 + shortestBar <= width) ?? percent
+  const figures =
+    [
+      [percent, counts, eta.long],
+      [percent, counts, eta.short],
+      [percent, counts],
+    ]
+      .map((parts) => parts.filter((part) => part !== '').join('   '))
+      .find((text) => cells(text) + 2 + shortestBar <= width) ?? percent
   const text: Line = [span(`  ${figures}`, 'strong')]
   const { done: filled, open } = bar(progress.percentage, Math.max(shortestBar, width - lineWidth(text)))
   return [span(filled, progress.failed_urls > 0 ? 'warn' : 'good'), span(open, 'dim'), ...text]

@@ -17,16 +17,27 @@ export function stateSpan(status: Progress['status']): { text: string; tone: Ton
 }
 
 /** What the store says of the run, and what it was asked for and has not confirmed yet. */
-export function stateLine({ progress, live }: Watched & { progress: Progress }, asked: Asked | null, width: number): Line {
+export function stateLine(
+  { progress, live }: Watched & { progress: Progress },
+  asked: Asked | null,
+  width: number,
+): Line {
   const began = Date.parse(progress.created_at)
-  const ended = progress.finished_at === null ? (live?.at ?? Date.parse(progress.updated_at)) : Date.parse(progress.finished_at)
-  const pending: Line[] = asked?.id === progress.id ? [[span(`${asked.action} asked for, not confirmed yet`, 'warn')]] : []
+  const ended =
+    progress.finished_at === null ? (live?.at ?? Date.parse(progress.updated_at)) : Date.parse(progress.finished_at)
+  const pending: Line[] =
+    asked?.id === progress.id ? [[span(`${asked.action} asked for, not confirmed yet`, 'warn')]] : []
   const parts: Line[] = [
     [stateSpan(progress.status)],
     ...pending,
     [span(`since ${timeOfDay(began)} UTC, ${shortSpan(Math.max(0, ended - began) / 1000)}`)],
     [span(`run ${progress.id}`, 'dim')],
-    [span(progress.sales_channel_id === null ? 'all sales channels' : `sales channel ${progress.sales_channel_id}`, 'dim')],
+    [
+      span(
+        progress.sales_channel_id === null ? 'all sales channels' : `sales channel ${progress.sales_channel_id}`,
+        'dim',
+      ),
+    ],
   ]
   return join(parts, width)
 }
@@ -37,6 +48,7 @@ export function remark(watched: Watched & { progress: Progress }): Line | null {
   if (progress.message !== null && progress.status === 'failed') return [span(progress.message, 'bad')]
   const silent = silence(watched)
   if (silent === null) return progress.message === null ? null : [span(progress.message, 'warn')]
-  if (live?.updatedAt === null) return [span('No worker has taken it up yet. One is: pagecache messenger:consume async', 'warn')]
+  if (live?.updatedAt === null)
+    return [span('No worker has taken it up yet. One is: pagecache messenger:consume async', 'warn')]
   return [span('No worker tells of it any more. It goes on when one does: pagecache messenger:consume async', 'warn')]
 }

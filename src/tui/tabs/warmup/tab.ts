@@ -36,9 +36,18 @@ export function warmupTab(id: string | null): Tab {
       const stale = staleness(feed, now)
       if (watched === null) return nothing('Asking for the warmup …', stale)
       const { progress, live } = watched
-      if (progress === null || live === null) return nothing(id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`, stale)
+      if (progress === null || live === null)
+        return nothing(
+          id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`,
+          stale,
+        )
       const failures = (feeds['failures']?.value ?? null) as WarmupFailures | null
-      return toView({ ...watched, progress, live }, { seats: seating.of(live), failures: failuresOf({ progress, live }, failures) }, asked, stale)
+      return toView(
+        { ...watched, progress, live },
+        { seats: seating.of(live), failures: failuresOf({ progress, live }, failures) },
+        asked,
+        stale,
+      )
     },
   }
 }
@@ -47,7 +56,12 @@ function nothing(text: string, stale: string | null): TabView {
   return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
 }
 
-function toView(watched: Watched & { progress: Progress; live: Live }, lists: { seats: Seats; failures: readonly Failure[] }, asked: Asked | null, stale: string | null): TabView {
+function toView(
+  watched: Watched & { progress: Progress; live: Live },
+  lists: { seats: Seats; failures: readonly Failure[] },
+  asked: Asked | null,
+  stale: string | null,
+): TabView {
   const { progress, live } = watched
   const silent = silence(watched)
   const told = remark(watched)
@@ -65,7 +79,11 @@ function toView(watched: Watched & { progress: Progress; live: Live }, lists: { 
       block(4, (width) => processLines(live, width)),
       gap,
     ],
-    panels: [slotsPanel(live, lists.seats), slowestPanel(live), failuresPanel(lists.failures, progress.failed_urls, live.at)],
+    panels: [
+      slotsPanel(live, lists.seats),
+      slowestPanel(live),
+      failuresPanel(lists.failures, progress.failed_urls, live.at),
+    ],
     stale: stale ?? (silent === null ? null : `STALE ${shortSpan(silent / 1000)}: no worker`),
     run: { id: progress.id, status: progress.status },
     short: shortProgress(progress, live),
