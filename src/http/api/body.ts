@@ -12,10 +12,6 @@ export function announcesTooMuch(request: IncomingMessage): boolean {
   return Number(request.headers['content-length'] ?? 0) > largestBody
 }
 
-function hasBody(request: IncomingMessage): boolean {
-  return request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0'
-}
-
 /** The type of a body without its parameters, lower case; null where it says nothing. */
 export function mediaTypeOf(request: IncomingMessage): string | null {
   const type = request.headers['content-type']
