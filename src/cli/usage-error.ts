@@ -61,7 +61,7 @@ function explain(error: ParserError, command: UsedCommand): Explanation {
 }
 
 function unknownFlags(given: readonly string[], { flags }: UsedCommand): Explanation {
-  const names = given.map((flag) => printable(flag.split('=')[0]!.slice(0, longestShown)))
+  const names = [...new Set(given.map((flag) => printable(flag.split('=')[0]!.slice(0, longestShown))))]
   const guess = names
     .map((name) =>
       closest(
