@@ -114,7 +114,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
     'reflection in 100 kB',
     (size) =>
       reflectedField(
-        { keyedFields: [], unkeyedCookies: null, channel },
+        { target: canonical('/'), keyedFields: [], unkeyedCookies: null, channel },
         [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]],
         [],
         Buffer.alloc(100_000, 'piece- '),

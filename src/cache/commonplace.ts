@@ -27,14 +27,23 @@ const closed: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^(?:dnt|sec-gpc|upgrade-insecure-requests|early-data)$/, /^[01]$/],
   [/^priority$/, /^(?:u=[0-7](?:,\s?i(?:=\?[01])?)?|i(?:=\?[01])?(?:,\s?u=[0-7])?)$/],
   [/^(?:sec-)?purpose$/, /^prefetch(?:;prerender|;anonymous-client-ip)?$/],
-  [/^accept-charset$/, /^(?:(?:utf-8|iso-8859-\d{1,2}|windows-125\d|\*)(?:;\s?q=[\d.]{1,5})?(?:,\s?|$))+$/i],
+  [/^accept-charset$/, /^(?:(?:utf-8|iso-8859-\d{1,2}|windows-125\d|\*)(?:;\s?q=[01](?:\.\d{1,3})?)?(?:,\s?|$))+$/i],
+  [
+    /^cdn-loop$/,
+    /^(?:cloudflare(?:; ?loops=\d{1,2})?(?:; ?subreqs=\d{1,2})?|fastly|akamai(?:; ?v=1\.0; ?c=\d{1,2})?)$/i,
+  ],
+  [/^service-worker(?:-navigation-preload)?$/, /^(?:script|true)$/],
+  [/^cf-ipcountry$/, /^(?:[A-Z]{2}|T1)$/],
 ]
+
+/** Fields of browsers that hold text of their own; another `Sec-` field is sent by no browser. */
+const openHints =
+  /^sec-(?:ch-ua-(?:model|form-factors)|browsing-topics|fetch-storage-access|shared-storage-writable|ad-auction-fetch|speculation-tags)$/
 
 /** Values that clients send as they are, of fields that may hold others. */
 const usual: readonly (readonly [name: RegExp, value: RegExp])[] = [
-  [/^accept$/, new RegExp(`^(?:(?:${mediaTypes})(?:;\\s?(?:q=[\\d.]{1,5}|v=b3))*(?:,\\s?|$))+$`)],
+  [/^accept$/, new RegExp(`^(?:(?:${mediaTypes})(?:;\\s?(?:q=[01](?:\\.\\d{1,3})?|v=b3))*(?:,\\s?|$))+$`)],
   [/^x-requested-with$/, /^XMLHttpRequest$/],
-  [/^cdn-loop$/, /^(?:cloudflare|fastly|akamai)(?:;[^,]*)?$/i],
 ]
 
 /** Whether a request field (its name in lower case) says what any browser could say. */
@@ -52,7 +61,7 @@ export function isOutlandish(name: string, value: string): boolean {
   if (name === 'user-agent') return value.length > 512 || /[<>"'`{}\\^|$]|%[0-9a-f]{2}/i.test(value)
   if (name === 'origin')
     return !/^(?:null|[a-z][a-z0-9+.-]{0,20}:\/\/(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?)$/.test(value)
-  if (name.startsWith('sec-')) return !/^[\w "?.;,=()-]{0,200}$/.test(value)
+  if (name.startsWith('sec-')) return !openHints.test(name) || !/^[\w "?.;,=()-]{0,200}$/.test(value)
   return holdsMarkup(value)
 }
 
@@ -107,24 +116,53 @@ function isLanguage(element: string): boolean {
   return exists('language', match[1]) && exists('script', match[2]) && exists('region', match[3])
 }
 
+/** Accept values of browsers for a page: HTML first, by weight and by order. */
+const pageAccept =
+  /^text\/html,application\/xhtml\+xml,application\/xml;q=0\.9(?:,image\/(?:avif|webp|apng|png|svg\+xml)){0,5},\*\/\*;q=0\.8(?:,application\/signed-exchange;v=b3;q=0\.[79])?$/
+
+/** Accept values of browsers for parts of a page, and the types of answer that such a value asks for. */
+const partAccepts: readonly (readonly [type: RegExp, accepts: ReadonlySet<string>])[] = [
+  [
+    /^image\//,
+    new Set([
+      'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+      'image/avif,image/webp,image/apng,image/*,*/*;q=0.8',
+      'image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+      'image/webp,image/apng,image/*,*/*;q=0.8',
+      'image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5',
+      'image/avif,image/jxl,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5',
+      'image/avif,image/webp,*/*',
+      'image/png,image/*;q=0.8,*/*;q=0.5',
+      'image/webp,image/avif,image/jxl,image/heic,image/heic-sequence,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5',
+      'image/webp,image/avif,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5',
+      'image/webp,image/png,image/svg+xml,image/*;q=0.8,video/*;q=0.8,*/*;q=0.5',
+      'image/png,image/svg+xml,image/*;q=0.8,video/*;q=0.8,*/*;q=0.5',
+    ]),
+  ],
+  [/^text\/css$/, new Set(['text/css,*/*;q=0.1'])],
+  [
+    /^(?:video|audio)\//,
+    new Set([
+      'video/webm,video/ogg,video/*;q=0.9,application/ogg;q=0.7,audio/*;q=0.6,*/*;q=0.5',
+      'audio/webm,audio/ogg,audio/wav,audio/*;q=0.9,application/ogg;q=0.7,video/*;q=0.6,*/*;q=0.5',
+    ]),
+  ],
+  [
+    /^(?:font\/|application\/(?:x-)?font-)/,
+    new Set(['application/font-woff2;q=1.0,application/font-woff;q=0.9,*/*;q=0.8']),
+  ],
+]
+
 /**
- * Whether an Accept is what browsers send for pages, images, styles and scripts: anything will do in the end, HTML is never wanted
- * less than something else, and no format of data is asked for by name. Null: no Accept at all.
+ * Whether browsers send an Accept, in this order and with these weights, to get an answer of this type. A closed set: a shop that
+ * negotiates by either would answer any other value with another format.
+ *
+ * @param accept null: no Accept at all
+ * @param type of the answer, in lower case and without parameters; null: of any answer
  */
-export function isUsualAccept(accept: string | null): boolean {
+export function isUsualAccept(accept: string | null, type: string | null): boolean {
   if (accept === null) return true
-  if (!isCommonplace('accept', accept)) return false
-  const elements = accept
-    .toLowerCase()
-    .split(',')
-    .map((element) => element.trim())
-  const html = elements.find((element) => /^text\/html\b/.test(element))
-  if (!elements.some((element) => element.startsWith('*/*')) || (html !== undefined && html !== 'text/html'))
-    return false
-  return !elements.some(
-    (element) =>
-      /json/.test(element) ||
-      (/xml\b/.test(element) && !element.startsWith('image/') && html === undefined) ||
-      element.startsWith('text/plain'),
-  )
+  const value = accept.replace(/[ \t]+/g, '')
+  if (value === '*/*' || pageAccept.test(value)) return true
+  return partAccepts.some(([types, accepts]) => accepts.has(value) && (type === null || types.test(type)))
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { HeaderPair } from '../pages/page.ts'
+import { decodedForms } from './commonplace.ts'
 import { fieldValue } from './fields.ts'
 import type { VariantRules } from './key.ts'
 import { cookieChanges } from './set-cookie.ts'
@@ -24,6 +25,11 @@ export interface Visitor {
 const incidental =
   /^(?:_ga|_gid|_gat|_gcl_|_gac_|__utm|_fb[pc]$|_hj|_pk_|_uet|_cl(?:ck|sk)$|_tt|_pin_|_dc_gtm|__g(?:ads|pi)|amp_|mp_|ajs_|_dd_s$|cookie-preference$|google-a|youtube-|vimeo-|timezone$|sw-states$)/
 
+/** A cookie value that may identify a session: long, with letters and digits. Choices such as consent and language are not. */
+const token = /^(?=.*\d)(?=.*[a-z])[\w ,+/=.:~!-]{16,}$/i
+/** A visitor with more tokens fills no shared page: an attacker could hide the session among them. */
+const mostTokens = 16
+
 /**
  * Which visitors were given their variant cookies by the shop. A variant cookie names a state that the shop keeps in its session, a
  * customer group, say; a visitor can send any value without that session. Only a confirmed visitor's answer becomes the page that all
@@ -43,8 +49,12 @@ export class Confirmations {
     this.#now = now
   }
 
-  /** Whether a visitor's variant cookies are the ones that the shop gave them; true for a visitor without any. */
+  /** Whether a visitor's variant cookies are the ones that the shop gave them, with none left out. */
   covers(visitor: Visitor): boolean {
+    const tokens = this.#tokens(visitor.cookies)
+    const lacking = this.#names().filter((name) => (visitor.cookies.get(name) ?? '') === '')
+    if (tokens.length > mostTokens) return false
+    if (tokens.some((each) => lacking.some((name) => this.#ledger.has(givenDigest(visitor, name, each))))) return false
     const variant = this.#variantOf(visitor.cookies)
     return variant === '' || this.#ledger.has(digest(visitor.channelId, variant, this.ownCookies(visitor.cookies)))
   }
@@ -61,13 +71,44 @@ export class Confirmations {
     }
     const after = this.#variantOf(cookies)
     const own = this.ownCookies(cookies)
-    if (after !== before) {
-      if (before !== '') this.#ledger.delete(digest(visitor.channelId, before, this.ownCookies(visitor.cookies)))
-    } else if (!this.#isConfirmedBy(visitor.cookies, headers, changes) && !this.#onlyAdds(visitor, changes)) {
-      return
-    }
+    const kept = this.#onlyAdds(visitor, changes)
+    this.#rememberSessions({ ...visitor, cookies }, headers, changes)
+    if (after !== before && before !== '')
+      this.#ledger.delete(digest(visitor.channelId, before, this.ownCookies(visitor.cookies)))
+    // A shop that changes one variant cookie says nothing about the others: each value needs its own confirmation.
+    const confirmed = this.#given(cookies).every(([name, value]) => {
+      const marked = fieldValue(headers, name.toLowerCase())
+      if (changes.get(name) === value || marked === value) return true
+      return marked === null && kept && visitor.cookies.get(name) === value
+    })
     // What is bound to no other cookie would hold for all visitors.
-    if (after !== '' && own !== '') this.#ledger.add(digest(visitor.channelId, after, own))
+    if (confirmed && after !== '' && own !== '') this.#ledger.add(digest(visitor.channelId, after, own))
+  }
+
+  /** Remembers which sessions have a variant: such a session without its variant cookie must not fill the page of other visitors. */
+  #rememberSessions(
+    visitor: Visitor,
+    headers: readonly HeaderPair[],
+    changes: ReadonlyMap<string, string | null>,
+  ): void {
+    const tokens = this.#tokens(visitor.cookies).slice(0, mostTokens)
+    for (const name of this.#names()) {
+      const value = changes.has(name) ? changes.get(name) : fieldValue(headers, name.toLowerCase())
+      if (value === undefined || (value === null && !changes.has(name))) continue
+      for (const each of tokens) {
+        const text = givenDigest(visitor, name, each)
+        if (value === null || value === '') this.#ledger.delete(text)
+        else if (!this.#ledger.has(text)) this.#ledger.add(text)
+      }
+    }
+  }
+
+  /** The values of a visitor's own cookies that may identify a session, decoded as a shop would. */
+  #tokens(cookies: ReadonlyMap<string, string>): string[] {
+    return [...cookies]
+      .filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
+      .map(([, value]) => decodedForms(value).at(-1)!)
+      .filter((value) => token.test(value))
   }
 
   /** Whether the answer itself says that it is for this visitor's variant cookies: all of them are repeated in Set-Cookie or in a response field. */
@@ -87,11 +128,14 @@ export class Confirmations {
     )
   }
 
-  /** A confirmed visitor who gets one more cookie stays confirmed; one whose cookies are replaced or deleted may have lost the session. */
+  /** A confirmed visitor who gets one more cookie stays confirmed; one whose other cookies are replaced or deleted may have lost the session. */
   #onlyAdds(visitor: Visitor, changes: ReadonlyMap<string, string | null>): boolean {
     const adds = [...changes].every(
       ([name, value]) =>
-        incidental.test(name) || visitor.cookies.get(name) === value || (value !== null && !visitor.cookies.has(name)),
+        incidental.test(name) ||
+        this.#rules.cookies.includes(name) ||
+        visitor.cookies.get(name) === value ||
+        (value !== null && !visitor.cookies.has(name)),
     )
     return adds && this.covers(visitor)
   }
@@ -105,11 +149,15 @@ export class Confirmations {
       .join('; ')
   }
 
+  /** The variant cookies that need the shop's word. */
+  #names(): string[] {
+    const { cookies, freeCookies = [] } = this.#rules
+    return cookies.filter((name) => !freeCookies.includes(name))
+  }
+
   /** The variant cookies of a request that need the shop's word. */
   #given(cookies: ReadonlyMap<string, string>): [name: string, value: string][] {
-    const { cookies: names, freeCookies = [] } = this.#rules
-    return names
-      .filter((name) => !freeCookies.includes(name))
+    return this.#names()
       .map((name): [string, string] => [name, cookies.get(name) ?? ''])
       .filter(([, value]) => value !== '')
   }
@@ -119,6 +167,10 @@ export class Confirmations {
       .map(([name, value]) => `${name}=${value}`)
       .join('; ')
   }
+}
+
+function givenDigest({ channelId }: Visitor, name: string, session: string): string {
+  return digest('given', channelId, name, session)
 }
 
 /**

@@ -27,11 +27,16 @@ const understood = new Set([
 ])
 
 /**
- * Fields that no browser sends by itself: extensions, and those by which a script asks for a part of a page. A shop may answer them
- * with something else than its page, so that outside the key they keep the answer from being stored.
+ * Fields that no browser sends by itself: extensions, those by which a script asks for a part of a page, and those whose name says that
+ * they choose the content. A shop may answer them with something else than its page, so that outside the key they keep the answer from
+ * being stored.
  */
 const steering =
   /^(?:(?:x|sw|hx|turbo|next|up|inertia|livewire|unpoly|datastar)-.*|rsc|prefer|a-im|negotiate|accept-(?:datetime|features|profile|version)|api-version|soapaction|depth|destination|translate)$/i
+
+/** Fields that choose the content by their name, except those that browsers send. */
+const choosing =
+  /^(?!sec-|accept-language$|user-agent$|device-memory$|host$)(?:content-.*|last-event-id|max-forwards|cookie2|(?:user|client|customer|site|shop|store|device|app)(?:-.*)?|(?:.*-)?(?:lang|language|locale|country|region|city|currency|theme|skin|template|group|role|tenant|channel|api-?key|token|debug|preview|format|mode|env|variant|experiment|host|ip))$/i
 
 /** Statuses that are about what this client sent or did (RFC 9110 §15.5, RFC 6585). */
 const personalStatuses = new Set([406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431, 511])
@@ -107,7 +112,7 @@ function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]):
   if (unkeyed('origin') && isForeign(asked, headers))
     return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
-  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept')))
+  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'), type))
     return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
@@ -116,7 +121,7 @@ function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]):
 /** What of a request no browser sends, in words; null where there is nothing. `counts`: whether a field is looked at. */
 function peculiarity(asked: Asked, counts: (name: string) => boolean): string | null {
   const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
-  const steered = told.find(([name]) => steering.test(name))
+  const steered = told.find(([name]) => steering.test(name) || choosing.test(name))
   if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
   const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), value))
   if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
@@ -130,7 +135,7 @@ export function isUnremarkable(asked: Asked): boolean {
   const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
   return (
     peculiarity(asked, unkeyed) === null &&
-    isUsualAccept(fieldValue(asked.headers, 'accept')) &&
+    isUsualAccept(fieldValue(asked.headers, 'accept'), null) &&
     (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site
   )
 }

@@ -31,7 +31,11 @@ export class LedgerFile {
   readonly #memory = new LRUCache<string, true>({ max: mostInMemory, ttl: believedFor })
   /** Everything, where there is no file. */
   readonly #kept = new LRUCache<string, true>({ max: mostInMemory })
-  #open: { database: Database.Database; identity: string | null } | null = null
+  #open: {
+    database: Database.Database
+    identity: string | null
+    find: Database.Statement<[string], number>
+  } | null = null
   #restUntil = 0
   #additions = 0
 
@@ -44,7 +48,7 @@ export class LedgerFile {
     if (this.#memory.has(text)) return true
     const found =
       this.#try((database) => {
-        const at = database.prepare<[string], number>('SELECT at FROM entry WHERE text = ?').pluck().get(text)
+        const at = this.#open!.find.get(text)
         if (at !== undefined && this.#now() - at > renewedAfter)
           database.prepare('UPDATE entry SET at = ? WHERE text = ?').run(this.#now(), text)
         return at !== undefined
@@ -95,7 +99,8 @@ export class LedgerFile {
     this.close()
     mkdirSync(dirname(path), { recursive: true, mode: directoryMode })
     const database = openDatabase(path)
-    this.#open = { database, identity: identityOf(path) }
+    const find = database.prepare<[string], number>('SELECT at FROM entry WHERE text = ?').pluck()
+    this.#open = { database, identity: identityOf(path), find }
     return database
   }
 }

@@ -159,7 +159,6 @@ describe('what a shop makes of an Accept', () => {
       'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
       'image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5',
       'image/webp,image/avif,image/jxl,image/heic,image/heic-sequence,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5',
-      'text/css,*/*;q=0.1',
       '*/*',
     ]
     for (const [index, accept] of accepts.entries()) {
