@@ -44,7 +44,7 @@ describe('a process of several', { timeout: 90_000 }, () => {
     expect(new Set(await answers)).toEqual(new Set([200]))
     await until(() => shop.daemon.logs().includes(`The process ${stopped} of the daemon has not answered`))
     await until(async () => !(await childrenOf(shop.daemon.pid)).includes(stopped))
-    await until(() => shop.daemon.logs().includes('has taken that place'))
+    await until(() => shop.daemon.logs().includes('of the daemon replaces it'))
     expect(await shop.daemon.stop()).toBe(0)
   })
 

@@ -42,7 +42,7 @@ async function open() {
       for (let turn = 0; turn < 2 * processes; turn++) if (!(await bypasses(path))) return false
       return true
     },
-    replaced: () => daemon.logs().split('has taken that place').length - 1,
+    replaced: () => daemon.logs().split('of the daemon replaces it').length - 1,
     /** The new process, as soon as there is one. */
     successor: async (before: readonly number[]) => {
       let now: number[] = []

@@ -84,7 +84,7 @@ describe('a socket that systemd hands over', { timeout: 60_000 }, () => {
 
   it('is not left unanswered beside another: several are an error', async () => {
     await expect(activate(handOver(2))).rejects.toThrow(
-      /ended \(1\).*2 open sockets were handed over, and the daemon takes one.*ListenStream=/s,
+      /ended \(1\).*Received 2 sockets from systemd; the daemon supports one.*ListenStream=/s,
     )
   })
 })
