@@ -152,7 +152,7 @@ class Supervisor {
       serves: child.role === 'serves',
       works: child.role === 'works',
     }
-    // It was not listening when the others were told, and has done nothing yet.
+    // It was not listening when the others were notified, and has done nothing yet.
     if (this.#phase === 'ending') return child.kill()
     child.send({ kind: 'begin', task, config: this.#config })
     if (this.#phase === 'stopping') child.send({ kind: 'stop' })
