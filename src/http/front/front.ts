@@ -145,7 +145,7 @@ function startRequest(
       respond(response, plainAnswer(500, 'Internal error.'))
     })
   }
-  pipelines.inTurn(response, () => currentRequest.run(record, begin))
+  pipelines.inTurn(request.socket, response, () => currentRequest.run(record, begin))
 }
 
 /** Tells the client why Node's parser rejected its request, and closes the connection. */

@@ -9,6 +9,9 @@ const maxWaiting = 32
 /** Requests discarded after the last answered one before the connection is cut: Node keeps some memory for each. */
 const maxDropped = 64
 
+/** Listeners for the end of a response: each part that answers a request adds one, and Node warns of more than ten. */
+const maxListeners = 32
+
 /** The requests of one connection. */
 interface Pipeline {
   /** Unfinished responses, in order. */
@@ -58,6 +61,7 @@ export class Pipelines {
       this.#refused.set(socket, dropped + 1)
       return false
     }
+    response.setMaxListeners(maxListeners)
     const pipeline = this.#pipelineOf(socket)
     const { waiting } = pipeline
     waiting.add(response)
@@ -66,10 +70,8 @@ export class Pipelines {
       if (waiting.size > 0) return this.#next(waiting, socket.destroyed || !response.shouldKeepAlive)
       pipeline.endedAt = performance.now()
       pipeline.bytesRead = socket.bytesRead
-      // The head of this answer was sent without `Connection: close`, before draining began.
-      if (this.#draining && !this.#refused.has(socket)) endGently(socket)
     })
-    if (this.#draining || waiting.size === maxWaiting || isLast(request)) this.#closeAfter(response)
+    if (this.#draining || waiting.size === maxWaiting || isLast(request)) this.#closeAfter(socket, response)
     return true
   }
 
@@ -83,14 +85,14 @@ export class Pipelines {
   }
 
   /** Makes a response the last of its connection, with `Connection: close`. */
-  #closeAfter(response: ServerResponse): void {
+  #closeAfter(socket: Duplex, response: ServerResponse): void {
     response.shouldKeepAlive = false
-    this.refuse(response.req.socket)
+    this.refuse(socket)
   }
 
   /** Runs `begin` once all earlier answers are with the client. Answers prepared ahead would pile up in memory. */
-  inTurn(response: ServerResponse, begin: () => void): void {
-    const [first] = this.#open.get(response.req.socket)?.waiting ?? []
+  inTurn(socket: Duplex, response: ServerResponse, begin: () => void): void {
+    const [first] = this.#open.get(socket)?.waiting ?? []
     if (first === response || first === undefined) begin()
     else this.#begin.set(response, begin)
   }
@@ -115,7 +117,7 @@ export class Pipelines {
     this.#draining = true
     for (const [socket, { waiting }] of this.#open) {
       const last = [...waiting].at(-1)
-      if (last !== undefined && !last.headersSent && !this.#refused.has(socket)) this.#closeAfter(last)
+      if (last !== undefined && !last.headersSent && !this.#refused.has(socket)) this.#closeAfter(socket, last)
     }
   }
 
