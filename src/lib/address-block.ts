@@ -1,9 +1,10 @@
 /**
- * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use any address within it.
+ * The network of a visitor: an IPv4 address, or the /64 of an IPv6 address, within which one visitor can use any number
+ * of addresses.
  */
 export function addressBlock(address: string): string {
   const bare = address.split('%', 1)[0]!
-  // An IPv4 address, or an IPv4-mapped one as an IPv6 socket reports it.
+  // An IPv4 address mapped to IPv6.
   if (bare.includes('.')) return bare.slice(bare.lastIndexOf(':') + 1)
   const [head = '', tail] = bare.toLowerCase().split('::')
   const front = head === '' ? [] : head.split(':')

@@ -80,9 +80,9 @@ export class Tunnels {
         .off('error', unreachable)
         .on('error', () => {})
         .destroy()
-      fail(504, 'The shop took too long to answer.')
+      fail(504, 'The shop did not respond in time.')
     }, upgradeTimeout)
-    const unreachable = () => fail(502, 'The shop could not be reached or closed the connection.')
+    const unreachable = () => fail(502, 'The shop is unreachable or sent an invalid response.')
     socket.setTimeout(0)
     socket.on('error', () => socket.destroy())
     // A client that ends its side before the tunnel is open has left.
