@@ -10,18 +10,18 @@ import type { SalesChannel } from './stages/sales-channels.ts'
 import type { Channels } from './cache/channel.ts'
 import type { Purging } from './purge/purging.ts'
 
-/** What an opened part is closed with. */
+/** Closes an opened part. */
 type Closer = () => Promise<void> | void
 
 export interface AppOptions {
   loaded: LoadedConfig
-  /** Something an operator should know that is no error: a repaired index, a full disk that pages pass by. */
+  /** Reports what an operator should know but is not an error, such as a repaired index or a full disk. */
   onWarning(message: string): void
 }
 
 /**
- * The composition root: opens each part when it is first asked for, hands it what it depends on, and closes
- * everything in the opposite order. The signals of the process belong to it while it is open.
+ * The composition root. Opens each part on first use with its dependencies, and closes everything in reverse order. Handles the signals of
+ * the process while it is open.
  */
 export class App {
   readonly loaded: LoadedConfig
@@ -42,7 +42,7 @@ export class App {
     return this.loaded.config
   }
 
-  /** Aborted by the first SIGINT or SIGTERM: finish what is in hand and come back. */
+  /** Aborted by the first SIGINT or SIGTERM: finish the work in progress and return. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -61,7 +61,7 @@ export class App {
     })
   }
 
-  /** The records of this environment: everything that must last. */
+  /** The records of this environment: all durable state. */
   records() {
     return this.#part('records', async () => {
       const { openRecords } = await import('./records/open.ts')
@@ -69,14 +69,14 @@ export class App {
     })
   }
 
-  /** Why the records that this process has open cannot be used any more (STORE_LOST); null where all is well, or none are open. */
+  /** The error (STORE_LOST) that makes the open records unusable; null if they are usable or not open. */
   async recordsFault(): Promise<PagecacheError | null> {
     if (!this.#parts.has('records')) return null
     const records = await this.records().catch(() => null)
     return records?.fault() ?? null
   }
 
-  /** The queue of this environment. Its clock is the wall's: the one that all processes of a machine share. */
+  /** The queue of this environment. Uses the wall clock, which all processes of a machine share. */
   queue() {
     return this.#part('queue', async () => {
       const { openQueue } = await import('./queue/records-queue.ts')
@@ -84,12 +84,12 @@ export class App {
     })
   }
 
-  /** From now on purges are the work of a thread: for a process that serves visitors, who feel none of it. */
+  /** Runs purges in a thread from now on, so that they do not delay the visitors of this process. */
   purgeInThread(onError: (message: string, error: unknown) => void): void {
     this.#onPurgerError = onError
   }
 
-  /** Everything that drops pages goes through this; its log has the times of the wall clock. */
+  /** The only way to invalidate pages. Its log uses the wall clock. */
   purges(): Promise<Purging> {
     return this.#part('purges', async () => {
       const { afterPurge } = this.config.warmup
@@ -131,7 +131,7 @@ export class App {
     })
   }
 
-  /** The cache itself, in front of the configured channels or of those that `site` names. */
+  /** The cache in front of the configured channels, or of those in `site`. */
   proxy(site?: Pick<ProxySettings, 'channels' | 'aliases' | 'ownHosts'>) {
     return this.#part('proxy', async () => {
       const { buildProxy } = await import('./cache/build.ts')
@@ -157,7 +157,7 @@ export class App {
     })
   }
 
-  /** Takes up what visitors do with the popup stages of these channels, or of the configured ones. */
+  /** Records the visitor events of popup stages on these channels. */
   tracker(channels: readonly SalesChannel[] = this.config.salesChannels) {
     return this.#part('tracker', async () => {
       const { openTracker } = await import('./stages/tracker.ts')
@@ -168,11 +168,11 @@ export class App {
     })
   }
 
-  /** The keys that sign tokens; the first one is made where there is none. */
+  /** The keys that sign tokens; creates the first one if needed. */
   keys() {
     return this.#part('keys', async () => {
       const { KeyRing } = await import('./auth/key-ring.ts')
-      // The directory of the state is made by the records, with its mode.
+      // Opening the records creates the state directory with its mode.
       await this.records()
       return new KeyRing({
         dataDir: this.loaded.places.dataDir,
@@ -182,7 +182,7 @@ export class App {
     })
   }
 
-  /** Who may use the API, where this daemon issues the tokens (`auth.mode: builtin`). Whoever asks first says with which failures it counts. */
+  /** Authorises API clients with tokens of this daemon (`auth.mode: builtin`). The first caller decides which failure counter is used. */
   authority(failures: Failures) {
     return this.#part('authority', async () => {
       const [{ Authority }, records, keys] = await Promise.all([
@@ -194,7 +194,7 @@ export class App {
     })
   }
 
-  /** Who may use the API, where the shop issues the tokens (`auth.mode: shop`): it is asked under the name of one of these channels. */
+  /** Authorises API clients with tokens of the shop (`auth.mode: shop`), verified by requests to one of these channels. */
   shopAuthority(channels: Channels, failures: Failures) {
     return this.#part('shopAuthority', async () => {
       const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([
@@ -203,12 +203,12 @@ export class App {
         import('./cache/origin.ts'),
       ])
       const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
-      const patience = Math.min(headersTimeout, 10_000)
+      const timeout = Math.min(headersTimeout, 10_000)
       const origin = await OriginClient.open({
         connect: connectTimeout,
-        headers: patience,
+        headers: timeout,
         idle: idleTimeout,
-        total: patience,
+        total: timeout,
       })
       this.onClose(() => origin.close())
       return new ShopAuthority(
@@ -216,7 +216,7 @@ export class App {
           const channel = channels.all.find((candidate) => candidate.host === host) ?? channels.all[0]
           return channel === undefined
             ? Promise.resolve(false)
-            : acceptsToken(origin, channel, token, AbortSignal.timeout(patience))
+            : acceptsToken(origin, channel, token, AbortSignal.timeout(timeout))
         },
         this.now,
         failures,
@@ -224,7 +224,7 @@ export class App {
     })
   }
 
-  /** The tokens in which the shop says who is logged in; null where none are configured. @throws CONFIG_INVALID for a key that is none */
+  /** Verifies the shop's tokens for logged-in customers; null if none are configured. @throws CONFIG_INVALID for an invalid key */
   async customerTokens() {
     const { customerToken } = this.config.stages
     if (customerToken.cookie === null && customerToken.header === null) return null
@@ -233,21 +233,21 @@ export class App {
         import('./auth/customer-tokens.ts'),
         import('./auth/customer-key.ts'),
       ])
-      // A process among several was handed it with its configuration.
+      // A child process received the key with its configuration.
       const loaded = this.loaded.customerKey === undefined ? await withCustomerKey(this.loaded) : this.loaded
       return new CustomerTokens(toCustomerKey(loaded), customerToken, this.now)
     })
   }
 
-  /** Registers what has to be closed with the app; the last one registered is closed first. */
+  /** Registers a closer to run with `close`; the last one registered runs first. */
   onClose(closer: Closer): void {
     this.#closers.push(closer)
   }
 
-  /** Closes everything that was opened, the last first. All closers run; the first error is thrown after them. */
+  /** Closes everything in reverse order of opening. Runs all closers, then throws the first error. */
   async close(): Promise<void> {
     const errors: unknown[] = []
-    // A part that is still opening registers its closer when it is open.
+    // A part registers its closer once it is open.
     await Promise.allSettled(this.#parts.values())
     for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
       try {
@@ -260,10 +260,7 @@ export class App {
     if (errors.length > 0) throw errors[0]
   }
 
-  /**
-   * Takes over SIGINT and SIGTERM until the app is closed: the first aborts `signal`, a second one means
-   * that nobody wants to wait any more.
-   */
+  /** Handles SIGINT and SIGTERM until the app is closed: the first one aborts `signal`, a second one exits at once. */
   ownSignals(onFirst: (signal: NodeJS.Signals) => void = () => {}): void {
     const listener = (name: NodeJS.Signals) => {
       if (this.#abort.signal.aborted) process.exit(130)
@@ -285,7 +282,7 @@ export class App {
       return part
     })
     this.#parts.set(name, opening)
-    // A part that could not be opened is tried again when it is next asked for.
+    // Opening is retried at the next use.
     opening.catch(() => this.#parts.delete(name))
     return opening
   }

@@ -4,28 +4,29 @@ import type { Counted } from '../lib/shared-counts.ts'
 import type { MetricValues } from '../http/api/metrics.ts'
 import type { FromChild, FromParent } from './processes.ts'
 
-/** `serves`: answers requests. `works`: works on the queue. */
+/** `serves`: answers requests. `works`: consumes the queue. */
 export type Role = 'serves' | 'works'
 
-/** How long the metrics of a process are waited for, in milliseconds. */
-const metricsPatience = 2000
-/** More of what others have counted is not kept for one that does not read; it is owed to nobody. */
-const mostUnread = 64
+/** Milliseconds to wait for the metrics of a process. */
+const metricsTimeout = 2000
+/** Messages with counts that may be pending for a process that does not read. Further ones are dropped: they are best-effort. */
+const maxUnread = 64
 
-/** How often it is looked whether what a process said before it ended was read, in milliseconds; mostly it was before we hear of its end. */
-const lookAgain = 5
+/** Milliseconds between two checks whether all messages of an ended process have been read. */
+const checkInterval = 5
 
-let measurements = 0
+let lastMeasurement = 0
 
-/** A process of the daemon, as the one that started it sees it. */
+/** A process of the daemon, as seen by its parent. */
 export class Child {
   readonly role: Role
   readonly #worker: Worker
   #ready = false
-  /** Questions whether it is alive since its last answer. */
+  /** Pings since its last answer. */
   #unanswered = 0
   #unread = 0
-  #handed = 0
+  /** The id of the last connection that was sent to it. */
+  #lastConnection = 0
 
   private constructor(role: Role, worker: Worker) {
     this.role = role
@@ -53,49 +54,49 @@ export class Child {
     this.#worker.on('message', listener)
   }
 
-  /** Calls back when it has gone, or could not be started: with its exit code, the signal that ended it, or the error. */
-  onExit(gone: (why: string | number) => void): void {
-    this.#worker.once('exit', (code, signal) => gone(signal ?? code))
+  /** Calls back with the exit code, the signal or the error when the process has ended or could not be started. */
+  onExit(listener: (why: string | number) => void): void {
+    this.#worker.once('exit', (code, signal) => listener(signal ?? code))
     this.#worker.on('error', (error) => {
-      if (this.pid === undefined) gone(error.message)
+      if (this.pid === undefined) listener(error.message)
     })
   }
 
-  /** Calls back when it has gone and all that it said was heard. */
-  onSilence(silent: () => void): void {
-    // Node says `disconnect` of a process that died with a connection on its way to it only when that has arrived: never.
-    const look = () => {
-      if (this.#worker.isConnected()) setTimeout(look, lookAgain)
-      else silent()
+  /** Calls back when the process has ended and all its messages have been read. */
+  onDisconnect(listener: () => void): void {
+    // `disconnect` does not help: if a process dies while a connection is being sent to it, Node never emits that event.
+    const check = () => {
+      if (this.#worker.isConnected()) setTimeout(check, checkInterval)
+      else listener()
     }
-    this.#worker.once('exit', look)
+    this.#worker.once('exit', check)
   }
 
   send(message: FromParent): void {
-    // Without a callback a process that has just gone would be an error that nobody catches.
+    // Without a callback, sending to a process that has just ended would raise an uncaught error.
     if (this.#worker.isConnected()) this.#worker.send(message, undefined, undefined, () => {})
   }
 
-  /** Hands over a connection, which stays open here too. */
-  hand(id: number, socket: Socket): void {
-    this.#handed = id
+  /** Sends a connection to the process; it stays open here too. */
+  sendConnection(id: number, socket: Socket): void {
+    this.#lastConnection = id
     const message: FromParent = { kind: 'connection', id }
     if (this.#worker.isConnected()) this.#worker.send(message, socket, { keepOpen: true }, () => {})
   }
 
-  /** Tells what another process has counted. */
-  tell(counted: Counted): void {
-    if (!this.#ready || !this.#worker.isConnected() || this.#unread >= mostUnread) return
+  /** Forwards what another process has counted. */
+  sendCounts(counted: Counted): void {
+    if (!this.#ready || !this.#worker.isConnected() || this.#unread >= maxUnread) return
     const message: FromParent = { kind: 'counted', counted }
     this.#unread += 1
     this.#worker.send(message, undefined, undefined, () => void (this.#unread -= 1))
   }
 
-  /** Asks whether it is alive; how often it has not answered that since it did last. While it starts it may be busy for as long as it takes. */
+  /** Pings the process. Returns how many pings it has left unanswered; 0 while it is starting, which may take any time. */
   ping(): number {
     if (!this.#ready) return 0
-    // No further question where one is open: they would pile up before a process that stands still.
-    if (this.#unanswered === 0) this.send({ kind: 'ping', handed: this.#handed })
+    // At most one open ping: they would pile up for a process that hangs.
+    if (this.#unanswered === 0) this.send({ kind: 'ping', lastConnection: this.#lastConnection })
     this.#unanswered += 1
     return this.#unanswered - 1
   }
@@ -104,23 +105,23 @@ export class Child {
     this.#worker.process.kill('SIGKILL')
   }
 
-  /** Null where it does not answer in time, or ends. */
+  /** Collects the metrics of the process; null if it does not answer in time or ends. */
   measure(): Promise<MetricValues | null> {
-    const id = (measurements += 1)
+    const id = (lastMeasurement += 1)
     return new Promise((resolve) => {
       const end = (values: MetricValues | null) => {
         clearTimeout(timer)
         this.#worker.off('message', listener)
-        this.#worker.off('exit', gone)
+        this.#worker.off('exit', onExit)
         resolve(values)
       }
-      const gone = () => end(null)
+      const onExit = () => end(null)
       const listener = (message: FromChild) => {
         if (message.kind === 'values' && message.id === id) end(message.values)
       }
-      const timer = setTimeout(end, metricsPatience, null)
+      const timer = setTimeout(end, metricsTimeout, null)
       this.#worker.on('message', listener)
-      this.#worker.once('exit', gone)
+      this.#worker.once('exit', onExit)
       this.send({ kind: 'measure', id })
     })
   }

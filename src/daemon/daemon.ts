@@ -6,42 +6,44 @@ import type { ChannelOptions } from '../cache/channel.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { createFront, type Front } from '../http/front/front.ts'
 import type { FrontOptions } from '../http/front/front-options.ts'
-import type { Inlet } from './inlet.ts'
-import { describePlace, freePort, listenAt, stopListening, type Place } from './listen.ts'
+import { ActiveRequests } from './active-requests.ts'
+import type { ConnectionReceiver } from './connection-receiver.ts'
+import { describeAddress, freePort, listenAt, stopListening, type ListenAddress } from './listen.ts'
 import type { Log } from './log.ts'
-import { openMetrics, type MetricValues } from '../http/api/metrics.ts'
-import { InUse } from './in-use.ts'
+import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { openSite, type Site, type SiteOptions } from './site.ts'
 import { Traffic } from '../http/front/traffic.ts'
 
 export interface DaemonOptions {
-  /** The public address, for the URLs of the one channel of `serve --origin`; port 0: any free one. */
+  /** The public address, also used in the URL of the single channel of `serve --origin`. Port 0: any free port. */
   host: string
   port: number
-  /** Null: on that address. */
-  place: Exclude<Place, { kind: 'tcp' }> | null
+  /** The socket to listen on instead; null: `host` and `port`. */
+  address: Exclude<ListenAddress, { kind: 'tcp' }> | null
   single: SiteOptions['single']
   log: Log
-  /** What the other processes of this daemon have to tell; null where there are none. */
+  /** Collects the metrics of all processes of the daemon; null in a single process. */
   gather: (() => Promise<MetricValues[]>) | null
-  /** Connections that another process accepts; null where this one listens itself. */
-  inlet: Inlet | null
-  /** What the other processes of this daemon have counted; null where there are none. */
+  /** Receives connections that the parent accepts; null if this process listens itself. */
+  receiver: ConnectionReceiver | null
+  /** Counts shared by the processes of the daemon; null in a single process. */
   shared: SharedCounts | null
 }
 
 export interface Daemon {
-  /** Where it listens. */
+  /** The address that it listens on, for people. */
   url: string
   channels(): readonly ChannelOptions[]
   /** The metrics of this process. */
   metricValues(): Promise<MetricValues>
-  /** Answers with another configuration from now on; what was begun is finished with the old one. The old app is handed back when nothing uses it any more. */
-  exchange(app: App): Promise<{ unused: Promise<App> }>
   /**
-   * Says that it is not ready any more and goes on for `delay` milliseconds, so that who asks `/readyz` sends nothing more (where another
-   * process accepts the connections, until that one has handed over the last); then takes no more connections, finishes the requests in
-   * hand within `grace` and cuts the rest. Resolves to how many connections were cut.
+   * Answers further requests with another app. Active requests finish with the previous one; `unused` resolves to it once they have.
+   */
+  replaceApp(app: App): Promise<{ unused: Promise<App> }>
+  /**
+   * Reports not ready and keeps serving for `delay` milliseconds, so that load balancers notice (in a child process: until the parent has
+   * sent the last connection). Then stops listening, gives active requests `grace` milliseconds to finish and cuts the remaining
+   * connections. Resolves to the number of connections cut.
    */
   stop(delay: number, grace: number): Promise<number>
 }
@@ -49,17 +51,17 @@ export interface Daemon {
 /**
  * Starts the daemon.
  *
- * @throws LISTEN_FAILED when the address is taken or not ours
+ * @throws LISTEN_FAILED when the address is in use or not permitted
  */
 export async function startDaemon(app: App, options: DaemonOptions): Promise<Daemon> {
-  const { host, log, place, inlet, shared } = options
+  const { host, log, receiver } = options
   let ready = false
   const traffic = new Traffic()
   const counts = createStageCounts()
-  // The public URL of a single channel names the port, so that it has to be known before anything listens.
-  const port = options.port === 0 && place === null ? await freePort(host) : options.port
-  const at: Place = place ?? { kind: 'tcp', host, port }
-  const metrics = openLater(() =>
+  // The public URL of a single channel contains the port, so the port must be known before the daemon listens.
+  const port = options.port === 0 && options.address === null ? await freePort(host) : options.port
+  const address: ListenAddress = options.address ?? { kind: 'tcp', host, port }
+  const metrics = lazily(() =>
     openMetrics({
       app: () => site.app,
       traffic,
@@ -68,64 +70,73 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       unsafe: () => site.front.proxy.unsafe,
     }),
   )
-  const siteOptions: SiteOptions = {
-    host,
-    port,
-    single: options.single,
-    trustsNameless: at.kind === 'unix',
-    counts,
-    shared,
-    failures: new Failures(() => performance.now(), shared),
-    isReady: () => ready,
-    metrics: async () => {
-      const { values, toText } = await metrics()
-      return toText(options.gather === null ? [await values()] : await options.gather())
-    },
-    onError: log.error,
-    onPerformed: (operation, actor) => log.info(`${operation} was performed for ${actor}`),
-  }
+  const siteOptions = toSiteOptions(options, { address, port, counts, metrics, isReady: () => ready })
   let site: Site = await openSite(app, siteOptions)
-  let use = new InUse()
-  const answering: FrontOptions = {
+  let active = new ActiveRequests()
+  const frontOptions: FrontOptions = {
     ...site.front,
     traffic,
     accessLog: log.access,
-    begin: () => use.begin(),
+    begin: () => active.begin(),
     onError: log.error,
   }
-  const front = createFront(answering)
-  if (inlet === null) await listenAt(front.server, at)
-  else inlet.open(front.server)
+  const front = createFront(frontOptions)
+  if (receiver === null) await listenAt(front.server, address)
+  else receiver.open(front.server)
   ready = true
   return {
-    url: describePlace(at),
+    url: describeAddress(address),
     channels: () => site.channels,
     metricValues: async () => (await metrics()).values(),
-    exchange: async (next) => {
-      const [before, inUse] = [site, use]
+    replaceApp: async (next) => {
+      const [previous, previousRequests] = [site, active]
       site = await openSite(next, siteOptions)
-      use = new InUse()
-      Object.assign(answering, site.front)
-      return { unused: inUse.over().then(() => before.app) }
+      active = new ActiveRequests()
+      Object.assign(frontOptions, site.front)
+      return { unused: previousRequests.finished().then(() => previous.app) }
     },
     stop: async (delay, grace) => {
       ready = false
       front.drain()
-      await (inlet === null ? pause(delay).then(() => stopListening(front.server)) : inlet.closed)
+      await (receiver === null ? pause(delay).then(() => stopListening(front.server)) : receiver.closed)
       return await close(front, grace)
     },
   }
 }
 
-/** How often connections that have become idle are closed at the end, in milliseconds. */
-const idleLook = 50
+function toSiteOptions(
+  { host, single, shared, gather, log }: DaemonOptions,
+  {
+    address,
+    metrics,
+    ...site
+  }: Pick<SiteOptions, 'port' | 'counts' | 'isReady'> & { address: ListenAddress; metrics: () => Promise<Metrics> },
+): SiteOptions {
+  return {
+    ...site,
+    host,
+    single,
+    shared,
+    trustsNameless: address.kind === 'unix',
+    failures: new Failures(() => performance.now(), shared),
+    metrics: async () => {
+      const { values, toText } = await metrics()
+      return toText(gather === null ? [await values()] : await gather())
+    },
+    onError: log.error,
+    onPerformed: (operation, actor) => log.info(`${operation} was performed for ${actor}`),
+  }
+}
 
-/** No connection comes any more; resolves when the last has ended. */
+/** Milliseconds between two rounds of closing idle connections during shutdown. */
+const idleInterval = 50
+
+/** Waits until the last connection has closed, for at most `grace` milliseconds. Returns the number of connections cut. */
 async function close(front: Front, grace: number): Promise<number> {
   const ended = front.connections.ended()
   front.closeIdle()
-  // A kept-alive connection whose last answer has ended only now would be waited for until somebody else closes it.
-  const idle = setInterval(() => front.closeIdle(), idleLook)
+  // Repeated: connections whose last answer ends only now would otherwise stay open until the client closes them.
+  const idle = setInterval(() => front.closeIdle(), idleInterval)
   let cut = 0
   const timer = setTimeout(() => {
     front.closeIdle(0)
@@ -137,7 +148,7 @@ async function close(front: Front, grace: number): Promise<number> {
   return cut
 }
 
-function openLater<T>(open: () => Promise<T>): () => Promise<T> {
+function lazily<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | null = null
   return () => (opened ??= open())
 }

@@ -1,120 +1,126 @@
 import type { Socket } from 'node:net'
 
-/** How long a connection waits until a process is free, in milliseconds; then it is closed, so that whoever opened it learns that there is none. */
-const longestWait = 10_000
+/** Milliseconds that a connection waits for a free process before it is closed. */
+const maxWait = 10_000
 
-interface Given {
+interface Sent {
   id: number
   socket: Socket
 }
 
 /**
- * Gives each connection to the process that has been free for longest. A process is given one at a time and says that it has taken it
- * before it reads a byte of it: what one that died has not taken is given to another, and one that hangs holds up no more than one.
+ * Sends each connection to the worker that has been free for the longest time. A worker gets one connection at a time and acknowledges it
+ * before reading from it. So a connection that a dead worker has not acknowledged goes to another one, and a worker that hangs holds up
+ * at most one connection.
  */
-export class Distributor<Taker> {
-  readonly #send: (taker: Taker, id: number, socket: Socket) => void
+export class Distributor<Worker> {
+  readonly #send: (worker: Worker, id: number, socket: Socket) => void
   /** In the order in which they became free. */
-  readonly #free = new Set<Taker>()
-  readonly #given = new Map<Taker, Given>()
+  readonly #free = new Set<Worker>()
+  /** Connections that were sent and not acknowledged yet. */
+  readonly #sent = new Map<Worker, Sent>()
   readonly #waiting = new Set<Socket>()
   readonly #onSettled: (() => void)[] = []
-  #ids = 0
-  readonly #patience: number
+  #lastId = 0
+  readonly #maxWait: number
   #closed = false
 
   /**
-   * @param send hands a connection over, and keeps it open here
-   * @param patience milliseconds that a connection waits at most
+   * @param send sends a connection to a worker and keeps it open here
+   * @param waitLimit milliseconds that a connection waits for a free worker
    */
-  constructor(send: (taker: Taker, id: number, socket: Socket) => void, patience = longestWait) {
+  constructor(send: (worker: Worker, id: number, socket: Socket) => void, waitLimit = maxWait) {
     this.#send = send
-    this.#patience = patience
+    this.#maxWait = waitLimit
   }
 
-  add(taker: Taker): void {
-    this.#next(taker)
+  /** Adds a worker that is ready. */
+  add(worker: Worker): void {
+    this.#next(worker)
   }
 
-  /** It has gone, and everything that it said was heard. */
-  lose(taker: Taker): void {
-    this.#free.delete(taker)
-    const given = this.#given.get(taker)
-    this.#given.delete(taker)
-    if (given !== undefined) this.give(given.socket)
-    this.#look()
+  /** Removes a worker that has ended, after all its messages have been read. */
+  remove(worker: Worker): void {
+    this.#free.delete(worker)
+    const sent = this.#sent.get(worker)
+    this.#sent.delete(worker)
+    if (sent !== undefined) this.distribute(sent.socket)
+    this.#checkSettled()
   }
 
-  /** A new connection, from which nothing was read. */
-  give(socket: Socket): void {
+  /** Distributes a new connection, from which nothing has been read. */
+  distribute(socket: Socket): void {
     if (socket.destroyed) return
-    const [taker] = this.#free
+    const [worker] = this.#free
     if (this.#closed) socket.destroy()
-    else if (taker !== undefined) this.#hand(taker, socket)
+    else if (worker !== undefined) this.#sendTo(worker, socket)
     else this.#wait(socket)
   }
 
-  /** A process has taken the connection that it was given. */
-  taken(taker: Taker, id: number): void {
-    const given = this.#given.get(taker)
-    if (given?.id !== id) return
-    this.#given.delete(taker)
-    // Ours is a copy: the connection goes on in the process that has taken it.
-    given.socket.destroy()
-    this.#next(taker)
+  /** Notes that a worker serves the connection that it was sent. */
+  acknowledge(worker: Worker, id: number): void {
+    const sent = this.#sent.get(worker)
+    if (sent?.id !== id) return
+    this.#sent.delete(worker)
+    // This is only a copy: the connection lives on in the worker.
+    sent.socket.destroy()
+    this.#next(worker)
   }
 
-  /** It has read all up to this connection: one of which it has said nothing has not arrived, for want of a file handle there. */
-  heard(taker: Taker, id: number): void {
-    const given = this.#given.get(taker)
-    if (given === undefined || given.id > id) return
-    this.#given.delete(taker)
-    this.give(given.socket)
-    this.#next(taker)
+  /**
+   * Notes that a worker has read all messages up to this connection. If it did not acknowledge the connection, it ran out of file handles
+   * and the connection goes to another worker.
+   */
+  confirmRead(worker: Worker, id: number): void {
+    const sent = this.#sent.get(worker)
+    if (sent === undefined || sent.id > id) return
+    this.#sent.delete(worker)
+    this.distribute(sent.socket)
+    this.#next(worker)
   }
 
-  /** Resolves when every connection that was given so far has been taken, or was closed. */
+  /** Resolves when every connection so far has been acknowledged or closed. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
       this.#onSettled.push(resolve)
-      this.#look()
+      this.#checkSettled()
     })
   }
 
-  /** Closes the connections that no process has taken. */
+  /** Closes the connections that wait for a worker, and all further ones. */
   close(): void {
     this.#closed = true
     for (const socket of this.#waiting) socket.destroy()
     this.#waiting.clear()
-    this.#look()
+    this.#checkSettled()
   }
 
-  #look(): void {
-    if (this.#waiting.size + this.#given.size === 0) for (const resolve of this.#onSettled.splice(0)) resolve()
+  #checkSettled(): void {
+    if (this.#waiting.size + this.#sent.size === 0) for (const resolve of this.#onSettled.splice(0)) resolve()
   }
 
-  #next(taker: Taker): void {
+  #next(worker: Worker): void {
     const [socket] = this.#waiting
-    if (socket !== undefined) return this.#hand(taker, socket)
-    this.#free.add(taker)
-    this.#look()
+    if (socket !== undefined) return this.#sendTo(worker, socket)
+    this.#free.add(worker)
+    this.#checkSettled()
   }
 
-  #hand(taker: Taker, socket: Socket): void {
+  #sendTo(worker: Worker, socket: Socket): void {
     this.#waiting.delete(socket)
-    this.#free.delete(taker)
+    this.#free.delete(worker)
     socket.setTimeout(0)
-    const id = (this.#ids += 1)
-    this.#given.set(taker, { id, socket })
-    this.#send(taker, id, socket)
+    const id = (this.#lastId += 1)
+    this.#sent.set(worker, { id, socket })
+    this.#send(worker, id, socket)
   }
 
   #wait(socket: Socket): void {
     this.#waiting.add(socket)
-    socket.setTimeout(this.#patience, () => {
+    socket.setTimeout(this.#maxWait, () => {
       if (!this.#waiting.delete(socket)) return
       socket.destroy()
-      this.#look()
+      this.#checkSettled()
     })
   }
 }

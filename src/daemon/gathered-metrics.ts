@@ -3,31 +3,32 @@ import type { MetricValues } from '../http/api/metrics.ts'
 type Sample = MetricValues[number]['values'][number] & { metricName?: string }
 
 /**
- * What the processes of a daemon told last. A sum that fell because one of them ended, or was slow to answer, would be taken for a
- * restart of everything, and all that the others have counted for new: what a process counted stays when it has gone.
+ * The latest metrics of each process of a daemon. The counts of a process remain in the sums after it has ended: Prometheus would take a
+ * falling counter for a restart and count everything again.
  */
 export class GatheredMetrics<Process> {
-  readonly #told = new Map<Process, MetricValues>()
-  /** Of those that have gone. */
-  #counted: MetricValues = []
+  readonly #latest = new Map<Process, MetricValues>()
+  /** Sums of the processes that have ended. */
+  #ended: MetricValues = []
 
+  /** Stores the metrics of a process. */
   note(process: Process, values: MetricValues): void {
-    this.#told.set(process, values)
+    this.#latest.set(process, values)
   }
 
-  /** The process has gone: its memory is free, its counts stay. What it counted since it told last is lost. */
+  /** Keeps the counts of a process that has ended and drops its gauges. Counts since its last report are lost. */
   end(process: Process): void {
-    this.#counted = addCounts(this.#counted, this.#told.get(process) ?? [])
-    this.#told.delete(process)
+    this.#ended = addCounts(this.#ended, this.#latest.get(process) ?? [])
+    this.#latest.delete(process)
   }
 
-  /** For sums over all of them. */
+  /** The metrics to sum up. */
   all(): MetricValues[] {
-    return [...this.#told.values(), this.#counted]
+    return [...this.#latest.values(), this.#ended]
   }
 }
 
-/** Counters and histograms with those of another process added; the metrics that are no counts are left out. */
+/** Adds the counters and histograms of a process; leaves out all other metrics. */
 function addCounts(counted: MetricValues, values: MetricValues): MetricValues {
   const sums = new Map(counted.map((metric) => [metric.name, metric]))
   for (const metric of values.filter(isCount)) {

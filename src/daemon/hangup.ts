@@ -1,24 +1,24 @@
 /**
- * SIGHUP asks for a reload; where a terminal is closed it ends the daemon as it ends every program. From the first moment on: until
- * somebody listens the signal ends a process, and a service manager does not know when we are ready.
+ * Handles SIGHUP. It requests a reload, except on a terminal, where it ends the daemon as usual. Listens from the very start: an unhandled
+ * SIGHUP ends the process, and a service manager does not know when the daemon is ready.
  */
 export class Hangup {
-  #asked = false
+  #pending = false
   #reload: (() => Promise<void>) | null = null
   readonly #listener = () => {
-    if (this.#reload === null) this.#asked = true
+    if (this.#reload === null) this.#pending = true
     else void this.#reload()
   }
 
-  /** @param terminal whether the end of a terminal is meant */
+  /** @param terminal whether the daemon runs on a terminal */
   constructor(terminal: boolean) {
     if (!terminal) process.on('SIGHUP', this.#listener)
   }
 
-  /** What a reload is, from now on; one that was asked for before is made up for. */
-  follow(reload: () => Promise<void>): void {
+  /** Sets how to reload. Reloads at once if that was requested before. */
+  onReload(reload: () => Promise<void>): void {
     this.#reload = reload
-    if (this.#asked) void reload()
+    if (this.#pending) void reload()
   }
 
   release(): void {

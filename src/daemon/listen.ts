@@ -4,68 +4,72 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { bracketed } from '../lib/networks.ts'
 
-/** Where the daemon listens. `inherited`: on a socket that is open already (systemd's socket activation). */
-export type Place =
+/** The address that the daemon listens on. `inherited`: a socket that systemd has opened (socket activation). */
+export type ListenAddress =
   | { kind: 'tcp'; host: string; port: number }
   | { kind: 'unix'; path: string }
   | { kind: 'inherited'; fd: number }
 
-/** The first file descriptor that systemd hands over (sd_listen_fds(3)). */
+/** The first file descriptor that systemd passes (sd_listen_fds(3)). */
 const firstInherited = 3
 
 /**
- * How many connections may wait for a daemon on an inherited socket: what systemd's Backlog= says does not outlive the first daemon. The
- * kernel takes no more than net.core.somaxconn, which is this much by default.
+ * Backlog of an inherited socket: systemd's Backlog= is lost after the first daemon. The kernel caps it at net.core.somaxconn, whose
+ * default this is.
  */
 const inheritedBacklog = 4096
 
-/** Where somebody comes in every turn of the event loop for so long, the rest is left to its fate (milliseconds). */
-const longestDrain = 1000
+/** Milliseconds after which the backlog is no longer drained even if connections keep arriving. */
+const maxDrain = 1000
 
-/** The daemon's group may connect: a web server in front that belongs to it. */
+/** Lets the daemon's group connect, such as a web server in front. */
 const socketMode = 0o660
 
-/** Where a daemon listens that was handed sockets; null where it was handed none. @throws LISTEN_FAILED where they are several */
-export function inheritedPlace(count: number): Extract<Place, { kind: 'inherited' }> | null {
+/**
+ * The address of an inherited socket; null without one.
+ *
+ * @throws LISTEN_FAILED for several sockets
+ */
+export function inheritedAddress(count: number): Extract<ListenAddress, { kind: 'inherited' }> | null {
   if (count > 1) {
-    const hint = 'Name one ListenStream= in the socket unit: a port alone is IPv4 and IPv6.'
-    // Nobody would ever answer those who come to the others.
-    throw new PagecacheError('LISTEN_FAILED', `${count} open sockets were handed over, and the daemon takes one.`, {
+    const hint = 'Use one ListenStream= in the socket unit. A port alone covers IPv4 and IPv6.'
+    // Connections to the other sockets would never be answered.
+    throw new PagecacheError('LISTEN_FAILED', `Received ${count} sockets from systemd; the daemon supports one.`, {
       hint,
     })
   }
   return count === 1 ? { kind: 'inherited', fd: firstInherited } : null
 }
 
-/** @throws LISTEN_FAILED when the place is taken or not ours */
-export async function listenAt(server: Server, place: Place): Promise<void> {
-  await listening(server, place)
+/** Listens on an address. @throws LISTEN_FAILED when it is in use or not permitted */
+export async function listenAt(server: Server, address: ListenAddress): Promise<void> {
+  await listening(server, address)
 }
 
 /**
- * Takes the connections that the kernel has made and nobody has accepted yet, and stops listening in the moment in which there are none:
- * their visitors would be reset. They are served after that; whoever is answered while we look may be the next one to come.
+ * Stops listening without resetting the connections in the backlog: accepts until the backlog is empty, closes the listening socket, and
+ * then serves the accepted connections. They are held until then, because a client that gets an answer may connect again at once.
  */
 export async function stopListening(server: Server): Promise<void> {
-  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
-  const came: Socket[] = []
+  const listeners = server.listeners('connection') as ((socket: Socket) => void)[]
+  const held: Socket[] = []
   const hold = (socket: Socket) => {
     socket.pause().on('error', ignore)
-    came.push(socket)
+    held.push(socket)
   }
   server.removeAllListeners('connection').on('connection', hold)
-  const deadline = performance.now() + longestDrain
-  for (let seen = -1; seen < came.length && performance.now() < deadline;) {
-    seen = came.length
-    // A whole turn of the event loop: one connection is accepted in each, and the second one ends right after it was looked for them.
+  const deadline = performance.now() + maxDrain
+  for (let seen = -1; seen < held.length && performance.now() < deadline;) {
+    seen = held.length
+    // Node accepts one connection per turn of the event loop. The second turn ends right after the poll for connections.
     await turn()
     await turn()
   }
-  // What a server of HTTP closes besides, the connections that it takes for idle, would be reset.
+  // An HTTP server's own `close` would also reset the connections that it considers idle.
   Server.prototype.close.call(server)
   server.off('connection', hold)
-  for (const listener of serve) server.on('connection', listener)
-  for (const socket of came) {
+  for (const listener of listeners) server.on('connection', listener)
+  for (const socket of held) {
     socket.off('error', ignore)
     if (socket.readableEnded) socket.destroy()
     if (!socket.destroyed) server.emit('connection', socket)
@@ -74,18 +78,19 @@ export async function stopListening(server: Server): Promise<void> {
 
 function ignore(): void {}
 
-export function describePlace(place: Place): string {
-  switch (place.kind) {
+/** Renders an address for people. */
+export function describeAddress(address: ListenAddress): string {
+  switch (address.kind) {
     case 'tcp':
-      return `http://${bracketed(place.host)}:${place.port}`
+      return `http://${bracketed(address.host)}:${address.port}`
     case 'unix':
-      return `unix:${place.path}`
+      return `unix:${address.path}`
     case 'inherited':
-      return `the inherited socket ${place.fd}`
+      return `inherited socket ${address.fd}`
   }
 }
 
-/** A port of an address that is free now. @throws LISTEN_FAILED */
+/** Finds a free TCP port. @throws LISTEN_FAILED */
 export async function freePort(host: string): Promise<number> {
   const server = createServer()
   await listening(server, { kind: 'tcp', host, port: 0 })
@@ -94,52 +99,52 @@ export async function freePort(host: string): Promise<number> {
   return port
 }
 
-function listening(server: Server, place: Place): Promise<void> {
+function listening(server: Server, address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(
-        new PagecacheError('LISTEN_FAILED', `Cannot listen on ${nameOf(place)}: ${error.code ?? error.message}`, {
-          hint: hintFor(place, error),
+        new PagecacheError('LISTEN_FAILED', `Cannot listen on ${nameOf(address)}: ${error.code ?? error.message}`, {
+          hint: hintFor(address, error),
           cause: error,
         }),
       )
     })
     const ready = () => {
-      if (place.kind === 'unix') chmodSync(place.path, socketMode)
+      if (address.kind === 'unix') chmodSync(address.path, socketMode)
       resolve()
     }
-    if (place.kind === 'tcp') server.listen(place.port, place.host, ready)
-    else if (place.kind === 'unix') server.listen(place.path, ready)
-    else server.listen({ fd: place.fd }, inheritedBacklog, ready)
+    if (address.kind === 'tcp') server.listen(address.port, address.host, ready)
+    else if (address.kind === 'unix') server.listen(address.path, ready)
+    else server.listen({ fd: address.fd }, inheritedBacklog, ready)
   })
 }
 
-function nameOf(place: Place): string {
-  return place.kind === 'tcp' ? `${bracketed(place.host)}:${place.port}` : describePlace(place)
+function nameOf(address: ListenAddress): string {
+  return address.kind === 'tcp' ? `${bracketed(address.host)}:${address.port}` : describeAddress(address)
 }
 
 const tcpHints: Record<string, string> = {
-  EADDRINUSE: 'Another program listens there: stop it, or choose another port with --port or server.port.',
+  EADDRINUSE: 'Another program uses this port. Stop it, or choose another port with --port or server.port.',
   EACCES:
-    'Ports below 1024 want a right of their own: docs/deploy.md has a systemd unit that gives it. Or choose another port with --port or server.port.',
+    'Ports below 1024 need a privilege. docs/deploy.md has a systemd unit that grants it. Or choose another port with --port or server.port.',
 }
 
-function hintFor(place: Place, { code }: NodeJS.ErrnoException): string {
-  switch (place.kind) {
+function hintFor(address: ListenAddress, { code }: NodeJS.ErrnoException): string {
+  switch (address.kind) {
     case 'unix':
       return code === 'EADDRINUSE'
-        ? 'Another program listens there: stop it, or choose another path with server.socket.'
-        : 'Choose a path in a directory that this user may write to with server.socket.'
+        ? 'Another program uses this socket. Stop it, or choose another path with server.socket.'
+        : 'Set server.socket to a path in a directory that this user can write to.'
     case 'inherited':
-      return 'Who starts the daemon has to hand over a listening stream socket.'
+      return 'The service manager must pass a listening stream socket.'
     case 'tcp':
       return tcpHints[code ?? ''] ?? 'Choose an address of this machine with --host or server.host.'
   }
 }
 
 /**
- * Takes a socket away that a killed daemon left behind; what somebody listens on, or is no socket at all, stays. To be done once, before
- * the first process listens: to the second one the socket of the first could look like one that nobody listens on.
+ * Removes a socket that a killed daemon has left behind. Keeps a socket in use, and any other file. Call it once, before the first process
+ * listens: a second process could mistake the first one's socket for a stale one.
  */
 export async function removeStale(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return

@@ -4,21 +4,21 @@ import { currentRequest, type AccessLog } from '../http/front/request-record.ts'
 
 export type LogFormat = 'json' | 'text'
 
-/** Where a daemon says what happens to it. */
+/** The daemon's log. */
 export interface Log {
   info(message: string): void
   warn(message: string): void
-  /** Something failed that should not have: with its stack. */
+  /** Logs an unexpected error with its stack. */
   error(message: string, error: unknown): void
-  /** Null where no access log is wanted. */
+  /** Null: no access log. */
   access: AccessLog | null
-  /** What is still to be written is written. */
+  /** Flushes pending lines. */
   close(): void
 }
 
 /**
- * The daemon's log on standard error. `json`: a line a message (pino), with the process's id and the request's; `text`: lines for a terminal, with the
- * request's at their end. User names, passwords and queries of URLs are masked in both.
+ * Opens the daemon's log on standard error. `json`: one line per message (pino) with the process id and the request id. `text`: lines for a
+ * terminal, ending with the request id. Both mask user names, passwords and queries in URLs.
  */
 export async function openLog(format: LogFormat, access: boolean): Promise<Log> {
   return format === 'json' ? await jsonLog(access) : textLog(access)
@@ -26,14 +26,14 @@ export async function openLog(format: LogFormat, access: boolean): Promise<Log> 
 
 async function jsonLog(access: boolean): Promise<Log> {
   const { default: pino } = await import('pino')
-  // Nobody waits for a slow reader of the log; at the end what is left is written at once.
+  // Asynchronous, so that a slow log reader delays no request; flushed at exit.
   const destination = pino.destination({ dest: 2, sync: false })
   const logger = pino(
     {
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      mixin: requestOfNow,
+      mixin: requestIdField,
     },
     destination,
   )
@@ -57,32 +57,32 @@ async function jsonLog(access: boolean): Promise<Log> {
   }
 }
 
-/** Finer is noise. */
+/** Rounds to hundredths. */
 function toHundredths(ms: number): number {
   return Math.round(ms * 100) / 100
 }
 
-function requestOfNow(): object {
+function requestIdField(): object {
   const record = currentRequest.getStore()
   return record === undefined ? {} : { requestId: record.id }
 }
 
 function textLog(access: boolean): Log {
-  const say = (text: string, id: string | undefined = currentRequest.getStore()?.id) =>
+  const write = (text: string, id: string | undefined = currentRequest.getStore()?.id) =>
     void process.stderr.write(`${maskForLog(text)}${id === undefined ? '' : ` [${id}]`}\n`)
   return {
-    info: (message) => say(printable(message)),
-    warn: (message) => say(printable(message)),
-    error: (message, error) => say(`${printable(message)}: ${describe(error).split('\n').map(printable).join('\n')}`),
+    info: (message) => write(printable(message)),
+    warn: (message) => write(printable(message)),
+    error: (message, error) => write(`${printable(message)}: ${describe(error).split('\n').map(printable).join('\n')}`),
     access: access
       ? ({ id, method, host, path, status, result, totalMs }) =>
-          say(printable(`${method} ${host}${path} ${status} ${result} ${totalMs.toFixed(1)} ms`), id)
+          write(printable(`${method} ${host}${path} ${status} ${result} ${totalMs.toFixed(1)} ms`), id)
       : null,
     close: () => {},
   }
 }
 
-/** With what brought it about, as far down as that goes. */
+/** Renders an error with its chain of causes. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const own = error.stack ?? error.message

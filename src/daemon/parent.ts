@@ -3,51 +3,51 @@ import type { Socket } from 'node:net'
 import type { LoadedConfig } from '../config/load.ts'
 import { fromPlain, type PlainConfig } from '../config/plain.ts'
 import { SharedCounts } from '../lib/shared-counts.ts'
-import { Inlet } from './inlet.ts'
+import { ConnectionReceiver } from './connection-receiver.ts'
 import type { MetricValues } from '../http/api/metrics.ts'
 import type { FromChild, FromParent, Task } from './processes.ts'
 
-/** The process that started this one as one of a daemon's, once it has said what there is to do; null where there is none. */
+/** Waits for this process's task from its parent; null if this process is not a child of a daemon. */
 export async function meetParent(): Promise<Parent | null> {
   if (!cluster.isWorker) return null
   return new Promise((resolve) => {
     const listener = (message: FromParent) => {
       if (message.kind !== 'begin') return
-      // At once, so that it hears whatever is said next.
+      // In the same turn, so that `Parent` hears the next message.
       resolve(new Parent(message.task, message.config))
       process.off('message', listener)
     }
     process.on('message', listener)
-    tell({ kind: 'hello' })
+    send({ kind: 'hello' })
   })
 }
 
-function tell(message: FromChild): void {
-  // Without a callback a parent that has just gone would be an error that nobody catches.
+function send(message: FromChild): void {
+  // Without a callback, sending to a parent that has just ended would raise an uncaught error.
   if (process.connected) process.send!(message, undefined, undefined, () => {})
 }
 
-/** The process that started this one. */
+/** The parent process, as seen by one of a daemon's processes. */
 export class Parent {
   readonly task: Task
-  /** The connections that it accepts. */
-  readonly inlet = new Inlet(tell)
-  /** What all processes of the daemon count together. */
-  readonly shared = new SharedCounts((counted) => tell({ kind: 'counted', counted }))
+  /** Receives the connections that it accepts. */
+  readonly receiver = new ConnectionReceiver(send)
+  /** Counts shared by all processes of the daemon. */
+  readonly shared = new SharedCounts((counted) => send({ kind: 'counted', counted }))
   readonly #listeners = new Set<(message: FromParent) => void>()
   readonly #gathering = new Map<number, (processes: MetricValues[]) => void>()
-  #questions = 0
+  #lastRequest = 0
   #config: PlainConfig
-  #taken: PlainConfig | null = null
+  #usedConfig: PlainConfig | null = null
   /**
-   * Resolves when it is time to end, from the beginning: it may be said while we are still starting. Node ends us at once where the
-   * parent has gone without a word. A signal that comes to all of us is the parent's alone: it knows who still has to be answered.
+   * Resolves when the parent tells this process to stop, which may happen while it is still starting. If the parent dies, Node ends this
+   * process at once. Signals are left to the parent, which knows which visitors still wait.
    */
   readonly stopped: Promise<unknown>
   readonly #onMessage = (message: FromParent, socket?: Socket) => {
-    if (message.kind === 'connection') return this.inlet.take(message.id, socket)
-    if (message.kind === 'ping') return tell({ kind: 'pong', handed: message.handed })
-    if (message.kind === 'close') return this.inlet.close()
+    if (message.kind === 'connection') return this.receiver.receive(message.id, socket)
+    if (message.kind === 'ping') return send({ kind: 'pong', lastConnection: message.lastConnection })
+    if (message.kind === 'close') return this.receiver.close()
     if (message.kind === 'counted') return this.shared.hear(message.counted)
     if (message.kind === 'reload') this.#config = message.config
     if (message.kind === 'measured') this.#gathering.get(message.id)?.(message.processes)
@@ -61,15 +61,15 @@ export class Parent {
     this.stopped = new Promise((resolve) => this.on(({ kind }) => kind === 'stop' && resolve(null)))
   }
 
-  /** The configuration that it gave last, to be used. */
+  /** Returns the latest configuration and marks it as used. */
   takeConfig(): LoadedConfig {
-    this.#taken = this.#config
+    this.#usedConfig = this.#config
     return fromPlain(this.#config)
   }
 
-  /** Whether it has given another one since one was taken. */
+  /** Whether a newer configuration has arrived since `takeConfig`. */
   get hasNewConfig(): boolean {
-    return this.#taken !== this.#config
+    return this.#usedConfig !== this.#config
   }
 
   on(listener: (message: FromParent) => void): void {
@@ -77,12 +77,12 @@ export class Parent {
   }
 
   send(message: FromChild): void {
-    tell(message)
+    send(message)
   }
 
-  /** The metrics of all processes. */
+  /** Collects the metrics of all processes. */
   gather(): Promise<MetricValues[]> {
-    const id = (this.#questions += 1)
+    const id = (this.#lastRequest += 1)
     return new Promise((resolve) => {
       this.#gathering.set(id, (processes) => {
         this.#gathering.delete(id)
@@ -92,8 +92,8 @@ export class Parent {
     })
   }
 
-  /** Ends the conversation, which would hold this process. */
-  leave(): void {
+  /** Closes the channel to the parent, which would keep this process alive. */
+  disconnect(): void {
     process.off('message', this.#onMessage)
     if (process.connected) process.disconnect()
   }

@@ -2,46 +2,48 @@ import type { PlainConfig } from '../config/plain.ts'
 import type { Config } from '../config/schema.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Counted } from '../lib/shared-counts.ts'
-import type { Place } from './listen.ts'
+import type { ListenAddress } from './listen.ts'
 import type { MetricValues } from '../http/api/metrics.ts'
 
-/** What a process is there for. Where it listens and how it logs is that with which the daemon started, whatever was reloaded since. */
+/** What a process does. Its address and logging are those that the daemon started with; a reload does not change them. */
 export interface Task {
   serves: boolean
   works: boolean
   host: string
   port: number
-  place: Exclude<Place, { kind: 'tcp' }> | null
+  address: Exclude<ListenAddress, { kind: 'tcp' }> | null
   logging: Config['log']
 }
 
-/** What the processes of a daemon tell each other: over a socket between the two, which nobody else can read. */
+/** Messages from a parent to its processes, over a private socket. */
 export type FromParent =
   | { kind: 'begin'; task: Task; config: PlainConfig }
   | { kind: 'reload'; config: PlainConfig }
-  /** Say that you are not ready any more, and end the work on the queue. Connections still come. */
+  /** Report not ready and stop consuming the queue. Connections still arrive. */
   | { kind: 'stop' }
-  /** No connection comes any more: finish what is in hand. */
+  /** No more connections will come: finish the requests in progress. */
   | { kind: 'close' }
-  /** Say that you are alive. `handed`: the last connection that was sent before. */
-  | { kind: 'ping'; handed: number }
-  /** A connection, which comes along. */
+  /** Answer with `pong`. `lastConnection`: the id of the last connection sent before. */
+  | { kind: 'ping'; lastConnection: number }
+  /** A connection; its socket comes with the message. */
   | { kind: 'connection'; id: number }
-  /** What another process has counted. */
+  /** Counts of another process. */
   | { kind: 'counted'; counted: Counted }
-  /** Tell your metrics. */
+  /** Send your metrics. */
   | { kind: 'measure'; id: number }
-  /** Everybody's metrics, as they were asked for. */
+  /** The metrics of all processes, as requested by `gather`. */
   | { kind: 'measured'; id: number; processes: MetricValues[] }
 
+/** Messages from a process to its parent. */
 export type FromChild =
-  /** Listens to what it is told from now on. */
+  /** Listens for messages from now on. */
   | { kind: 'hello' }
   | { kind: 'ready' }
-  | { kind: 'pong'; handed: number }
-  /** A connection is served here. */
-  | { kind: 'taken'; id: number }
+  | { kind: 'pong'; lastConnection: number }
+  /** A connection has arrived and will be served. */
+  | { kind: 'accepted'; id: number }
   | { kind: 'counted'; counted: Counted }
   | { kind: 'failed'; code: ErrorCode; message: string; hint: string | null }
+  /** Collect the metrics of all processes. */
   | { kind: 'gather'; id: number }
   | { kind: 'values'; id: number; values: MetricValues }

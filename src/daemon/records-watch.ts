@@ -1,24 +1,24 @@
 import type { App } from '../app.ts'
 import type { Log } from './log.ts'
 
-/** How often it is looked whether the records are still there, in milliseconds. */
-const lookEvery = 250
+/** Milliseconds between two checks. */
+const interval = 250
 
-/** Says in the log when the records are deleted or replaced under the daemon, and when they are back; what comes back ends the watch. */
+/** Logs when the records are deleted or replaced under the running daemon, and when they are back. Returns a function that stops the watch. */
 export function watchRecords(app: () => App, log: Log): () => void {
-  let told: string | null = null
-  const look = async () => {
+  let reported: string | null = null
+  const check = async () => {
     const fault = await app().recordsFault()
-    if ((fault?.message ?? null) === told) return
-    told = fault?.message ?? null
+    if ((fault?.message ?? null) === reported) return
+    reported = fault?.message ?? null
     if (fault !== null)
       log.error(
-        `The records are lost: purges, warmups, events and changes of clients are refused until they are back. ${fault.hint}`,
+        `The records are lost. Purges, warmups, events and client changes are refused until they are back. ${fault.hint}`,
         fault,
       )
     else log.info('The records are back.')
   }
-  const timer = setInterval(() => void look(), lookEvery)
+  const timer = setInterval(() => void check(), interval)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -8,36 +8,44 @@ interface ChildOptions extends Pick<ProcessOptions, 'single' | 'log'> {
   open(loaded: LoadedConfig): App
 }
 
-/** Runs one of the processes that `supervise` started, until that one says so or has gone. */
+/** Runs one of the processes that `supervise` started, until its parent stops it. */
 export async function serveAsChild(app: App, parent: Parent, options: ChildOptions): Promise<void> {
   const { log } = options
   try {
-    const { serves, works, host, port, place } = parent.task
+    const { serves, works, host, port, address } = parent.task
     const running = await ServeProcess.start(app, {
-      ...{ serves, works, host, port, place, log, single: options.single, gather: () => parent.gather() },
-      ...{ inlet: parent.inlet, shared: parent.shared },
+      serves,
+      works,
+      host,
+      port,
+      address,
+      log,
+      single: options.single,
+      gather: () => parent.gather(),
+      receiver: parent.receiver,
+      shared: parent.shared,
       reopen: () => Promise.resolve(options.open(parent.takeConfig())),
     })
     parent.on((message) => {
       if (message.kind === 'reload') void running.reload()
-      if (message.kind === 'measure') void tellMetrics(parent, running, message.id)
+      if (message.kind === 'measure') void sendMetrics(parent, running, message.id)
     })
-    // It was given while we started, with the one before: nobody is served with that.
+    // A reload arrived during the start: do not serve anyone with the old configuration.
     if (parent.hasNewConfig) await running.reload()
     parent.send({ kind: 'ready' })
     await parent.stopped
     await running.stop()
   } catch (error) {
     process.exitCode = error instanceof PagecacheError ? error.exit : 1
-    // Into the log, as everything that a daemon says: nobody else would.
+    // The parent reports an expected error; any other is only logged here.
     if (error instanceof PagecacheError)
       parent.send({ kind: 'failed', code: error.code, message: error.message, hint: error.hint })
-    else log.error('a process of the daemon failed', error)
+    else log.error('Daemon process failed', error)
   } finally {
-    parent.leave()
+    parent.disconnect()
   }
 }
 
-async function tellMetrics(parent: Parent, running: ServeProcess, id: number): Promise<void> {
+async function sendMetrics(parent: Parent, running: ServeProcess, id: number): Promise<void> {
   parent.send({ kind: 'values', id, values: await running.metricValues() })
 }

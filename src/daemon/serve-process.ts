@@ -7,14 +7,15 @@ import { watchRecords } from './records-watch.ts'
 import { Traffic } from '../http/front/traffic.ts'
 
 export interface ProcessOptions extends DaemonOptions {
-  /** Opens an app with the configuration as it is now. @throws CONFIG_INVALID */
+  /** Opens an app with the current configuration. @throws CONFIG_INVALID */
   reopen(): Promise<App>
-  /** Whether this process answers requests, and whether it works on the queue. */
+  /** Whether this process answers requests. */
   serves: boolean
+  /** Whether this process consumes the queue. */
   works: boolean
 }
 
-/** One process of the daemon: alone, or among others. */
+/** A process of the daemon, alone or one of several. */
 export class ServeProcess {
   readonly #options: ProcessOptions
   readonly #daemon: Daemon | null
@@ -23,9 +24,9 @@ export class ServeProcess {
   #reloading: Promise<void> = Promise.resolve()
   #stopping = false
   readonly #unwatch: () => void
-  /** Of a process that answers no requests. */
+  /** The metrics of a process that answers no requests. */
   #metrics: Promise<Metrics> | null = null
-  /** Apps of earlier configurations that are still used. */
+  /** Apps of earlier configurations that still have active requests. */
   readonly #retiring = new Set<Promise<void>>()
 
   private constructor(options: ProcessOptions, app: App, daemon: Daemon | null) {
@@ -46,7 +47,7 @@ export class ServeProcess {
     return this.#daemon
   }
 
-  /** What this process has to tell: of requests, where it answers any, and of itself. */
+  /** The metrics of this process. */
   async metricValues(): Promise<MetricValues> {
     if (this.#daemon !== null) return this.#daemon.metricValues()
     this.#metrics ??= openMetrics({
@@ -58,7 +59,7 @@ export class ServeProcess {
     return (await this.#metrics).values()
   }
 
-  /** Takes up the configuration as it is now; a faulty one changes nothing. One reload after the other, and none for one that is ending. */
+  /** Loads the current configuration; an invalid one changes nothing. Reloads run one at a time, and not while stopping. */
   reload(): Promise<void> {
     if (this.#stopping) return Promise.resolve()
     this.#reloading = this.#reloading.then(() => this.#reload())
@@ -69,25 +70,25 @@ export class ServeProcess {
     const { log, reopen } = this.#options
     let next: App | null = null
     try {
-      // The connection to files that are lost is all that keeps others from being made in their place.
+      // Opening an app now would create new, empty records in place of the lost ones.
       const lost = await this.#app.recordsFault()
       if (lost !== null) throw lost
       next = await reopen()
-      const exchanged = await this.#daemon?.exchange(next)
-      const [before, workers] = [this.#app, this.#workers]
+      const replaced = await this.#daemon?.replaceApp(next)
+      const [previous, workers] = [this.#app, this.#workers]
       this.#app = next
       this.#workers = this.#startWorkers(next)
-      const retiring = Promise.all([exchanged?.unused, workers?.stop()])
-        .then(() => before.close())
-        .catch((error: unknown) => log.error('the configuration before could not be closed', error))
+      const retiring = Promise.all([replaced?.unused, workers?.stop()])
+        .then(() => previous.close())
+        .catch((error: unknown) => log.error('Could not close the previous configuration', error))
         .then(() => void this.#retiring.delete(retiring))
       this.#retiring.add(retiring)
       log.info('The configuration was reloaded.')
-      if (!sameStart(before, next)) log.warn('What server and log say takes effect at the next start.')
+      if (needsRestart(previous, next)) log.warn('Changes to server and log take effect at the next start.')
     } catch (error) {
       await next?.close()
       log.warn(
-        `The configuration was not reloaded, and the one before stays: ${error instanceof Error ? error.message : String(error)}`,
+        `The configuration was not reloaded; the previous one stays in use: ${error instanceof Error ? error.message : String(error)}`,
       )
     }
   }
@@ -96,23 +97,23 @@ export class ServeProcess {
     return this.#options.works ? startWorkers(app, { onTell: (message) => this.#options.log.warn(message) }) : null
   }
 
-  /** See `Daemon.stop`; the messages in hand are finished too. */
+  /** Stops the daemon (see `Daemon.stop`) and finishes the queue messages in progress. */
   async stop(): Promise<void> {
     const { log } = this.#options
     this.#stopping = true
     await this.#reloading
     const { stopDelay, stopGrace } = this.#app.config.server
     const [cut] = await Promise.all([this.#daemon?.stop(stopDelay, stopGrace) ?? 0, this.#workers?.stop()])
-    if (cut > 0) log.warn(`${cut} connections were cut that were not done after ${stopGrace / 1000} s.`)
+    if (cut > 0) log.warn(`${cut} connections were cut because they did not finish within ${stopGrace / 1000} s.`)
     this.#unwatch()
     await this.#app.close()
-    // What still answers with an earlier configuration was cut with the rest.
+    // Requests of earlier configurations have ended or were cut above.
     await Promise.all(this.#retiring)
   }
 }
 
-/** Whether two configurations would start the same processes on the same port. The names are read with the rest of a site. */
-function sameStart(one: App, other: App): boolean {
+/** Whether two configurations differ in settings that only apply at the start. `server.names` applies at a reload. */
+function needsRestart(one: App, other: App): boolean {
   const startOf = ({ config }: App) => JSON.stringify([{ ...config.server, names: [] }, config.log])
-  return startOf(one) === startOf(other)
+  return startOf(one) !== startOf(other)
 }

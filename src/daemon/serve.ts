@@ -4,34 +4,34 @@ import { assertStateDirectory } from '../config/project-directory.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../cache/channel.ts'
 import { Hangup } from './hangup.ts'
-import { describePlace, inheritedPlace, removeStale, type Place } from './listen.ts'
+import { describeAddress, inheritedAddress, removeStale, type ListenAddress } from './listen.ts'
 import { openLog, type Log } from './log.ts'
 import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
 
 export interface ServeOptions {
-  /** The process that this one belongs to; null where it is a daemon by itself. */
+  /** The parent process; null if this process is the daemon itself. */
   parent: Parent | null
-  /** Loads the configuration as it is now. @throws CONFIG_INVALID */
+  /** Loads the current configuration. @throws CONFIG_INVALID */
   reload(): Promise<LoadedConfig>
-  /** An app with a configuration that was loaded anew. */
+  /** Opens an app with a reloaded configuration. */
   open(loaded: LoadedConfig): App
   single: ProcessOptions['single']
-  /** Whether the daemon works on the queue itself. */
+  /** Whether the daemon consumes the queue itself. */
   works: boolean
-  /** A terminal: its lines are for somebody who reads along, and its end is the daemon's. */
+  /** Whether the daemon runs on a terminal: it then logs text, and closing the terminal ends it. */
   terminal: boolean
-  /** Told to stop. */
+  /** Stops the daemon. */
   stop: AbortSignal
-  /** What is told from now on goes there. */
+  /** Called with the log once it is open. */
   onLog(log: Log): void
   onReady(url: string, channels: readonly ChannelOptions[], log: Log): void
 }
 
 /**
- * Runs the daemon until it is told to stop: as one process, or as several (decision 34).
+ * Runs the daemon until `stop`, as one process or as several (docs/decisions/0034-processes.md).
  *
- * @throws LISTEN_FAILED when the address is taken or not ours
+ * @throws LISTEN_FAILED when the address is in use or not permitted
  */
 export async function serve(app: App, options: ServeOptions): Promise<{ url: string }> {
   const hangup = new Hangup(options.terminal)
@@ -44,19 +44,20 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
   try {
     if (parent !== null) return await serveChild(app, parent, options, log)
     assertStateDirectory(app.loaded.places.dataDir)
-    const place = placeOf(server.socket)
-    if (place?.kind === 'unix') await removeStale(place.path)
+    const address = socketAddress(server.socket)
+    if (address?.kind === 'unix') await removeStale(address.path)
     return server.processes === 1
-      ? await serveAlone(app, options, log, hangup, place)
-      : await serveMany(app, options, log, hangup, place)
+      ? await serveAlone(app, options, log, hangup, address)
+      : await serveMany(app, options, log, hangup, address)
   } finally {
     hangup.release()
     log.close()
   }
 }
 
-function placeOf(socket: string | null): Exclude<Place, { kind: 'tcp' }> | null {
-  const inherited = inheritedPlace(inheritedSockets(process.pid))
+/** The inherited or configured socket; null: TCP. */
+function socketAddress(socket: string | null): Exclude<ListenAddress, { kind: 'tcp' }> | null {
+  const inherited = inheritedAddress(inheritedSockets(process.pid))
   if (inherited !== null) return inherited
   return socket === null ? null : { kind: 'unix', path: socket }
 }
@@ -66,24 +67,24 @@ async function serveAlone(
   options: ServeOptions,
   log: Log,
   hangup: Hangup,
-  place: ProcessOptions['place'],
+  address: ProcessOptions['address'],
 ): Promise<{ url: string }> {
   const { host, port } = app.config.server
   const running = await ServeProcess.start(app, {
     ...options,
     host,
     port,
-    place,
+    address,
     log,
     gather: null,
-    inlet: null,
+    receiver: null,
     shared: null,
     serves: true,
     reopen: async () => options.open(await options.reload()),
   })
   const daemon = running.daemon!
   options.onReady(daemon.url, daemon.channels(), log)
-  hangup.follow(() => running.reload())
+  hangup.onReload(() => running.reload())
   await aborted(options.stop)
   await running.stop()
   return { url: daemon.url }
@@ -94,23 +95,28 @@ async function serveMany(
   options: ServeOptions,
   log: Log,
   hangup: Hangup,
-  place: ProcessOptions['place'],
+  address: ProcessOptions['address'],
 ): Promise<{ url: string }> {
   const { supervise } = await import('./supervise.ts')
   const { server } = app.config
-  let at: Place = place ?? { kind: 'tcp', host: server.host, port: server.port }
+  let listening: ListenAddress = address ?? { kind: 'tcp', host: server.host, port: server.port }
   const supervised = await supervise({
-    ...{ processes: server.processes, works: options.works, log, stop: options.stop, loaded: app.loaded, place: at },
-    task: { host: server.host, port: server.port, place, logging: app.config.log },
+    processes: server.processes,
+    works: options.works,
+    log,
+    stop: options.stop,
+    loaded: app.loaded,
+    address: listening,
+    task: { host: server.host, port: server.port, address, logging: app.config.log },
     reload: () => options.reload(),
     onReady: (port) => {
-      if (at.kind === 'tcp') at = { ...at, port }
-      options.onReady(describePlace(at), app.config.salesChannels, log)
+      if (listening.kind === 'tcp') listening = { ...listening, port }
+      options.onReady(describeAddress(listening), app.config.salesChannels, log)
     },
   })
-  hangup.follow(() => supervised.reload())
+  hangup.onReload(() => supervised.reload())
   await supervised.ended
-  return { url: describePlace(at) }
+  return { url: describeAddress(listening) }
 }
 
 async function serveChild(app: App, parent: Parent, options: ServeOptions, log: Log): Promise<{ url: string }> {

@@ -13,23 +13,23 @@ import { PurgeMethods, type PurgeMethodsOptions } from '../http/purge/methods.ts
 import type { PurgeOrder } from '../http/purge/order.ts'
 import { stageEndpoints } from '../http/stages/endpoints.ts'
 
-/** What is the same before and after a reload. */
+/** What stays the same across reloads. */
 export interface SiteOptions extends Pick<OwnOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
   /** The public address of the daemon. */
   host: string
   port: number
-  /** The shop of `serve --origin`, and its public URL where it is not the daemon's own; null: the configured channels. */
+  /** The shop of `serve --origin`, with its public URL (null: the daemon's own); null: the configured channels. */
   single: { origin: string; url: string | null } | null
-  /** Whoever can open our Unix socket is as trusted as its file's mode says; such peers have no address. */
+  /** Whether to trust peers without an address: those on a Unix socket, which its file mode protects. */
   trustsNameless: boolean
   counts: StageCounts
-  /** Failed logins; they are not forgiven because of a reload. */
+  /** Failed logins, which a reload must not reset. */
   failures: Failures
-  /** What the processes of this daemon count together; null where there is one. */
+  /** Counts shared by the processes of the daemon; null in a single process. */
   shared: SharedCounts | null
 }
 
-/** What answers requests, made from one configuration. */
+/** The parts that answer requests, built from one configuration. */
 export interface Site {
   app: App
   channels: readonly ChannelOptions[]
@@ -37,25 +37,16 @@ export interface Site {
   front: Pick<FrontOptions, 'proxy' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
 }
 
-/** The id of the one channel that `serve --origin` makes: always the same, so that its pages are found again. */
+/** The id of the single channel of `serve --origin`: constant, so that its pages are found again. */
 const singleChannel = '00000000-0000-7000-8000-000000000001'
 
+/** Builds a site. Serves pages even where the signing key or the records cannot be opened; the errors are logged. */
 export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
-  const { host, port, single, onError } = options
-  const channels =
-    single === null
-      ? config.salesChannels
-      : [{ id: singleChannel, name: 'Storefront', url: single.url ?? ownUrl(host, port), origin: single.origin }]
-  const own = ownHosts(host, port)
-  const ownHost = new URL(ownUrl(host, port)).host
-  const aliases = single === null ? new Map<string, string>() : new Map([...own].map((name) => [name, ownHost]))
-  const { proxy, memory } = await app.proxy({ channels, aliases, ownHosts: own })
-  const trusted = networks(config.trustedProxies)
-  // A look into a list costs more than the rest of a small request's way to us, and mostly there is none.
-  const trustsSome = config.trustedProxies.length > 0
-  const isTrusted = (address: string | undefined) =>
-    address === undefined ? options.trustsNameless : trustsSome && isIn(trusted, address)
+  const { host, onError } = options
+  const { channels, aliases, ownHosts } = channelsOf(app, options)
+  const { proxy, memory } = await app.proxy({ channels, aliases, ownHosts })
+  const isTrusted = trustOf(app, options)
   const tracker = await app.tracker(channels)
   const { channels: known } = proxy.classifying
   const customerTokens = await app.customerTokens()
@@ -81,14 +72,34 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
     isKnownHost: knownHosts([host, ...known.all.map((channel) => channel.host), ...config.server.names]),
     stages,
   })
-  // The signing key is made now; where that is not possible, the pages are served all the same.
+  // Creates the signing key if there is none yet.
   if (config.auth.mode === 'builtin')
-    await authority().catch((error: unknown) => onError('no API client can log in', error))
+    await authority().catch((error: unknown) => onError('Could not open the API clients, so none can log in', error))
   app.purgeInThread(onError)
   const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
-  // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
-  await app.purges().catch((error: unknown) => onError('purges cannot be recorded', error))
+  // Completes the purges that a killed process had begun, before the first visitor arrives.
+  await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))
   return { app, channels, memory, front: { proxy, purges, answerOwn, stages, isTrusted } }
+}
+
+/** The served channels, the daemon's own hosts, and the aliases under which the single channel is reached. */
+function channelsOf({ config }: App, { host, port, single }: SiteOptions) {
+  const own = ownHosts(host, port)
+  if (single === null) return { channels: config.salesChannels, aliases: new Map<string, string>(), ownHosts: own }
+  const url = ownUrl(host, port)
+  const ownHost = new URL(url).host
+  return {
+    channels: [{ id: singleChannel, name: 'Storefront', url: single.url ?? url, origin: single.origin }],
+    aliases: new Map([...own].map((name) => [name, ownHost])),
+    ownHosts: own,
+  }
+}
+
+function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {
+  const trusted = networks(config.trustedProxies)
+  // Usually empty, and a lookup costs more than the rest of dispatching a small request.
+  const trustsSome = config.trustedProxies.length > 0
+  return (address) => (address === undefined ? trustsNameless : trustsSome && isIn(trusted, address))
 }
 
 function purgeMethods(

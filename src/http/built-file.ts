@@ -3,27 +3,30 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import { listElements } from '../cache/fields.ts'
+import { bestEncodings } from '../cache/accept-encoding.ts'
 
 interface Content {
   etag: string
   codings: Record<'br' | 'gzip' | 'identity', Buffer>
 }
 
-/** A file that scripts/build.js makes for browsers, read and compressed when it is first asked for. */
+/** A file that scripts/build.js generates for browsers, read and compressed on the first request. */
 export class BuiltFile {
   readonly #file: URL
   readonly #headers: OutgoingHttpHeaders
   #loading: Promise<Content> | null = null
 
-  /** @param path below dist/ @param headers of every answer, its Content-Type among them */
+  /**
+   * @param path below dist/
+   * @param headers fields of every answer, including Content-Type
+   */
   constructor(path: string, headers: OutgoingHttpHeaders) {
-    // This module is source, or in a chunk of dist/.
+    // This module runs from source or from a chunk in dist/.
     this.#file = new URL(import.meta.url.endsWith('.ts') ? `../../dist/${path}` : `../${path}`, import.meta.url)
     this.#headers = { ...headers, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff' }
   }
 
-  /** Answers a GET or HEAD, with 304 where the asker has it. Throws where the file is not there: the package is broken. */
+  /** Answers a GET or HEAD, with 304 where the client has the current version. Throws where the file is missing, so the package is broken. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#loading ??= load(this.#file)
     const { etag, codings } = await this.#loading.catch((error: unknown) => {
@@ -35,8 +38,8 @@ export class BuiltFile {
       response.writeHead(304, headers).end()
       return
     }
-    const accepted = listElements((request.headers['accept-encoding'] as string | undefined) ?? null)
-    const coding = accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : 'identity'
+    const best = bestEncodings((request.headers['accept-encoding'] as string | undefined) ?? null)
+    const coding = best.includes('br') ? 'br' : best.includes('gzip') ? 'gzip' : 'identity'
     const body = codings[coding]
     response.writeHead(200, {
       ...headers,

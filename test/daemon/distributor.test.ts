@@ -4,10 +4,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Distributor } from '../../src/daemon/distributor.ts'
 
-/** Real connections; `sent` is what each process was given and has said nothing of yet. */
-async function open(patience?: number) {
-  const sent: { taker: string; id: number; socket: Socket }[] = []
-  const distributor = new Distributor<string>((taker, id, socket) => void sent.push({ taker, id, socket }), patience)
+/** A distributor of real connections. `sent`: what each worker was sent and has not acknowledged. */
+async function open(waitLimit?: number) {
+  const sent: { worker: string; id: number; socket: Socket }[] = []
+  const distributor = new Distributor<string>((worker, id, socket) => void sent.push({ worker, id, socket }), waitLimit)
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -16,105 +16,105 @@ async function open(patience?: number) {
     client.on('error', () => {})
     onTestFinished(() => void client.destroy())
     const [socket] = (await once(server, 'connection')) as [Socket]
-    distributor.give(socket)
+    distributor.distribute(socket)
     return { client, socket }
   }
-  const take = () => {
-    const { taker, id } = sent.shift()!
-    distributor.taken(taker, id)
+  const acknowledge = () => {
+    const { worker, id } = sent.shift()!
+    distributor.acknowledge(worker, id)
   }
-  return { distributor, sent, arrive, take, takers: () => sent.map(({ taker }) => taker) }
+  return { distributor, sent, arrive, acknowledge, workers: () => sent.map(({ worker }) => worker) }
 }
 
 describe('connections', () => {
-  it('go in turns to processes that have taken the one before', async () => {
-    const { distributor, arrive, take, takers } = await open()
-    for (const taker of ['a', 'b', 'c']) distributor.add(taker)
+  it('go to workers that have acknowledged the previous one, in turns', async () => {
+    const { distributor, arrive, acknowledge, workers } = await open()
+    for (const worker of ['a', 'b', 'c']) distributor.add(worker)
     for (let count = 0; count < 3; count++) await arrive()
-    expect(takers()).toEqual(['a', 'b', 'c'])
+    expect(workers()).toEqual(['a', 'b', 'c'])
     await arrive()
-    expect(takers()).toEqual(['a', 'b', 'c'])
-    take()
-    expect(takers()).toEqual(['b', 'c', 'a'])
+    expect(workers()).toEqual(['a', 'b', 'c'])
+    acknowledge()
+    expect(workers()).toEqual(['b', 'c', 'a'])
   })
 
-  it('that come before anybody is there wait', async () => {
+  it('wait for the first worker', async () => {
     const { distributor, arrive, sent } = await open()
     const { socket } = await arrive()
     expect(sent).toEqual([])
     distributor.add('a')
-    expect(sent).toMatchObject([{ taker: 'a', socket }])
+    expect(sent).toMatchObject([{ worker: 'a', socket }])
   })
 
-  it('that are taken are closed here', async () => {
-    const { distributor, arrive, take } = await open()
+  it('are closed here once acknowledged', async () => {
+    const { distributor, arrive, acknowledge } = await open()
     distributor.add('a')
     const { socket } = await arrive()
     expect(socket.destroyed).toBe(false)
-    take()
+    acknowledge()
     expect(socket.destroyed).toBe(true)
   })
 
-  it('that a process has not taken before it was gone are given to another one', async () => {
+  it('go to another worker if theirs ended without acknowledging them', async () => {
     const { distributor, arrive, sent } = await open()
     distributor.add('a')
     const { socket } = await arrive()
-    distributor.lose('a')
+    distributor.remove('a')
     expect(sent).toHaveLength(1)
     distributor.add('b')
-    expect(sent[1]).toMatchObject({ taker: 'b', socket })
-    // It said so before it was gone, and is heard after it.
-    distributor.taken('a', sent[0]!.id)
+    expect(sent[1]).toMatchObject({ worker: 'b', socket })
+    // A late acknowledgement of the ended worker.
+    distributor.acknowledge('a', sent[0]!.id)
     expect(socket.destroyed).toBe(false)
   })
 
-  it('that a process says twice something of are not taken away from anybody', async () => {
+  it('stay with their worker after a duplicate acknowledgement', async () => {
     const { distributor, arrive, sent } = await open()
     distributor.add('a')
     await arrive()
     const { id } = sent[0]!
-    distributor.taken('a', id)
+    distributor.acknowledge('a', id)
     const { socket } = await arrive()
-    distributor.taken('a', id)
+    distributor.acknowledge('a', id)
     expect(socket.destroyed).toBe(false)
   })
 
-  it('that have not arrived, as what a process says of later ones shows, are given to another one', async () => {
+  it('go to another worker if later messages show that they did not arrive', async () => {
     const { distributor, arrive, sent } = await open()
     distributor.add('a')
     const { socket } = await arrive()
-    distributor.heard('a', sent[0]!.id - 1)
+    distributor.confirmRead('a', sent[0]!.id - 1)
     expect(sent).toHaveLength(1)
     distributor.add('b')
-    distributor.heard('a', sent[0]!.id)
-    expect(sent[1]).toMatchObject({ taker: 'b', socket })
+    distributor.confirmRead('a', sent[0]!.id)
+    expect(sent[1]).toMatchObject({ worker: 'b', socket })
     expect(socket.destroyed).toBe(false)
   })
 
-  it('for which no process comes are closed', async () => {
+  it('are closed if no worker becomes free', async () => {
     const { arrive } = await open(50)
     const { client } = await arrive()
     await once(client, 'close')
   })
 
-  it('are settled when all that came are taken, or were closed', async () => {
-    const { distributor, arrive, take, sent } = await open(50)
+  it('are settled once all are acknowledged or closed', async () => {
+    const { distributor, arrive, acknowledge, sent } = await open(50)
     await distributor.settled()
     distributor.add('a')
     await arrive()
     await arrive()
-    const told: string[] = []
-    const settled = distributor.settled().then(() => told.push('settled'))
-    take()
+    const events: string[] = []
+    const settled = distributor.settled().then(() => events.push('settled'))
+    acknowledge()
     await turn()
-    expect(told).toEqual([])
-    distributor.lose('a')
+    expect(events).toEqual([])
+    distributor.remove('a')
     expect(sent).toHaveLength(1)
-    // Given back, and nobody comes for it.
+    // Returned to the queue and closed, since there is no other worker.
     await settled
   })
 
-  it('that nobody has taken at the end are closed, and their clients see it', async () => {
+  it('are closed at the end if no worker has acknowledged them', async () => {
     const { distributor, arrive } = await open()
     const { client } = await arrive()
     distributor.close()

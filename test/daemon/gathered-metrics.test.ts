@@ -5,7 +5,7 @@ import { Traffic } from '../../src/http/front/traffic.ts'
 import type { App } from '../../src/app.ts'
 import { createStageCounts } from '../../src/stages/counts.ts'
 
-/** A process that has answered so many hits, with ten bytes of bodies in memory. */
+/** The metrics of a process with this number of hits and ten bytes of bodies in memory. */
 async function processWith(hits: number): Promise<MetricValues> {
   const traffic = new Traffic()
   for (let count = 0; count < hits; count += 1) traffic.count('hit', 200, 2)
@@ -15,7 +15,7 @@ async function processWith(hits: number): Promise<MetricValues> {
     stages: createStageCounts(),
     memory: () => ({ bytes: 10, pages: 1 }),
   })
-  // As it comes from another process.
+  // Serialised like a message from another process.
   return JSON.parse(JSON.stringify(await metrics.values())) as MetricValues
 }
 
@@ -36,7 +36,7 @@ async function read(gathered: GatheredMetrics<string>): Promise<(sample: string)
 
 const hits = 'pagecache_requests_total{result="hit"}'
 
-it('what a process counted stays when it has gone, again and again; what it held goes with it', async () => {
+it('keeps the counts of ended processes and drops their gauges', async () => {
   const gathered = new GatheredMetrics<string>()
   gathered.note('a', await processWith(3))
   gathered.note('b', await processWith(5))
@@ -58,9 +58,9 @@ it('what a process counted stays when it has gone, again and again; what it held
   expect((await read(gathered))(hits)).toBe(12)
 })
 
-it('one that ended before it told anything adds nothing', async () => {
+it('a process that ended before its first report adds nothing', async () => {
   const gathered = new GatheredMetrics<string>()
   gathered.note('a', await processWith(3))
-  gathered.end('never told')
+  gathered.end('never reported')
   expect((await read(gathered))(hits)).toBe(3)
 })

@@ -7,18 +7,18 @@ function open(terminal = false) {
   return hangup
 }
 
-it('a reload that was asked for while the daemon started is made up for, once', () => {
+it('a reload requested during the start runs once afterwards', () => {
   const hangup = open()
   process.emit('SIGHUP')
   process.emit('SIGHUP')
   let reloads = 0
-  hangup.follow(async () => void reloads++)
+  hangup.onReload(async () => void reloads++)
   expect(reloads).toBe(1)
   process.emit('SIGHUP')
   expect(reloads).toBe(2)
 })
 
-it('nothing is left of it, and on a terminal nothing is begun', () => {
+it('releases its listener, and adds none on a terminal', () => {
   const before = process.listenerCount('SIGHUP')
   const hangup = open()
   expect(process.listenerCount('SIGHUP')).toBe(before + 1)

@@ -4,11 +4,11 @@ import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
 import { stopListening } from '../../src/daemon/listen.ts'
 
-/** Asks from a thread of its own, so that connections are made while this one accepts none; the first of the shared numbers counts them. */
-const visitors = `
+/** Connects from another thread, so that the kernel queues connections while this one accepts none. Counts them in the shared number. */
+const clients = `
   const { workerData: { port, count, made }, parentPort } = require('node:worker_threads')
   const { connect } = require('node:net')
-  for (let visitor = 0; visitor < count; visitor++) {
+  for (let client = 0; client < count; client++) {
     let outcome = ''
     const socket = connect(port, '127.0.0.1', () => {
       Atomics.add(made, 0, 1)
@@ -20,9 +20,9 @@ const visitors = `
   }
 `
 
-async function connectUnseen(server: Server, count: number): Promise<string[]> {
+async function fillBacklog(server: Server, count: number): Promise<string[]> {
   const made = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(visitors, {
+  const worker = new Worker(clients, {
     eval: true,
     workerData: { port: (server.address() as AddressInfo).port, count, made },
   })
@@ -34,23 +34,23 @@ async function connectUnseen(server: Server, count: number): Promise<string[]> {
   return outcomes
 }
 
-it('who waits in the kernel when a daemon stops listening is accepted first', async () => {
+it('stopping serves the connections in the backlog', async () => {
   const server = createServer((socket) => socket.resume().end('hello')).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const outcomes = await connectUnseen(server, 20)
+  const outcomes = await fillBacklog(server, 20)
   await stopListening(server)
   await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(20)
   expect(new Set(outcomes)).toEqual(new Set(['hello']))
 })
 
-it('who waits is not served before nobody waits any more: whoever is answered may come again at once', async () => {
+it('stopping serves the backlog only once it is empty, because an answered client may connect again', async () => {
   const order: string[] = []
   const server = createServer((socket) => {
     order.push(server.listening ? 'served while listening' : 'served')
     socket.resume().end('hello')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const outcomes = await connectUnseen(server, 3)
+  const outcomes = await fillBacklog(server, 3)
   await stopListening(server)
   expect(order).toEqual(['served', 'served', 'served'])
   await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(3)

@@ -3,23 +3,23 @@ import { expect, it } from 'vitest'
 
 const parentModule = new URL('../../src/daemon/parent.ts', import.meta.url).href
 
-/** In a process of its own: what a parent says comes to all that listen in a process, the test runner too. */
+/** Runs in its own process: messages of a parent reach every listener of a process, including the test runner's. */
 const script = `
   import { Parent } from ${JSON.stringify(parentModule)}
   const parent = new Parent({}, { sources: {} })
   const seen = []
-  const look = () => seen.push(parent.hasNewConfig)
+  const check = () => seen.push(parent.hasNewConfig)
   parent.takeConfig()
-  look()
+  check()
   process.emit('message', { kind: 'reload', config: { sources: {} } })
-  look()
+  check()
   parent.takeConfig()
-  look()
+  check()
   console.log(JSON.stringify(seen))
-  parent.leave()
+  parent.disconnect()
 `
 
-it('a configuration that comes while a process starts with the one before is not forgotten', () => {
-  const told = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
-  expect(JSON.parse(told)).toEqual([false, true, false])
+it('a configuration that arrives during the start is not lost', () => {
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+  expect(JSON.parse(output)).toEqual([false, true, false])
 })

@@ -23,7 +23,7 @@ async function open(options: DaemonOptions = {}): Promise<Shop> {
   return shop
 }
 
-/** A daemon whose channel is in its configuration file, which a reload reads again. */
+/** Starts a daemon with its channel in a configuration file that a reload reads again. */
 async function openConfigured(more: Record<string, unknown> = {}) {
   const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const projectDir = await tempDir()
@@ -56,7 +56,7 @@ async function openConfigured(more: Record<string, unknown> = {}) {
   }
 }
 
-/** A response whose body is still to come. */
+/** Sends a request and resolves with the response before its body has arrived. */
 async function begin(url: string, agent?: Agent): Promise<IncomingMessage> {
   const request = requestPlain(url, agent === undefined ? {} : { agent })
   request.end()
@@ -70,8 +70,8 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text
 }
 
-/** A shop's page that begins at once and ends when it is told to. */
-function endless(shop: Pick<Shop, 'origin'>, path: string): { end(): void } {
+/** Serves a page that begins at once and ends when `end` is called. */
+function serveSlowly(shop: Pick<Shop, 'origin'>, path: string): { end(): void } {
   let end = () => {}
   shop.origin.on(path, (_, response) => {
     response.writeHead(200, { 'cache-control': 'private' })
@@ -81,10 +81,10 @@ function endless(shop: Pick<Shop, 'origin'>, path: string): { end(): void } {
   return { end: () => end() }
 }
 
-describe('the end of a daemon', { timeout: 60_000 }, () => {
-  it('says first that it is not ready, finishes what is in hand, and ends with 0', async () => {
+describe('stopping', { timeout: 60_000 }, () => {
+  it('reports not ready first, finishes active requests and exits with 0', async () => {
     const shop = await open({ config: { server: { stopDelay: '5s' } } })
-    const film = endless(shop, '/film')
+    const film = serveSlowly(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
     shop.daemon.kill('SIGTERM')
     await until(async () => (await shop.ask('/readyz')).status === 503)
@@ -94,9 +94,9 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it('cuts what is not done at the deadline, and says so', async () => {
+  it('cuts requests that are unfinished at the deadline, and logs it', async () => {
     const shop = await open({ config: { server: { stopGrace: '200ms' } } })
-    endless(shop, '/film')
+    serveSlowly(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
     shop.daemon.kill('SIGTERM')
     await expect(textOf(response)).rejects.toThrow()
@@ -104,11 +104,11 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
     expect(shop.daemon.logs()).toContain('1 connections were cut')
   })
 
-  it('does not wait for a connection that is kept alive when its last answer is over', async () => {
+  it('does not wait for a keep-alive connection after its last answer', async () => {
     const shop = await open({ config: { server: { stopGrace: '20s' } } })
     const agent = new Agent({ keepAlive: true })
     onTestFinished(() => agent.destroy())
-    const film = endless(shop, '/film')
+    const film = serveSlowly(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`, agent)
     shop.daemon.kill('SIGTERM')
     await until(() =>
@@ -123,9 +123,9 @@ describe('the end of a daemon', { timeout: 60_000 }, () => {
     expect(shop.daemon.logs()).not.toContain('were cut')
   })
 
-  it('a second signal ends it at once with 130', async () => {
+  it('a second signal exits at once with 130', async () => {
     const shop = await open()
-    endless(shop, '/film')
+    serveSlowly(shop, '/film')
     const response = await begin(`${shop.daemon.url}/film`)
     response.on('error', () => {})
     shop.daemon.kill('SIGTERM')
@@ -144,7 +144,7 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
   const reloaded = (daemon: { logs(): string }, times = 1) =>
     until(() => daemon.logs().split('The configuration was reloaded').length > times)
 
-  it('a proxy that is no longer trusted is not believed on the connections that it has', async () => {
+  it('a proxy that is no longer trusted loses its trust on open connections too', async () => {
     const { daemon, write } = await openConfigured({ trustedProxies: ['127.0.0.1'] })
     const { host, port } = new URL(daemon.url)
     const socket = connect(Number(port), '127.0.0.1')
@@ -163,9 +163,9 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect(await ask()).toBe('HTTP/1.1 421')
   })
 
-  it('takes up the configuration; what was begun with the one before is finished', async () => {
+  it('applies the configuration, and active requests finish with the previous one', async () => {
     const { origin, daemon, write } = await openConfigured()
-    const film = endless({ origin }, '/film')
+    const film = serveSlowly({ origin }, '/film')
     const response = await begin(`${daemon.url}/film`)
     expect((await exchange(`${daemon.url}/private/a`)).headers.get('cache-status')).toContain('fwd=miss')
     await write({ cache: { bypass: { paths: ['/private'] } } })
@@ -182,7 +182,7 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect(await daemon.stop()).toBe(0)
   })
 
-  it('a faulty configuration changes nothing, and every fault is told', async () => {
+  it('an invalid configuration changes nothing, and every error is logged', async () => {
     const { daemon, raw } = await openConfigured()
     await raw('cache: { memory: plenty }\nserver: { nonsense: 1 }\n')
     daemon.kill('SIGHUP')
@@ -195,9 +195,9 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
   })
 
-  it('asks nothing of a daemon that is ending', async () => {
+  it('is ignored while stopping', async () => {
     const { origin, daemon } = await openConfigured()
-    const film = endless({ origin }, '/film')
+    const film = serveSlowly({ origin }, '/film')
     const response = await begin(`${daemon.url}/film`)
     daemon.kill('SIGTERM')
     await until(() =>
@@ -213,7 +213,7 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     expect(daemon.logs()).not.toContain('was reloaded')
   })
 
-  it('a configuration file that is gone is no configuration without sales channels', async () => {
+  it('a missing configuration file is an error, not an empty configuration', async () => {
     const { daemon, remove } = await openConfigured()
     await remove()
     daemon.kill('SIGHUP')
@@ -226,16 +226,16 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
 })
 
 describe('several processes', { timeout: 90_000 }, () => {
-  it('answer on one port, have one set of workers, tell their metrics together, and end together', async () => {
+  it('share the port, one set of workers and their metrics, and stop together', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     for (let count = 0; count < 20; count++) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
-    // Each connection is another process's turn: both count, and the sum is what was asked.
+    // Connections go to the processes in turns, so the sum covers both.
     const metrics = String((await shop.ask('/metrics')).body)
-    const asked = [...metrics.matchAll(/^pagecache_requests_total\{result="(?:hit|miss)"\} (\d+)$/gm)].reduce(
+    const total = [...metrics.matchAll(/^pagecache_requests_total\{result="(?:hit|miss)"\} (\d+)$/gm)].reduce(
       (sum, [, count]) => sum + Number(count),
       0,
     )
-    expect(asked).toBe(20)
+    expect(total).toBe(20)
     await until(
       async () =>
         (JSON.parse((await shop.daemon.run('messenger:stats', '--json')).stdout) as { workers: object[] }).workers
@@ -245,7 +245,7 @@ describe('several processes', { timeout: 90_000 }, () => {
     expect(await shop.daemon.stop()).toBe(0)
   })
 
-  it('the one that works on the queue finishes the page that it fetches, however little is granted to requests', async () => {
+  it('the queue process finishes the page that it is fetching, even with stopGrace 0s', async () => {
     const { origin, daemon } = await openConfigured({ server: { processes: 2, stopGrace: '0s' } })
     const slow = Promise.withResolvers<void>()
     origin.on('/sitemap.xml', {
@@ -255,14 +255,14 @@ describe('several processes', { timeout: 90_000 }, () => {
     expect(await daemon.run('warmup:start')).toMatchObject({ code: 0 })
     await until(() => origin.hits('/slow') === 1)
     daemon.kill('SIGTERM')
-    // Longer than a process that stands still is waited for.
+    // Longer than the delay after which a late process is killed.
     setTimeout(() => slow.resolve(), 7000)
     expect(await daemon.ended).toBe(0)
     const { stdout } = await daemon.run('warmup:progress', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ progress: { status: 'completed', processed_urls: 1 } })
   })
 
-  it('one that is killed is replaced', async () => {
+  it('a killed process is replaced', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     const before = await childrenOf(shop.daemon.pid)
     process.kill(before[0]!, 'SIGKILL')
@@ -273,7 +273,7 @@ describe('several processes', { timeout: 90_000 }, () => {
     await until(async () => (await shop.ask('/readyz')).status === 200)
   })
 
-  it('a port that is taken is an error with its exit code', async () => {
+  it('a port in use is an error with exit code 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())
@@ -284,7 +284,7 @@ describe('several processes', { timeout: 90_000 }, () => {
   })
 })
 
-describe('where it listens', { timeout: 60_000 }, () => {
+describe('listening', { timeout: 60_000 }, () => {
   async function serveAt(socket: string, processes = 1) {
     const origin = await startOrigin({
       otherwise: (request) => page(`page of ${request.path}, asked for ${request.headers['host']}`),
@@ -309,7 +309,7 @@ describe('where it listens', { timeout: 60_000 }, () => {
     return { child, origin }
   }
 
-  /** As a web server in front would ask, over the socket. */
+  /** Sends a request over the socket, like a web server in front. */
   function askOver(socketPath: string, path: string): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
       const request = requestPlain(
@@ -323,18 +323,18 @@ describe('where it listens', { timeout: 60_000 }, () => {
     })
   }
 
-  it('a Unix socket, for a web server in front whose fields are believed', async () => {
+  it('on a Unix socket, where the forwarded fields of a web server are trusted', async () => {
     const path = join(await tempDir(), 'pagecache.sock')
     const { child } = await serveAt(path)
     expect(await askOver(path, '/a')).toMatchObject({
       status: 200,
       text: expect.stringContaining('page of /a, asked for shop.example') as string,
     })
-    // Nobody has no address there: that such a peer is on this machine is no more known than of others.
+    // Peers on a Unix socket have no address, so they do not count as loopback.
     expect((await askOver(path, '/metrics')).status).toBe(401)
     child.kill('SIGKILL')
     await child.ended
-    // What the killed one left behind is in nobody's way.
+    // A killed daemon leaves its socket behind; the next one replaces it.
     expect(await readdir(join(path, '..'))).toEqual(['pagecache.sock'])
     const again = await serveAt(path)
     expect((await askOver(path, '/a')).status).toBe(200)
@@ -342,7 +342,7 @@ describe('where it listens', { timeout: 60_000 }, () => {
     expect(await readdir(join(path, '..'))).toEqual([])
   })
 
-  it('a Unix socket of several processes, over one that was left behind', async () => {
+  it('on a Unix socket with several processes, in place of a stale one', async () => {
     const path = join(await tempDir(), 'pagecache.sock')
     const { child } = await serveAt(path, 3)
     child.kill('SIGKILL')
@@ -353,7 +353,7 @@ describe('where it listens', { timeout: 60_000 }, () => {
     expect(await readdir(join(path, '..'))).toEqual([])
   })
 
-  it('a path where something else is stays as it is', async () => {
+  it('never removes another kind of file', async () => {
     const path = join(await tempDir(), 'precious')
     await writeFile(path, 'precious')
     await expect(serveAt(path)).rejects.toThrow(/ended \(1\).*Cannot listen on unix:/s)

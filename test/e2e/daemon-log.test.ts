@@ -5,8 +5,8 @@ import { openShop, page, until } from '../http/api/shop.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-describe('what the log says', { timeout: 60_000 }, () => {
-  it('a JSON object a line; of a request its path and its result, and nothing of the visitor', async () => {
+describe('the log', { timeout: 60_000 }, () => {
+  it('has one JSON object per line, with path and result of a request and nothing about the visitor', async () => {
     const shop = await openShop({ config: { log: { access: true } } })
     onTestFinished(() => shop.close())
     const headers = {
@@ -39,7 +39,7 @@ describe('what the log says', { timeout: 60_000 }, () => {
     expect(shop.daemon.logs()).not.toMatch(/canary/)
   })
 
-  it('passwords in the URLs of the shop are masked', async () => {
+  it('masks passwords in origin URLs', async () => {
     const origin = await startOrigin({ otherwise: page('a') })
     onTestFinished(() => origin.stop())
     const port = await freePort()

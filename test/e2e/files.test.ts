@@ -19,7 +19,7 @@ interface Site {
   projectDir: string
   pages: string
   daemon: Daemon
-  /** Starts the daemon anew, so that nothing is answered from memory. */
+  /** Restarts the daemon, so that its memory is empty. */
   restart(): Promise<void>
   bodies(): Promise<string[]>
   stop(): Promise<void>
@@ -77,7 +77,7 @@ const targets = [
   '/tmp',
 ]
 
-it('names come from a hash of the key, whatever the URL; modes are the owner’s', async () => {
+it('file names are hashes of the key, and only the owner has access', async () => {
   await withSite(async (site) => {
     const before = new Set(await filesBeneath(site.projectDir))
     for (const target of targets)
@@ -99,7 +99,7 @@ it('names come from a hash of the key, whatever the URL; modes are the owner’s
   })
 })
 
-/** Each does something to the one body of `/victim`; `others` are bodies of other pages. */
+/** Ways to damage the body file of `/victim`; `others` are body files of other pages. */
 const damages: Record<string, (file: string, others: readonly string[]) => Promise<void>> = {
   'a flipped bit': async (file) => {
     const body = await readFile(file)
@@ -138,7 +138,7 @@ const damages: Record<string, (file: string, others: readonly string[]) => Promi
   },
 }
 
-describe('a body that is not what was stored is a miss and never served', () => {
+describe('a damaged body is a miss and never served', () => {
   it.each(Object.entries(damages))('%s', async (_, damage) => {
     await withSite(async (site) => {
       await exchange(`${site.daemon.url}/other`)
@@ -153,15 +153,15 @@ describe('a body that is not what was stored is a miss and never served', () => 
       expect({ status: answer.status, hit: isHit(answer) }).toEqual({ status: 200, hit: false })
       expect(String(decoded(answer))).toContain('page of /victim')
       expect(origin.hits('/victim')).toBe(before + 1)
-      // It has repaired itself.
+      // The store has repaired itself.
       await site.restart()
       expect(isHit(await exchange(`${site.daemon.url}/victim`))).toBe(true)
     })
   })
 })
 
-describe('what is planted in the cache directory is not followed', () => {
-  it('links in the place of shards, of bodies and of temporary files', async () => {
+describe('links planted in the cache directory are not followed', () => {
+  it('in place of shards, bodies and temporary files', async () => {
     const outside = await tempDir()
     await writeFile(join(outside, 'precious'), 'precious')
     await withSite(async (site) => {
@@ -177,7 +177,7 @@ describe('what is planted in the cache directory is not followed', () => {
     })
   })
 
-  it('a link in the place of the page directory at start', async () => {
+  it('in place of the page directory, at the start', async () => {
     const outside = await tempDir()
     const projectDir = await tempDir()
     await mkdir(join(projectDir, 'var/cache/prod'), { recursive: true })
@@ -191,12 +191,12 @@ describe('what is planted in the cache directory is not followed', () => {
   })
 })
 
-it('the key that is stored is compared with the one that is asked for', async () => {
+it('the stored key is compared with the requested key', async () => {
   await withSite(async (site) => {
     await exchange(`${site.daemon.url}/one`)
     const file = (await site.bodies())[0]!
     const name = /\/([0-9a-f]{32})\./.exec(file)![1]
-    // The name is of the whole key: of no other text that is at hand.
+    // The file name is a hash of the whole key, not of the path or the URL.
     for (const text of ['/one', `${site.daemon.url}/one`])
       expect(createHash('sha256').update(text).digest('hex').slice(0, 32)).not.toBe(name)
     for (const path of ['/two', '/one?x=1', '/One', '/one/'])

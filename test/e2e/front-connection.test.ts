@@ -16,8 +16,8 @@ afterAll(() => shop.close())
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n${more}\r\n`
 const last = 'Connection: close\r\n'
 
-describe('answers come in the order of their requests', () => {
-  it('hits, misses, uploads and errors on one connection, all at once', async () => {
+describe('pipelined requests are answered in order', () => {
+  it('hits, misses, uploads and errors sent at once', async () => {
     shop.origin.on('/slow', async () => {
       await new Promise((resolve) => setTimeout(resolve, 100))
       return page('page of /slow')
@@ -50,7 +50,7 @@ describe('answers come in the order of their requests', () => {
     expect(answers.map((answer, index) => answer.body.includes(wanted[index]!))).toEqual(wanted.map(() => true))
   })
 
-  it('a broken request waits for the answers before it', async () => {
+  it('a malformed request gets its 400 after the answers before it', async () => {
     const { answers, rest, closed } = await speak(
       shop.port,
       `${get('/slow?1')}${get('/slow?2')}BROKEN\r\n\r\n${get('/unseen')}`,
@@ -60,7 +60,7 @@ describe('answers come in the order of their requests', () => {
     expect(shop.origin.hits('/unseen')).toBe(0)
   })
 
-  it('a refused request waits too, and takes with it what follows', async () => {
+  it('a refused request is answered in order, and later requests are dropped', async () => {
     const { answers, closed } = await speak(
       shop.port,
       `${get('/slow?3')}${get('/', 'Host: evil.example\r\n')}${get('/unseen')}`,
@@ -70,12 +70,12 @@ describe('answers come in the order of their requests', () => {
     expect(shop.origin.hits('/unseen')).toBe(0)
   })
 
-  it('empty lines after the last request do no harm', async () => {
+  it('empty lines after the last request are ignored', async () => {
     const { answers } = await speak(shop.port, `${get('/slow?4', last)}\r\n\r\n`)
     expect(answers.map((answer) => answer.status)).toEqual([200])
   })
 
-  it('an interim response does not land in the midst of another answer', async () => {
+  it('an interim response never corrupts another answer', async () => {
     shop.origin.on('/hinted', (_, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload' })
       return page('page of /hinted')
@@ -88,7 +88,7 @@ describe('answers come in the order of their requests', () => {
   })
 })
 
-it('a client of HTTP/1.0 gets no interim response and no chunks', async () => {
+it('an HTTP/1.0 client gets no interim response and no chunked body', async () => {
   shop.origin.on('/streamed', (_, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' })
     response.writeHead(200, { 'cache-control': 'no-store' })
@@ -100,7 +100,7 @@ it('a client of HTTP/1.0 gets no interim response and no chunks', async () => {
   expect(answers[0]!.headers['transfer-encoding']).toBeUndefined()
 })
 
-it('a request in two segments, cut anywhere, is answered once and in full', async () => {
+it('a request split into two segments anywhere is answered once and completely', async () => {
   const request = `${get('/hit', 'Cookie: a=b\r\n')}${get('/other', last)}`
   const expected = (await speak(shop.port, request)).answers.map((answer) => answer.body)
   const cuts = Array.from({ length: request.length - 1 }, (_, index) => index + 1)
@@ -113,16 +113,16 @@ it('a request in two segments, cut anywhere, is answered once and in full', asyn
   }
 })
 
-it('a request that comes byte by byte', async () => {
+it('a request that arrives byte by byte is answered', async () => {
   const { answers } = await speak(shop.port, [...get('/hit', last)])
   expect(answers).toMatchObject([{ status: 200 }])
 })
 
-it('hits, then an upload, then hits again on one connection', async () => {
+it('hits, an upload and further hits on one connection', async () => {
   shop.origin.on('/echo', async (_, __, incoming) => ({ body: await readBody(incoming) }))
   const socket = connect(shop.port, '127.0.0.1')
   const reading = read(socket)
-  const say = (text: string) => new Promise<void>((resolve) => socket.write(text, () => setTimeout(resolve, 30)))
+  const send = (text: string) => new Promise<void>((resolve) => socket.write(text, () => setTimeout(resolve, 30)))
   for (const text of [
     get('/hit'),
     get('/hit'),
@@ -131,7 +131,7 @@ it('hits, then an upload, then hits again on one connection', async () => {
     get('/hit'),
     get('/other', last),
   ])
-    await say(text)
+    await send(text)
   const { answers } = await reading
   expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200])
   expect(answers[2]!.body).toBe('upload')
@@ -139,7 +139,7 @@ it('hits, then an upload, then hits again on one connection', async () => {
 })
 
 describe('Expect: 100-continue', () => {
-  it('an upload is asked for, and the shop gets it without the expectation', async () => {
+  it('gets 100, and the shop receives the upload without the expectation', async () => {
     shop.origin.on('/echo', async (_, __, incoming) => ({ body: await readBody(incoming) }))
     const { answers } = await speak(shop.port, [
       `PUT /echo HTTP/1.1\r\nHost: ${shop.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n${last}\r\n`,
@@ -150,7 +150,7 @@ describe('Expect: 100-continue', () => {
     expect(shop.origin.last('/echo').headers['expect']).toBeUndefined()
   })
 
-  it('what is refused is not asked for', async () => {
+  it('a refused request gets no 100', async () => {
     const { answers } = await speak(
       shop.port,
       `PUT /echo HTTP/1.1\r\nHost: a b\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
@@ -163,7 +163,7 @@ describe('upgrade requests', () => {
   const upgrade = (to: string, more = '') =>
     `GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: ${to}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
 
-  it('a WebSocket goes through to the shop, both ways', async () => {
+  it('a WebSocket is relayed to the shop in both directions', async () => {
     shop.origin.onUpgrade((request, socket, head) => {
       const accept = createHash('sha1')
         .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
@@ -196,7 +196,7 @@ describe('upgrade requests', () => {
     await closed
   })
 
-  it('a shop that does not agree ends the connection: nothing is carried past us', async () => {
+  it('the connection closes if the shop declines, and nothing is tunnelled', async () => {
     shop.origin.onUpgrade((_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno'))
     const { answers, closed } = await speak(shop.port, [
       upgrade('websocket'),
@@ -207,7 +207,7 @@ describe('upgrade requests', () => {
     expect(shop.origin.hits('/tunnelled')).toBe(0)
   })
 
-  it('an upgrade that is not granted ends its connection, and nothing behind it is asked of the shop', async () => {
+  it('an ignored upgrade closes its connection, and later requests do not reach the shop', async () => {
     const { answers, closed } = await speak(shop.port, [
       `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
       `POST /behind HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`,
@@ -216,26 +216,23 @@ describe('upgrade requests', () => {
     expect(shop.origin.hits('/behind')).toBe(0)
   })
 
-  it.each(['h2c', 'HTTP/2.0', 'TLS/1.0', 'websocket, h2c'])(
-    '%s is answered as if it had not been asked for',
-    async (protocol) => {
-      const { answers } = await speak(
-        shop.port,
-        `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
-        { answers: 1 },
-      )
-      expect(answers).toMatchObject([{ status: 200 }])
-      expect(answers[0]!.body).toContain('page of /hit')
-    },
-  )
+  it.each(['h2c', 'HTTP/2.0', 'TLS/1.0', 'websocket, h2c'])('an upgrade to %s is ignored', async (protocol) => {
+    const { answers } = await speak(
+      shop.port,
+      `GET /hit HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
+      { answers: 1 },
+    )
+    expect(answers).toMatchObject([{ status: 200 }])
+    expect(answers[0]!.body).toContain('page of /hit')
+  })
 
-  it('to a Host that is no channel: 421', async () => {
+  it('an unknown Host gets 421', async () => {
     const { answers } = await speak(shop.port, upgrade('websocket').replace(shop.host, 'evil.example'))
     expect(answers.map((answer) => answer.status)).toEqual([421])
   })
 })
 
-it('a visitor who leaves does not spoil the page for the next one', async () => {
+it('a page is stored even if its first visitor leaves', async () => {
   let release = () => {}
   const asked = new Promise<void>((resolve) => {
     shop.origin.on('/left', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, until, type Shop } from '../http/api/shop.ts'
 import { speak } from '../http/front/wire.ts'
 
-describe('requests that are sent before the ones in front of them are answered', () => {
+describe('pipelined requests', () => {
   let shop: Shop
   beforeAll(async () => {
     shop = await openShop({ config: { stages: { rateLimit: { perAddress: null, perStage: null, total: null } } } })
@@ -14,14 +14,14 @@ describe('requests that are sent before the ones in front of them are answered',
 
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
 
-  it('thirty at once are answered in order, and the connection goes on', async () => {
+  it('thirty are answered in order, and the connection stays open', async () => {
     const paths = Array.from({ length: 30 }, (_, number) => `/page-${number}`)
     const { answers, closed } = await speak(shop.port, [paths.map(get).join(''), get('/page')], { answers: 31 })
     expect(answers.map(({ body }) => /page of (\S+)$/.exec(body)?.[1])).toEqual([...paths, '/page'])
     expect(closed).toBe(false)
   })
 
-  it('of more the first are answered, and the last of them says that it is the last', async () => {
+  it('of fifty, 32 are answered, the last one with Connection: close', async () => {
     const { answers, closed, rest } = await speak(
       shop.port,
       Array.from({ length: 50 }, (_, number) => get(`/more-${number}`)).join(''),
@@ -33,12 +33,12 @@ describe('requests that are sent before the ones in front of them are answered',
     expect([closed, rest]).toEqual([true, ''])
   })
 
-  it('a request is taken up when the answer before it is with the client', async () => {
+  it('a request starts once the client has received the answer before it', async () => {
     shop.origin.on('/film', { headers: { 'cache-control': 'private' }, body: Buffer.alloc(64 << 20, 'film') })
     const socket = connect({ port: shop.port, host: '127.0.0.1' })
     socket.write(get('/film') + get('/checkout/behind'))
     await once(socket, 'readable')
-    // Others are served meanwhile: what is not asked now is asked later.
+    // The daemon serves others meanwhile, so the pipelined request really waits.
     for (let count = 0; count < 20; count++) expect((await shop.ask(`/checkout/${count}`)).status).toBe(200)
     expect(shop.origin.hits('/checkout/behind')).toBe(0)
     const seen: Buffer[] = []
@@ -47,12 +47,12 @@ describe('requests that are sent before the ones in front of them are answered',
     socket.destroy()
   })
 
-  it('a client that leaves with requests behind each other: none of them is asked', async () => {
+  it('requests of a client that has left never reach the shop', async () => {
     const own = await openShop()
     try {
-      const { promise: asked, resolve: tell } = Promise.withResolvers<void>()
+      const { promise: asked, resolve: notify } = Promise.withResolvers<void>()
       own.origin.on('/silent', async (_, __, incoming) => {
-        tell()
+        notify()
         await once(incoming.socket, 'close')
         return undefined
       })
@@ -81,7 +81,7 @@ describe('requests that are sent before the ones in front of them are answered',
     return `POST /vendor-stage/track HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   }
 
-  /** A hundred clients who send so many requests and read no answer, until each is cut. */
+  /** Has a hundred clients send requests and read no answer until each is cut. */
   async function flood(request: string): Promise<void> {
     const sockets = Array.from({ length: 100 }, () => connect(shop.port, '127.0.0.1'))
     for (const socket of sockets) {
@@ -89,7 +89,7 @@ describe('requests that are sent before the ones in front of them are answered',
       socket.on('error', () => {})
       socket.write(Buffer.from(request.repeat(2000)))
     }
-    // Who reads nothing sees it when he writes.
+    // A client that does not read notices the cut when it writes.
     await until(() => {
       for (const socket of sockets) if (!socket.destroyed) socket.write('G')
       return sockets.every(({ destroyed }) => destroyed)
@@ -100,7 +100,7 @@ describe('requests that are sent before the ones in front of them are answered',
     ['events', event],
     ['pages', () => get('/page')],
   ])(
-    'a flood of %s from clients who read no answer: they are cut, and others are served',
+    'clients that flood %s and read no answer are cut, and others are served',
     async (_, request) => {
       const flooding = flood(request())
       expect((await shop.ask('/healthz')).status).toBe(200)

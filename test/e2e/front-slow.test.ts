@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const MiB = 1024 * 1024
 
-/** Sends a head at once and then a byte a second, for as long as the other side takes them. */
+/** Sends a text at once and then one byte per second until the connection closes. */
 function drip(text: string, bytes: string): Promise<Spoken> {
   const socket = connect(shop.port, '127.0.0.1')
   socket.write(text)
@@ -32,12 +32,12 @@ function drip(text: string, bytes: string): Promise<Spoken> {
 const head = () => `GET / HTTP/1.1\r\nHost: ${shop.host}\r\n`
 const post = () => `POST /form HTTP/1.1\r\nHost: ${shop.host}\r\n`
 
-/** What each kind of slow client is told in the end. The test's own timeout is the proof that there is an end. */
+/** Kinds of slow clients and their answers. The timeout of the test proves that each is cut eventually. */
 const slow: Record<string, { open(): Promise<Spoken>; statuses: number[] }> = {
-  'says nothing': { open: () => drip('', ''), statuses: [408] },
+  'sends nothing': { open: () => drip('', ''), statuses: [408] },
   'sends a request line at one byte a second': { open: () => drip('', `GET /${'a'.repeat(100)}`), statuses: [408] },
   'sends fields at one byte a second': { open: () => drip(head(), 'X-Slow: abc\r\n'), statuses: [408] },
-  'sends a field without end': { open: () => drip(`${head()}X-Slow: `, 'a'), statuses: [408] },
+  'sends an endless field': { open: () => drip(`${head()}X-Slow: `, 'a'), statuses: [408] },
   'sends empty lines and no request': { open: () => drip('\r\n', '\r\n'), statuses: [408] },
   'sends a body at one byte a second': {
     open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, 'a'),
@@ -50,7 +50,7 @@ const slow: Record<string, { open(): Promise<Spoken>; statuses: number[] }> = {
   'announces a body and sends none': { open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, ''), statuses: [408] },
 }
 
-describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_000 }, () => {
+describe('slow clients get 408 and are cut', { concurrent: true, timeout: 45_000 }, () => {
   it.each(Object.entries(slow))('one that %s', async (_, { open, statuses }) => {
     shop.origin.on('/form', async (__, ___, incoming) => {
       incoming.resume()
@@ -62,7 +62,7 @@ describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_00
     expect({ rest, closed }).toEqual({ rest: '', closed: true })
   })
 
-  it('500 of them at once leave the daemon responsive, and all are gone in the end', async () => {
+  it('500 slow clients do not block the daemon, and all are cut', async () => {
     const sockets = Array.from({ length: 500 }, (_, index) => {
       const socket = connect(shop.port, '127.0.0.1')
       socket.on('error', () => {})
@@ -76,8 +76,8 @@ describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_00
     await Promise.all(closed)
   })
 
-  it('a connection on which nothing more is said is closed', async () => {
-    // Neither a keep-alive of the hit path nor one of Node's outlives its time.
+  it('a silent connection is closed', async () => {
+    // Holds for connections of the hit path and of Node's server.
     const socket = connect(shop.port, '127.0.0.1')
     socket.write(`POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 0\r\n\r\n`)
     await once(socket, 'data')
@@ -87,19 +87,19 @@ describe('slow clients are told 408 and cut', { concurrent: true, timeout: 45_00
   }, 90_000)
 })
 
-describe('200 readers who take next to nothing of a large answer', { concurrent: true, timeout: 175_000 }, () => {
+describe('200 clients that barely read a large answer', { concurrent: true, timeout: 175_000 }, () => {
   const large = (seed: number) => Buffer.alloc(12 * MiB, `${seed} 0123456789abcdef`)
 
   it.each([
     ['stored', 64, { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=600' }],
     ['passed through', 64, { 'content-type': 'application/octet-stream', 'cache-control': 'private' }],
-  ])('%s: memory grows by less than %i MB, and they are cut', async (_, limit, headers) => {
+  ])('%s: memory grows by less than %i MB, and the clients are cut', async (_, limit, headers) => {
     const own = await openShop()
     try {
       const body = large(1)
       own.origin.on('/large', { headers, body })
       await own.ask('/large')
-      // The heap has its working size, and what is compiled is compiled: what comes now is the readers' alone.
+      // Warm up the heap and the compiler first, so that the growth measured below is due to the readers.
       for (let count = 0; count < 10; count++)
         await Promise.all(Array.from({ length: 50 }, (_, index) => own.ask(`/checkout/${index}`)))
       const before = await residentMemory(own.daemon.pid)
@@ -120,11 +120,11 @@ describe('200 readers who take next to nothing of a large answer', { concurrent:
   })
 })
 
-describe('readers of many stored pages that memory does not take', { timeout: 120_000 }, () => {
+describe('readers of more stored pages than fit into memory', { timeout: 120_000 }, () => {
   const pages = 60
   const paths = Array.from({ length: pages }, (_, number) => `/many-${number}`)
 
-  /** Stores the pages; the daemon's memory has its working size then. */
+  /** Stores the pages, which also warms up the daemon's memory. */
   async function openMany(): Promise<Shop> {
     const own = await openShop()
     for (const [number, path] of paths.entries()) {
@@ -138,8 +138,8 @@ describe('readers of many stored pages that memory does not take', { timeout: 12
   }
 
   it.each([
-    ['20 of them, who send 30 requests each', 20, 30],
-    ['200 of them, with one request each', 200, 1],
+    ['20 clients with 30 requests each', 20, 30],
+    ['200 clients with one request each', 200, 1],
   ])('%s: memory grows by less than 96 MB, and others are served', async (_, readers, requests) => {
     const own = await openMany()
     try {
@@ -166,7 +166,7 @@ describe('readers of many stored pages that memory does not take', { timeout: 12
   })
 })
 
-/** Asks for large answers, and reads the beginning of the first one only. */
+/** Requests large answers and reads only the beginning of the first one. */
 async function readLittle(port: number, host: string, paths: readonly string[] = ['/large']): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } })
   socket.on('error', () => {})
@@ -175,7 +175,7 @@ async function readLittle(port: number, host: string, paths: readonly string[] =
   return socket
 }
 
-/** Established connections to a port, as the kernel counts them on the server's side. */
+/** Counts the established connections to a port in the kernel's table. */
 async function connectionsOf(port: number): Promise<number> {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/))

@@ -10,7 +10,7 @@ afterAll(() => shop.close())
 
 const hidden = () => `GET /hidden HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
 
-/** The status of one request that is sent with another one behind it; what is refused takes the other one with it. */
+/** Sends a request with another one after it. Checks that only the first is answered, and returns its status. */
 async function statusOf(request: string): Promise<number> {
   const method = /^\S+/.exec(request)![0]
   const { answers, closed } = await speak(shop.port, request.replaceAll('HOST', shop.host) + hidden(), {
@@ -33,9 +33,9 @@ const refused: Record<string, [request: string, status: number]> = {
   'an empty Host': [get('/', 'Host:'), 400],
   'user info in Host': [get('/', 'Host: user@HOST'), 400],
   'a path and an at sign in Host': [get('/', 'Host: a/x@evil'), 400],
-  'a blank in Host': [get('/', 'Host: a b'), 400],
+  'a space in Host': [get('/', 'Host: a b'), 400],
   'a comma in Host': [get('/', 'Host: HOST, evil.example'), 400],
-  'a no-break space behind Host': [get('/', 'Host: HOST\xa0'), 400],
+  'a no-break space after Host': [get('/', 'Host: HOST\xa0'), 400],
   'a backslash in Host': [get('/', 'Host: a\\b'), 400],
   'a question mark in Host': [get('/', 'Host: HOST?x'), 400],
   'a fragment in Host': [get('/', 'Host: HOST#x'), 400],
@@ -48,15 +48,15 @@ const refused: Record<string, [request: string, status: number]> = {
   'no port after the colon': [get('/', 'Host: shop.example:'), 400],
   'a port of letters': [get('/', 'Host: shop.example:http'), 400],
   'two ports': [get('/', 'Host: shop.example:80:80'), 400],
-  'a dot alone': [get('/', 'Host: .'), 400],
+  'a single dot': [get('/', 'Host: .'), 400],
   'an open bracket': [get('/', 'Host: [::1'), 400],
   'a zone in IPv6': [get('/', 'Host: [fe80::1%25eth0]'), 400],
   '300 characters': [get('/', `Host: ${'a'.repeat(300)}`), 400],
-  'an absolute form that disagrees': [get('http://evil.example/'), 400],
+  'an absolute form of another host': [get('http://evil.example/'), 400],
   'an absolute form with another port': [get('http://127.0.0.1:1/'), 400],
   'an absolute form with user info': [get('http://user@HOST/'), 400],
   'an absolute form of another scheme': [get('https://HOST/'), 400],
-  'an absolute form that is no HTTP': [get('ftp://HOST/'), 400],
+  'an absolute form that is not HTTP': [get('ftp://HOST/'), 400],
   'a scheme without a host': [get('http:///x'), 400],
   'javascript:': [get('javascript:alert(1)'), 400],
   'no slash at the beginning': [get('page'), 400],
@@ -81,7 +81,7 @@ const refused: Record<string, [request: string, status: number]> = {
   'an unknown expectation': [get('/', 'Host: HOST\r\nConnection: close\r\nExpect: nonsense'), 417],
 }
 
-describe('refused before anything is looked up', () => {
+describe('invalid targets and heads are refused without a request to the shop', () => {
   it.each(Object.entries(refused))('%s', async (_, [request, status]) => {
     const before = shop.origin.requests.length
     expect(await statusOf(request)).toBe(status)
@@ -89,7 +89,7 @@ describe('refused before anything is looked up', () => {
   })
 })
 
-describe('a Host that is no channel gets 421, and the shop is not asked', () => {
+describe('a Host without a channel gets 421 without a request to the shop', () => {
   const strangers = [
     'evil.example',
     '127.0.0.1',
@@ -113,8 +113,8 @@ describe('a Host that is no channel gets 421, and the shop is not asked', () => 
   })
 })
 
-describe('one channel under several spellings is one site, and one page', () => {
-  it('of its Host', async () => {
+describe('all spellings of a URL share one page', () => {
+  it('spellings of the Host', async () => {
     const spellings = [
       shop.host,
       `127.0.0.1.:${shop.port}`,
@@ -131,7 +131,7 @@ describe('one channel under several spellings is one site, and one page', () => 
     expect(shop.origin.hits('/spelt')).toBe(1)
   })
 
-  it('the shop is told the public Host, however the visitor spelt it', async () => {
+  it('the shop always receives the canonical public Host', async () => {
     await speak(shop.port, `GET /told HTTP/1.1\r\nHost: LOCALHOST:${shop.port}\r\nConnection: close\r\n\r\n`)
     expect(shop.origin.last('/told').headers).toMatchObject({
       host: shop.host,
@@ -140,7 +140,7 @@ describe('one channel under several spellings is one site, and one page', () => 
     })
   })
 
-  it('of its target: the absolute form is the same page', async () => {
+  it('the absolute form of the target', async () => {
     for (const target of ['/absolute', `http://${shop.host}/absolute`, `HTTP://${shop.host}/absolute`]) {
       const { answers } = await speak(
         shop.port,
@@ -152,7 +152,7 @@ describe('one channel under several spellings is one site, and one page', () => 
   })
 })
 
-describe('odd targets go to the shop as paths of this channel, and nowhere else', () => {
+describe('unusual targets reach the shop as paths of this channel', () => {
   const odd: Record<string, string> = {
     '//evil.example/x': '//evil.example/x',
     '///': '///',
@@ -183,20 +183,20 @@ describe('odd targets go to the shop as paths of this channel, and nowhere else'
   })
 })
 
-it('OPTIONS * is asked of the shop and not stored', async () => {
+it('OPTIONS * is forwarded to the shop', async () => {
   shop.origin.on('/*', page('of an asterisk'))
   const { answers } = await speak(shop.port, `OPTIONS * HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
   expect(answers[0]!.status).toBe(200)
 })
 
-it('TRACE leaves no page and takes none', async () => {
+it('TRACE neither stores nor reads a page', async () => {
   await shop.ask('/kept')
   await speak(shop.port, `TRACE /kept HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`)
   await shop.ask('/kept')
   expect(shop.origin.requests.filter((request) => request.path === '/kept' && request.method !== 'GET')).toEqual([])
 })
 
-it('200 fields are taken', async () => {
+it('200 fields are accepted', async () => {
   const { answers } = await speak(
     shop.port,
     `GET /many HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n${fields(198)}\r\n\r\n`,

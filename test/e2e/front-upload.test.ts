@@ -12,14 +12,14 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 const MiB = 1024 * 1024
-/** A gigabyte where one has the time for it; what is kept in memory shows at a third as well. */
+/** Bytes. Buffering shows with a third of a gigabyte already; set UPLOAD_MIB for more. */
 const uploaded = Number(process.env['UPLOAD_MIB'] ?? 300) * MiB
 
 it.each([
   ['of a known length', { 'content-length': String(uploaded) }],
   ['in chunks', {}],
 ])(
-  'an upload %s streams to the shop, and the memory stays flat',
+  'an upload %s streams to the shop with flat memory',
   async (_, headers) => {
     let received = 0
     shop.origin.on('/checkout/upload', async (__, ___, incoming) => {
@@ -40,13 +40,13 @@ it.each([
     expect(response.statusCode).toBe(201)
     response.resume()
     expect(received).toBe(uploaded)
-    // What a stream holds, not what an upload has: far less than any share of it.
+    // Only the buffers of a stream, far less than the upload.
     expect((peak - before) / MiB).toBeLessThan(100)
   },
   120_000,
 )
 
-describe('our own API', () => {
+describe('the API', () => {
   const post = (fields: string) =>
     `POST /api/_action/vendor-cache/clear HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`
 
@@ -54,7 +54,7 @@ describe('our own API', () => {
     ['a gigabyte', `Content-Length: ${2 ** 30}`],
     ['a byte more than a megabyte', `Content-Length: ${MiB + 1}`],
     ['a gigabyte with an expectation', `Content-Length: ${2 ** 30}\r\nExpect: 100-continue`],
-  ])('%s: 413 before any of it is read', async (_, fields) => {
+  ])('%s gets 413 before any of it is read', async (_, fields) => {
     const { answers, closed } = await speak(shop.port, post(fields))
     expect(answers).toMatchObject([
       { status: 413, headers: { connection: 'close', 'content-type': 'application/json' } },
@@ -63,7 +63,7 @@ describe('our own API', () => {
     expect(closed).toBe(true)
   })
 
-  it('the answer reaches a client that sends all the same', async () => {
+  it('the answer reaches a client that keeps sending', async () => {
     const socket = connect(shop.port, '127.0.0.1')
     const reading = read(socket)
     socket.write(post(`Content-Length: ${50 * MiB}`))
@@ -73,7 +73,7 @@ describe('our own API', () => {
     expect(answers.map((answer) => answer.status)).toEqual([413])
   })
 
-  it('the body that was refused is no request', async () => {
+  it('a refused body is never parsed as a request', async () => {
     const smuggled = `GET /smuggled HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
     const { answers } = await speak(shop.port, post(`Content-Length: ${2 * MiB}`) + smuggled)
     expect(answers).toHaveLength(1)

@@ -11,15 +11,15 @@ async function open(server: Record<string, unknown>): Promise<Shop> {
   return shop
 }
 
-async function come(shop: Shop): Promise<Socket> {
+async function connectTo(shop: Shop): Promise<Socket> {
   const socket = connect(shop.port, '127.0.0.1')
   await once(socket, 'connect')
   return socket
 }
 
-/** Visitors whose connections have been made, and who have asked; `null` is one who was not answered. */
+/** Connects visitors and sends their requests. A status is `null` for a visitor without an answer. */
 async function ask(shop: Shop, count: number): Promise<{ statuses: Promise<(number | null)[]> }> {
-  const sockets = await Promise.all(Array.from({ length: count }, () => come(shop)))
+  const sockets = await Promise.all(Array.from({ length: count }, () => connectTo(shop)))
   const statuses = sockets.map(async (socket) => {
     socket.write(`GET /healthz HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
     return (await read(socket)).answers[0]?.status ?? null
@@ -30,14 +30,14 @@ async function ask(shop: Shop, count: number): Promise<{ statuses: Promise<(numb
 const allAnswered = (count: number) => Array.from({ length: count }, () => 200)
 
 const refuses = (shop: Shop) =>
-  come(shop).then(
+  connectTo(shop).then(
     (socket) => (socket.destroy(), false),
     (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
   )
 
-describe('visitors who came before a daemon was told to end', { timeout: 60_000 }, () => {
+describe('visitors who connected before the daemon was told to stop', { timeout: 60_000 }, () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
-    'are answered where it had not accepted them, with $processes',
+    'are answered from the backlog, with $processes processes',
     async ({ processes }) => {
       const shop = await open({ processes })
       process.kill(shop.daemon.pid, 'SIGSTOP')
@@ -49,7 +49,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     },
   )
 
-  it('are answered where they wait for a process, and nobody else is let in', async () => {
+  it('are answered once a process is free, and new connections are refused', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGSTOP')
@@ -61,7 +61,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it('are answered by another process where one of several dies meanwhile', async () => {
+  it('are answered by another process if one dies meanwhile', async () => {
     const shop = await open({ processes: 2 })
     const [first, second] = await childrenOf(shop.daemon.pid)
     for (const pid of [first!, second!]) process.kill(pid, 'SIGSTOP')
@@ -75,7 +75,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it('are answered by the next process where all of several have died', async () => {
+  it('are answered by a new process if all have died', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGSTOP')
@@ -87,7 +87,7 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it('are answered where the signal came to each of the processes', async () => {
+  it('are answered if every process received the signal', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGTERM')
@@ -101,14 +101,15 @@ describe('visitors who came before a daemon was told to end', { timeout: 60_000 
   })
 })
 
-describe('visitors who come while a daemon is ending', { timeout: 60_000 }, () => {
+describe('visitors who connect while the daemon is stopping', { timeout: 60_000 }, () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
-    'are answered for as long as server.stopDelay says, with $processes',
+    'are answered during server.stopDelay, with $processes processes',
     async ({ processes }) => {
       const shop = await open({ processes, stopDelay: '5s' })
       shop.daemon.kill('SIGTERM')
-      // Each of several says so in its turn.
-      for (let said = 0; said < processes;) said = (await shop.ask('/readyz')).status === 503 ? said + 1 : 0
+      // Requests go to the processes in turns; all must report not ready.
+      for (let notReady = 0; notReady < processes;)
+        notReady = (await shop.ask('/readyz')).status === 503 ? notReady + 1 : 0
       expect(await (await ask(shop, 12)).statuses).toEqual(allAnswered(12))
       expect(await shop.daemon.ended).toBe(0)
     },

@@ -16,7 +16,7 @@ async function open(processes = 2): Promise<Shop> {
   return shop
 }
 
-/** One process is stopped and is given one of these connections, where it has none yet from the time of its start; the others are answered by the other process. */
+/** Stops one process and opens eight connections. The stopped process gets at most one of them; the other process answers the rest. */
 async function askStopped(shop: Shop) {
   const [stopped] = await childrenOf(shop.daemon.pid)
   process.kill(stopped!, 'SIGSTOP')
@@ -30,25 +30,25 @@ async function askStopped(shop: Shop) {
   return { stopped: stopped!, answers }
 }
 
-describe('a process of several', { timeout: 90_000 }, () => {
-  it('that dies before it has taken a connection leaves it to another one', async () => {
+describe('with several processes', { timeout: 90_000 }, () => {
+  it('a connection of a process that dies before accepting it goes to another process', async () => {
     const shop = await open()
     const { stopped, answers } = await askStopped(shop)
     process.kill(stopped, 'SIGKILL')
     expect(new Set(await answers)).toEqual(new Set([200]))
   })
 
-  it('that stands still is killed, and the others go on meanwhile', async () => {
+  it('a hanging process is killed while the others keep answering', async () => {
     const shop = await open()
     const { stopped, answers } = await askStopped(shop)
     expect(new Set(await answers)).toEqual(new Set([200]))
-    await until(() => shop.daemon.logs().includes(`The process ${stopped} of the daemon has not answered`))
+    await until(() => shop.daemon.logs().includes(`Process ${stopped} of the daemon has not answered`))
     await until(async () => !(await childrenOf(shop.daemon.pid)).includes(stopped))
-    await until(() => shop.daemon.logs().includes('has taken that place'))
+    await until(() => shop.daemon.logs().includes('of the daemon replaces it'))
     expect(await shop.daemon.stop()).toBe(0)
   })
 
-  it('that can open no file leaves its connections to another one', async () => {
+  it('a process that is out of file handles leaves its connections to another one', async () => {
     const shop = await open()
     const [starved] = await childrenOf(shop.daemon.pid)
     execFileSync('prlimit', ['--pid', String(starved), '--nofile=3:'])
@@ -57,7 +57,7 @@ describe('a process of several', { timeout: 90_000 }, () => {
     expect(await childrenOf(shop.daemon.pid)).toContain(starved)
   })
 
-  it('all of which die keeps the port, and whoever comes waits for the next ones', async () => {
+  it('the port stays open if all die, and visitors wait for the replacements', async () => {
     const shop = await open()
     const killed = await childrenOf(shop.daemon.pid)
     for (const pid of killed) process.kill(pid, 'SIGKILL')
@@ -66,7 +66,7 @@ describe('a process of several', { timeout: 90_000 }, () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   })
 
-  it('that are killed again and again while visitors come leave none of them waiting', async () => {
+  it('no visitor waits forever while processes are killed repeatedly', async () => {
     const shop = await open(3)
     let over = false
     const outcomes = new Map<string, number>()
@@ -88,11 +88,11 @@ describe('a process of several', { timeout: 90_000 }, () => {
     }
     over = true
     await Promise.all(visitors)
-    // What it had taken is cut, and its client knows.
+    // Connections of a killed process are cut, which their clients notice.
     expect([...outcomes.keys()].filter((outcome) => !['200', 'ECONNRESET', 'EPIPE'].includes(outcome))).toEqual([])
   })
 
-  it('tells slow clients 408, as one process alone does', async () => {
+  it('slow clients get 408, as with a single process', async () => {
     const shop = await open()
     const begin = async (text: string) => {
       const socket = connect(shop.port, '127.0.0.1')

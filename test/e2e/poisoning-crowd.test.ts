@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-describe('100 visitors wait for one page', () => {
+describe('100 visitors waiting for one page', () => {
   async function wait(
     path: string,
     headers: (index: number) => Record<string, string> = () => ({}),
@@ -18,19 +18,19 @@ describe('100 visitors wait for one page', () => {
       Array.from({ length: 100 }, (_, index) => exchange(shop.daemon.url + path, { headers: headers(index) })),
     )
   }
-  /** Answers when all have had time to come: the first is held until the daemon answers others again. */
+  /** Delays the first answer until the daemon has answered other requests, so that all visitors have arrived. */
   const slowly = async () => {
     for (let count = 0; count < 20; count++) await exchange(`${shop.daemon.url}/healthz`)
   }
 
-  it('one request where it may be shared', async () => {
+  it('cost one request if the page may be shared', async () => {
     shop.origin.on('/crowd', async () => (await slowly(), page('for all')))
     const answers = await wait('/crowd')
     expect(new Set(answers.map((answer) => String(decoded(answer)))).size).toBe(1)
     expect(shop.origin.hits('/crowd')).toBe(1)
   })
 
-  it('none gets the private page of another', async () => {
+  it('never get the private page of another visitor', async () => {
     let number = 0
     shop.origin.on(
       '/crowd-private',
@@ -40,7 +40,7 @@ describe('100 visitors wait for one page', () => {
     expect(new Set(answers.map((answer) => String(decoded(answer)))).size).toBe(100)
   })
 
-  it('none gets the cookie of another', async () => {
+  it('never get the cookie of another visitor', async () => {
     let number = 0
     shop.origin.on(
       '/crowd-cookie',
@@ -55,7 +55,7 @@ describe('100 visitors wait for one page', () => {
     expect(new Set(cookies).size).toBe(cookies.length)
   })
 
-  it('a failure is nobody else’s answer for good', async () => {
+  it('are not stuck with the error of one request', async () => {
     let failing = true
     shop.origin.raw(
       '/crowd-failing',
@@ -71,7 +71,7 @@ describe('100 visitors wait for one page', () => {
     await until(async () => (await shop.ask('/crowd-failing')).status === 200)
   })
 
-  it('visitors with other variants of it get their own', async () => {
+  it('get their own variants', async () => {
     shop.origin.on(
       '/crowd-variants',
       async (request) => (await slowly(), page(`in ${/sw-currency=(\w+)/.exec(request.headers['cookie'] ?? '')?.[1]}`)),
@@ -84,7 +84,7 @@ describe('100 visitors wait for one page', () => {
   })
 })
 
-it('ten thousand languages leave no more than the bounded number of variants', async () => {
+it('ten thousand languages create no more variants than the limit', async () => {
   shop.origin.on('/languages', (request) =>
     page(`in ${request.headers['accept-language']}`, { vary: 'Accept-Language' }),
   )

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** Fields that shops, frameworks, gateways and proxies are known to take something from. */
+/** Request fields that some shops, frameworks, gateways or proxies are known to use. */
 const names = [
   'X-Forwarded-Host',
   'X-Forwarded-Proto',
@@ -71,7 +71,7 @@ const names = [
 ]
 
 const html = (text: string) => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
-/** All that the shop was told beyond what every request has, in the ways in which careless shops repeat it. */
+/** Ways in which careless shops reflect request fields, apart from those that every request has. */
 const said = (request: SeenRequest) =>
   request.rawHeaders
     .filter(
@@ -105,7 +105,7 @@ const reflections: Record<string, (request: SeenRequest) => ReturnType<typeof pa
 
 const values = ['evil-canary.example', '"><script>evil-canary()</script>', "https://evil-canary.example:8443/a?b='c'&d"]
 
-/** What a browser sends by itself. */
+/** The fields that a browser sends by default. */
 const clean = {
   'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36',
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
@@ -117,7 +117,7 @@ const clean = {
   'Upgrade-Insecure-Requests': '1',
 }
 
-describe.each(Object.entries(reflections))('a shop that repeats what it was told %s', (where, reflect) => {
+describe.each(Object.entries(reflections))('a shop that reflects request fields %s', (where, reflect) => {
   it.each(names)('%s', async (name) => {
     const path = `/${where.replaceAll(' ', '-')}/${name}`
     shop.origin.on(path, (request) => reflect(request))
@@ -132,7 +132,7 @@ describe.each(Object.entries(reflections))('a shop that repeats what it was told
   })
 })
 
-it('the page of an ordinary browser is stored, though it holds words that browsers send', async () => {
+it('a page is stored even if it contains words that browsers also send', async () => {
   shop.origin.on(
     '/ordinary',
     page('document navigate none text/html prefetch Linux; <a href="http://HOST/">'.replace('HOST', shop.host)),
@@ -151,10 +151,10 @@ it('the page of an ordinary browser is stored, though it holds words that browse
   expect(isHit(await exchange(`${shop.daemon.url}/ordinary`, { headers }))).toBe(true)
 })
 
-describe('the ways to a page beside a plain miss', () => {
+describe('other ways to fill the cache than a plain miss', () => {
   const echo = (request: SeenRequest) => page(`said ${request.headers['foo'] ?? 'nothing'}`)
 
-  it('a visitor who waits for the fetch of another one does not get what only that one said', async () => {
+  it('a coalesced visitor does not get what another one sent', async () => {
     let release = () => {}
     shop.origin.on('/waited', async (request) => {
       if (request.headers['foo'] !== undefined) await new Promise<void>((resolve) => (release = resolve))
@@ -163,14 +163,14 @@ describe('the ways to a page beside a plain miss', () => {
     const first = exchange(`${shop.daemon.url}/waited`, { headers: { Foo: 'evil-canary' } })
     await until(() => shop.origin.hits('/waited') === 1)
     const others = Array.from({ length: 5 }, () => shop.ask('/waited'))
-    // They have been taken up when a later request on another page is answered.
+    // Once a later request is answered, these have been received.
     await shop.ask('/later')
     release()
     expect(String(decoded(await first))).toContain('evil-canary')
     for (const other of await Promise.all(others)) expect(String(decoded(other))).toContain('said nothing')
   })
 
-  it('a revalidation in the background brings nothing of the visitor who caused it', async () => {
+  it('a background revalidation carries no field of the visitor who caused it', async () => {
     const stale = { 'cache-control': 'public, max-age=0, stale-while-revalidate=600' }
     shop.origin.on('/background', (request) => ({
       ...echo(request),
@@ -183,7 +183,7 @@ describe('the ways to a page beside a plain miss', () => {
       expect(String(decoded(await shop.ask('/background')))).toContain('said nothing')
   })
 
-  it('a 304 that repeats what a visitor said does not change the page', async () => {
+  it('a 304 that reflects a request field does not change the page', async () => {
     shop.origin.on('/validated', (request) => {
       const headers = {
         etag: '"v"',
@@ -199,7 +199,7 @@ describe('the ways to a page beside a plain miss', () => {
     expect(stdout).not.toContain('evil-canary')
   })
 
-  it('what Vary names is part of the key, and stored', async () => {
+  it('a field named by Vary is part of the key, and the page is stored', async () => {
     shop.origin.on('/varied', (request) => ({ ...echo(request), headers: { ...page('').headers, vary: 'Foo' } }))
     const evil = { headers: { Foo: 'evil-canary' } }
     await shop.ask('/varied', evil)
@@ -209,13 +209,13 @@ describe('the ways to a page beside a plain miss', () => {
   })
 })
 
-describe('what a visitor says of the connection is not part of the key either', () => {
+describe('fields that the shop never receives are not part of the key', () => {
   it.each([
     ['a variant cookie', 'Cookie: sw-currency=USD\r\nConnection: close, cookie', { cookie: 'sw-currency=USD' }],
     ['a field of Vary', 'Accept-Language: en\r\nConnection: close, Accept-Language', { 'accept-language': 'en' }],
     ['a cookie with a comma', 'Cookie: sw-currency=USD,evil\r\nConnection: close', { cookie: 'sw-currency=USD' }],
     [
-      'a cookie with a blank behind its name',
+      'a cookie with a space after its name',
       'Cookie: sw-currency =USD\r\nConnection: close',
       { cookie: 'sw-currency=USD' },
     ],
@@ -227,7 +227,7 @@ describe('what a visitor says of the connection is not part of the key either', 
     ['a language with a no-break space', 'Accept-Language: en\xa0\r\nConnection: close', { 'accept-language': 'en' }],
   ])('%s', async (name, fields, headers) => {
     const path = `/${name.replaceAll(' ', '-')}`
-    // PHP's reading of cookies: the first of a name counts, blanks belong to it, only semicolons part them.
+    // Like PHP: the first cookie of a name counts, spaces belong to the value, only semicolons separate.
     const currency = (cookie = '') =>
       cookie
         .split(';')

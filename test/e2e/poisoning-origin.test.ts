@@ -14,20 +14,20 @@ afterAll(() => shop.close())
 const storable = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: public, max-age=60\r\n'
 const gzipped = gzipSync('a page of the shop, long enough to be cut in the middle of it')
 
-/** What the shop sends before it hangs up. */
+/** What the shop sends before it closes the connection. */
 const broken: Record<string, string | Buffer> = {
   'nothing at all': '',
   'half a status line': 'HTTP/1.1 20',
   'half a head': 'HTTP/1.1 200 OK\r\nContent-Ty',
-  'no HTTP': 'SSH-2.0-OpenSSH_9.6\r\n',
+  'another protocol': 'SSH-2.0-OpenSSH_9.6\r\n',
   'a body shorter than its Content-Length': `${storable}Content-Length: 100\r\n\r\nshort`,
   'no body for its Content-Length': `${storable}Content-Length: 100\r\n\r\n`,
   'chunks without an end': `${storable}Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n`,
   'a chunk shorter than its size': `${storable}Transfer-Encoding: chunked\r\n\r\nff\r\nshort`,
-  'a chunk size that is none': `${storable}Transfer-Encoding: chunked\r\n\r\nzz\r\nshort\r\n0\r\n\r\n`,
+  'an invalid chunk size': `${storable}Transfer-Encoding: chunked\r\n\r\nzz\r\nshort\r\n0\r\n\r\n`,
   'two Content-Lengths': `${storable}Content-Length: 5\r\nContent-Length: 6\r\n\r\nshort`,
   'Content-Length and chunks': `${storable}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0\r\n\r\n`,
-  'a Content-Length that is no number': `${storable}Content-Length: five\r\n\r\nshort`,
+  'a Content-Length that is not a number': `${storable}Content-Length: five\r\n\r\nshort`,
   'NUL in a field': `${storable}X: a\0b\r\nContent-Length: 5\r\n\r\nshort`,
   'a broken gzip body': Buffer.concat([
     Buffer.from(`${storable}Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n`),
@@ -55,7 +55,7 @@ async function endlessly(socket: Socket): Promise<void> {
   clearInterval(timer)
 }
 
-it('a bomb is passed on as it came and not stored, and the next visitor gets the page', async () => {
+it('a compression bomb is forwarded unchanged and not stored', async () => {
   const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024))
   shop.origin.raw(
     '/bomb',
@@ -74,7 +74,7 @@ it('a bomb is passed on as it came and not stored, and the next visitor gets the
   expect(isHit(await shop.ask('/bomb'))).toBe(true)
 })
 
-describe('what the shop breaks off or garbles is not stored', () => {
+describe('truncated or malformed answers are not stored', () => {
   it.each(Object.entries(broken))('%s: 502, and the next visitor gets the page', async (name, bytes) => {
     const path = `/broken-${name.replace(/\W+/g, '-')}`
     shop.origin.raw(path, (socket) => void socket.end(bytes))
@@ -87,7 +87,7 @@ describe('what the shop breaks off or garbles is not stored', () => {
   it.each([
     ['silence', (socket: Socket) => void socket.once('close', () => {})],
     ['a head and then silence', (socket: Socket) => void socket.write(`${storable}Content-Length: 5\r\n\r\n`)],
-    ['a body without end', endlessly],
+    ['an endless body', endlessly],
     ['half a head and then silence', (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-')],
   ])('%s: 504, and nothing is stored', async (name, answer) => {
     const path = `/slow-${name.replace(/\W+/g, '-')}`
@@ -100,7 +100,7 @@ describe('what the shop breaks off or garbles is not stored', () => {
   it.each([
     ['of a known length', 'Content-Length: 100000\r\n\r\nthe beginning'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\nd\r\nthe beginning\r\n'],
-  ])('an answer %s that is on its way already is cut visibly', async (name, rest) => {
+  ])('an answer %s that has already begun is cut visibly', async (name, rest) => {
     const path = `/private-${name.replaceAll(' ', '-')}`
     shop.origin.raw(path, (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nCache-Control: private\r\n${rest}`)
@@ -116,7 +116,7 @@ describe('what the shop breaks off or garbles is not stored', () => {
   })
 })
 
-/** Each answers differently each time, as a page of one visitor does. */
+/** Answers that are personal to a visitor; each differs every time. */
 const personal: Record<string, { answer: Record<string, string | string[]>; ask?: Record<string, string> }> = {
   'Set-Cookie': { answer: { 'cache-control': 'max-age=60', 'set-cookie': 'session=secret' } },
   'several Set-Cookies': { answer: { 'cache-control': 'max-age=60', 'set-cookie': ['a=b', 'session=secret'] } },
@@ -129,12 +129,12 @@ const personal: Record<string, { answer: Record<string, string | string[]>; ask?
   'private with a list of fields': { answer: { 'cache-control': 'private="set-cookie", max-age=60' } },
   'private with a value': { answer: { 'cache-control': 'private=yes, max-age=60' } },
   'an unclosed quote': { answer: { 'cache-control': 'max-age=60, foo="bar, private' } },
-  'blanks about the equals sign': { answer: { 'cache-control': 'max-age = 60, no-store' } },
+  'spaces around the equals sign': { answer: { 'cache-control': 'max-age = 60, no-store' } },
   'semicolons between directives': { answer: { 'cache-control': 'public; max-age=60; private' } },
-  'a max-age that is no number': { answer: { 'cache-control': 'public, max-age=abc' } },
+  'a max-age that is not a number': { answer: { 'cache-control': 'public, max-age=abc' } },
   'a negative max-age': { answer: { 'cache-control': 'public, max-age=-60' } },
   'max-ages that differ': { answer: { 'cache-control': 'public, max-age=60, max-age=0' } },
-  'Expires without sense': { answer: { expires: '0' } },
+  'an invalid Expires': { answer: { expires: '0' } },
   'Vary: *': { answer: { 'cache-control': 'public, max-age=60', vary: '*' } },
   'Vary: * among others': { answer: { 'cache-control': 'public, max-age=60', vary: 'Accept, *' } },
   'Vary: Cookie with a session': {
@@ -143,10 +143,10 @@ const personal: Record<string, { answer: Record<string, string | string[]>; ask?
   },
   'a session cookie': { answer: { 'cache-control': 'max-age=60' }, ask: { Cookie: 'session=one' } },
   Authorization: { answer: { 'cache-control': 'max-age=60' }, ask: { Authorization: 'Basic b25lOnNlY3JldA==' } },
-  'nothing said': { answer: {} },
+  'no caching fields': { answer: {} },
 }
 
-describe('a page of one visitor never reaches a second one', () => {
+describe('a personal page never reaches another visitor', () => {
   it.each(Object.entries(personal))('%s', async (name, { answer, ask }) => {
     const path = `/personal-${name.replace(/\W+/g, '-')}`
     let visitor = 0
@@ -164,7 +164,7 @@ describe('a page of one visitor never reaches a second one', () => {
     }
   })
 
-  it('a cookie beside an explicitly public page goes to the one who caused it, the page to all', async () => {
+  it('the cookie of an explicitly public page only reaches the visitor who caused it', async () => {
     shop.origin.on('/shared', {
       headers: { 'cache-control': 'public, max-age=60', 'set-cookie': 'session=secret' },
       body: 'for all',

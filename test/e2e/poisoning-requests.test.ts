@@ -15,7 +15,7 @@ const textOf = async (path: string, headers: Record<string, string> = {}) =>
 describe('X-Forwarded fields', () => {
   const spoken = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'shop.example', 'X-Forwarded-For': '203.0.113.7' }
 
-  it('from anybody are replaced by what we know', async () => {
+  it('from untrusted clients are replaced', async () => {
     await shop.ask('/untrusted', { headers: { ...spoken, Forwarded: 'host=evil.example' } })
     const { headers } = shop.origin.last('/untrusted')
     expect(headers).toMatchObject({
@@ -28,7 +28,7 @@ describe('X-Forwarded fields', () => {
     expect(headers['forwarded']).toBeUndefined()
   })
 
-  it('from a trusted proxy are believed, for the page and for the channel', async () => {
+  it('from a trusted proxy determine the page and the channel', async () => {
     const config = (origin: string) => ({
       trustedProxies: ['127.0.0.1'],
       salesChannels: [
@@ -46,7 +46,7 @@ describe('X-Forwarded fields', () => {
         'x-forwarded-for': '203.0.113.7, 127.0.0.1',
       })
       expect(isHit(await trusted.ask('/trusted', { headers: spoken }))).toBe(true)
-      // Of a chain the nearest proxy's word counts: what a visitor wrote stands before it.
+      // The last element counts, which the nearest proxy has added. A visitor's own value comes before it.
       const forged = { ...spoken, 'X-Forwarded-Host': 'evil.example, shop.example', 'X-Forwarded-Proto': 'http, https' }
       expect(isHit(await trusted.ask('/trusted', { headers: forged }))).toBe(true)
       expect(
@@ -63,8 +63,8 @@ describe('X-Forwarded fields', () => {
   })
 })
 
-describe('a GET that is more than a GET', () => {
-  it('a body does not reach the shop, and the answer is not stored', async () => {
+describe('a GET with a body or a method override', () => {
+  it('its body does not reach the shop, and the answer is not stored', async () => {
     shop.origin.on('/fat', async (request, _, incoming) => {
       let size = 0
       for await (const chunk of incoming) size += (chunk as Buffer).length
@@ -85,7 +85,7 @@ describe('a GET that is more than a GET', () => {
   })
 
   it.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X_HTTP_Method_Override'])(
-    '%s is taken off, and the answer is not stored',
+    '%s is removed, and the answer is not stored',
     async (name) => {
       const path = `/override-${name}`
       shop.origin.on(path, (request) =>
@@ -97,7 +97,7 @@ describe('a GET that is more than a GET', () => {
   )
 })
 
-describe('parameters', () => {
+describe('query parameters', () => {
   const echo = () => shop.origin.otherwise((request) => page(`asked for ${decodeURIComponent(request.url)}`))
 
   it.each([
@@ -111,7 +111,7 @@ describe('parameters', () => {
     '%75tm_source',
     'utm_source[]',
     '_ga',
-  ])('%s does not reach the shop with a request that may be stored', async (name) => {
+  ])('%s does not reach the shop if the answer may be stored', async (name) => {
     echo()
     const path = `/marketing-${encodeURIComponent(name)}`
     expect(
@@ -124,12 +124,12 @@ describe('parameters', () => {
 
   const same: Record<string, [sent: string[], canonical: string]> = {
     'the order': [['?b=2&a=1', '?a=1&b=2', '?a=1&&b=2&', '?utm_x=1&b=2&a=1'], '?a=1&b=2'],
-    'escapes that need not be': [['?q=%41%7e', '?q=A~', '?%71=A%7E'], '?q=A~'],
+    'unnecessary escapes': [['?q=%41%7e', '?q=A~', '?%71=A%7E'], '?q=A~'],
     'the case of escapes': [['?q=%c3%a4', '?q=%C3%A4', '?q=%c3%A4'], '?q=%C3%A4'],
     'no parameter at all': [['?', '', '?utm_source=x', '?&&'], ''],
   }
   it.each(Object.entries(same))(
-    '%s makes no other page, and the shop sees the canonical form',
+    '%s does not change the page, and the shop receives the canonical form',
     async (name, [sent, canonical]) => {
       echo()
       const path = `/canonical-${name.replaceAll(' ', '-')}`
@@ -158,7 +158,7 @@ describe('parameters', () => {
   })
 })
 
-describe('an empty or partial body never stands for the whole', () => {
+describe('a partial or empty answer is never served as the whole page', () => {
   const whole = 'the whole of the page, 0123456789'
   const first: Record<string, { method?: string; headers?: Record<string, string> }> = {
     HEAD: { method: 'HEAD' },
@@ -172,7 +172,7 @@ describe('an empty or partial body never stands for the whole', () => {
     'If-Match': { headers: { 'If-Match': '"other"' } },
     'If-Range': { headers: { 'If-Range': '"v"', Range: 'bytes=0-3' } },
   }
-  it.each(Object.entries(first))('%s first', async (name, how) => {
+  it.each(Object.entries(first))('after a first request with %s', async (name, how) => {
     const path = `/whole-${name.replace(/\W+/g, '-')}`
     shop.origin.on(path, (request) => {
       const headers = { ...page('').headers, etag: '"v"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }
@@ -199,7 +199,7 @@ describe('an empty or partial body never stands for the whole', () => {
   })
 })
 
-describe('an error that one visitor caused is not stored for others', () => {
+describe('an error caused by one visitor is not served to others', () => {
   const causes: Record<string, Record<string, string>> = {
     'an unknown extension field': { 'X-Attack': 'yes' },
     'a very long field': { Foo: 'a'.repeat(3000) },
@@ -234,7 +234,7 @@ describe('an error that one visitor caused is not stored for others', () => {
   })
 })
 
-describe('whether a page is stored depends on the response, never on the path', () => {
+describe('web cache deception: a path that looks static does not make a page storable', () => {
   it.each([
     '/account/x.css',
     '/account;x.css',
@@ -277,7 +277,7 @@ describe('whether a page is stored depends on the response, never on the path', 
     '/ACCOUNT/x.js',
     '/checkout/%2e/x',
     '/static/%2e%2e/account/x.css',
-  ])('%s is never cached, even where the shop forgets to say so', async (path) => {
+  ])('%s is never cached, even if the shop does not forbid it', async (path) => {
     let visitor = 0
     shop.origin.otherwise(() => page(`of visitor ${++visitor}`))
     for (const number of [1, 2]) {

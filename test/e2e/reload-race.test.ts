@@ -15,7 +15,7 @@ const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 const processes = 4
 
-/** A daemon whose configuration says which path is passed through. */
+/** Starts a daemon whose configuration names one bypassed path. */
 async function open() {
   const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const projectDir = await tempDir()
@@ -37,13 +37,13 @@ async function open() {
       await writeFile(join(projectDir, 'pagecache.yaml'), stringify(config(daemon.url, path)))
       daemon.kill('SIGHUP')
     },
-    /** Whether every process passes this path through: a connection after the other is another one's turn. */
+    /** Whether every process bypasses this path. Connections go to the processes in turns. */
     allBypass: async (path: string) => {
       for (let turn = 0; turn < 2 * processes; turn++) if (!(await bypasses(path))) return false
       return true
     },
-    replaced: () => daemon.logs().split('has taken that place').length - 1,
-    /** The new process, as soon as there is one. */
+    replaced: () => daemon.logs().split('of the daemon replaces it').length - 1,
+    /** Waits for the replacement process and returns its id. */
     successor: async (before: readonly number[]) => {
       let now: number[] = []
       await until(async () => (now = (await childrenOf(daemon.pid)).filter((pid) => !before.includes(pid))).length > 0)
@@ -52,7 +52,7 @@ async function open() {
   }
 }
 
-/** To a process that may have gone: one that is ready and stands still is killed. */
+/** Signals a process that may have ended already: a stopped process is killed once it counts as hanging. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -62,14 +62,14 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 describe('a reload', { timeout: 120_000 }, () => {
-  it('while a process starts reaches that one too, whatever it is about', async () => {
+  it('during the start of a process reaches that process too', async () => {
     const { daemon, reload, allBypass, replaced, successor } = await open()
     const victims = await childrenOf(daemon.pid)
     for (const [round, victim] of victims.entries()) {
       const before = await childrenOf(daemon.pid)
       process.kill(victim, 'SIGKILL')
       const pid = await successor(before)
-      // In the midst of its start, each round further on; where it does not get that far without anybody to ask, it is ready already.
+      // Stop it in the middle of its start, later in each round. If it never uses that much CPU time, it is ready already.
       await until(async () => (await cpuOf(pid)) >= 50 + 40 * round || replaced() > round)
       signal(pid, 'SIGSTOP')
       await reload(`/round-${round}`)
@@ -80,7 +80,7 @@ describe('a reload', { timeout: 120_000 }, () => {
     }
   })
 
-  it('while processes are killed reaches all that come after them', async () => {
+  it('while processes are killed reaches all their replacements', async () => {
     const { daemon, reload, allBypass, replaced } = await open()
     for (let round = 1; round <= 2; round++) {
       const victims = await childrenOf(daemon.pid)
@@ -92,7 +92,7 @@ describe('a reload', { timeout: 120_000 }, () => {
     expect(await daemon.stop()).toBe(0)
   })
 
-  it('of which many come at once ends with the last', async () => {
+  it('requested many times at once ends with the last configuration', async () => {
     const { reload, allBypass } = await open()
     for (let round = 0; round < 20; round++) await reload(`/round-${round}`)
     await until(() => allBypass('/round-19'))
@@ -100,8 +100,8 @@ describe('a reload', { timeout: 120_000 }, () => {
   })
 })
 
-describe('an end', { timeout: 60_000 }, () => {
-  it('while a process is started again leaves none behind', async () => {
+describe('stopping', { timeout: 60_000 }, () => {
+  it('during the restart of a process leaves no process behind', async () => {
     const { daemon, successor } = await open()
     const before = await childrenOf(daemon.pid)
     process.kill(before[0]!, 'SIGKILL')
@@ -109,10 +109,10 @@ describe('an end', { timeout: 60_000 }, () => {
     daemon.kill('SIGTERM')
     expect(await daemon.ended).toBe(0)
     expect(await isGone(pid)).toBe(true)
-    expect(daemon.logs()).not.toContain('could not be started')
+    expect(daemon.logs()).not.toContain('Could not start')
   })
 
-  it('while the daemon starts is no failure', async () => {
+  it('during the start exits with 0', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes, port: await freePort() } }))
     const argv = [

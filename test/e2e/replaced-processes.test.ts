@@ -14,7 +14,7 @@ import { page, until } from '../http/api/shop.ts'
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-/** Two processes that answer, with a configuration file that can be written anew. */
+/** Starts a daemon with two processes and a configuration file that can be rewritten. */
 async function openBypassing(path: string) {
   const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   const projectDir = await tempDir()
@@ -32,14 +32,14 @@ async function openBypassing(path: string) {
   return { daemon, write, bypass: (other: string) => write(stringify(bypassing(daemon.url, other))) }
 }
 
-describe('a process of several', { timeout: 90_000 }, () => {
-  it('that is replaced works with what was accepted last, whatever the file says by then', async () => {
+describe('a child process', { timeout: 90_000 }, () => {
+  it('that replaces another one uses the last valid configuration, not the file', async () => {
     const { daemon, write, bypass } = await openBypassing('/private')
     const replaceAll = async () => {
       const killed = await childrenOf(daemon.pid)
       for (const pid of killed) process.kill(pid, 'SIGKILL')
       await until(async () => (await Promise.all(killed.map(isGone))).every(Boolean))
-      // What a process was handed that has just gone is never answered: asked again.
+      // Retried: a request that a killed process had accepted is never answered.
       await until(() => answers(`${daemon.url}/readyz`))
     }
     const bypasses = async (path: string) =>
@@ -58,7 +58,7 @@ describe('a process of several', { timeout: 90_000 }, () => {
     for (const line of daemon.logs().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
   })
 
-  /** Below a shell that goes on when the daemon has gone: whoever starts a daemon by itself takes the whole group along at its end. */
+  /** Starts the daemon under a shell that outlives it. A daemon started directly would take its whole process group along. */
   async function startBelowShell(ready: (pid: number, logs: string) => Promise<boolean>) {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes: 2, port: await freePort() } }))
@@ -84,7 +84,7 @@ describe('a process of several', { timeout: 90_000 }, () => {
   it.each([
     { when: 'while it starts', ready: async (pid: number) => (await childrenOf(pid)).length > 0 },
     { when: 'when it is ready', ready: async (_: number, logs: string) => logs.includes('listens on') },
-  ])('whose parent is killed $when ends without a word', async ({ ready }) => {
+  ])('whose parent is killed $when ends silently', async ({ ready }) => {
     const { pid, logs } = await startBelowShell(ready)
     const children = await childrenOf(pid)
     expect(children).not.toEqual([])

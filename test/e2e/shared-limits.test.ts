@@ -20,7 +20,7 @@ async function open(config: Record<string, unknown> = {}): Promise<Daemon> {
   return daemon
 }
 
-/** Over a connection of its own, which goes on: one after the other come to one process after the other. */
+/** Opens a keep-alive connection for POST requests. Connections go to the processes in turns. */
 function connection(daemon: Daemon) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
@@ -40,13 +40,13 @@ function connection(daemon: Daemon) {
     })
 }
 
-describe('limits hold for all processes of a daemon together', { timeout: 60_000 }, () => {
+describe('rate limits are shared by all processes of a daemon', { timeout: 60_000 }, () => {
   it('failed logins of one address', async () => {
     const daemon = await open()
     const client = await createClient(daemon, 'rightful')
     const from = { 'x-forwarded-for': '192.0.2.1' }
     const statuses: number[] = []
-    // Each on a connection of its own: the processes take turns.
+    // Each request uses a new connection, so the processes take turns.
     while (!statuses.includes(429))
       statuses.push(
         (await askToken(daemon.url, { ...client, clientId: `guess-${statuses.length}`, clientSecret: 'wrong' }, from))
@@ -59,7 +59,7 @@ describe('limits hold for all processes of a daemon together', { timeout: 60_000
       (await Promise.all(Array.from({ length: 2 * processes }, ask))).every(({ status }) => status === 429),
     )
     expect((await askToken(daemon.url, client, { 'x-forwarded-for': '192.0.2.2' })).status).toBe(200)
-    // Nor does a reload forgive them.
+    // A reload must not reset the limit.
     daemon.kill('SIGHUP')
     await until(() => daemon.logs().split('The configuration was reloaded').length > processes)
     expect(
@@ -103,7 +103,7 @@ describe('limits hold for all processes of a daemon together', { timeout: 60_000
         else recorded += 1
       }
     }
-    // A burst of ten seconds' worth, what came back since, and what was let through before it was told: less than another burst.
+    // A burst of ten seconds, the refill since, and what was admitted before the processes shared their counts: less than a second burst.
     const seconds = (performance.now() - started) / 1000
     expect(recorded).toBeGreaterThanOrEqual(100)
     expect(recorded).toBeLessThan(200 + 10 * seconds)

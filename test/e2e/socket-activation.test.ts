@@ -15,15 +15,15 @@ import { page, until } from '../http/api/shop.ts'
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-/** What systemd does for a service: the shell's process id becomes the program's. */
+/** Passes sockets like systemd: `exec` keeps the shell's process id for the program. */
 const handOver = (sockets: number) => `LISTEN_FDS=${sockets} LISTEN_PID=$$ exec "$@"`
-/** What it does over time: it keeps the socket, and starts the program again; here when a file says so. */
+/** Keeps the socket open like systemd and restarts the program whenever the file `start` appears. */
 const keepStarting = `while :; do until [ -e start ]; do sleep 0.05; done; rm start; sh -c '${handOver(1)}' sh "$@"; done`
 
 interface Activated {
   child: Child
   url: string
-  /** Has the program started (once more), where it waits to be told. */
+  /** Starts the program again, with `keepStarting`. */
   start(): Promise<void>
 }
 
@@ -52,26 +52,26 @@ async function activate(
     onTestFinished(async () => void (await child.stop()))
     return { child, url, start }
   } finally {
-    // From now on the socket is theirs alone.
+    // The child has its own copy of the socket.
     listener.close()
   }
 }
 
-describe('a socket that systemd hands over', { timeout: 60_000 }, () => {
-  it('is listened on, by several processes too, and server.socket is not', async () => {
+describe('a socket passed by systemd', { timeout: 60_000 }, () => {
+  it('is used instead of server.socket, with several processes too', async () => {
     const { child, url } = await activate(handOver(1), { processes: 2, socket: join(await tempDir(), 'unused.sock') })
-    expect(child.logs()).toContain('the inherited socket 3')
+    expect(child.logs()).toContain('inherited socket 3')
     for (let count = 0; count < 6; count++) expect((await exchange(`${url}/a`)).status).toBe(200)
     const killed = await childrenOf(child.pid)
     expect(killed).toHaveLength(2)
     for (const pid of killed) process.kill(pid, 'SIGKILL')
     await until(async () => (await childrenOf(child.pid)).every((pid) => !killed.includes(pid)))
-    // Nobody would hand it over once more.
+    // systemd would not pass the socket again: the parent must have kept it.
     expect((await exchange(`${url}/a`)).status).toBe(200)
     expect(await child.stop()).toBe(0)
   })
 
-  it('visitors who come while the daemon is away wait for the next one', async () => {
+  it('keeps visitors waiting while the daemon restarts', async () => {
     const { child, url, start } = await activate(keepStarting)
     expect((await exchange(`${url}/a`)).status).toBe(200)
     const [daemon] = await childrenOf(child.pid)
@@ -82,9 +82,9 @@ describe('a socket that systemd hands over', { timeout: 60_000 }, () => {
     expect((await visitors).map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  it('is not left unanswered beside another: several are an error', async () => {
+  it('several sockets are an error', async () => {
     await expect(activate(handOver(2))).rejects.toThrow(
-      /ended \(1\).*2 open sockets were handed over, and the daemon takes one.*ListenStream=/s,
+      /ended \(1\).*Received 2 sockets from systemd; the daemon supports one.*ListenStream=/s,
     )
   })
 })

@@ -93,10 +93,10 @@ export async function startStorefront(
   const daemon = await startDaemon(app, {
     host: '127.0.0.1',
     port,
-    place: null,
+    address: null,
     single: null,
     gather: null,
-    inlet: null,
+    receiver: null,
     shared: null,
     log: listLog(log),
   })

@@ -5,9 +5,7 @@ import { fromNodeHandler, toNodeHandler } from 'h3/node'
 import type { Authority } from '../../auth/authority.ts'
 import type { Judge } from '../../auth/judgement.ts'
 import type { Channel } from '../../cache/channel.ts'
-import type { OwnPath } from '../../cache/own-path.ts'
-import type { PassOn } from '../front/front-options.ts'
-import type { Accepted } from '../front/guard.ts'
+import type { AnswerOwn, PassOn } from '../front/front-options.ts'
 import type { StageEndpoints } from '../stages/endpoints.ts'
 import { operations } from '../../operations/index.ts'
 import { answerApi, type ApiOptions } from './api.ts'
@@ -40,15 +38,6 @@ export interface OwnOptions {
   onError(message: string, error: unknown): void
   onPerformed(operation: string, actor: string): void
 }
-
-/** Answers a request whose canonical path is the daemon's own. `pass` hands it on to the shop, its body read. */
-export type AnswerOwn = (
-  place: OwnPath,
-  request: IncomingMessage,
-  response: ServerResponse,
-  accepted: Accepted,
-  pass: PassOn,
-) => void
 
 /**
  * The daemon's own endpoints. What is asked often, the operations and the events of popup stages, goes a short way of its own, everything

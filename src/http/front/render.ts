@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderPair } from '../../pages/page.ts'
 
-/** A response head as bytes. Names and values came through an HTTP parser, so that none of them holds a line break. */
+/** Renders a response head as bytes. Names and values came through an HTTP parser, so none contains a line break. */
 export function renderHead(
   status: number,
   headers: readonly HeaderPair[],

@@ -6,11 +6,11 @@ import { freeTaken } from '../../cache/pieces.ts'
 import type { Answer, StreamedBody } from '../../cache/visit.ts'
 import { cutVisibly } from './refuse.ts'
 
-/** Sends an answer. A body that breaks off cuts the connection, so that the visitor sees that the page is not whole. */
+/** Sends an answer. If the body fails midway, the connection is cut, so that the visitor can tell that the page is incomplete. */
 export function respond(response: ServerResponse, answer: Answer): void {
-  // A connection that was refused meanwhile has had its answer.
+  // A connection that was refused in the meantime already has its answer.
   if (response.destroyed || response.headersSent || response.socket?.writableEnded === true) {
-    forget(answer.body)
+    discardBody(answer.body)
     return
   }
   response.writeHead(answer.status, answer.headers.flat() as unknown as string[])
@@ -23,10 +23,10 @@ export function respond(response: ServerResponse, answer: Answer): void {
     void sendPieces(answer.body, response)
     return
   }
-  // The head goes out at once: the body may take its time.
+  // The body may take a while: send the head now.
   response.flushHeaders()
   freeTaken(answer.body, response)
-  // To a client that knows no chunks the end of the connection is the end of the body: it is cut before `pipeline` would end it.
+  // For an HTTP/1.0 client the body ends with the connection: reset it before `pipeline` ends it regularly.
   if (response.req.httpVersion === '1.0')
     answer.body.once('error', () => response.socket !== null && cutVisibly(response.socket))
   pipeline(answer.body, response, (error) => {
@@ -34,23 +34,23 @@ export function respond(response: ServerResponse, answer: Answer): void {
   })
 }
 
-function forget(body: Answer['body']): void {
+function discardBody(body: Answer['body']): void {
   if (body === null || Buffer.isBuffer(body)) return
   if ('pieces' in body) body.discard()
   else discard(body)
 }
 
-/** A body in memory that its reader does not take at once counts as long as it is kept for them. */
+/** Counts a buffered body towards the memory of all bodies being sent until a slow client has received it. */
 function holdWhileSent(body: Buffer, response: ServerResponse): void {
   if ((response.socket?.writableLength ?? 0) === 0) return
   const lease = inFlight.bodies.hold(body, () => response.destroy())
   response.once('close', () => lease.release())
 }
 
-/** Sends a body from the store, the next piece when the kernel has taken the one before. */
+/** Sends a body from the store, each piece once the kernel has taken the previous one. */
 async function sendPieces(body: StreamedBody, response: ServerResponse): Promise<void> {
   let proceed = () => {}
-  // What is written when the connection is gone is never said to be written.
+  // `write` never calls back after the connection has closed.
   response.once('close', () => proceed())
   try {
     for await (const piece of body.pieces(() => response.destroy())) {
@@ -66,12 +66,12 @@ async function sendPieces(body: StreamedBody, response: ServerResponse): Promise
   }
 }
 
-/** Whether a client holds its body back until it is asked for it (RFC 9110 §10.1.1); Node refuses every other expectation with 417. */
+/** Whether a client waits for 100 (Continue) before it sends its body (RFC 9110 §10.1.1). Any other expectation gets 417. */
 export function awaitsContinue(request: IncomingMessage): boolean {
   return request.headers.expect !== undefined && request.httpVersion === '1.1'
 }
 
-/** Whether a request only reads: GET or HEAD. */
+/** Whether the method is GET or HEAD. */
 export function isReading({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD'
 }

@@ -12,12 +12,12 @@ import {
   fieldsOf,
   refusal,
   type StageAnswer,
-  type StagePlace,
+  type StagePath,
   type StageRequest,
   type StagesOptions,
 } from './request.ts'
 
-/** The storefront script. Browsers ask for it again after ten minutes. */
+/** The storefront script. Browsers revalidate it after ten minutes. */
 const script = new BuiltFile('stages/client.js', {
   'Cache-Control': 'public, max-age=600',
   'Content-Type': 'text/javascript; charset=utf-8',
@@ -25,31 +25,31 @@ const script = new BuiltFile('stages/client.js', {
 
 /** The stage endpoints of every channel: `track`, `active`, `client.js`. */
 export interface StageEndpoints {
-  /** Answers over Node's HTTP. */
-  serve(request: IncomingMessage, response: ServerResponse, accepted: Accepted, place: StagePlace): void
-  /** Takes a POST that was read off its socket; null for what is no event. */
+  /** Answers a request that Node's server has read. */
+  serve(request: IncomingMessage, response: ServerResponse, accepted: Accepted, path: StagePath): void
+  /** Answers a POST that was read from the socket; null where it is not an event. */
   take(request: StageRequest, body: Buffer): Promise<StageAnswer> | null
 }
 
 export function stageEndpoints(options: StagesOptions): StageEndpoints {
-  const endpoint = new TrackEndpoint(options)
-  // Whatever a visitor sends, no fault of ours ends the daemon.
-  const guarded = <Answer>(work: () => Promise<Answer>) => work().catch((error: unknown) => failure(error, options))
+  const track = new TrackEndpoint(options)
+  // An unexpected error must not end the daemon.
+  const guarded = <T>(work: () => Promise<T>) => work().catch((error: unknown) => failure(error, options))
   return {
-    serve: (request, response, accepted, place) => {
+    serve: (request, response, accepted, path) => {
       if (awaitsContinue(request)) response.writeContinue()
-      if (place.name === 'client.js' && isReading(request)) {
+      if (path.name === 'client.js' && isReading(request)) {
         script.serve(request, response).catch((error: unknown) => send(request, response, failure(error, options)))
         return
       }
-      void guarded(() => answer(request, toStageRequest(request, accepted), place, options, endpoint)).then(
-        (given) => given !== null && send(request, response, given),
+      void guarded(() => answer(request, toStageRequest(request, accepted), path, options, track)).then(
+        (result) => result !== null && send(request, response, result),
       )
     },
     take: (request, body) => {
-      const place = options.channels.ownPath(request.scheme, request.host, canonicalPath(request.target))
-      if (place?.kind !== 'stage' || place.name !== 'track') return null
-      return guarded(async () => endpoint.refuse(request) ?? (await endpoint.take(request, place, body)))
+      const path = options.channels.ownPath(request.scheme, request.host, canonicalPath(request.target))
+      if (path?.kind !== 'stage' || path.name !== 'track') return null
+      return guarded(async () => track.refuse(request) ?? (await track.record(request, path, body)))
     },
   }
 }
@@ -65,43 +65,39 @@ function toStageRequest({ headers, socket }: IncomingMessage, accepted: Accepted
   }
 }
 
-/** Null where the visitor has gone in the midst of the request. */
+/** Null where the visitor left in the middle of the request. */
 async function answer(
   request: IncomingMessage,
-  asked: StageRequest,
-  place: StagePlace,
+  stageRequest: StageRequest,
+  path: StagePath,
   options: StagesOptions,
-  endpoint: TrackEndpoint,
+  track: TrackEndpoint,
 ): Promise<StageAnswer | null> {
-  if (place.name === 'track') {
-    if (request.method !== 'POST') return refusal(405, 'Events are sent with POST.', [['Allow', 'POST']])
-    return endpoint.refuse(asked) ?? (await takeBody(request, asked, place, endpoint))
+  if (path.name === 'track') {
+    if (request.method !== 'POST') return refusal(405, 'Send events with POST.', [['Allow', 'POST']])
+    return track.refuse(stageRequest) ?? (await recordBody(request, stageRequest, path, track))
   }
-  if (place.name !== 'active' && place.name !== 'client.js') return refusal(404, 'There is no such endpoint.')
-  if (!isReading(request)) return refusal(405, 'This is read with GET.', [['Allow', 'GET, HEAD']])
-  return endpoint.admit(asked)
-    ? await findActive(asked, place, options)
+  if (path.name !== 'active' && path.name !== 'client.js') return refusal(404, 'This endpoint does not exist.')
+  if (!isReading(request)) return refusal(405, 'Only GET and HEAD are allowed.', [['Allow', 'GET, HEAD']])
+  return track.admit(stageRequest)
+    ? await findActive(stageRequest, path, options)
     : refusal(429, 'Too many requests.', [['Retry-After', '1']])
 }
 
-async function takeBody(
+async function recordBody(
   request: IncomingMessage,
-  asked: StageRequest,
-  place: StagePlace,
-  endpoint: TrackEndpoint,
+  stageRequest: StageRequest,
+  path: StagePath,
+  track: TrackEndpoint,
 ): Promise<StageAnswer | null> {
   const body = await readSmallBody(request, largestTrackBody)
   if (body === 'gone') return null
   if (body === 'slow') return refusal(408, 'The request came too slowly.')
-  return body === 'too large' ? endpoint.tooLarge() : await endpoint.take(asked, place, body)
+  return body === 'too large' ? track.tooLarge() : await track.record(stageRequest, path, body)
 }
 
-/** The stages that this visitor may be shown now (contract section 7). */
-async function findActive(
-  request: StageRequest,
-  { channel }: StagePlace,
-  options: StagesOptions,
-): Promise<StageAnswer> {
+/** Lists the stages that may be shown to this visitor now, considering frequency and `maxPerSession`. */
+async function findActive(request: StageRequest, { channel }: StagePath, options: StagesOptions): Promise<StageAnswer> {
   const query = new URLSearchParams(request.target.split('?').slice(1).join('?'))
   const { session, hidden } = readStageCookies(request.field('cookie'))
   try {
@@ -117,16 +113,16 @@ async function findActive(
   }
 }
 
-function send(request: IncomingMessage, response: ServerResponse, given: StageAnswer): void {
-  // Read on and thrown away, so that the client sees the answer before the connection goes.
+function send(request: IncomingMessage, response: ServerResponse, result: StageAnswer): void {
+  // Discard the rest of the body, so that the client sees the answer before the connection closes.
   request.resume()
   if (response.headersSent || response.destroyed) return
-  const fields = fieldsOf(given)
-  // A body that nobody reads must not be taken for the next request.
+  const fields = fieldsOf(result)
+  // The rest of an unread body must not be parsed as the next request.
   if (!request.complete && hasBody(request)) response.shouldKeepAlive = false
-  response.writeHead(given.status, fields.flat())
-  // As text it goes out in one piece with its head.
-  response.end(request.method === 'HEAD' ? undefined : given.body)
+  response.writeHead(result.status, fields.flat())
+  // Node sends a string body in one write with its head.
+  response.end(request.method === 'HEAD' ? undefined : result.body)
 }
 
 function hasBody(request: IncomingMessage): boolean {

@@ -10,48 +10,48 @@ import type { StageCounts } from '../../stages/counts.ts'
 import type { Tracker } from '../../stages/tracker.ts'
 import type { Accepted } from '../front/guard.ts'
 
-/** What the storefront's stage endpoints work with. */
+/** Settings and services of the storefront's stage endpoints. */
 export interface StagesOptions {
   channels: Channels
   tracker: Tracker
   counts: StageCounts
-  /** In lower case; believed from trusted proxies alone. Null: nobody says who is logged in. */
+  /** The header with the customer's id, in lower case; only accepted from trusted proxies. Null: no such header. */
   customerHeader: string | null
-  /** Where a visitor's token is; believed once `customerTokens` has verified it. */
+  /** Where the visitor's token is; only used after `customerTokens` has verified it. */
   customerToken: Pick<CustomerTokenSettings, 'cookie' | 'header'>
-  /** Null: tokens say nothing. */
+  /** Null: tokens are ignored. */
   customerTokens: Pick<CustomerTokens, 'read'> | null
-  /** Whether a request without an Origin is refused too. */
+  /** Whether a request without `Origin` is refused. */
   requireOrigin: boolean
-  /** Requests a second; null for any number. */
+  /** Requests per second; null: unlimited. */
   rateLimit: { perAddress: number | null; perStage: number | null; total: number | null }
-  /** What the processes of a daemon count together; null where there is one. */
+  /** Counts shared by the processes of the daemon; null in a single process. */
   shared: SharedCounts | null
   isTrusted(address: string | undefined): boolean
   now: Clock
   onError(message: string, error: unknown): void
 }
 
-/** A request to one of the endpoints, whoever read it: Node, or we off the socket. */
+/** A request to a stage endpoint, read by Node's server or from the socket. */
 export interface StageRequest extends Accepted {
-  /** The peer; undefined where a Unix socket has none. */
+  /** The peer's address; undefined on a Unix socket. */
   address: string | undefined
-  /** A request field by its lower-case name. */
+  /** Returns a request field by its lower-case name. */
   field(name: string): string | null
 }
 
-/** A stage endpoint of a channel. */
-export type StagePlace = Extract<OwnPath, { kind: 'stage' }>
+/** The path of a channel's stage endpoint. */
+export type StagePath = Extract<OwnPath, { kind: 'stage' }>
 
-/** JSON that nobody keeps. */
+/** A JSON answer that must not be cached. */
 export interface StageAnswer {
   status: number
   body: string
-  /** Fields beside those that all have. */
+  /** Fields in addition to the common ones. */
   headers: HeaderPair[]
 }
 
-/** The fields of an answer, in full. */
+/** All fields of an answer. */
 export function fieldsOf({ body, headers }: StageAnswer): HeaderPair[] {
   return [
     ['Content-Type', 'application/json'],
@@ -66,10 +66,10 @@ export function refusal(status: number, message: string, headers: HeaderPair[] =
   return { status, body: JSON.stringify({ success: false, message }), headers }
 }
 
-/** What went wrong behind us: the visitor learns that it did, the log learns what. */
+/** The answer to an internal error. The cause is only logged. */
 export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): StageAnswer {
   if (error instanceof PagecacheError && error.status === 503)
-    return refusal(503, 'Events cannot be written at the moment.', [['Retry-After', '5']])
-  onError('a stage request failed', error)
-  return refusal(500, 'Something went wrong here.')
+    return refusal(503, 'Events cannot be stored at the moment.', [['Retry-After', '5']])
+  onError('Could not answer a stage request', error)
+  return refusal(500, 'Internal error.')
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { examine } from '../../../src/http/front/guard.ts'
 import type { HeaderPair } from '../../../src/pages/page.ts'
 
-const look = (headers: readonly HeaderPair[], trusted = false, target = '/page', version = '1.1') =>
+const check = (headers: readonly HeaderPair[], trusted = false, target = '/page', version = '1.1') =>
   examine({ method: 'GET', target, version, headers }, trusted)
 
-describe('who a trusted proxy speaks for', () => {
+describe('scheme and host, with and without a trusted proxy', () => {
   const cases: [fields: HeaderPair[], trusted: boolean, expected: object][] = [
     [[['Host', 'Shop.Example:80']], false, { scheme: 'http', host: 'shop.example' }],
     [
@@ -67,22 +67,22 @@ describe('who a trusted proxy speaks for', () => {
     ],
   ]
   it.each(cases)('%j, trusted: %j', (headers, trusted, expected) => {
-    expect(look(headers, trusted)).toMatchObject(expected)
+    expect(check(headers, trusted)).toMatchObject(expected)
   })
 })
 
-describe('the limits are met exactly', () => {
+describe('limits', () => {
   const host: HeaderPair = ['Host', 'shop.example']
   const many = (count: number): HeaderPair[] => Array.from({ length: count }, (_, index) => [`A-${index}`, 'v'])
 
   it.each([
-    ['8,192 bytes of target', look([host], false, `/${'a'.repeat(8191)}`), undefined],
-    ['one more', look([host], false, `/${'a'.repeat(8192)}`), 414],
-    ['200 fields', look([host, ...many(199)]), undefined],
-    ['one more', look([host, ...many(200)]), 431],
-    ['64 KiB of fields', look([host, ['A', 'a'.repeat(65_536 - 20 - 5)]]), undefined],
-    ['one byte more', look([host, ['A', 'a'.repeat(65_536 - 20 - 4)]]), 431],
-  ])('%s', (_, seen, status) => {
-    expect('status' in seen ? seen.status : undefined).toBe(status)
+    ['8,192 bytes of target', check([host], false, `/${'a'.repeat(8191)}`), undefined],
+    ['one byte or field more', check([host], false, `/${'a'.repeat(8192)}`), 414],
+    ['200 fields', check([host, ...many(199)]), undefined],
+    ['one byte or field more', check([host, ...many(200)]), 431],
+    ['64 KiB of fields', check([host, ['A', 'a'.repeat(65_536 - 20 - 5)]]), undefined],
+    ['one byte more', check([host, ['A', 'a'.repeat(65_536 - 20 - 4)]]), 431],
+  ])('%s', (_, result, status) => {
+    expect('status' in result ? result.status : undefined).toBe(status)
   })
 })

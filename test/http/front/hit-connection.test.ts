@@ -7,7 +7,7 @@ import { read } from './wire.ts'
 
 const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 
-/** A server with nothing in memory: each request goes on to Node. */
+/** A server with an empty memory: every request goes to Node's server. */
 async function open(): Promise<{ server: Server; closeIdle(quiet: number): void; visit(): Promise<Socket> }> {
   const server = createServer((_, response) => response.end('answered'))
   const front = {
@@ -29,7 +29,7 @@ async function open(): Promise<{ server: Server; closeIdle(quiet: number): void;
   return {
     server,
     closeIdle,
-    /** Resolves when the server has the connection. */
+    /** Connects; resolves when the server has accepted the connection. */
     visit: async () => {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
       await once(server, 'connection')
@@ -39,8 +39,8 @@ async function open(): Promise<{ server: Server; closeIdle(quiet: number): void;
   }
 }
 
-describe('the end of the connections on which nothing is going on', () => {
-  it('leaves one that was only just made: its request is answered', async () => {
+describe('closing idle connections', () => {
+  it('keeps a new connection, and answers its request', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { closeIdle, visit } = await open()
@@ -51,7 +51,7 @@ describe('the end of the connections on which nothing is going on', () => {
     expect(answers).toMatchObject([{ status: 200, body: 'answered' }])
   })
 
-  it('ends one on which nothing was said for a second', async () => {
+  it('closes a connection that was silent for a second', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const { closeIdle, visit } = await open()

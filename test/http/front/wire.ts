@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** An answer as it came over a raw connection. */
+/** An answer read from a raw connection. */
 export interface WireAnswer {
   status: number
   headers: Readonly<Record<string, string>>
@@ -10,20 +10,20 @@ export interface WireAnswer {
 
 export interface Spoken {
   answers: WireAnswer[]
-  /** Bytes that are no whole answer. */
+  /** Bytes after the last complete answer. */
   rest: string
   /** Whether the other side closed the connection. */
   closed: boolean
 }
 
 export interface SpeakOptions {
-  /** Resolves when so many answers are there, instead of when the connection is closed. */
+  /** Resolves after this many answers instead of when the connection closes. */
   answers?: number
-  /** Methods of the requests in their order, where one is HEAD. */
+  /** The methods of the requests in order; needed if one is HEAD. */
   methods?: readonly string[]
 }
 
-/** Writes bytes to a port of 127.0.0.1, piece after piece, and reads what comes back until the other side closes. */
+/** Sends bytes to a port of 127.0.0.1, piece by piece, and reads the answers until the other side closes. */
 export async function speak(
   port: number,
   pieces: string | Buffer | readonly (string | Buffer)[],
@@ -37,13 +37,13 @@ export async function speak(
     await new Promise<void>((resolve) =>
       socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece, () => resolve()),
     )
-    // A turn of the event loop, so that the pieces go out in segments of their own.
+    // One turn of the event loop per piece, so that each is sent in its own segment.
     await new Promise((resolve) => setImmediate(resolve))
   }
   return await reading
 }
 
-/** Reads a connection until it is closed or the answers wanted are there. */
+/** Reads a connection until it closes or has delivered the wanted answers. */
 export async function read(socket: Socket, { answers: wanted, methods = [] }: SpeakOptions = {}): Promise<Spoken> {
   let bytes = Buffer.alloc(0)
   return await new Promise((resolve) => {
@@ -56,14 +56,14 @@ export async function read(socket: Socket, { answers: wanted, methods = [] }: Sp
       bytes = Buffer.concat([bytes, chunk])
       if (wanted !== undefined && parseAnswers(bytes, methods, false).answers.length >= wanted) finish(false)
     })
-    // A reset after the answer is a close like any other.
+    // A reset after the answer counts as a close.
     socket.on('error', () => {})
     socket.on('end', () => socket.end())
     socket.on('close', () => finish(true))
   })
 }
 
-/** Splits bytes into answers; `closed`: no more will come, so that an answer without a length is whole. */
+/** Splits bytes into answers. `closed`: the connection has ended, so an answer without a length is complete. */
 export function parseAnswers(
   bytes: Buffer,
   methods: readonly string[],

@@ -1,9 +1,9 @@
-/** Counts what is going on, for whoever has to wait until nothing is. */
-export class InUse {
+/** Counts the active requests, so that a caller can wait until there are none. */
+export class ActiveRequests {
   #count = 0
   #waiting: (() => void)[] = []
 
-  /** What comes back is called once, at the end. */
+  /** Marks the start of a request. Returns a function to call once, at its end. */
   begin(): () => void {
     this.#count += 1
     return () => {
@@ -12,8 +12,8 @@ export class InUse {
     }
   }
 
-  /** Resolves when nothing is going on. */
-  over(): Promise<void> {
+  /** Resolves when no request is active. */
+  finished(): Promise<void> {
     return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }
 }
