@@ -5,15 +5,15 @@ const remembered = new Map<string, readonly Encoding[]>()
 const identityOnly: readonly Encoding[] = ['identity']
 
 /**
- * The codings that a client wants most (RFC 9110 §12.5.3), in our own order; all of them are equally good to it. Identity is the
- * last resort, even where it was refused: the visitor gets a page rather than a 406.
+ * The content codings that a client prefers most (RFC 9110 §12.5.3), in our order; the client ranks them equally.
+ * Identity is the fallback even where the client refuses it: the visitor gets a page rather than a 406.
  */
 export function bestEncodings(header: string | null): readonly Encoding[] {
   if (header === null) return identityOnly
   let accepted = remembered.get(header)
   if (accepted === undefined) {
     accepted = parse(header)
-    // Browsers send a handful of different values; whoever sends thousands empties the memory, no more.
+    // Browsers send a handful of values. A client that sends thousands must not fill the memory.
     if (remembered.size > 500) remembered.clear()
     remembered.set(header, accepted)
   }
@@ -29,9 +29,9 @@ function parse(header: string): readonly Encoding[] {
       weights.set(coding === 'x-gzip' ? 'gzip' : coding, quality === undefined ? 1 : Number(quality.slice(2)) || 0)
   }
   const weight = (coding: Encoding) => weights.get(coding) ?? weights.get('*') ?? 0
-  const coded = known.filter((coding) => coding !== 'identity' && weight(coding) > 0)
-  const best = Math.max(0, ...coded.map(weight))
-  // Identity is wanted where it is named with more weight than any coding; at equal weight the smaller body is.
-  if (coded.length === 0 || (weights.get('identity') ?? 0) > best) return identityOnly
-  return coded.filter((coding) => weight(coding) === best)
+  const encoded = known.filter((coding) => coding !== 'identity' && weight(coding) > 0)
+  const best = Math.max(0, ...encoded.map(weight))
+  // Identity wins only with a greater weight than every coding; at equal weight the smaller body wins.
+  if (encoded.length === 0 || (weights.get('identity') ?? 0) > best) return identityOnly
+  return encoded.filter((coding) => weight(coding) === best)
 }

@@ -4,33 +4,33 @@ import { fieldValue } from './fields.ts'
 import type { VariantRules } from './key.ts'
 import { cookieChanges } from './set-cookie.ts'
 
-/** Remembers digests of confirmations; disposable, bounded, shared by all processes of a daemon. */
+/** Digests of confirmed variants. Disposable, bounded, shared by all processes of a daemon. */
 export interface Ledger {
   has(digest: string): boolean
   add(digest: string): void
   delete(digest: string): void
 }
 
-/** A visitor as the confirmations see one: the cookies of the request, and the channel. */
+/** The cookies of a request and its channel, which together identify a visitor. */
 export interface Visitor {
   channelId: string
   cookies: ReadonlyMap<string, string>
 }
 
 /**
- * Cookies that scripts of analytics, advertising and consent change from page to page, and Shopware's states: they never are a
- * session, and must not make a visitor look like another one.
+ * Cookies that analytics, advertising and consent scripts change from page to page, and Shopware's states. They are
+ * never a session and must not make one visitor look like two.
  */
 const incidental =
   /^(?:_ga|_gid|_gat|_gcl_|_gac_|__utm|_fb[pc]$|_hj|_pk_|_uet|_cl(?:ck|sk)$|_tt|_pin_|_dc_gtm|__g(?:ads|pi)|amp_|mp_|ajs_|_dd_s$|cookie-preference$|google-a|youtube-|vimeo-|timezone$|sw-states$)/
 
 /**
- * Which visitors were given their variant cookies by the shop. A variant cookie names a state that the shop keeps in its session, a
- * customer group, say; a visitor can send any value without that session. Only a confirmed visitor's answer becomes the page that all
- * visitors with this value get (docs/decisions/0050-confirmed-variants.md).
+ * Remembers which visitors got their variant cookies from the shop. A variant cookie names a state that the shop keeps
+ * in its session (a customer group, for example), but a visitor can send any value without that session. Only the
+ * response to a confirmed visitor becomes the shared page of that variant (docs/decisions/0050-confirmed-variants.md).
  *
- * The shop confirms by Set-Cookie, on whichever answer. A confirmation belongs to the value and to the visitor's other cookies, of
- * which one is the session: without the session, or with another one, it does not hold.
+ * The shop confirms a variant with Set-Cookie on any response. A confirmation is bound to the variant and to the
+ * visitor's other cookies, one of which is the session. It does not hold without that session.
  */
 export class Confirmations {
   readonly #rules: VariantRules
@@ -43,13 +43,13 @@ export class Confirmations {
     this.#now = now
   }
 
-  /** Whether a visitor's variant cookies are the ones that the shop gave them; true for a visitor without any. */
+  /** Whether the shop has confirmed a visitor's variant cookies; true for a visitor without any. */
   covers(visitor: Visitor): boolean {
     const variant = this.#variantOf(visitor.cookies)
     return variant === '' || this.#ledger.has(digest(visitor.channelId, variant, this.ownCookies(visitor.cookies)))
   }
 
-  /** Takes note of what an answer says about its visitor's variant cookies. */
+  /** Records or withdraws the confirmations that a response implies. */
   learn(visitor: Visitor, headers: readonly HeaderPair[]): void {
     const changes = cookieChanges(headers, this.#now())
     if (changes.size === 0 && !this.#isConfirmedBy(visitor.cookies, headers, changes)) return
@@ -66,11 +66,14 @@ export class Confirmations {
     } else if (!this.#isConfirmedBy(visitor.cookies, headers, changes) && !this.#onlyAdds(visitor, changes)) {
       return
     }
-    // What is bound to no other cookie would hold for all visitors.
+    // A confirmation bound to no other cookie would hold for every visitor.
     if (after !== '' && own !== '') this.#ledger.add(digest(visitor.channelId, after, own))
   }
 
-  /** Whether the answer itself says that it is for this visitor's variant cookies: all of them are repeated in Set-Cookie or in a response field. */
+  /**
+   * Whether a response itself confirms all variant cookies of the visitor: it repeats each in Set-Cookie or in a
+   * response field.
+   */
   confirmedBy(visitor: Visitor, headers: readonly HeaderPair[]): boolean {
     return this.#isConfirmedBy(visitor.cookies, headers, cookieChanges(headers, this.#now()))
   }
@@ -87,7 +90,10 @@ export class Confirmations {
     )
   }
 
-  /** A confirmed visitor who gets one more cookie stays confirmed; one whose cookies are replaced or deleted may have lost the session. */
+  /**
+   * Whether a confirmed visitor only gained cookies. One whose cookies were replaced or deleted may have lost the
+   * session.
+   */
   #onlyAdds(visitor: Visitor, changes: ReadonlyMap<string, string | null>): boolean {
     const adds = [...changes].every(
       ([name, value]) =>
@@ -96,7 +102,7 @@ export class Confirmations {
     return adds && this.covers(visitor)
   }
 
-  /** The cookies that tell this visitor from others, sorted; empty where there are none. */
+  /** The cookies that distinguish this visitor from others, sorted; empty when there are none. */
   ownCookies(cookies: ReadonlyMap<string, string>): string {
     const own = [...cookies].filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
     return own
@@ -105,7 +111,7 @@ export class Confirmations {
       .join('; ')
   }
 
-  /** The variant cookies of a request that need the shop's word. */
+  /** The variant cookies of a request that the shop must confirm. */
   #given(cookies: ReadonlyMap<string, string>): [name: string, value: string][] {
     const { cookies: names, freeCookies = [] } = this.#rules
     return names
@@ -122,12 +128,12 @@ export class Confirmations {
 }
 
 /**
- * Why an answer is the page of no variant that its request names: it changes a variant cookie, or is marked with the value of another
- * variant (Shopware from 6.7.6). Null where neither is so.
+ * Why a response must not be stored under the request's variant: it changes a variant cookie, or names another variant
+ * (Shopware from 6.7.6). Null when it may be stored.
  *
  * @param given the request's variant cookies, empty where absent
  */
-export function variantObstacle(
+export function variantMismatch(
   given: ReadonlyMap<string, string>,
   headers: readonly HeaderPair[],
   now: number,
@@ -136,16 +142,15 @@ export function variantObstacle(
   const changes = cookieChanges(headers, now)
   for (const [name, value] of given) {
     const change = changes.get(name)
-    if (change !== undefined && (change ?? '') !== value)
-      return `the response changes the cookie ${name}, which is part of the key`
+    if (change !== undefined && (change ?? '') !== value) return `the response changes the variant cookie ${name}`
     const marked = fieldValue(headers, name.toLowerCase())
     if (marked !== null && marked !== value && changes.get(name) === undefined)
-      return `the response is for another ${name} than the request`
+      return `the response is for a different ${name} than the request`
   }
   return null
 }
 
-/** Short, since many are remembered, and long enough that none is found by trying. */
+/** A short digest, since many are kept, yet long enough that it cannot be guessed. */
 export function digest(...parts: readonly string[]): string {
   return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 27)
 }

@@ -1,85 +1,85 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
-import { holdsMarkup, isCommonplace, isOutlandish, isUsualAccept } from './commonplace.ts'
+import { holdsMarkup, isCommonBrowserValue, isImplausibleValue, isUsualAccept } from './browser-values.ts'
 import { fieldValue, hasField } from './fields.ts'
 import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
 import { varyNames } from './vary.ts'
 
-/** What of the request the decision looks at. */
-export interface Asked {
+/** The parts of a request that decide whether its response may be stored. */
+export interface RequestTraits {
   headers: readonly HeaderPair[]
-  /** Fields that the primary key holds, in lower case. */
+  /** Fields in the primary key, in lower case. */
   keyedFields: readonly string[]
   unkeyedCookies: string | null
   /** Scheme and host of the channel. */
   site: string
-  /** Client states (`sw-states`) of the visitor. */
+  /** The visitor's client states (`sw-states`). */
   states: readonly string[]
-  /** A GET that had a body or tried to override its method. */
+  /** Whether it is a GET with a body or a method override. */
   odd: boolean
 }
 
-/** Statuses whose meaning we know, as `must-understand` asks (RFC 9111 §5.2.2.3). */
+/** Statuses that this cache understands, as `must-understand` requires (RFC 9111 §5.2.2.3). */
 const understood = new Set([
   200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504,
 ])
 
 /**
- * Fields that no browser sends by itself: extensions, and those by which a script asks for a part of a page. A shop may answer them
- * with something else than its page, so that outside the key they keep the answer from being stored.
+ * Fields that browsers never send by themselves: extensions, and fields by which a script requests a part of a page. A
+ * shop may answer them differently, so outside the key they prevent storing.
  */
 const steering =
   /^(?:(?:x|sw|hx|turbo|next|up|inertia|livewire|unpoly|datastar)-.*|rsc|prefer|a-im|negotiate|accept-(?:datetime|features|profile|version)|api-version|soapaction|depth|destination|translate)$/i
 
-/** Statuses that are about what this client sent or did (RFC 9110 §15.5, RFC 6585). */
+/** Statuses that are about this client's request (RFC 9110 §15.5, RFC 6585). */
 const personalStatuses = new Set([406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431, 511])
 
-/** What everybody gets who asks for a page, so that an unusual Accept has changed nothing. */
+/** HTML responses: an unusual Accept has not changed what the shop sends. */
 const html = new Set(['text/html', 'application/xhtml+xml'])
 
-/** The largest block of request fields, and single field, under which an error is taken for the page's own. */
+/**
+ * The largest block of request fields, and the longest field value, with which an error still counts as the page's own.
+ * In characters.
+ */
 const plainBlock = 4096
 const plainField = 512
 
-/**
- * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5; contract section 3), in words for an operator; null
- * where it may be.
- */
-export function storeObstacle(
-  asked: Asked,
+/** Why a shared cache must not store a response (RFC 9111 §3, §3.5), in words for an operator; null when it may. */
+export function reasonNotToStore(
+  request: RequestTraits,
   status: number,
   headers: readonly HeaderPair[],
   defaultTtl: number,
 ): string | null {
   const directives = directivesOf(headers)
   return (
-    responseObstacle(status, headers, directives, defaultTtl) ??
-    requestObstacle(asked, directives) ??
-    mismatch(asked, status, headers)
+    responseReason(status, headers, directives, defaultTtl) ??
+    requestReason(request, directives) ??
+    mismatch(request, status, headers)
   )
 }
 
-function requestObstacle(asked: Asked, directives: Directives): string | null {
-  if (asked.odd) return 'the request had a body or a method override'
-  if (requestDirectives(asked.headers).noStore) return 'the request said no-store'
+function requestReason(request: RequestTraits, directives: Directives): string | null {
+  if (request.odd) return 'the request had a body or a method override'
+  if (requestDirectives(request.headers).noStore) return 'the request said no-store'
   const shared = directives.public || directives.sMaxage !== null
-  if (hasField(asked.headers, 'authorization') && !shared && !directives.mustRevalidate)
-    return 'the request had an Authorization that the response does not allow for'
-  if (asked.unkeyedCookies !== null && !shared && !directives.targeted)
+  if (hasField(request.headers, 'authorization') && !shared && !directives.mustRevalidate)
+    return 'the request had Authorization and the response is not public, s-maxage or must-revalidate'
+  if (request.unkeyedCookies !== null && !shared && !directives.targeted)
     return 'the request had cookies and the response is not marked public or s-maxage'
   return null
 }
 
-function responseObstacle(
+function responseReason(
   status: number,
   headers: readonly HeaderPair[],
   directives: Directives,
   defaultTtl: number,
 ): string | null {
   if (directives.noStore && !(directives.mustUnderstand && understood.has(status))) return 'Cache-Control: no-store'
-  if (directives.mustUnderstand && !understood.has(status)) return `must-understand with the unknown status ${status}`
+  if (directives.mustUnderstand && !understood.has(status)) return `must-understand with unknown status ${status}`
   if (directives.private) return 'Cache-Control: private'
   if (varyNames(headers) === '*') return 'Vary: *'
   if (fieldValue(headers, 'sw-dynamic-cache-bypass') === '1') return 'sw-dynamic-cache-bypass'
@@ -94,57 +94,65 @@ function responseObstacle(
   return validator || defaultTtl > 0 ? null : 'no freshness and no validator'
 }
 
-function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
+function mismatch(request: RequestTraits, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
-  if (vary.includes('cookie') && asked.unkeyedCookies !== null)
-    return 'Vary: Cookie, and the request had cookies outside the key'
-  const state = excludedStates(headers).find((each) => asked.states.includes(each))
-  if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
+  if (vary.includes('cookie') && request.unkeyedCookies !== null)
+    return 'Vary: Cookie and the request had cookies outside the key'
+  const state = excludedStates(headers).find((each) => request.states.includes(each))
+  if (state !== undefined) return `the page excludes visitors in state ${state}`
   const unkeyed = (name: string) =>
-    !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
-  const peculiar = peculiarity(asked, unkeyed)
-  if (peculiar !== null) return peculiar
-  if (unkeyed('origin') && isForeign(asked, headers))
-    return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
+    !vary.includes(name.toLowerCase()) && !request.keyedFields.includes(name.toLowerCase())
+  const implausible = implausiblePart(request, unkeyed)
+  if (implausible !== null) return implausible
+  if (unkeyed('origin') && isForeign(request, headers))
+    return 'the request came from another Origin without Vary: Origin or Access-Control-Allow-Origin: *'
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
-  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept')))
-    return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
+  if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(request.headers, 'accept')))
+    return 'the request had an unusual Accept without Vary: Accept, and the response is not HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
-  return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
+  return status >= 400 && isOdd(request.headers, vary) ? 'an error to a request with unusual fields' : null
 }
 
-/** What of a request no browser sends, in words; null where there is nothing. `counts`: whether a field is looked at. */
-function peculiarity(asked: Asked, counts: (name: string) => boolean): string | null {
-  const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
-  const steered = told.find(([name]) => steering.test(name))
-  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
-  const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), value))
-  if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
-  return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies)
+/**
+ * What no browser would send in this request, in words; null when there is nothing. `counts`: whether a field is
+ * examined.
+ */
+function implausiblePart(request: RequestTraits, counts: (name: string) => boolean): string | null {
+  const fields = request.headers.filter(
+    ([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name),
+  )
+  const steered = fields.find(([name]) => steering.test(name))
+  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which is in neither the key nor Vary`
+  const implausible = fields.find(([name, value]) => isImplausibleValue(name.toLowerCase(), value))
+  if (implausible !== undefined) return `no browser sends the request's ${implausible[0].toLowerCase()}`
+  return request.unkeyedCookies !== null && holdsMarkup(request.unkeyedCookies)
     ? 'the request had markup in its cookies'
     : null
 }
 
-/** Whether the answer to a request says something about the page, and not about this request. */
-export function isUnremarkable(asked: Asked): boolean {
-  const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
+/** Whether the response to a request depends on the page alone and not on peculiarities of this request. */
+export function isTypicalRequest(request: RequestTraits): boolean {
+  const unkeyed = (name: string) => !request.keyedFields.includes(name.toLowerCase())
   return (
-    peculiarity(asked, unkeyed) === null &&
-    isUsualAccept(fieldValue(asked.headers, 'accept')) &&
-    (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site
+    implausiblePart(request, unkeyed) === null &&
+    isUsualAccept(fieldValue(request.headers, 'accept')) &&
+    (fieldValue(request.headers, 'origin') ?? request.site) === request.site
   )
 }
 
-/** A script of another site asks: the answer may be for that site alone. Fonts and the like say that they are for all. */
-function isForeign(asked: Asked, headers: readonly HeaderPair[]): boolean {
-  const origin = fieldValue(asked.headers, 'origin')
-  return origin !== null && origin !== asked.site && fieldValue(headers, 'access-control-allow-origin') !== '*'
+/**
+ * Whether a script of another site sent the request, so that the response may be for that site alone.
+ * `Access-Control-Allow-Origin: *` marks a response for all sites.
+ */
+function isForeign(request: RequestTraits, headers: readonly HeaderPair[]): boolean {
+  const origin = fieldValue(request.headers, 'origin')
+  return origin !== null && origin !== request.site && fieldValue(headers, 'access-control-allow-origin') !== '*'
 }
 
-/** RFC 9110 §12.5.4. */
+/** The grammar of Accept-Language (RFC 9110 §12.5.4). */
 const languages = /^(?:(?:[a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)(?:;\s?q=[\d.]+)?(?:,\s?|$))+$/i
 
-/** Whether an error may have come from the request's own fields rather than from the page. */
+/** Whether an error may be caused by unusual request fields rather than by the page. */
 function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): boolean {
   let size = 0
   for (const [name, value] of headers) {
@@ -153,7 +161,7 @@ function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): b
     const lower = name.toLowerCase()
     const odd =
       lower === 'range' ||
-      (lower === 'accept' && !isCommonplace(lower, value)) ||
+      (lower === 'accept' && !isCommonBrowserValue(lower, value)) ||
       (lower === 'accept-language' && !languages.test(value))
     if (extension || (odd && !vary.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value))
       return true

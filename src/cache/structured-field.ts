@@ -1,8 +1,8 @@
 export type BareItem = number | string | boolean
 
 /**
- * A Dictionary of RFC 9651 §3.2 whose members are Items; inner lists and parameters are read over. Null where the
- * field is malformed, so that it is ignored whole.
+ * Parses a Dictionary (RFC 9651 §3.2) whose members are Items; inner lists and parameters are skipped. Null for a
+ * malformed field, which must be ignored as a whole.
  */
 export function parseDictionary(text: string): Map<string, BareItem> | null {
   const reader = new Reader(text)

@@ -34,7 +34,7 @@ export interface Site {
   app: App
   channels: readonly ChannelOptions[]
   memory: MemoryTier
-  front: Pick<FrontOptions, 'proxy' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
+  front: Pick<FrontOptions, 'cache' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
 }
 
 /** The id of the one channel that `serve --origin` makes: always the same, so that its pages are found again. */
@@ -50,14 +50,14 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const own = ownHosts(host, port)
   const ownHost = new URL(ownUrl(host, port)).host
   const aliases = single === null ? new Map<string, string>() : new Map([...own].map((name) => [name, ownHost]))
-  const { proxy, memory } = await app.proxy({ channels, aliases, ownHosts: own })
+  const { cache, memory } = await app.storefrontCache({ channels, aliases, ownHosts: own })
   const trusted = networks(config.trustedProxies)
   // A look into a list costs more than the rest of a small request's way to us, and mostly there is none.
   const trustsSome = config.trustedProxies.length > 0
   const isTrusted = (address: string | undefined) =>
     address === undefined ? options.trustsNameless : trustsSome && isIn(trusted, address)
   const tracker = await app.tracker(channels)
-  const { channels: known } = proxy.classifying
+  const { channels: known } = cache.classifying
   const customerTokens = await app.customerTokens()
   const stages = stageEndpoints({
     ...config.stages,
@@ -85,10 +85,10 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   if (config.auth.mode === 'builtin')
     await authority().catch((error: unknown) => onError('no API client can log in', error))
   app.purgeInThread(onError)
-  const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
+  const purges = purgeMethods(app, { ...cache.classifying, isTrusted }, onError)
   // What a killed process has intended to purge is gone before the first visitor comes; where that cannot be known now, the pages are served all the same.
   await app.purges().catch((error: unknown) => onError('purges cannot be recorded', error))
-  return { app, channels, memory, front: { proxy, purges, answerOwn, stages, isTrusted } }
+  return { app, channels, memory, front: { cache, purges, answerOwn, stages, isTrusted } }
 }
 
 function purgeMethods(

@@ -5,7 +5,7 @@ import { parseDictionary } from '../../src/cache/structured-field.ts'
 
 const of = (value: string) => directivesOf([['Cache-Control', value]])
 
-describe('the elements of Cache-Control', () => {
+describe('parsing Cache-Control', () => {
   it.each<[string | null, [string, string | null][]]>([
     [null, []],
     ['', []],
@@ -55,14 +55,14 @@ describe('the elements of Cache-Control', () => {
     expect(parseDirectives(value).map(({ name, value: argument }) => [name, argument])).toEqual(elements)
   })
 
-  it('nothing that an origin writes takes long', () => {
+  it('parses hostile values', () => {
     for (const text of ['"'.repeat(50_000), 'a="'.repeat(20_000), 'a=b,'.repeat(20_000), 'no-store '.repeat(10_000)])
       expect(parseDirectives(text)).toBeInstanceOf(Array)
   })
 })
 
-describe('what they mean', () => {
-  it('all at once', () => {
+describe('the directives of a response', () => {
+  it('reads all directives', () => {
     expect(
       of(
         'public, max-age=1, s-maxage=2, stale-while-revalidate=3, stale-if-error=4, must-revalidate, proxy-revalidate, must-understand, no-transform',
@@ -85,7 +85,7 @@ describe('what they mean', () => {
     })
   })
 
-  it('nothing', () => {
+  it('no directive at all', () => {
     expect(directivesOf([])).toMatchObject({
       present: false,
       maxAge: null,
@@ -95,12 +95,12 @@ describe('what they mean', () => {
     })
   })
 
-  it('no-cache with fields keeps those, and only those', () => {
+  it('no-cache with fields keeps only those fields from being stored', () => {
     expect(of('no-cache="X-A, x-b", max-age=5')).toMatchObject({ noCache: false, unstoredFields: ['x-a', 'x-b'] })
     expect(of('no-cache="x-a", no-cache')).toMatchObject({ noCache: true, unstoredFields: ['x-a'] })
   })
 
-  it.each(['max-age=60', 'max-age="60"', 'MAX-AGE=060', 'max-age=60, max-age=61'])('%s is a minute', (value) => {
+  it.each(['max-age=60', 'max-age="60"', 'MAX-AGE=060', 'max-age=60, max-age=61'])('%s is 60 seconds', (value) => {
     expect(of(value).maxAge).toBe(60)
   })
 
@@ -111,11 +111,11 @@ describe('what they mean', () => {
     },
   )
 
-  it('what cannot be represented is 2^31', () => {
+  it('caps larger numbers at 2^31', () => {
     expect(of(`max-age=${'9'.repeat(400)}`).maxAge).toBe(2 ** 31)
   })
 
-  it('a valid targeted field replaces it whole', () => {
+  it('a valid targeted field replaces Cache-Control entirely', () => {
     const headers: HeaderPair[] = [
       ['Cache-Control', 'no-store, s-maxage=1'],
       ['CDN-Cache-Control', 'max-age=60'],
@@ -127,7 +127,7 @@ describe('what they mean', () => {
     })
   })
 
-  it('of a request', () => {
+  it('reads the directives of a request', () => {
     expect(
       requestDirectives([
         ['Cache-Control', 'no-cache, Only-If-Cached'],
@@ -138,7 +138,7 @@ describe('what they mean', () => {
   })
 })
 
-describe('a Dictionary of structured fields', () => {
+describe('parsing a structured-field Dictionary', () => {
   it.each<[string, [string, unknown][]]>([
     ['', []],
     ['a', [['a', true]]],

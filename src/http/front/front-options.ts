@@ -1,4 +1,4 @@
-import type { Proxy } from '../../cache/proxy.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import type { Accepted } from './guard.ts'
 import type { AnswerOwn } from '../api/own.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
@@ -7,7 +7,7 @@ import type { StageEndpoints } from '../stages/endpoints.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface FrontOptions {
-  proxy: Proxy
+  cache: StorefrontCache
   purges: PurgeMethods
   answerOwn: AnswerOwn
   stages: StageEndpoints

@@ -81,7 +81,7 @@ export function createFront(options: FrontOptions): Front {
       socket as Socket,
       head,
       visitOf(request, accepted, options, new AbortController().signal, () => {}),
-      options.proxy,
+      options.cache,
     )
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed here.'))

@@ -4,7 +4,7 @@ import { connectionFields, fieldValue, toPairs, withoutFields } from '../../cach
 import type { HotRequest } from '../../cache/hot.ts'
 import { isScript } from '../../cache/key.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
-import type { Proxy } from '../../cache/proxy.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
 import type { FrontOptions, PassOn } from './front-options.ts'
@@ -38,8 +38,8 @@ export function ownPathOfRequest(request: IncomingMessage, options: FrontOptions
   return 'status' in accepted ? null : ownPathOf(accepted, options)
 }
 
-function ownPathOf({ scheme, host, target }: Accepted, { proxy }: FrontOptions): OwnPath | null {
-  return proxy.classifying.channels.ownPath(scheme, host, canonicalPath(target))
+function ownPathOf({ scheme, host, target }: Accepted, { cache }: FrontOptions): OwnPath | null {
+  return cache.classifying.channels.ownPath(scheme, host, canonicalPath(target))
 }
 
 export async function handle(
@@ -64,7 +64,7 @@ export async function handle(
   if (
     request.method === 'GET' &&
     !wantsTags(request, options) &&
-    answerHot(request, response, accepted, options.proxy, record)
+    answerHot(request, response, accepted, options.cache, record)
   )
     return
   if (hasBody(request)) {
@@ -89,7 +89,7 @@ function passerOf(
 ): PassOn {
   return async (body, standIn) => {
     const known =
-      options.proxy.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
+      options.cache.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
     if (!known && standIn === null) return false
     const visit = visitOf(
       request,
@@ -98,7 +98,7 @@ function passerOf(
       goneSignal(response),
       () => {},
     )
-    const answer = await options.proxy.handOn({ ...visit, body: Readable.from([body]) })
+    const answer = await options.cache.passLogin({ ...visit, body: Readable.from([body]) })
     record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
     respond(response, answer)
     return true
@@ -122,7 +122,7 @@ async function passOn(
   options: FrontOptions,
   record: RequestRecord,
 ): Promise<void> {
-  const answer = await options.proxy.answer({
+  const answer = await options.cache.answer({
     ...visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
       // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
       if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
@@ -189,7 +189,7 @@ function answerHot(
   request: IncomingMessage,
   response: ServerResponse,
   accepted: Accepted,
-  proxy: Proxy,
+  cache: StorefrontCache,
   record: RequestRecord,
 ): boolean {
   const { headers } = request
@@ -210,11 +210,11 @@ function answerHot(
     unkeyedCookies: null,
     field: (name) => field(headers, name),
   }
-  const view = proxy.hot.find(asked)
+  const view = cache.hot.find(asked)
   if (view === null) return false
   respond(response, view)
   record.answered('hit')
-  proxy.hot.count(view, performance.now() - record.started)
+  cache.hot.count(view, performance.now() - record.started)
   return true
 }
 

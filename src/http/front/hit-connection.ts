@@ -15,7 +15,7 @@ export interface HitOptions {
   /** Told of each connection that Node's server takes over, before it gets the first bytes. */
   handedOver(socket: Socket): void
   /** What answers now: a reload exchanges it under the connections that are open. */
-  front: EventFront & Pick<FrontOptions, 'proxy' | 'purges' | 'onError'>
+  front: EventFront & Pick<FrontOptions, 'cache' | 'purges' | 'onError'>
   /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
   silence: number
   idle: number
@@ -71,10 +71,10 @@ export function serveHitsFirst(server: Server, options: HitOptions): { drain(): 
   }
 }
 
-function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
+function look(chunk: Buffer, trusted: boolean, { cache, onError }: HitOptions['front']): View | null {
   try {
     const request = parseHitRequest(chunk, trusted, mostFields)
-    return request === null ? null : proxy.hot.find(request)
+    return request === null ? null : cache.hot.find(request)
   } catch (error) {
     onError('the hot path failed', error)
     return null
@@ -168,12 +168,12 @@ function timeOut(socket: Socket, answered: boolean): void {
 
 /** A hit in the statistics, and in the log where one is kept. */
 function account(
-  { proxy, traffic, accessLog }: HitOptions['front'],
+  { cache, traffic, accessLog }: HitOptions['front'],
   view: View,
   ms: number,
   request: () => HotRequest,
 ): void {
-  proxy.hot.count(view, ms)
+  cache.hot.count(view, ms)
   traffic.count('hit', view.status, ms)
   if (accessLog !== null) logHit(accessLog, request(), view, ms)
 }

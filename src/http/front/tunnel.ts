@@ -3,8 +3,8 @@ import { request as requestTls } from 'node:https'
 import type { Socket } from 'node:net'
 import { listElements, toPairs } from '../../cache/fields.ts'
 import { isLoop, passHeaders, visibleHeaders, withAuthorization } from '../../cache/forward.ts'
-import type { Proxy } from '../../cache/proxy.ts'
-import { classify } from '../../cache/question.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
+import { classify } from '../../cache/lookup.ts'
 import type { Visit } from '../../cache/visit.ts'
 import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
@@ -41,16 +41,16 @@ export class Tunnels {
   }
 
   /** Hands an upgrade request to the shop and, when it agrees, carries bytes both ways, unread. */
-  open(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, proxy: Proxy): void {
+  open(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, cache: StorefrontCache): void {
     // Before Node 24.9 every request with Upgrade comes here.
     if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not served here.')
-    const classified = classify(visit, proxy.classifying)
+    const classified = classify(visit, cache.classifying)
     if (classified.kind === 'unknown-site')
       return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
     // Only before Node 24.9, where every request with Upgrade comes here.
     if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not served here.')
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has come through here before.')
-    const channel = classified.kind === 'pass' ? classified.channel : classified.question.channel
+    const channel = classified.kind === 'pass' ? classified.channel : classified.lookup.channel
     const origin = new URL(channel.origin)
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
       method: visit.method,
@@ -80,9 +80,9 @@ export class Tunnels {
         .off('error', unreachable)
         .on('error', () => {})
         .destroy()
-      fail(504, 'The shop took too long to answer.')
+      fail(504, 'The shop did not respond in time.')
     }, patience)
-    const unreachable = () => fail(502, 'The shop could not be reached or broke off.')
+    const unreachable = () => fail(502, 'The shop is unreachable or sent an invalid response.')
     socket.setTimeout(0)
     socket.on('error', () => socket.destroy())
     // A client that has said its last word before there is a tunnel has left.

@@ -58,7 +58,7 @@ const members = [
         asked: 2,
         status: 502,
         reply: { breaks: 'before' },
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         ...status('pagecache; fwd=miss; detail="origin unreachable"'),
       },
     ],

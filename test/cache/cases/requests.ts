@@ -1,7 +1,7 @@
 import { each, hit, miss, rule, type Case } from './case.ts'
 
 const fresh = { 'Cache-Control': 'max-age=60' }
-const missing = { text: 'The page is not in the cache, and the request allows nothing else.\n' }
+const missing = { text: 'The page is not cached, and the request is only-if-cached.\n' }
 
 const advisory = [
   rule(

@@ -4,7 +4,7 @@ const tag = { ETag: '"a"' }
 const grace = (directives: string) => ({ 'Cache-Control': `max-age=10, ${directives}`, ...tag })
 const stale = (more: Partial<Step> = {}): Step => ({ asked: 1, status: 200, body: 0, ...more })
 const errors = [500, 502, 503, 504]
-const gone = { text: 'The shop could not be reached or broke off.\n' }
+const gone = { text: 'The shop is unreachable or sent an invalid response.\n' }
 
 const whileRevalidate = [
   rule('5861 §3', 'optimal', "stale-while-revalidate: the stale page at once, a fresh one behind the visitor's back", {

@@ -268,7 +268,7 @@ const incomplete = [
       {
         asked: 1,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: { fields: fresh, body: 'half of it', breaks: 'within' },
       },
       miss(fresh),
@@ -277,7 +277,7 @@ const incomplete = [
       {
         asked: 1,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: {
           fields: { ...fresh, 'Transfer-Encoding': 'chunked' },
           body: '5\r\nhello\r\n5\r\nhe',
@@ -292,7 +292,7 @@ const incomplete = [
       {
         asked: 2,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: { breaks: 'before' },
       },
       miss(fresh),

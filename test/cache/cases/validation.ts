@@ -190,7 +190,7 @@ const freshening = [
         wait: 20,
         asked: 2,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: { status: 304, fields: tagged(60, '"b"') },
       },
     ],
@@ -200,7 +200,7 @@ const freshening = [
       {
         asked: 1,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: { status: 304, fields: tagged(60) },
       },
       miss(tagged()),

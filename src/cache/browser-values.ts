@@ -1,11 +1,11 @@
 const mediaTypes =
   'text/(?:html|css|plain|xml|javascript)|application/(?:xhtml\\+xml|xml|json|javascript|signed-exchange)|image/(?:avif|webp|apng|svg\\+xml|png|gif|jpeg|jxl|heic|heic-sequence|\\*)|(?:audio|video|font|text|\\*)/\\*'
 const number = /^\d{1,5}(?:\.\d{1,6})?$/
-/** A brand of Sec-CH-UA: those that there are, and the made-up one that browsers add so that nobody relies on the list. */
+/** One brand of Sec-CH-UA: the real ones, and the invented one that browsers add on purpose (GREASE). */
 const brand =
   '"(?:Chromium|Google Chrome|Microsoft Edge|Microsoft Edge WebView2|Opera|OperaMobile|Opera GX|Brave|Vivaldi|YaBrowser|Yowser|Samsung Internet|Android WebView|HeadlessChrome|DuckDuckGo|[ (:;/.?_=-]{0,2}Not[ ()\\-./:;=?_]A[ ()\\-./:;=?_]Brand)";\\s?v="[\\d.]{1,20}"'
 
-/** Fields with a closed grammar, and the values that browsers send in them: they tell nothing about a visitor. */
+/** Fields with a closed grammar and the values that browsers send in them. Such values do not identify a visitor. */
 const closed: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [
     /^sec-fetch-(?:dest|mode|site|user)$/,
@@ -30,21 +30,24 @@ const closed: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^accept-charset$/, /^(?:(?:utf-8|iso-8859-\d{1,2}|windows-125\d|\*)(?:;\s?q=[\d.]{1,5})?(?:,\s?|$))+$/i],
 ]
 
-/** Values that clients send as they are, of fields that may hold others. */
+/** Values that clients usually send in fields which may hold anything. */
 const usual: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^accept$/, new RegExp(`^(?:(?:${mediaTypes})(?:;\\s?(?:q=[\\d.]{1,5}|v=b3))*(?:,\\s?|$))+$`)],
   [/^x-requested-with$/, /^XMLHttpRequest$/],
   [/^cdn-loop$/, /^(?:cloudflare|fastly|akamai)(?:;[^,]*)?$/i],
 ]
 
-/** Whether a request field (its name in lower case) says what any browser could say. */
-export function isCommonplace(name: string, value: string): boolean {
+/** Whether a request field (name in lower case) has a value that many browsers send. */
+export function isCommonBrowserValue(name: string, value: string): boolean {
   if (name === 'accept-language') return areLanguages(value)
   return [...closed, ...usual].some(([names, values]) => names.test(name) && values.test(value))
 }
 
-/** Whether a value is one that no browser sends in this field, or holds what could be markup or script where it is repeated. */
-export function isOutlandish(name: string, value: string): boolean {
+/**
+ * Whether no browser sends this value in this field, or the value could act as markup or script where a page repeats
+ * it.
+ */
+export function isImplausibleValue(name: string, value: string): boolean {
   if (/[^\t\x20-\x7e]/.test(value)) return true
   const rule = closed.find(([names]) => names.test(name))
   if (rule !== undefined) return !rule[1].test(value)
@@ -56,7 +59,10 @@ export function isOutlandish(name: string, value: string): boolean {
   return holdsMarkup(value)
 }
 
-/** Markup, or the end of an attribute with script behind it: as it is, or escaped in one of the ways that shops undo. */
+/**
+ * Whether a value holds markup, or a quote followed by an event handler, as it is or in an escaped form that shops
+ * decode.
+ */
 export function holdsMarkup(value: string): boolean {
   return decodedForms(value).some(
     (form) =>
@@ -65,7 +71,7 @@ export function holdsMarkup(value: string): boolean {
   )
 }
 
-/** A value as it is, and with its escapes for URLs undone once and twice. */
+/** The value itself, and the value URL-decoded once and twice. */
 export function decodedForms(value: string): string[] {
   const forms = [value]
   for (let round = 0; round < 2; round++) {
@@ -88,12 +94,11 @@ const names = Object.fromEntries(
 const knownLanguages = new Map<string, boolean>()
 const mostKnown = 1000
 
-/** Whether Accept-Language (RFC 9110 §12.5.4) lists nothing but languages, scripts and regions that exist. */
+/** Whether an Accept-Language value (RFC 9110 §12.5.4) lists only languages, scripts and regions that exist. */
 function areLanguages(value: string): boolean {
   const known = knownLanguages.get(value)
   if (known !== undefined) return known
   const are = value.length <= 512 && value.split(',').every((element) => isLanguage(element.trim()))
-  // Visitors choose what they send: the memory is emptied rather than filled.
   if (knownLanguages.size >= mostKnown) knownLanguages.clear()
   if (value.length <= 512) knownLanguages.set(value, are)
   return are
@@ -108,12 +113,12 @@ function isLanguage(element: string): boolean {
 }
 
 /**
- * Whether an Accept is what browsers send for pages, images, styles and scripts: anything will do in the end, HTML is never wanted
- * less than something else, and no format of data is asked for by name. Null: no Accept at all.
+ * Whether an Accept value is one that browsers send for pages, images, styles and scripts: it ends in a wildcard, does
+ * not rank HTML lower, and names no data format. True when there is no Accept (null).
  */
 export function isUsualAccept(accept: string | null): boolean {
   if (accept === null) return true
-  if (!isCommonplace('accept', accept)) return false
+  if (!isCommonBrowserValue('accept', accept)) return false
   const elements = accept
     .toLowerCase()
     .split(',')

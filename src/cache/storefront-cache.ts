@@ -1,0 +1,380 @@
+import type { Clock } from '../lib/clock.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
+import type { Page } from '../pages/page.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import { Bodies } from './bodies.ts'
+import { discard } from './body.ts'
+import { pathBypass, type BypassRules } from './bypass.ts'
+import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
+import type { Channels } from './channel.ts'
+import { Flights, Uncacheable } from './coalesce.ts'
+import { Fetcher, type Fetched, type FetchOptions } from './fetch.ts'
+import { mayServeStale, usability, type StaleReason } from './freshness.ts'
+import { isLoop } from './forward.ts'
+import { HotPath } from './hot.ts'
+import { inFlight } from './in-flight.ts'
+import type { VariantRules } from './key.ts'
+import { isTypicalRequest } from './may-store.ts'
+import { OriginError, type OriginClient } from './origin.ts'
+import { PassThrough } from './pass-through.ts'
+import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
+import { plainAnswer, originErrorAnswer, originFailureText } from './refusal.ts'
+import { canonicaliser } from './target.ts'
+import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
+import { hasValidator } from './validation.ts'
+import { selects } from './vary.ts'
+import { answerFrom, coversRange, presentationOf, toHeldPage, type HeldPage } from './view.ts'
+import type { Answer, Visit } from './visit.ts'
+
+export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
+  channels: Channels
+  store: PageStore
+  memory: MemoryTier
+  origin: OriginClient
+  now: Clock
+  variants: VariantRules
+  bypass: BypassRules
+  ignoreQuery: readonly string[]
+  invalidateOnUnsafe: UnsafeMode
+  /** Reports background errors that no visitor sees. */
+  onFault(message: string, error: unknown): void
+}
+
+/** Statuses that a stale page may replace (RFC 5861 §4). */
+const serverErrors = new Set([500, 502, 503, 504])
+
+/** How often a visitor waits for another visitor's fetch before starting one. */
+const mostWaits = 2
+
+/** Answers visitors' requests: from the cache where allowed, else from the shop. */
+export class StorefrontCache {
+  readonly hot: HotPath
+  readonly classifying: ClassifyOptions
+  readonly #options: StorefrontCacheOptions
+  readonly #fetcher: Fetcher
+  readonly #passThrough: PassThrough
+  readonly #unsafe: UnsafeInvalidation
+  /** Number of fetches under way, by URL. */
+  readonly #underWay = new Map<string, number>()
+  readonly #flights: Flights<HeldPage>
+  readonly #uncacheable = new Uncacheable()
+  readonly #bodies: Bodies
+
+  constructor(options: StorefrontCacheOptions) {
+    this.#options = options
+    this.classifying = {
+      channels: options.channels,
+      canonical: canonicaliser(options.ignoreQuery),
+      variants: options.variants,
+      confirmations: options.confirmations,
+      bypassCookies: options.bypass.cookies,
+      bypassPath: pathBypass(options.bypass.paths),
+    }
+    this.#fetcher = new Fetcher(options)
+    this.#unsafe = new UnsafeInvalidation({
+      mode: options.invalidateOnUnsafe,
+      store: options.store,
+      classifying: this.classifying,
+      isUnderWay: (url) => this.#underWay.has(url),
+      onFault: options.onFault,
+    })
+    this.#passThrough = new PassThrough(options, this.#unsafe)
+    this.#bodies = new Bodies({ ...options, budgets: inFlight })
+    this.#flights = new Flights((fence) => options.store.holds(fence))
+    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
+  }
+
+  /** Answers a visitor's request. Errors of the shop become a response, never an exception. */
+  async answer(visit: Visit): Promise<Answer> {
+    const classified = classify(visit, this.classifying)
+    if (classified.kind === 'unknown-site')
+      return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    // The front answers the daemon's own endpoints before it calls this.
+    if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
+    if (isLoop(visit.headers)) return loopAnswer()
+    return answeringOriginErrors(() =>
+      classified.kind === 'pass' ? this.#passThrough.pass(visit, classified) : this.#ask(classified.lookup),
+    )
+  }
+
+  /**
+   * Passes a login of the shop through, although its path is the daemon's token endpoint
+   * (docs/decisions/0027-shop-logins.md).
+   */
+  async passLogin(visit: Visit): Promise<Answer> {
+    const classified = classify(visit, this.classifying)
+    if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
+    const { channel, target, url } = classified
+    if (isLoop(visit.headers)) return loopAnswer()
+    return answeringOriginErrors(() => this.#passThrough.pass(visit, { channel, target, url, reason: 'a shop login' }))
+  }
+
+  async #ask(lookup: Lookup): Promise<Answer> {
+    const { now } = this.#options
+    for (let waits = 0; ; waits++) {
+      let held = lookup.mayReuse ? this.find(lookup) : null
+      if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
+        return this.#passThrough.pass(lookup.visit, {
+          ...lookup,
+          reason: 'the page must not be served in this client state',
+        })
+      }
+      const usable = held === null ? 'stale' : usability(held.page, now())
+      if (held !== null && usable !== 'stale') {
+        const answer = await this.#serve(lookup, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
+        if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
+        if (answer !== null) return answer
+        // Its body is missing or damaged: treated as a miss.
+        held = null
+      }
+      if (lookup.onlyIfCached) return plainAnswer(504, 'The page is not cached, and the request is only-if-cached.')
+      if (lookup.visit.method === 'HEAD' && (held === null || !hasValidator(held.page)))
+        return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'HEAD of a page that is not cached' })
+      const flight = this.#mayShare(lookup) && waits < mostWaits ? this.#flights.join(flightKey(lookup)) : null
+      if (flight === null) return this.#lead(lookup, held)
+      const shared = await flight.outcome
+      if (shared !== null && this.#answers(shared.page, lookup)) {
+        const answer = await this.#serve(lookup, shared, {
+          kind: 'forward',
+          why: held === null ? 'miss' : 'stale',
+          collapsed: true,
+        })
+        if (answer !== null) return answer
+        // It was removed meanwhile: join or start the next fetch.
+        continue
+      }
+      // A response that could not be shared: every visitor fetches at once, rather than one after another.
+      waits = mostWaits
+    }
+  }
+
+  /**
+   * The best page for a lookup, whatever its age, from memory or the store's index, without its body. A visitor with an
+   * unconfirmed variant may read the shared page too, but not replace it.
+   */
+  find(lookup: Lookup): HeldPage | null {
+    // Removes from memory what other processes have invalidated.
+    this.#options.store.poll()
+    const shared = this.#find(lookup, lookup.sharedKey)
+    if (lookup.key === lookup.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh'))
+      return shared
+    const own = this.#find(lookup, lookup.key)
+    return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
+  }
+
+  #find(lookup: Lookup, key: string): HeldPage | null {
+    const { store, memory } = this.#options
+    const inMemory = newest(memory.get(key) ?? [], lookup, (held) => held.page)
+    const stored = newest(store.find(key), lookup, (page) => page)
+    if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
+    return toHeldPage(stored, {})
+  }
+
+  #mayShare(lookup: Lookup): boolean {
+    return (
+      lookup.mayReuse &&
+      lookup.field('range') === null &&
+      this.#uncacheable.reason(lookup.key, this.#options.now()) === null
+    )
+  }
+
+  #answers(page: Page, lookup: Lookup): boolean {
+    return (
+      selects(page, lookup) &&
+      !page.states.some((state) => lookup.states.includes(state)) &&
+      coversRange(page, lookup.field('range'))
+    )
+  }
+
+  /** Fetches from the origin for this visitor and all who wait with them. */
+  async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
+    const why = stale === null ? 'miss' : 'stale'
+    try {
+      const fetched = await this.#fly(lookup, stale)
+      if (
+        serverErrors.has(fetched.status) &&
+        stale !== null &&
+        mayServeStale(stale.page, 'error', this.#options.now())
+      ) {
+        const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
+        if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
+        if (answer !== null) return answer
+      }
+      const outcome: CacheStatus = {
+        kind: 'forward',
+        why,
+        status: fetched.status,
+        ...(fetched.notStored === null ? { stored: true } : { detail: fetched.notStored }),
+      }
+      if (fetched.kind === 'stream')
+        return {
+          status: fetched.status,
+          headers: [...fetched.headers, ['Cache-Status', formatCacheStatus(outcome)]],
+          body: fetched.body,
+          tags: fetched.tags,
+        }
+      const answer = await answerFrom(
+        fetched.held,
+        presentationOf(lookup.visit.method, lookup.field),
+        this.#options.now(),
+        outcome,
+        this.#bodies,
+        fetched.live,
+      )
+      if (answer !== null) return answer
+      // Removed before it was sent.
+      if (stale !== null) return await this.#lead(lookup, null)
+      return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
+    } catch (error) {
+      if (!(error instanceof OriginError) || stale === null || !this.#standsIn(stale, 'unreachable')) throw error
+      const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale, ${originFailureText[error.failure]}`))
+      if (answer === null) throw error
+      return answer
+    }
+  }
+
+  #standsIn(stale: HeldPage, reason: StaleReason): boolean {
+    return mayServeStale(stale.page, reason, this.#options.now())
+  }
+
+  /** Fetches a page in a way that other visitors can join. */
+  async #fly(lookup: Lookup, stale: HeldPage | null, signal?: AbortSignal): Promise<Fetched> {
+    const { store, now } = this.#options
+    const fence = store.fence()
+    // A page under another key must not be renewed by this visitor.
+    const validated = stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
+    const flight = this.#mayShare(lookup) ? this.#flights.start(flightKey(lookup), fence) : null
+    let shared: HeldPage | null = null
+    this.#underWay.set(lookup.url, (this.#underWay.get(lookup.url) ?? 0) + 1)
+    try {
+      const fetched = await this.#fetcher.fetch(lookup, validated, fence, signal)
+      if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
+      // Only the response to a request without personal parts says something about the page itself.
+      else if (fetched.kind === 'stream' && isPlain(lookup)) this.#uncacheable.add(lookup.key, fetched.notStored, now())
+      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
+        shared = fetched.held
+      if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
+      return fetched
+    } catch (error) {
+      if (stale !== null && this.#standsIn(stale, 'unreachable')) shared = stale
+      throw error
+    } finally {
+      flight?.settle(shared)
+      const others = this.#underWay.get(lookup.url)! - 1
+      if (others === 0) this.#underWay.delete(lookup.url)
+      else this.#underWay.set(lookup.url, others)
+    }
+  }
+
+  /** Counters of what unsafe requests have invalidated. */
+  get unsafe(): UnsafeCounts {
+    return this.#unsafe.counts
+  }
+
+  /**
+   * Refetches a page in the background, once for all visitors who get the stale page (stale-while-revalidate, RFC 5861
+   * §3).
+   */
+  #revalidate(lookup: Lookup, stale: HeldPage): void {
+    if (this.#flights.join(flightKey(lookup)) !== null) return
+    const quiet: Lookup = { ...lookup, visit: { ...lookup.visit, method: 'GET', onInterim: () => {} } }
+    this.#fly(quiet, stale).then(
+      (fetched) => {
+        if (fetched.kind === 'stream') discard(fetched.body)
+      },
+      (error: unknown) => {
+        if (!(error instanceof OriginError))
+          this.#options.onFault(`could not revalidate ${lookup.url} in the background`, error)
+      },
+    )
+  }
+
+  #hit(held: HeldPage, detail?: string): CacheStatus {
+    return {
+      kind: 'hit',
+      ttl: (held.page.staleAt - this.#options.now()) / 1000,
+      ...(detail === undefined ? {} : { detail }),
+    }
+  }
+
+  /** Null when the body of the page no longer exists. */
+  async #serve(lookup: Lookup, held: HeldPage, outcome: CacheStatus): Promise<Answer | null> {
+    const started = performance.now()
+    const answer = await answerFrom(
+      held,
+      presentationOf(lookup.visit.method, lookup.field),
+      this.#options.now(),
+      outcome,
+      this.#bodies,
+    )
+    if (answer !== null && outcome.kind === 'hit')
+      this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
+    return answer
+  }
+
+  /** Why the last response to a lookup could not be stored; null when unknown. */
+  notStored(lookup: Lookup): string | null {
+    return this.#uncacheable.reason(lookup.key, this.#options.now())
+  }
+
+  /**
+   * Fetches a page into the cache as a visitor's miss would. Null when a concurrent fetch already did. @throws
+   * OriginError
+   */
+  async warm(lookup: Lookup, signal: AbortSignal): Promise<Fetched | null> {
+    const flight = this.#flights.join(flightKey(lookup))
+    const shared = flight === null ? null : await flight.outcome
+    if (shared !== null && this.#answers(shared.page, lookup)) return null
+    return this.#fly(lookup, this.find(lookup), signal)
+  }
+
+  /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */
+  probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
+    return this.#fetcher.probe(lookup)
+  }
+}
+
+function loopAnswer(): Answer {
+  return plainAnswer(
+    508,
+    'Request loop: the origin of the sales channel leads back to the cache. Check salesChannels[].origin.',
+  )
+}
+
+/** Turns an OriginError into a response. */
+async function answeringOriginErrors(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof OriginError) return originErrorAnswer(error)
+    throw error
+  }
+}
+
+function isPlain(lookup: Lookup): boolean {
+  return (
+    lookup.unkeyedCookies === null &&
+    lookup.mayReuse &&
+    !lookup.odd &&
+    lookup.field('range') === null &&
+    isTypicalRequest(lookup)
+  )
+}
+
+/**
+ * Visitors with different Vary values wait for the same fetch: most pages do not vary, and the first response tells.
+ */
+function flightKey(lookup: Lookup): string {
+  return lookup.key
+}
+
+function newest<T>(candidates: readonly T[], lookup: Lookup, pageOf: (candidate: T) => Page): T | null {
+  const range = lookup.visit.method === 'GET' ? lookup.field('range') : null
+  let best: T | null = null
+  for (const candidate of candidates) {
+    const page = pageOf(candidate)
+    if (!selects(page, lookup) || !coversRange(page, range)) continue
+    if (best === null || page.cachedAt > pageOf(best).cachedAt) best = candidate
+  }
+  return best
+}
