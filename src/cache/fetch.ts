@@ -41,7 +41,7 @@ export type Fetched =
 /** The context of one request to the origin. */
 interface OriginFetch {
   lookup: Lookup
-  /** What of the request came from the visitor. */
+  /** The visitor's request fields that were sent to the origin. */
   sent: readonly HeaderPair[]
   fence: Fence
   /** In terms of `performance.now`. */

@@ -1,10 +1,10 @@
 /**
- * What stands for one visitor's network: an IPv4 address, or the /64 of an IPv6 address, within which a visitor has
- * as many addresses as they like.
+ * The network of a visitor: an IPv4 address, or the /64 of an IPv6 address, within which one visitor can use any number
+ * of addresses.
  */
 export function addressBlock(address: string): string {
   const bare = address.split('%', 1)[0]!
-  // IPv4 as an IPv6 socket sees it.
+  // An IPv4 address mapped to IPv6.
   if (bare.includes('.')) return bare.slice(bare.lastIndexOf(':') + 1)
   const [head = '', tail] = bare.toLowerCase().split('::')
   const front = head === '' ? [] : head.split(':')

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 
 const spelling = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
-/** The one form in which ids are kept and compared: lower case, with dashes (RFC 9562 §4). Shopware writes them without. Null for what is no UUID. */
+/**
+ * Normalises a UUID to lower case with dashes (RFC 9562 §4), the form in which ids are stored; Shopware omits the
+ * dashes. Null for an invalid UUID.
+ */
 export function canonicalUuid(text: string): string | null {
   return spelling.test(text) ? withDashes(text.toLowerCase().replaceAll('-', '')) : null
 }

@@ -31,9 +31,9 @@ export { clearApplicationCache } from './clear.ts'
 export interface FilesystemStoreOptions {
   /** The application cache directory of the environment. */
   directory: string
-  /** Bytes of bodies on disk; null: 10 GB, or a tenth of what the file system has for them when this is opened. */
+  /** Limit of all bodies in bytes. Null: 10 GB, or a tenth of the space available to them at start if that is less. */
   maxSize: number | null
-  /** Variants kept of one URL. */
+  /** The most variants kept per URL. */
   maxVariants?: number
   /** Milliseconds since the epoch. */
   now: () => number
@@ -44,14 +44,14 @@ export interface FilesystemStoreOptions {
 
 const defaultMaxVariants = 64
 const defaultPatience = 5_000
-/** Pages that one `put` evicts at most; the rest goes in the background. */
+/** The most pages that one `put` evicts; the rest is evicted in the background. */
 const evictionSlice = 64
-/** Pages given up for one that comes while the file system is short of room. */
+/** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
-/** Removals of others are theirs to clean up after, unless they ended before they could. */
+/** Delay in milliseconds before cleaning up after another process, which normally does so itself. */
 const afterOthers = 1_000
 
-/** Opens the pages in a directory, whatever state they are in; see `PageStore`. Never throws a storage error. */
+/** Opens the page store in a directory, whatever state it is in (see `PageStore`). Never throws a storage error. */
 export async function openFilesystemStore(options: FilesystemStoreOptions): Promise<PageStore> {
   const shared = new SharedIndex({
     places: placesIn(options.directory),
@@ -168,7 +168,7 @@ class FilesystemStore implements PageStore {
     const written = await this.#write(draft.key, body)
     if (written === null) return null
     let page: Page | null = null
-    // Once: a commit for which there was no room is tried again, and the body has its name by then.
+    // Placed only once: the commit may be retried after the body already has its final name.
     let place = () => {
       this.#bodies.place(written)
       place = () => undefined
@@ -190,7 +190,7 @@ class FilesystemStore implements PageStore {
 
   async #write(key: string, body: Buffer): Promise<WrittenBody | null> {
     try {
-      // Below the floor a page takes the place of others, never the room that records need.
+      // Below the floor a page replaces others; it must not use the space reserved for records.
       const fits = !this.#room.isShort || (await this.#room.make(roomForOne)) > 0 || !(await this.#room.look())
       if (fits) return await this.#room.retry(() => this.#bodies.write(key, body))
     } catch (error) {
@@ -201,7 +201,7 @@ class FilesystemStore implements PageStore {
     return null
   }
 
-  /** Inside the write transaction. */
+  /** Runs inside the write transaction. */
   #store(index: PageIndex, draft: PageDraft, body: WrittenBody, fence: Fence, place: () => void): Page | null {
     if (!index.log.admits(fence, draft)) return null
     const { maxVariants, maxSize, now } = this.#options
