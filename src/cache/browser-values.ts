@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 const mediaTypes =
   'text/(?:html|css|plain|xml|javascript)|application/(?:xhtml\\+xml|xml|json|javascript|signed-exchange)|image/(?:avif|webp|apng|svg\\+xml|png|gif|jpeg|jxl|heic|heic-sequence|\\*)|(?:audio|video|font|text|\\*)/\\*'
 const number = /^\d{1,5}(?:\.\d{1,6})?$/
@@ -91,15 +93,13 @@ const names = Object.fromEntries(
     new Intl.DisplayNames('en', { type, fallback: 'none' }),
   ]),
 ) as Record<'language' | 'script' | 'region', Intl.DisplayNames>
-const knownLanguages = new Map<string, boolean>()
-const mostKnown = 1000
+const knownLanguages = new LRUCache<string, boolean>({ max: 1000 })
 
 /** Whether an Accept-Language value (RFC 9110 §12.5.4) lists only languages, scripts and regions that exist. */
 function areLanguages(value: string): boolean {
   const known = knownLanguages.get(value)
   if (known !== undefined) return known
   const are = value.length <= 512 && value.split(',').every((element) => isLanguage(element.trim()))
-  if (knownLanguages.size >= mostKnown) knownLanguages.clear()
   if (value.length <= 512) knownLanguages.set(value, are)
   return are
 }

@@ -1,6 +1,6 @@
+import { parseDictionary, Token, type BareItem, type Dictionary } from 'structured-headers'
 import type { HeaderPair } from '../pages/page.ts'
 import { fieldValue } from './fields.ts'
-import { parseDictionary, type BareItem } from './structured-field.ts'
 
 /**
  * A response's cache directives as a shared cache reads them (RFC 9111 §5.2.2, RFC 5861, RFC 9213). Times in seconds.
@@ -31,24 +31,30 @@ const longest = 2 ** 31
 
 /** The directives that apply to this cache: those of CDN-Cache-Control where it is valid, else Cache-Control. */
 export function directivesOf(headers: readonly HeaderPair[]): Directives {
-  const targeted = fieldValue(headers, 'cdn-cache-control')
-  const dictionary = targeted === null ? null : parseDictionary(targeted)
-  if (dictionary !== null && dictionary.size > 0) {
-    const elements = [...dictionary]
-      .filter(([, value]) => value !== false)
-      .map(([name, value]) => ({ name, value: toArgument(value) }))
-    return { ...interpret(elements), targeted: true }
-  }
+  const targeted = targetedDirectives(fieldValue(headers, 'cdn-cache-control'))
+  if (targeted.length > 0) return { ...interpret(targeted), targeted: true }
   return interpret(parseDirectives(fieldValue(headers, 'cache-control')))
 }
 
-/**
- * Times in a targeted field must be Integers (RFC 9213 §2.1): digits in a String stay quoted and do not count as a
- * time.
- */
+/** The directives of a targeted field (a Dictionary of RFC 9651); none when it is malformed, so that it is ignored. */
+function targetedDirectives(field: string | null): Element[] {
+  if (field === null) return []
+  let members: Dictionary
+  try {
+    members = parseDictionary(field)
+  } catch {
+    return []
+  }
+  return [...members]
+    .filter(([, [value]]) => value !== false)
+    .map(([name, [value]]) => ({ name, value: Array.isArray(value) ? null : toArgument(value) }))
+}
+
+/** Times in a targeted field must be Integers (RFC 9213 §2.1): digits in a String stay quoted and do not count as a time. */
 function toArgument(value: BareItem): string | null {
   if (typeof value === 'number') return String(value)
-  if (typeof value === 'boolean') return null
+  if (value instanceof Token) return value.toString()
+  if (typeof value !== 'string') return null
   return /^\d+$/.test(value) ? `"${value}"` : value
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Fence } from '../pages/page-store.ts'
 
 /** One fetch that several visitors wait for. */
@@ -49,21 +50,19 @@ const longestKey = 1024
 
 /** Keys whose last response could not be shared, so that their visitors do not queue behind each other. */
 export class Uncacheable {
-  readonly #until = new Map<string, { until: number; reason: string }>()
+  readonly #entries = new LRUCache<string, { until: number; reason: string }>({ max: mostRemembered })
 
   add(key: string, reason: string, now: number): void {
     if (key.length > longestKey) return
-    if (this.#until.size >= mostRemembered) this.#until.delete(this.#until.keys().next().value!)
-    this.#until.delete(key)
-    this.#until.set(key, { until: now + remembered, reason })
+    this.#entries.set(key, { until: now + remembered, reason })
   }
 
   reason(key: string, now: number): string | null {
-    const entry = this.#until.get(key)
+    const entry = this.#entries.get(key)
     return entry !== undefined && entry.until > now ? entry.reason : null
   }
 
   delete(key: string): void {
-    this.#until.delete(key)
+    this.#entries.delete(key)
   }
 }
