@@ -29,24 +29,7 @@ export async function inspectUrl(
   signal: AbortSignal,
 ): Promise<Inspection> {
   const classified = classifyUrl(url, {}, signal, cache.classifying)
-  if (classified === null) {
-    const foreign = store.findByUrl(url)
-    if (foreign.length > 0) {
-      const explanation = [
-        'Its sales channel is not in this configuration: a daemon with another configuration, or with --origin, stored it.',
-        ...foreign.map((page) => describe(page, now)),
-      ]
-      return { url, cached: true, reason: whatNext(foreign, now), explanation, pages: foreign }
-    }
-    const known = cache.classifying.channels.all.map((channel) => channel.url).join(', ') || 'none'
-    return {
-      url,
-      cached: false,
-      reason: 'No sales channel has this URL: visitors get a 421.',
-      explanation: [`Sales channels: ${known}.`],
-      pages: [],
-    }
-  }
+  if (classified === null) return inspectWithoutChannel(cache, store, url, now)
   if (classified.kind === 'own') {
     return {
       url: classified.url,
@@ -77,6 +60,21 @@ export async function inspectUrl(
     ...pages.map((page) => describe(page, now)),
   )
   return { url: canonical, cached: true, reason: whatNext(pages, now), explanation, pages }
+}
+
+/** Explains a URL that no configured channel has; another configuration may have stored pages of it. */
+function inspectWithoutChannel(cache: StorefrontCache, store: PageStore, url: string, now: number): Inspection {
+  const pages = store.findByUrl(url)
+  if (pages.length > 0) {
+    const explanation = [
+      'Its sales channel is not in this configuration: a daemon with another configuration, or with --origin, stored it.',
+      ...pages.map((page) => describe(page, now)),
+    ]
+    return { url, cached: true, reason: whatNext(pages, now), explanation, pages }
+  }
+  const known = cache.classifying.channels.all.map((channel) => channel.url).join(', ') || 'none'
+  const reason = 'No sales channel has this URL: visitors get a 421.'
+  return { url, cached: false, reason, explanation: [`Sales channels: ${known}.`], pages }
 }
 
 /** What the next visitor gets from the best of the variants. */

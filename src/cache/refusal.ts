@@ -1,5 +1,5 @@
 import { formatCacheStatus } from './cache-status.ts'
-import type { OriginError } from './origin.ts'
+import { OriginError } from './origin.ts'
 import type { Answer } from './visit.ts'
 
 /** A short plain-text response of the daemon itself; never stored by any cache. */
@@ -37,4 +37,22 @@ export function originErrorAnswer(error: OriginError): Answer {
     formatCacheStatus({ kind: 'forward', why: 'miss', detail: originFailureText[error.failure] }),
   ])
   return answer
+}
+
+/** The response to a request that has passed through this cache before. */
+export function loopAnswer(): Answer {
+  return plainAnswer(
+    508,
+    'Request loop: the origin of the sales channel leads back to the cache. Check salesChannels[].origin.',
+  )
+}
+
+/** Turns an OriginError into a response. */
+export async function answeringOriginErrors(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof OriginError) return originErrorAnswer(error)
+    throw error
+  }
 }

@@ -7,23 +7,23 @@ import { discard } from './body.ts'
 import { pathBypass, type BypassRules } from './bypass.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import type { Channels } from './channel.ts'
-import { Flights, Uncacheable } from './coalesce.ts'
-import { Fetcher, type Fetched, type FetchOptions } from './fetch.ts'
-import { mayServeStale, usability, type StaleReason } from './freshness.ts'
+import { Fetcher, type FetchOptions } from './fetch.ts'
+import type { Fetched } from './fetched.ts'
+import { mayServeStale, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
 import type { VariantRules } from './key.ts'
-import { isTypicalRequest } from './may-store.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { PassThrough } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
-import { plainAnswer, originErrorAnswer, originFailureText } from './refusal.ts'
+import { answeringOriginErrors, loopAnswer, originFailureText, plainAnswer } from './refusal.ts'
+import { serverErrors, SharedFetches } from './shared-fetches.ts'
 import { canonicaliser } from './target.ts'
 import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
-import { answerFrom, coversRange, presentationOf, toHeldPage, type HeldPage } from './view.ts'
+import { answerFrom, coversRange, newest, presentationOf, toHeldPage, type HeldPage } from './view.ts'
 import type { Answer, Visit } from './visit.ts'
 
 export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
@@ -40,9 +40,6 @@ export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'me
   onFault(message: string, error: unknown): void
 }
 
-/** Statuses that a stale page may replace (RFC 5861 §4). */
-const serverErrors = new Set([500, 502, 503, 504])
-
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
 
@@ -54,10 +51,7 @@ export class StorefrontCache {
   readonly #fetcher: Fetcher
   readonly #passThrough: PassThrough
   readonly #unsafe: UnsafeInvalidation
-  /** Number of fetches under way, by URL. */
-  readonly #underWay = new Map<string, number>()
-  readonly #flights: Flights<HeldPage>
-  readonly #uncacheable = new Uncacheable()
+  readonly #fetches: SharedFetches
   readonly #bodies: Bodies
 
   constructor(options: StorefrontCacheOptions) {
@@ -71,16 +65,16 @@ export class StorefrontCache {
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
+    this.#fetches = new SharedFetches(this.#fetcher, options)
     this.#unsafe = new UnsafeInvalidation({
       mode: options.invalidateOnUnsafe,
       store: options.store,
       classifying: this.classifying,
-      isUnderWay: (url) => this.#underWay.has(url),
+      isUnderWay: (url) => this.#fetches.isUnderWay(url),
       onFault: options.onFault,
     })
     this.#passThrough = new PassThrough(options, this.#unsafe)
     this.#bodies = new Bodies({ ...options, budgets: inFlight })
-    this.#flights = new Flights((fence) => options.store.holds(fence))
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
 
@@ -130,7 +124,7 @@ export class StorefrontCache {
       if (lookup.onlyIfCached) return plainAnswer(504, 'The page is not cached, and the request is only-if-cached.')
       if (lookup.visit.method === 'HEAD' && (held === null || !hasValidator(held.page)))
         return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'HEAD of a page that is not cached' })
-      const flight = this.#mayShare(lookup) && waits < mostWaits ? this.#flights.join(flightKey(lookup)) : null
+      const flight = waits < mostWaits && this.#fetches.mayShare(lookup) ? this.#fetches.join(lookup) : null
       if (flight === null) return this.#lead(lookup, held)
       const shared = await flight.outcome
       if (shared !== null && this.#answers(shared.page, lookup)) {
@@ -170,14 +164,6 @@ export class StorefrontCache {
     return toHeldPage(stored, {})
   }
 
-  #mayShare(lookup: Lookup): boolean {
-    return (
-      lookup.mayReuse &&
-      lookup.field('range') === null &&
-      this.#uncacheable.reason(lookup.key, this.#options.now()) === null
-    )
-  }
-
   #answers(page: Page, lookup: Lookup): boolean {
     return (
       selects(page, lookup) &&
@@ -190,7 +176,7 @@ export class StorefrontCache {
   async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
     const why = stale === null ? 'miss' : 'stale'
     try {
-      const fetched = await this.#fly(lookup, stale)
+      const fetched = await this.#fetches.fetch(lookup, stale)
       if (
         serverErrors.has(fetched.status) &&
         stale !== null &&
@@ -226,43 +212,15 @@ export class StorefrontCache {
       if (stale !== null) return await this.#lead(lookup, null)
       return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
     } catch (error) {
-      if (!(error instanceof OriginError) || stale === null || !this.#standsIn(stale, 'unreachable')) throw error
+      if (
+        !(error instanceof OriginError) ||
+        stale === null ||
+        !mayServeStale(stale.page, 'unreachable', this.#options.now())
+      )
+        throw error
       const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale, ${originFailureText[error.failure]}`))
       if (answer === null) throw error
       return answer
-    }
-  }
-
-  #standsIn(stale: HeldPage, reason: StaleReason): boolean {
-    return mayServeStale(stale.page, reason, this.#options.now())
-  }
-
-  /** Fetches a page in a way that other visitors can join. */
-  async #fly(lookup: Lookup, stale: HeldPage | null, signal?: AbortSignal): Promise<Fetched> {
-    const { store, now } = this.#options
-    const fence = store.fence()
-    // A page under another key must not be renewed by this visitor.
-    const validated = stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
-    const flight = this.#mayShare(lookup) ? this.#flights.start(flightKey(lookup), fence) : null
-    let shared: HeldPage | null = null
-    this.#underWay.set(lookup.url, (this.#underWay.get(lookup.url) ?? 0) + 1)
-    try {
-      const fetched = await this.#fetcher.fetch(lookup, validated, fence, signal)
-      if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
-      // Only the response to a request without personal parts says something about the page itself.
-      else if (fetched.kind === 'stream' && isPlain(lookup)) this.#uncacheable.add(lookup.key, fetched.notStored, now())
-      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
-        shared = fetched.held
-      if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
-      return fetched
-    } catch (error) {
-      if (stale !== null && this.#standsIn(stale, 'unreachable')) shared = stale
-      throw error
-    } finally {
-      flight?.settle(shared)
-      const others = this.#underWay.get(lookup.url)! - 1
-      if (others === 0) this.#underWay.delete(lookup.url)
-      else this.#underWay.set(lookup.url, others)
     }
   }
 
@@ -276,9 +234,9 @@ export class StorefrontCache {
    * §3).
    */
   #revalidate(lookup: Lookup, stale: HeldPage): void {
-    if (this.#flights.join(flightKey(lookup)) !== null) return
+    if (this.#fetches.join(lookup) !== null) return
     const quiet: Lookup = { ...lookup, visit: { ...lookup.visit, method: 'GET', onInterim: () => {} } }
-    this.#fly(quiet, stale).then(
+    this.#fetches.fetch(quiet, stale).then(
       (fetched) => {
         if (fetched.kind === 'stream') discard(fetched.body)
       },
@@ -314,7 +272,7 @@ export class StorefrontCache {
 
   /** Why the last response to a lookup could not be stored; null when unknown. */
   notStored(lookup: Lookup): string | null {
-    return this.#uncacheable.reason(lookup.key, this.#options.now())
+    return this.#fetches.notStored(lookup)
   }
 
   /**
@@ -322,59 +280,14 @@ export class StorefrontCache {
    * OriginError
    */
   async warm(lookup: Lookup, signal: AbortSignal): Promise<Fetched | null> {
-    const flight = this.#flights.join(flightKey(lookup))
+    const flight = this.#fetches.join(lookup)
     const shared = flight === null ? null : await flight.outcome
     if (shared !== null && this.#answers(shared.page, lookup)) return null
-    return this.#fly(lookup, this.find(lookup), signal)
+    return this.#fetches.fetch(lookup, this.find(lookup), signal)
   }
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */
   probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
     return this.#fetcher.probe(lookup)
   }
-}
-
-function loopAnswer(): Answer {
-  return plainAnswer(
-    508,
-    'Request loop: the origin of the sales channel leads back to the cache. Check salesChannels[].origin.',
-  )
-}
-
-/** Turns an OriginError into a response. */
-async function answeringOriginErrors(ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof OriginError) return originErrorAnswer(error)
-    throw error
-  }
-}
-
-function isPlain(lookup: Lookup): boolean {
-  return (
-    lookup.unkeyedCookies === null &&
-    lookup.mayReuse &&
-    !lookup.odd &&
-    lookup.field('range') === null &&
-    isTypicalRequest(lookup)
-  )
-}
-
-/**
- * Visitors with different Vary values wait for the same fetch: most pages do not vary, and the first response tells.
- */
-function flightKey(lookup: Lookup): string {
-  return lookup.key
-}
-
-function newest<T>(candidates: readonly T[], lookup: Lookup, pageOf: (candidate: T) => Page): T | null {
-  const range = lookup.visit.method === 'GET' ? lookup.field('range') : null
-  let best: T | null = null
-  for (const candidate of candidates) {
-    const page = pageOf(candidate)
-    if (!selects(page, lookup) || !coversRange(page, range)) continue
-    if (best === null || page.cachedAt > pageOf(best).cachedAt) best = candidate
-  }
-  return best
 }

@@ -7,6 +7,8 @@ import { isNotModified, rangeStillHolds, weaken } from './conditional.ts'
 import { fieldValue, listElements, withoutFields } from './fields.ts'
 import { ageAt } from './freshness.ts'
 import { parseRange, type ByteRange } from './range.ts'
+import type { Lookup } from './lookup.ts'
+import { selects } from './vary.ts'
 import type { Answer } from './visit.ts'
 
 /** A page with those codings of its body that are in memory (possibly none). */
@@ -189,4 +191,16 @@ export function coversRange(page: Page, range: string | null): boolean {
   return (
     wanted !== null && wanted !== 'unsatisfiable' && wanted.start >= page.range.start && wanted.end <= page.range.end
   )
+}
+
+/** The latest of the pages that match a lookup; null when none does. */
+export function newest<T>(candidates: readonly T[], lookup: Lookup, pageOf: (candidate: T) => Page): T | null {
+  const range = lookup.visit.method === 'GET' ? lookup.field('range') : null
+  let best: T | null = null
+  for (const candidate of candidates) {
+    const page = pageOf(candidate)
+    if (!selects(page, lookup) || !coversRange(page, range)) continue
+    if (best === null || page.cachedAt > pageOf(best).cachedAt) best = candidate
+  }
+  return best
 }

@@ -22,6 +22,7 @@ import type {
   TypeCounters,
 } from './page-store.ts'
 import { placesIn } from './places.ts'
+import { unique } from './removal-choices.ts'
 import { Remover } from './remover.ts'
 import { automaticLimit, Room } from './room.ts'
 import { SharedIndex } from './shared-index.ts'
@@ -221,31 +222,15 @@ class FilesystemStore implements PageStore {
 
   async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
     if (this.#shared.current === null) return null
-    try {
-      return await this.#room.retry(() =>
-        this.#shared.write((index) =>
-          index.write(() =>
-            index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null,
-          ),
-        ),
-      )
-    } catch (error) {
-      if (!isStorageError(error)) throw error
-      return null
-    }
+    const store = (index: PageIndex) =>
+      index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null
+    return unlessStorageFails(this.#room.retry(() => this.#shared.write((index) => index.write(() => store(index)))))
   }
 
   recordHits(hits: readonly HitCount[]): void {
     if (this.#shared.current === null || hits.length === 0) return
-    void this.#track(this.#addHits(hits))
-  }
-
-  async #addHits(hits: readonly HitCount[]): Promise<void> {
-    try {
-      await this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
-    } catch (error) {
-      if (!isStorageError(error)) throw error
-    }
+    const adding = this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
+    void this.#track(unlessStorageFails(adding))
   }
 
   remove(selection: Selection, options?: RemoveOptions): Promise<number> {
@@ -303,8 +288,12 @@ class FilesystemStore implements PageStore {
   }
 }
 
-function unique(selection: Selection): Selection {
-  if (selection.kind === 'tags') return { kind: 'tags', tags: [...new Set(selection.tags)] }
-  if (selection.kind === 'urls') return { kind: 'urls', urls: [...new Set(selection.urls)] }
-  return selection
+/** Null when storage fails. @throws any other error */
+async function unlessStorageFails<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (!isStorageError(error)) throw error
+    return null
+  }
 }

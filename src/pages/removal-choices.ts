@@ -1,4 +1,5 @@
 import type { PageIndex } from './page-index.ts'
+import type { Selection } from './page-store.ts'
 
 /** Pages removed, or names looked up, per transaction of a long removal: a few milliseconds. */
 export const slice = 1_000
@@ -72,4 +73,11 @@ export function matchFor(
     if (performance.now() > until) break
   }
   return { ids, read }
+}
+
+/** A selection without duplicate tags or URLs. */
+export function unique(selection: Selection): Selection {
+  if (selection.kind === 'tags') return { kind: 'tags', tags: [...new Set(selection.tags)] }
+  if (selection.kind === 'urls') return { kind: 'urls', urls: [...new Set(selection.urls)] }
+  return selection
 }

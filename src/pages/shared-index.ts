@@ -27,8 +27,7 @@ export interface SharedIndexOptions {
  */
 export class SharedIndex {
   #index: PageIndex | null = null
-  /** The previous index; closed. */
-  #left: PageIndex | null = null
+  #previous: PageIndex | null = null
   /** `data_version` and the last removal known to the listeners. */
   #version = 0
   #seen = 0
@@ -145,8 +144,7 @@ export class SharedIndex {
     try {
       return ask(index)
     } catch (error) {
-      const fault = this.fail(error)
-      if (fault === 'unwritable' && this.#index === index) {
+      if (this.fail(error) === 'unwritable' && this.#index === index) {
         this.#lastError = error
         this.#suspend()
       }
@@ -165,8 +163,7 @@ export class SharedIndex {
       try {
         if (index !== null) return work(index)
       } catch (error) {
-        const fault = this.fail(error)
-        if (fault === 'unwritable') throw unwritable(error)
+        if (this.fail(error) === 'unwritable') throw unwritable(error)
         if (!isStatementFault(error)) throw error
         if (performance.now() > giveUp) throw busy(error)
       }
@@ -191,10 +188,7 @@ export class SharedIndex {
   /** Checks whether the files vanished or were replaced. If so, the store has been reopened. */
   look(): boolean {
     this.#lookedAt = performance.now()
-    const index = this.#index
-    if (index === null) return false
-    const found = vitalParts(this.#options.places).map(identityOf)
-    return this.#judge(index, found)
+    return this.#index !== null && this.#judge(this.#index, vitalParts(this.#options.places).map(identityOf))
   }
 
   async #lookLater(): Promise<void> {
@@ -248,9 +242,9 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    this.#left = this.#index
+    this.#previous = this.#index
     this.#index = null
-    this.#left?.close()
+    this.#previous?.close()
     this.#tell({ kind: 'all' })
   }
 
@@ -278,7 +272,8 @@ export class SharedIndex {
   #openOriginal(): PageIndex {
     const { places, onWarning } = this.#options
     const index = openPages(places, onWarning)
-    const isCopy = index.generation === this.#left?.generation && index.identities[0] !== this.#left.identities[0]
+    const isCopy =
+      index.generation === this.#previous?.generation && index.identities[0] !== this.#previous.identities[0]
     if (!isCopy) return index
     index.close()
     discard(places, index.identities[0] ?? null, onWarning, 'it is a copy of an earlier one')
