@@ -27,7 +27,7 @@ export const originFailureText = {
  * The response to an origin failure: 504 for a timeout, 502 for an unreachable origin or an invalid response. The cause
  * appears in the log only.
  */
-export function originErrorAnswer(error: OriginError): Answer {
+function originErrorAnswer(error: OriginError): Answer {
   const answer =
     error.failure === 'timeout'
       ? plainAnswer(504, 'The shop did not respond in time.')
