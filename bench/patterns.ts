@@ -18,12 +18,12 @@ import { bestEncodings } from '../src/cache/accept-encoding.ts'
 import { cookieBypass, pathBypass } from '../src/cache/bypass.ts'
 import { directivesOf, requestDirectives } from '../src/cache/cache-control.ts'
 import { Channels, toChannel } from '../src/cache/channel.ts'
-import { isCommonplace } from '../src/cache/commonplace.ts'
+import { isCommonBrowserValue } from '../src/cache/browser-values.ts'
 import { matchesEntityTag } from '../src/cache/conditional.ts'
 import { parseCookies } from '../src/cache/fields.ts'
 import { tagsOf } from '../src/cache/forward.ts'
 import { unkeyedCookies } from '../src/cache/key.ts'
-import { storeObstacle } from '../src/cache/may-store.ts'
+import { reasonNotToStore } from '../src/cache/may-store.ts'
 import { parseRange } from '../src/cache/range.ts'
 import { reflectedField } from '../src/cache/reflection.ts'
 import { canonicaliser, lenientPath, marketingParameters } from '../src/cache/target.ts'
@@ -86,11 +86,11 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ['Accept-Encoding', (size) => bestEncodings(of(',;q=', size, String(Math.random())))],
   ['If-None-Match', (size) => matchesEntityTag(of('W/"a", "', size), '"x"')],
   ['Range', (size) => parseRange(`bytes=${of('1 ', size)}`, 5)],
-  ['Accept', (size) => isCommonplace('accept', of('text/html;q=0.1, ', size, 'x'))],
+  ['Accept', (size) => isCommonBrowserValue('accept', of('text/html;q=0.1, ', size, 'x'))],
   [
     'Accept-Language of an error',
     (size) =>
-      storeObstacle(
+      reasonNotToStore(
         { ...asked, headers: [['accept-language', of('de-a;q=1,', size, '!')]] },
         404,
         [['cache-control', 'public']],
@@ -100,7 +100,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   [
     'Content-Type',
     (size) =>
-      storeObstacle(
+      reasonNotToStore(
         { ...asked, headers: [] },
         200,
         [

@@ -5,7 +5,7 @@ import type { LoadedConfig } from './config/load.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
-import type { ProxySettings } from './cache/build.ts'
+import type { CacheSettings } from './cache/build.ts'
 import type { SalesChannel } from './stages/sales-channels.ts'
 import type { Channels } from './cache/channel.ts'
 import type { Purging } from './purge/purging.ts'
@@ -132,12 +132,12 @@ export class App {
   }
 
   /** The cache in front of the configured channels, or of those in `site`. */
-  proxy(site?: Pick<ProxySettings, 'channels' | 'aliases' | 'ownHosts'>) {
-    return this.#part('proxy', async () => {
-      const { buildProxy } = await import('./cache/build.ts')
+  storefrontCache(site?: Pick<CacheSettings, 'channels' | 'aliases' | 'ownHosts'>) {
+    return this.#part('storefrontCache', async () => {
+      const { buildCache } = await import('./cache/build.ts')
       const { ownHosts } = await import('./cache/own-hosts.ts')
       const { cache, origin, salesChannels, server } = this.config
-      return buildProxy({
+      return buildCache({
         channels: site?.channels ?? salesChannels,
         aliases: site?.aliases ?? new Map(),
         ownHosts: site?.ownHosts ?? ownHosts(server.host, server.port),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { Records } from '../records/open.ts'
 import { authenticate, findActiveClient, noteUse, type Client } from './clients.ts'
@@ -13,7 +14,6 @@ import {
   type Scope,
 } from './judgement.ts'
 import type { KeyRing } from './key-ring.ts'
-import { Remembered } from './remembered.ts'
 import { signToken, verifyToken, type Claims } from './tokens.ts'
 
 /** A client's request for a token. */
@@ -50,7 +50,7 @@ export class Authority implements Judge {
   readonly #records: Records
   readonly #keys: KeyRing
   readonly #lifetime: number
-  readonly #seen = new Remembered<Seen>(mostSeen)
+  readonly #seen = new LRUCache<string, Seen>({ max: mostSeen })
   readonly #failures: Failures
   readonly #version: () => string
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { jwtVerify, type JWTPayload } from 'jose'
+import { LRUCache } from 'lru-cache'
 import type { CustomerTokenSettings } from '../config/schema.ts'
 import type { CustomerKey } from './customer-key.ts'
 import { longestToken } from './judgement.ts'
-import { Remembered } from './remembered.ts'
 
 /** The clocks of the shop and this machine may differ by so much, in seconds. */
 const leeway = 5
@@ -24,7 +24,7 @@ export class CustomerTokens {
   readonly #settings: CustomerTokenSettings
   /** Milliseconds since the epoch. */
   readonly #now: () => number
-  readonly #known = new Remembered<{ customer: string; until: number }>(mostRemembered)
+  readonly #known = new LRUCache<string, { customer: string; until: number }>({ max: mostRemembered })
 
   constructor(key: CustomerKey, settings: CustomerTokenSettings, now: () => number) {
     this.#key = key

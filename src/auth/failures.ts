@@ -1,6 +1,6 @@
 import { addressBlock } from '../lib/address-block.ts'
+import { LRUCache } from 'lru-cache'
 import type { SharedCounts } from '../lib/shared-counts.ts'
-import { Remembered } from './remembered.ts'
 
 /** Within so many milliseconds so many failures are forgiven. */
 const window = 60_000
@@ -22,8 +22,8 @@ interface Count {
  * with the right secret still gets in: nobody can lock a client out by guessing at it. The processes of a daemon count together.
  */
 export class Failures {
-  readonly #addresses = new Remembered<Count>(mostKept)
-  readonly #clients = new Remembered<Count>(mostKept)
+  readonly #addresses = new LRUCache<string, Count>({ max: mostKept })
+  readonly #clients = new LRUCache<string, Count>({ max: mostKept })
   readonly #now: () => number
   readonly #tellAddress: ((network: string) => void) | undefined
   readonly #tellClient: ((client: string) => void) | undefined
@@ -57,7 +57,7 @@ export class Failures {
     return count !== undefined && count.failures > mostOfClient ? this.#limit(count, mostOfClient) : null
   }
 
-  #count(counts: Remembered<Count>, key: string, failures: number): void {
+  #count(counts: LRUCache<string, Count>, key: string, failures: number): void {
     const known = counts.get(key)
     const now = this.#now()
     counts.set(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { Failures } from './failures.ts'
 import { invalidToken, longestToken, scopes, type Judge, type Judgement, type Presenter } from './judgement.ts'
-import { Remembered } from './remembered.ts'
 
 /** Asks the shop whether its admin API accepts a token. @throws where the shop gives no answer to that */
 export type AskShop = (token: string, host: string) => Promise<boolean>
@@ -22,7 +22,7 @@ interface Answer {
 export class ShopAuthority implements Judge {
   readonly #ask: AskShop
   readonly #now: () => number
-  readonly #answers = new Remembered<Answer>(mostRemembered)
+  readonly #answers = new LRUCache<string, Answer>({ max: mostRemembered })
   readonly #asking = new Map<string, Promise<Judgement>>()
   readonly #failures: Failures
 

@@ -1,15 +1,15 @@
 import type { Channel } from './channel.ts'
-import { proxyName } from './forward.ts'
+import { cacheName } from './forward.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { discard } from './body.ts'
 
-/** What Shopware's admin API answers to anyone whom it has given a token, without a privilege and without a side effect. */
-const question = '/api/_info/version'
+/** Shopware's admin API answers this path to any valid token: it needs no privilege and has no side effect. */
+const versionPath = '/api/_info/version'
 
 /**
  * Whether a shop's admin API accepts a bearer token.
  *
- * @throws OriginError where the shop does not answer, or not to this question
+ * @throws OriginError when the shop is unreachable or answers neither 2xx, 401 nor 403
  */
 export async function acceptsToken(
   origin: OriginClient,
@@ -20,14 +20,14 @@ export async function acceptsToken(
   const { status, body } = await origin.send({
     origin: channel.origin,
     method: 'GET',
-    target: question,
+    target: versionPath,
     headers: [
       ['host', channel.host],
       ['x-forwarded-proto', channel.scheme],
       ['x-forwarded-host', channel.host],
       ['authorization', `Bearer ${token}`],
       ['accept', 'application/json'],
-      ['via', `1.1 ${proxyName}`],
+      ['via', `1.1 ${cacheName}`],
     ],
     body: null,
     signal,
@@ -36,5 +36,5 @@ export async function acceptsToken(
   discard(body)
   if (status >= 200 && status < 300) return true
   if (status === 401 || status === 403) return false
-  throw new OriginError(`the shop answers ${status} to ${question}`, 'broken', null)
+  throw new OriginError(`the shop answered ${status} to GET ${versionPath}`, 'broken', null)
 }

@@ -6,7 +6,7 @@ import { pieceSize } from '../pages/piece-digests.ts'
 import type { SendingBudgets } from './in-flight.ts'
 import type { ByteRange } from './range.ts'
 import { openStoredBody } from './stored-body.ts'
-import { storedAs, toHeld, type Held } from './view.ts'
+import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 import type { StreamedBody } from './visit.ts'
 
 export type PageBody = Buffer | StreamedBody
@@ -18,20 +18,20 @@ interface Parts {
 }
 
 /**
- * Gives the bodies of pages: from memory, or into it where they are small, else from their files while they are sent
- * (docs/decisions/0048-bodies-in-pieces.md).
+ * Provides the bodies of pages. Small bodies come from memory or are loaded into it; large ones are streamed from their
+ * files (docs/decisions/0048-bodies-in-pieces.md).
  */
 export class Bodies {
   readonly #parts: Parts
-  readonly #loading = new Map<string, Promise<Held | null>>()
-  readonly #making = new WeakMap<Held, Map<Encoding, Promise<Buffer>>>()
+  readonly #loading = new Map<string, Promise<HeldPage | null>>()
+  readonly #making = new WeakMap<HeldPage, Map<Encoding, Promise<Buffer>>>()
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** The body in a coding; null where it is no longer there. */
-  async open(held: Held, encoding: Encoding): Promise<PageBody | null> {
+  /** Opens the body in one coding; null when the body no longer exists. */
+  async open(held: HeldPage, encoding: Encoding): Promise<PageBody | null> {
     const { store, budgets } = this.#parts
     const atHand = held.bodies[encoding]
     if (atHand !== undefined && this.#maySend(held, atHand)) return atHand
@@ -44,8 +44,11 @@ export class Bodies {
     return loaded === null ? null : (loaded.bodies[encoding] ?? this.#make(loaded, encoding))
   }
 
-  /** A range of the identity coding; `whole` where that would mean to decode a large body for it, null where it is no longer there. */
-  async cut(held: Held, range: ByteRange): Promise<PageBody | 'whole' | null> {
+  /**
+   * Cuts a range out of the identity body; `whole` when that would decode a large body, null when the body no longer
+   * exists.
+   */
+  async cut(held: HeldPage, range: ByteRange): Promise<PageBody | 'whole' | null> {
     const { store, budgets } = this.#parts
     const { page } = held
     const stored = storedAs(held)
@@ -60,19 +63,22 @@ export class Bodies {
     return Buffer.isBuffer(body) ? slice(body) : body === null ? null : discarded(body)
   }
 
-  /** Whether a body in memory may be sent as it is: while many are being sent slowly, large ones are read from their files instead. */
-  #maySend(held: Held, body: Buffer): boolean {
+  /**
+   * Whether a body in memory may be sent as it is. While many slow readers hold bodies, large ones are streamed from
+   * their files.
+   */
+  #maySend(held: HeldPage, body: Buffer): boolean {
     return storedAs(held) === null || body.length <= pieceSize || !this.#parts.budgets.bodies.crowded
   }
 
-  /** Whether a body of so many bytes is read into memory now. */
+  /** Whether a body of this size is loaded into memory now. */
   #belongs(bytes: number): boolean {
     const { memory, budgets } = this.#parts
     return memory.takes(bytes) && (bytes <= pieceSize || !budgets.bodies.crowded)
   }
 
-  /** The page with its stored body in memory; read once, however many ask at the same time. */
-  #load(held: Held, stored: Page): Promise<Held | null> {
+  /** The page with its stored body in memory. Concurrent callers share one read. */
+  #load(held: HeldPage, stored: Page): Promise<HeldPage | null> {
     const { page } = held
     if (held.bodies[page.encoding] !== undefined) return Promise.resolve(held)
     const name = `${page.id} ${stored.id} ${page.cachedAt}`
@@ -83,24 +89,24 @@ export class Bodies {
     return loading
   }
 
-  async #read(page: Page, stored: Page): Promise<Held | null> {
+  async #read(page: Page, stored: Page): Promise<HeldPage | null> {
     const { store, memory, budgets } = this.#parts
     const lease = await budgets.bodies.lease(page.size)
     try {
-      // Before the body is looked up: what is removed from here on does not come into memory again.
+      // Taken before the body is read: a page that is removed meanwhile must not return to memory.
       const fence = store.fence()
       const body = await store.readBody(stored)
       if (body === null) return null
       return page.id === stored.id && store.holds(fence)
         ? memory.set(page, page.encoding, body)
-        : toHeld(page, { [page.encoding]: body }, stored)
+        : toHeldPage(page, { [page.encoding]: body }, stored)
     } finally {
       lease.release()
     }
   }
 
-  /** Each coding of a page in memory is made once, however many ask for it at the same time, and kept as long as the page. */
-  #make(held: Held, encoding: Encoding): Promise<Buffer> {
+  /** Encodes a page in memory once per coding, shared by concurrent callers and kept as long as the page. */
+  #make(held: HeldPage, encoding: Encoding): Promise<Buffer> {
     let codings = this.#making.get(held)
     if (codings === undefined) this.#making.set(held, (codings = new Map()))
     let body = codings.get(encoding)
@@ -111,10 +117,10 @@ export class Bodies {
     return body
   }
 
-  async #transcode(held: Held, encoding: Encoding): Promise<Buffer> {
+  async #transcode(held: HeldPage, encoding: Encoding): Promise<Buffer> {
     const { memory, budgets } = this.#parts
     const { page, bodies } = held
-    // Decoded, coded, and what of it is on its way between the two.
+    // Room for the decoded body, the encoded body and the buffers in between.
     const lease = await budgets.bodies.lease(page.originalSize * 2)
     try {
       const identity = bodies.identity ?? (await decode(bodies[page.encoding]!, page.encoding, page.originalSize))

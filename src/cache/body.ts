@@ -5,7 +5,7 @@ export type Collected =
   | { kind: 'whole'; body: Buffer }
   | { kind: 'overflow'; over: 'limit' | 'budget'; stream: Readable }
 
-/** Bytes that all bodies may take together while they are read. */
+/** A limit in bytes on all bodies that are read at the same time. */
 export class Budget {
   #left: number
 
@@ -23,8 +23,8 @@ export class Budget {
   }
 }
 
-/** What one fetch holds of a budget. */
-export class Share {
+/** The part of a budget that one fetch holds. */
+export class BudgetShare {
   readonly #budget: Budget
   #bytes = 0
 
@@ -48,13 +48,12 @@ export class Share {
 }
 
 /**
- * Reads a body into memory, which stays on the fetch's share of the budget. One that grows over `limit` bytes, or over what the budget has
- * left, comes back as a stream of all of it, to be passed on; what of it is in memory stays on the budget until a reader, however slow, has
- * taken it.
+ * Reads a body into memory and charges it to the fetch's share of the budget. A body that exceeds `limit` bytes or the
+ * budget comes back as a stream of the whole body; the part in memory stays charged until its reader has taken it.
  *
- * @throws what the stream fails with, when it breaks off
+ * @throws the stream's error when the body breaks off
  */
-export async function collect(stream: Readable, limit: number, share: Share): Promise<Collected> {
+export async function collect(stream: Readable, limit: number, share: BudgetShare): Promise<Collected> {
   const chunks: Buffer[] = []
   let size = 0
   const iterator = stream.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
@@ -79,7 +78,7 @@ export async function collect(stream: Readable, limit: number, share: Share): Pr
   return { kind: 'whole', body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) }
 }
 
-function resumed(chunks: Buffer[], iterator: AsyncIterator<Buffer>, source: Readable, share: Share): Readable {
+function resumed(chunks: Buffer[], iterator: AsyncIterator<Buffer>, source: Readable, share: BudgetShare): Readable {
   async function* all() {
     for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
       share.giveBack(chunk.length)
@@ -88,7 +87,7 @@ function resumed(chunks: Buffer[], iterator: AsyncIterator<Buffer>, source: Read
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
   }
   const stream = Readable.from(all(), { objectMode: false, highWaterMark: 64 * 1024 })
-  // On closing and not in the generator: one that never began has no end either.
+  // On close rather than in the generator: a generator that never started never runs its `finally`.
   stream.once('close', () => {
     chunks.splice(0)
     share.release()
@@ -97,8 +96,8 @@ function resumed(chunks: Buffer[], iterator: AsyncIterator<Buffer>, source: Read
   return stream
 }
 
-/** A body that was collected and is passed on all the same, in pieces; it stays on the budget until it is with its reader. */
-export function passing(body: Buffer, share: Share): Readable {
+/** Streams a collected body in pieces; it stays charged to the budget until it is sent. */
+export function passing(body: Buffer, share: BudgetShare): Readable {
   function* pieces() {
     for (let at = 0; at < body.length; at += pieceSize) yield body.subarray(at, at + pieceSize)
   }
@@ -107,7 +106,7 @@ export function passing(body: Buffer, share: Share): Readable {
   return stream
 }
 
-/** Lets a response end whose body nobody wants, so that its connection can be used again or is closed. */
+/** Destroys a response body that is not read, which closes its connection. */
 export function discard(stream: Readable): void {
   stream.on('error', () => {})
   stream.destroy()

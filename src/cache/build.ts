@@ -8,51 +8,51 @@ import { Channels, toChannel, type ChannelOptions } from './channel.ts'
 import { Confirmations } from './confirmations.ts'
 import type { VariantRules } from './key.ts'
 import { OriginClient, type OriginTimeouts } from './origin.ts'
-import { Proxy } from './proxy.ts'
+import { StorefrontCache } from './storefront-cache.ts'
 import { marketingParameters } from './target.ts'
 import type { UnsafeMode } from './unsafe.ts'
 
-/** The proxy as the configuration describes it: sizes in bytes, times in milliseconds. */
-export interface ProxySettings {
+/** Settings of the storefront cache: sizes in bytes, times in milliseconds. */
+export interface CacheSettings {
   channels: readonly ChannelOptions[]
-  /** Other names of the daemon's own address, each with the host that it stands for. */
+  /** Other hosts of the daemon's own address, each mapped to the host that it stands for. */
   aliases: ReadonlyMap<string, string>
-  /** Hosts of the daemon's own address, as `Channels` takes them. */
+  /** Hosts of the daemon's own address (see `Channels`). */
   ownHosts?: ReadonlySet<string>
   store: PageStore
   now: Clock
   memory: number
-  /** Of one page, in memory. */
+  /** The most variants of one page in memory. */
   maxVariants?: number
   compression: boolean
   maxPageSize: number
   defaultTtl: number
   types: readonly TypeRule[]
   variants: VariantRules
-  /** The file in which confirmed variants are remembered; null: in memory. */
+  /** The file of confirmed variants; null keeps them in memory. */
   confirmedFile?: string | null
   bypass: BypassRules
   ignoreQuery: readonly string[]
-  /** What a successful unsafe request drops; `rfc` where nothing is said. */
+  /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
   timeouts: OriginTimeouts
   onFault(message: string, error: unknown): void
 }
 
-/** How often the store is told of the hits that were counted in memory, in milliseconds. */
+/** Interval at which hits counted in memory are written to the store, in milliseconds. */
 const hitInterval = 2000
 
-/** Builds a proxy with its memory tier and its connections to the shops; `close` ends all of it. */
-export async function buildProxy(
-  settings: ProxySettings,
-): Promise<{ proxy: Proxy; memory: MemoryTier; close(): Promise<void> }> {
+/** Builds the cache with its memory tier and its origin connections; `close` releases all of them. */
+export async function buildCache(
+  settings: CacheSettings,
+): Promise<{ cache: StorefrontCache; memory: MemoryTier; close(): Promise<void> }> {
   const memory = new MemoryTier(settings.memory, settings.maxVariants)
   const { store } = settings
   store.onRemoved((selection) => memory.drop(selection))
   store.onRenewed((keys) => memory.dropKeys(keys))
   const ledger = new LedgerFile(settings.confirmedFile ?? null, settings.now)
   const origin = await OriginClient.open(settings.timeouts)
-  const proxy = new Proxy({
+  const cache = new StorefrontCache({
     ...settings,
     invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
     channels: new Channels(settings.channels.map(toChannel), settings.aliases, settings.ownHosts),
@@ -66,7 +66,7 @@ export async function buildProxy(
   const timer = setInterval(() => store.recordHits(memory.takeHits()), hitInterval)
   timer.unref()
   return {
-    proxy,
+    cache,
     memory,
     close: async () => {
       clearInterval(timer)

@@ -4,16 +4,16 @@ import { fieldValue, listElements } from './fields.ts'
 import { lenientPath } from './target.ts'
 
 export interface BypassRules {
-  /** Cookie names; `*` at the end stands for any ending. */
+  /** Cookie names; a final `*` matches any ending. */
   cookies: readonly string[]
   /** Path prefixes, relative to the channel's URL. */
   paths: readonly string[]
 }
 
-/** Shopware: this value of the variant cookie says that nothing of this visitor may be cached. */
+/** Shopware sets the variant cookie to this value for visitors whose responses must not be cached. */
 const uncacheableHash = 'not-cacheable'
 
-/** Whether a path (relative to its channel) is one that always goes to the shop. */
+/** Matches paths (relative to their channel) that always go to the shop. */
 export function pathBypass(paths: readonly string[]): (path: string) => boolean {
   const prefixes = paths.map((path) => trimEndingSlashes(path).toLowerCase())
   return (path) => {
@@ -22,7 +22,7 @@ export function pathBypass(paths: readonly string[]): (path: string) => boolean 
   }
 }
 
-/** The name of the cookie that sends this visitor past the cache; null where there is none. */
+/** The name of the cookie that makes this visitor bypass the cache; null when there is none. */
 export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<BypassRules, 'cookies'>): string | null {
   if (cookies.get('sw-cache-hash') === uncacheableHash) return 'sw-cache-hash'
   for (const pattern of rules.cookies) {
@@ -36,7 +36,9 @@ export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<B
   return null
 }
 
-/** Shopware's client states (`sw-states`): a visitor in one of them must not get a page that names it. */
+/**
+ * Shopware's client states of a visitor (`sw-states`). A page that excludes one of them is not served to this visitor.
+ */
 export function clientStates(cookies: ReadonlyMap<string, string>): string[] {
   return (cookies.get('sw-states') ?? '')
     .toLowerCase()
@@ -44,7 +46,7 @@ export function clientStates(cookies: ReadonlyMap<string, string>): string[] {
     .filter((state) => state !== '')
 }
 
-/** The client states in which nobody must get this page. */
+/** The client states in which this page must not be served (`sw-invalidation-states`). */
 export function excludedStates(headers: readonly HeaderPair[]): string[] {
   return listElements(fieldValue(headers, 'sw-invalidation-states'))
 }

@@ -1,16 +1,18 @@
+import { parseDictionary, Token, type BareItem, type Dictionary } from 'structured-headers'
 import type { HeaderPair } from '../pages/page.ts'
 import { fieldValue } from './fields.ts'
-import { parseDictionary, type BareItem } from './structured-field.ts'
 
-/** What the response's directives mean for a shared cache (RFC 9111 §5.2.2, RFC 5861, RFC 9213). Spans in seconds. */
+/**
+ * A response's cache directives as a shared cache reads them (RFC 9111 §5.2.2, RFC 5861, RFC 9213). Times in seconds.
+ */
 export interface Directives {
-  /** Whether anything was said at all. */
+  /** Whether the response has any directive. */
   present: boolean
   public: boolean
   private: boolean
   noStore: boolean
   noCache: boolean
-  /** Fields that `no-cache="…"` keeps from being stored. */
+  /** Fields named by `no-cache="…"`, which are not stored. */
   unstoredFields: string[]
   mustRevalidate: boolean
   proxyRevalidate: boolean
@@ -20,30 +22,39 @@ export interface Directives {
   sMaxage: number | null
   staleWhileRevalidate: number
   staleIfError: number
-  /** Directives of a targeted field replace Cache-Control and Expires (RFC 9213 §2.1). */
+  /** Whether they come from a targeted field, which replaces Cache-Control and Expires (RFC 9213 §2.1). */
   targeted: boolean
 }
 
-/** RFC 9111 §1.2.2: what is greater is taken as this. */
+/** Upper bound of a delta-seconds value (RFC 9111 §1.2.2). */
 const longest = 2 ** 31
 
-/** The directives that hold for us: the targeted field where it is valid, else Cache-Control. */
+/** The directives that apply to this cache: those of CDN-Cache-Control where it is valid, else Cache-Control. */
 export function directivesOf(headers: readonly HeaderPair[]): Directives {
-  const targeted = fieldValue(headers, 'cdn-cache-control')
-  const dictionary = targeted === null ? null : parseDictionary(targeted)
-  if (dictionary !== null && dictionary.size > 0) {
-    const elements = [...dictionary]
-      .filter(([, value]) => value !== false)
-      .map(([name, value]) => ({ name, value: toArgument(value) }))
-    return { ...interpret(elements), targeted: true }
-  }
+  const targeted = targetedDirectives(fieldValue(headers, 'cdn-cache-control'))
+  if (targeted.length > 0) return { ...interpret(targeted), targeted: true }
   return interpret(parseDirectives(fieldValue(headers, 'cache-control')))
 }
 
-/** A span in a targeted field is an Integer (RFC 9213 §2.1): digits in a String stay quoted, so that they are no span. */
+/** The directives of a targeted field (a Dictionary of RFC 9651); none when it is malformed, so that it is ignored. */
+function targetedDirectives(field: string | null): Element[] {
+  if (field === null) return []
+  let members: Dictionary
+  try {
+    members = parseDictionary(field)
+  } catch {
+    return []
+  }
+  return [...members]
+    .filter(([, [value]]) => value !== false)
+    .map(([name, [value]]) => ({ name, value: Array.isArray(value) ? null : toArgument(value) }))
+}
+
+/** Times in a targeted field must be Integers (RFC 9213 §2.1): digits in a String stay quoted and do not count as a time. */
 function toArgument(value: BareItem): string | null {
   if (typeof value === 'number') return String(value)
-  if (typeof value === 'boolean') return null
+  if (value instanceof Token) return value.toString()
+  if (typeof value !== 'string') return null
   return /^\d+$/.test(value) ? `"${value}"` : value
 }
 
@@ -55,7 +66,7 @@ interface Element {
 const element = /^([!#$%&'*+\-.^_`|~0-9a-z]+)(?:=(?:([!#$%&'*+\-.^_`|~0-9a-z/:@]+)|"((?:[^"\\]|\\.)*)"))?$/i
 const forbidding = /no-store|private|no-cache/gi
 
-/** Splits a Cache-Control value; of a malformed element every forbidding word in it counts, for the most careful reading. */
+/** Splits a Cache-Control value. Every restrictive word in a malformed element counts: the cautious reading wins. */
 export function parseDirectives(value: string | null): Element[] {
   if (value === null) return []
   const elements: Element[] = []
@@ -89,7 +100,7 @@ function splitOutsideQuotes(value: string): string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== '')
 }
 
-/** A span in seconds; what is no number of seconds makes the response stale at once (RFC 9111 §4.2.1). */
+/** Parses delta-seconds. An invalid value makes the response stale at once (RFC 9111 §4.2.1). */
 function toSpan(value: string | null): number {
   if (value === null || !/^\d+$/.test(value)) return 0
   return Math.min(Number(value), longest)
@@ -97,7 +108,7 @@ function toSpan(value: string | null): number {
 
 function interpret(elements: readonly Element[]): Directives {
   const has = (name: string) => elements.some((each) => each.name === name)
-  // Repeated directives that disagree: the shortest span, so that nothing is kept longer than any of them says.
+  // Of repeated directives that disagree, the shortest time wins.
   const span = (name: string) => {
     const spans = elements.filter((each) => each.name === name).map((each) => toSpan(each.value))
     return spans.length === 0 ? null : Math.min(...spans)
@@ -125,8 +136,8 @@ function interpret(elements: readonly Element[]): Directives {
 }
 
 /**
- * What a visitor's own directives may ask of us. The others (`no-cache`, `max-age`, …) are advisory (RFC 9111 §5.2.1)
- * and are not followed: a reload in a browser must not reach the shop.
+ * The request directives that this cache obeys. The others (`no-cache`, `max-age`, …) are advisory (RFC 9111 §5.2.1)
+ * and ignored: a reload in a browser must not reach the shop.
  */
 export function requestDirectives(headers: readonly HeaderPair[]): { noStore: boolean; onlyIfCached: boolean } {
   const elements = parseDirectives(fieldValue(headers, 'cache-control'))

@@ -1,7 +1,7 @@
-import { proxyName } from './forward.ts'
+import { cacheName } from './forward.ts'
 
-/** How an answer came about (RFC 9211 §2). */
-export type Outcome =
+/** How the cache handled a request (RFC 9211 §2). */
+export type CacheStatus =
   | { kind: 'hit'; ttl: number; detail?: string }
   | {
       kind: 'forward'
@@ -12,9 +12,9 @@ export type Outcome =
       detail?: string
     }
 
-/** The value of Cache-Status for an answer. */
-export function cacheStatus(outcome: Outcome): string {
-  const parts = [proxyName]
+/** Formats the value of the Cache-Status field. */
+export function formatCacheStatus(outcome: CacheStatus): string {
+  const parts = [cacheName]
   if (outcome.kind === 'hit') parts.push('hit', `ttl=${Math.floor(outcome.ttl)}`)
   else {
     parts.push(`fwd=${outcome.why}`)

@@ -1,20 +1,20 @@
 import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { ownPathOf, type OwnPath } from './own-path.ts'
 
-/** One storefront: its public URL and where the shop answers for it. */
+/** A sales channel: its public URL and the origin of its shop. */
 export interface Channel {
   id: string
   name: string
   scheme: string
-  /** Lower case, with the port where it is not the scheme's own. */
+  /** Lower case, with a port unless it is the scheme's default. */
   host: string
-  /** Path prefix without a closing slash; empty for a channel at the root. */
+  /** Path prefix without a trailing slash; empty for a channel at the root. */
   path: string
-  /** Scheme, host and prefix. */
+  /** Scheme, host and path prefix. */
   url: string
   /** Scheme, host and port of the shop. */
   origin: string
-  /** The Authorization by which the shop lets us in, where its address carries credentials; else null. */
+  /** The Authorization value for the shop when its origin URL has credentials; else null. */
   authorization: string | null
 }
 
@@ -27,7 +27,7 @@ export interface ChannelOptions {
 
 const defaultPorts: Record<string, string> = { http: '80', https: '443' }
 
-/** Lower-cases a Host and drops the scheme's own port; null for what is no host (RFC 9110 §7.2). */
+/** Lower-cases a Host and drops the default port of the scheme; null for an invalid host (RFC 9110 §7.2). */
 export function normaliseHost(host: string, scheme: string): string | null {
   if (host.length > 255 || !/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(host))
     return null
@@ -54,13 +54,13 @@ export function toChannel(options: ChannelOptions): Channel {
   }
 }
 
-/** RFC 7617: user and password of a URL. */
+/** Basic authentication from the user and password of a URL (RFC 7617). */
 function basicAuthorization(url: URL): string {
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
-/** Finds the channel of a request as the shop does: exact, else the longest prefix of the channels' URLs. */
+/** Finds the channel of a request as Shopware does: exact match, else the longest prefix of the channel URLs. */
 export class Channels {
   readonly all: readonly Channel[]
   readonly #bySite = new Map<string, Channel[]>()
@@ -68,8 +68,8 @@ export class Channels {
   readonly #ownHosts: ReadonlySet<string>
 
   /**
-   * @param aliases further hosts by which the daemon's own address is called, each mapped to the host that it stands for
-   * @param ownHosts hosts of the daemon's own address, where `/admin` is the operators' page even if a channel has that host too
+   * @param aliases other hosts of the daemon's own address, each mapped to the host that it stands for
+   * @param ownHosts hosts of the daemon's own address, which serve `/admin` even when a channel has the same host
    */
   constructor(
     channels: readonly Channel[],
@@ -98,12 +98,12 @@ export class Channels {
     return null
   }
 
-  /** The daemon's own endpoint at a canonical path; null where the path is the shop's. */
+  /** The daemon's own endpoint at a canonical path; null when the path belongs to the shop. */
   ownPath(scheme: string, host: string, path: string): OwnPath | null {
     return ownPathOf(path, this.find(scheme, host, path), () => this.#ownHosts.has(host) || !this.#hosts.has(host))
   }
 
-  /** The channel of an absolute URL, with the request target that it has there. */
+  /** The channel of an absolute URL and the request target below it; null when no channel has the URL. */
   locate(url: string): { channel: Channel; target: string } | null {
     if (!URL.canParse(url)) return null
     const parsed = new URL(url)

@@ -1,15 +1,16 @@
+import { LRUCache } from 'lru-cache'
 import type { Fence } from '../pages/page-store.ts'
 
 /** One fetch that several visitors wait for. */
 export interface Flight<T> {
   readonly fence: Fence
-  /** What they may share; null where each has to ask for itself. */
+  /** The page that waiting visitors may share; null when each must fetch for itself. */
   readonly outcome: Promise<T | null>
 }
 
 /**
- * Requests under way, by key. A visitor who comes after an invalidation does not join a fetch that began before it: that
- * fetch may bring the page that was just purged.
+ * Coalesces fetches by key. A visitor who arrives after an invalidation does not join a fetch that began before it:
+ * that fetch may return the purged page.
  */
 export class Flights<T> {
   readonly #flights = new Map<string, Flight<T>>()
@@ -24,7 +25,7 @@ export class Flights<T> {
     return flight !== undefined && this.#holds(flight.fence) ? flight : null
   }
 
-  /** Registers a fetch; `settle` releases those who wait and must be called in the end, whatever comes. */
+  /** Registers a fetch. `settle` releases the waiting visitors and must always be called in the end. */
   start(key: string, fence: Fence): { settle(outcome: T | null): void } {
     const { promise, resolve } = Promise.withResolvers<T | null>()
     const flight: Flight<T> = { fence, outcome: promise }
@@ -42,28 +43,26 @@ export class Flights<T> {
   }
 }
 
-/** How long a key that turned out to be uncacheable is fetched without waiting for others, in milliseconds. */
+/** How long requests for an uncacheable key are not coalesced, in milliseconds. */
 const remembered = 120_000
 const mostRemembered = 10_000
 const longestKey = 1024
 
-/** Keys whose last answer could not be shared: their visitors do not queue behind each other. */
+/** Keys whose last response could not be shared, so that their visitors do not queue behind each other. */
 export class Uncacheable {
-  readonly #until = new Map<string, { until: number; reason: string }>()
+  readonly #entries = new LRUCache<string, { until: number; reason: string }>({ max: mostRemembered })
 
   add(key: string, reason: string, now: number): void {
     if (key.length > longestKey) return
-    if (this.#until.size >= mostRemembered) this.#until.delete(this.#until.keys().next().value!)
-    this.#until.delete(key)
-    this.#until.set(key, { until: now + remembered, reason })
+    this.#entries.set(key, { until: now + remembered, reason })
   }
 
   reason(key: string, now: number): string | null {
-    const entry = this.#until.get(key)
+    const entry = this.#entries.get(key)
     return entry !== undefined && entry.until > now ? entry.reason : null
   }
 
   delete(key: string): void {
-    this.#until.delete(key)
+    this.#entries.delete(key)
   }
 }

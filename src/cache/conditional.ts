@@ -7,7 +7,7 @@ export interface Preconditions {
   ifModifiedSince: string | null
 }
 
-/** Whether a stored response answers a conditional request with 304 (RFC 9111 §4.3.2, RFC 9110 §13.2.2). */
+/** Whether a conditional request gets a 304 from a stored response (RFC 9111 §4.3.2, RFC 9110 §13.2.2). */
 export function isNotModified(preconditions: Preconditions, headers: readonly HeaderPair[], now: number): boolean {
   if (preconditions.ifNoneMatch !== null)
     return matchesEntityTag(preconditions.ifNoneMatch, fieldValue(headers, 'etag'))
@@ -17,7 +17,7 @@ export function isNotModified(preconditions: Preconditions, headers: readonly He
   return since !== null && modified !== null && modified <= since
 }
 
-/** Weak comparison against a list of entity tags (RFC 9110 §8.8.3.2); tags whose quotes were forgotten are taken too. */
+/** Weak comparison with a list of entity tags (RFC 9110 §8.8.3.2). Unquoted tags are accepted too. */
 export function matchesEntityTag(condition: string, etag: string | null): boolean {
   if (condition.trim() === '*') return true
   if (etag === null) return false
@@ -36,18 +36,19 @@ export function isStrong(etag: string): boolean {
   return etag.startsWith('"')
 }
 
-/** A coded body is another representation: its tag stays comparable, but weak (RFC 9110 §8.8.1). */
+/** Weakens an entity tag: an encoded body is another representation (RFC 9110 §8.8.1). */
 export function weaken(etag: string): string {
   return isStrong(etag) ? `W/${etag}` : etag
 }
 
-/** If-Range (RFC 9110 §13.1.5): whether the range may be served from this representation. */
+/** Whether If-Range allows a range of this representation (RFC 9110 §13.1.5). */
 export function rangeStillHolds(condition: string | null, headers: readonly HeaderPair[], now: number): boolean {
   if (condition === null) return true
   const etag = fieldValue(headers, 'etag')
   if (/^(W\/)?"/.test(condition)) return etag !== null && isStrong(condition) && condition === etag
   const modified = parseHttpDate(fieldValue(headers, 'last-modified') ?? '', now)
   const date = parseHttpDate(fieldValue(headers, 'date') ?? '', now)
-  // What was changed in the second of its answer may have been changed again in it (RFC 9110 §8.8.2.2).
+  // A Last-Modified within the second of Date is weak: the resource may have changed again in that second (RFC 9110
+  // §8.8.2.2).
   return modified !== null && date !== null && date - modified >= 1000 && parseHttpDate(condition, now) === modified
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { HeaderPair } from '../pages/page.ts'
-import { decodedForms } from './commonplace.ts'
+import { decodedForms } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
 import type { VariantRules } from './key.ts'
 import { cookieChanges } from './set-cookie.ts'
@@ -179,7 +179,7 @@ function givenDigest({ channelId }: Visitor, name: string, session: string): str
  *
  * @param given the request's variant cookies, empty where absent
  */
-export function variantObstacle(
+export function variantMismatch(
   given: ReadonlyMap<string, string>,
   headers: readonly HeaderPair[],
   now: number,

@@ -5,11 +5,11 @@ import { directivesOf } from './cache-control.ts'
 import { hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import { dateOf, lifetimesOf, type Received } from './freshness.ts'
-import type { Question } from './question.ts'
+import type { Lookup } from './lookup.ts'
 import { secondaryKey, varyNames } from './vary.ts'
 
 export interface DraftOptions {
-  /** Seconds. */
+  /** In seconds. */
   defaultTtl: number
   typeOf(page: { headers: readonly HeaderPair[]; tags: readonly string[]; target: string }): PageType
 }
@@ -21,11 +21,11 @@ export interface Content {
   range: PageDraft['range']
 }
 
-/** Never part of a page: made anew for each answer, or meant for one visitor (RFC 9111 §3.1; contract section 3). */
+/** Fields that are never stored: each response gets its own, or they are meant for one visitor (RFC 9111 §3.1). */
 const unstored = ['age', 'set-cookie', 'set-cookie2', 'content-length']
 
-/** A page from a response that may be stored. */
-export function toDraft(question: Question, response: Received, content: Content, options: DraftOptions): PageDraft {
+/** Turns a storable response into a page. */
+export function toDraft(lookup: Lookup, response: Received, content: Content, options: DraftOptions): PageDraft {
   const directives = directivesOf(response.headers)
   const dropped = new Set([...unstored, ...directives.unstoredFields])
   if (content.encoding !== 'identity') dropped.add('content-encoding')
@@ -34,29 +34,29 @@ export function toDraft(question: Question, response: Received, content: Content
   const tags = tagsOf(response.headers)
   const names = varyNames(response.headers)
   return {
-    key: question.key,
-    url: question.url,
-    channelId: question.channel.id,
+    key: lookup.key,
+    url: lookup.url,
+    channelId: lookup.channel.id,
     type: options.typeOf({
       headers: response.headers,
       tags,
-      target: `${question.target.path}${question.target.query}`,
+      target: `${lookup.target.path}${lookup.target.query}`,
     }),
     tags,
     status: response.status,
     headers,
-    vary: secondaryKey(names === '*' ? [] : names, question),
+    vary: secondaryKey(names === '*' ? [] : names, lookup),
     states: excludedStates(response.headers),
     ...lifetimesOf(response, options.defaultTtl),
     ...content,
   }
 }
 
-/** What a 304 must not change: it describes the body, and that one stays (RFC 9111 §3.2). */
+/** Fields that a 304 must not update, because they describe the body, which does not change (RFC 9111 §3.2). */
 const bodyFields = new Set(['content-length', 'content-encoding', 'content-range', 'age', 'set-cookie', 'set-cookie2'])
 
-/** The page after a 304: its fields replaced by those that came, its times anew (RFC 9111 §4.3.4). */
-export function freshenedDraft(page: Page, question: Question, response: Received, options: DraftOptions): PageDraft {
+/** A page updated by a 304: the received fields replace the old ones, and the times start anew (RFC 9111 §4.3.4). */
+export function freshenedDraft(page: Page, lookup: Lookup, response: Received, options: DraftOptions): PageDraft {
   const update = withoutFields(visibleHeaders(response.headers), bodyFields)
   const updated = new Set(update.map(([name]) => name.toLowerCase()))
   const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
@@ -75,7 +75,7 @@ export function freshenedDraft(page: Page, question: Question, response: Receive
     headers,
     tags: tags.length > 0 ? tags : page.tags,
     states: hasField(response.headers, 'sw-invalidation-states') ? excludedStates(response.headers) : page.states,
-    vary: secondaryKey(names === '*' ? [] : names, question),
+    vary: secondaryKey(names === '*' ? [] : names, lookup),
     ...lifetimes,
   }
 }

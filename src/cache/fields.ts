@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../pages/page.ts'
 
-/** All values of a field, lines combined as RFC 9110 §5.3 does; null where the field is absent. */
+/** The combined value of all lines of a field (RFC 9110 §5.3); null when the field is absent. */
 export function fieldValue(headers: readonly HeaderPair[], name: string): string | null {
   let value: string | null = null
   for (const [key, line] of headers) {
@@ -9,7 +9,7 @@ export function fieldValue(headers: readonly HeaderPair[], name: string): string
   return value
 }
 
-/** The lines of a field, one by one. */
+/** The separate lines of a field. */
 export function fieldLines(headers: readonly HeaderPair[], name: string): string[] {
   return headers.filter(([key]) => key.length === name.length && key.toLowerCase() === name).map(([, line]) => line)
 }
@@ -23,8 +23,8 @@ export function withoutFields(headers: readonly HeaderPair[], names: ReadonlySet
 }
 
 /**
- * Strips spaces and tabs from both ends. `trim` strips more than HTTP does: the shop would see another value than we do. A regular
- * expression would take quadratic time where a visitor sends many spaces inside a value.
+ * Strips spaces and tabs from both ends. `trim` strips more characters than HTTP does, so that the shop would see
+ * another value. A regular expression would take quadratic time on a value with many inner spaces.
  */
 export function trimBlanks(text: string): string {
   let start = 0
@@ -38,7 +38,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** Elements of a comma-separated list (RFC 9110 §5.6.1), lower-cased, empty ones left out. */
+/** The elements of a comma-separated list (RFC 9110 §5.6.1), in lower case, without empty ones. */
 export function listElements(value: string | null): string[] {
   if (value === null) return []
   return value
@@ -47,14 +47,14 @@ export function listElements(value: string | null): string[] {
     .filter((element) => element !== '')
 }
 
-/** Node's flat `rawHeaders` as pairs. */
+/** Converts Node's flat `rawHeaders` to pairs. */
 export function toPairs(raw: readonly string[]): HeaderPair[] {
   const pairs: HeaderPair[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) pairs.push([raw[index]!, raw[index + 1]!])
   return pairs
 }
 
-/** Fields of one connection only (RFC 9110 §7.6.1); the ones that `Connection` names come on top. */
+/** Hop-by-hop fields (RFC 9110 §7.6.1), in addition to those that `Connection` names. */
 const hopByHop = [
   'connection',
   'keep-alive',
@@ -72,13 +72,13 @@ export function connectionFields(headers: readonly HeaderPair[]): Set<string> {
   return new Set([...hopByHop, ...listElements(fieldValue(headers, 'connection'))])
 }
 
-/** The Cookie field of a request; several lines are one list (RFC 9113 §8.2.3). Null where there is none. */
+/** The Cookie field of a request, several lines joined (RFC 9113 §8.2.3); null when there is none. */
 export function cookieHeader(headers: readonly HeaderPair[]): string | null {
   const lines = fieldLines(headers, 'cookie')
   return lines.length === 0 ? null : lines.join('; ')
 }
 
-/** Cookies of a request, in order; the first of a name counts. */
+/** The cookies of a request in order. The first of several with the same name counts. */
 export function parseCookies(header: string | null): Map<string, string> {
   const cookies = new Map<string, string>()
   if (header === null) return cookies

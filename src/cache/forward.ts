@@ -3,14 +3,14 @@ import type { Channel } from './channel.ts'
 import { connectionFields, cookieHeader, fieldValue, hasField, parseCookies, withoutFields } from './fields.ts'
 import type { Visit } from './visit.ts'
 
-/** By this name we are known in Via and Cache-Status. */
-export const proxyName = 'pagecache'
+/** The name of this cache in Via and Cache-Status. */
+export const cacheName = 'pagecache'
 
 /**
- * Fields by which a client could speak for a proxy (shared/threats: poisoning). They never reach the shop as they came; those
- * that a shop needs are written anew from what we know.
+ * Fields by which a client could impersonate a proxy and poison the cache. They never reach the shop as they came;
+ * those that a shop needs are written anew.
  */
-const spoken = new Set([
+const impersonating = new Set([
   'forwarded',
   'x-host',
   'x-original-host',
@@ -41,7 +41,10 @@ const spoken = new Set([
 
 export const methodOverrides = new Set(['x-http-method-override', 'x-http-method', 'x-method-override'])
 
-/** On a request whose answer may be everybody's: what only this visitor said, and what we answer ourselves from the whole page. */
+/**
+ * Fields withheld from requests for storable responses: they are personal to the visitor, or this cache evaluates them
+ * itself.
+ */
 const personal = new Set([
   'referer',
   'from',
@@ -62,37 +65,44 @@ const personal = new Set([
   ...methodOverrides,
 ])
 
-/** Numbers by which infrastructure tells requests apart: other ones each time, and none of a page's business. */
+/** Identifiers that infrastructure adds to each request. They differ every time and must not affect a page. */
 const tracing =
   /^(?:x-(?:request-id|correlation-id|trace-id|amzn-.*|amz-cf-.*|b3-.*|cloud-trace-context|datadog-.*|request-start|queue-start|varnish|azure-.*|arr-.*|akamai-.*|edge-.*|client-data|moz|purpose)|traceparent|tracestate|baggage|sentry-trace|b3|uber-trace-id|newrelic|elastic-apm-traceparent|cf-ray|cf-visitor|cf-ew-via)$/
 
-/** How a shop may read a name: gateways to scripts (CGI, FastCGI, WSGI) do not tell an underscore from a dash. */
+/** A field name as CGI, FastCGI and WSGI read it: they do not distinguish underscores from dashes. */
 function asRead(name: string): string {
   return name.toLowerCase().replaceAll('_', '-')
 }
 
-function isSpoken(name: string): boolean {
-  return spoken.has(name) || name.startsWith('x-forwarded-')
+function impersonatesProxy(name: string): boolean {
+  return impersonating.has(name) || name.startsWith('x-forwarded-')
 }
 
-/** Whether a field never goes along with a request whose answer may be stored; a field with an underscore is nobody's name for anything. */
+/**
+ * Whether a field is withheld from requests for storable responses. Names with an underscore always are: no legitimate
+ * field has one.
+ */
 export function isWithheld(name: string): boolean {
   const lower = name.toLowerCase()
-  return isSpoken(lower) || personal.has(lower) || tracing.test(lower) || lower.includes('_')
+  return impersonatesProxy(lower) || personal.has(lower) || tracing.test(lower) || lower.includes('_')
 }
 
-/** Request fields for a passed-through request: unchanged but for the connection's own and what a client must not say. */
+/**
+ * Request fields for a request that is passed through: all but hop-by-hop fields and those that impersonate a proxy.
+ */
 export function passHeaders(visit: Visit): HeaderPair[] {
   const dropped = connectionFields(visit.headers)
   dropped.add('expect')
   dropped.add('host')
-  // These have no body, and do nothing but read.
+  // GET and HEAD have no body and must not become another method.
   if (visit.method === 'GET' || visit.method === 'HEAD')
     for (const name of ['content-length', ...methodOverrides]) dropped.add(name)
   dropped.add('cookie')
   const kept = visit.headers.filter(
     ([name]) =>
-      !dropped.has(name.toLowerCase()) && !(name.includes('_') && dropped.has(asRead(name))) && !isSpoken(asRead(name)),
+      !dropped.has(name.toLowerCase()) &&
+      !(name.includes('_') && dropped.has(asRead(name))) &&
+      !impersonatesProxy(asRead(name)),
   )
   const cookie = cookieHeader(visit.headers)
   return [
@@ -102,21 +112,21 @@ export function passHeaders(visit: Visit): HeaderPair[] {
   ]
 }
 
-/** Request fields for a request whose answer may be stored. What of them came from the visitor is `sent`. */
+/** Request fields for a request whose response may be stored. `sent` are those that came from the visitor. */
 export function storableHeaders(visit: Visit, channel: Channel): { headers: HeaderPair[]; sent: HeaderPair[] } {
   const dropped = connectionFields(visit.headers)
   dropped.add('host')
   dropped.add('cookie')
   const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
   const cookies = parseCookies(cookieHeader(visit.headers))
-  // The cookies as the key has understood them, so that the shop does not understand them in another way.
+  // Rewritten as the cache key parsed them, so that the shop cannot parse them differently.
   if (cookies.size > 0) sent.push(['cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')])
   return { headers: [...sent, ...ownHeaders(visit, channel)], sent }
 }
 
 function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
   const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
-  // A trusted proxy passes on what visitors wrote before its own word: addresses alone are kept.
+  // A trusted proxy may pass on what the visitor wrote into the field: only addresses are kept.
   const forwarded = (visit.forwardedFor ?? '')
     .split(',')
     .map((part) => part.trim())
@@ -128,11 +138,11 @@ function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'ho
     ['x-forwarded-host', host],
     ['x-forwarded-port', port],
     ...(address === '' ? [] : ([['x-forwarded-for', address]] satisfies HeaderPair[])),
-    ['via', `1.1 ${proxyName}`],
+    ['via', `1.1 ${cacheName}`],
   ]
 }
 
-/** Lets a request into a shop that asks for credentials of ours; a visitor's own go before them. */
+/** Adds the channel's credentials for the shop, unless the visitor sent some. */
 export function withAuthorization(
   headers: readonly HeaderPair[],
   channel: Pick<Channel, 'authorization'>,
@@ -141,12 +151,12 @@ export function withAuthorization(
   return [...headers, ['authorization', channel.authorization]]
 }
 
-/** A request that has come through us before: the shop's address leads back to the daemon. */
+/** Whether a request has passed through this cache before: the origin leads back to the daemon. */
 export function isLoop(headers: readonly HeaderPair[]): boolean {
-  return (fieldValue(headers, 'via') ?? '').split(',').some((hop) => hop.trim().split(/\s+/)[1] === proxyName)
+  return (fieldValue(headers, 'via') ?? '').split(',').some((hop) => hop.trim().split(/\s+/)[1] === cacheName)
 }
 
-/** Tags and states are between the shop and its caches (contract section 3). */
+/** Fields between the shop and its caches, which visitors never see. */
 const internal = [
   'xkey',
   'surrogate-key',
@@ -156,14 +166,14 @@ const internal = [
   'surrogate-control',
 ]
 
-/** Response fields as they go to a visitor. */
+/** The response fields that a visitor sees. */
 export function visibleHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   const dropped = connectionFields(headers)
   for (const name of internal) dropped.add(name)
   return withoutFields(headers, dropped)
 }
 
-/** Cache tags of a response, blanks and commas separate them; each once. */
+/** The cache tags of a response, separated by whitespace and commas, without duplicates. */
 export function tagsOf(headers: readonly HeaderPair[]): string[] {
   const tags = new Set<string>()
   for (const name of ['xkey', 'surrogate-key', 'cache-tag']) {

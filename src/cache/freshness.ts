@@ -6,12 +6,12 @@ import { fieldLines, fieldValue, hasField } from './fields.ts'
 export interface Received {
   status: number
   headers: readonly HeaderPair[]
-  /** When the request went out and when the response head came in, milliseconds since the epoch. */
+  /** When the request was sent and when the response head arrived, in milliseconds since the epoch. */
   requestedAt: number
   receivedAt: number
 }
 
-/** What freshness makes of a response: the part of a page that RFC 9111 §4.2 and RFC 5861 decide. */
+/** The freshness values of a page (RFC 9111 §4.2, RFC 5861). */
 export type Lifetimes = Pick<
   PageDraft,
   | 'cachedAt'
@@ -25,23 +25,27 @@ export type Lifetimes = Pick<
   | 'deleteAt'
 >
 
-/** Statuses that may be stored on a heuristic (RFC 9110 §15.1). */
+/** Statuses that are cacheable by heuristic (RFC 9110 §15.1). */
 const heuristic = new Set([200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501])
 
-/** The usual tenth of the time since the last change, at most a day, so that an old page does not stay for months. */
+/** A heuristic lifetime is a tenth of the time since the last change (RFC 9111 §4.2.2), at most a day. */
 const heuristicShare = 0.1
 const longestHeuristic = 86_400
 
-/** How long past its freshness a page that can be validated or served while the origin is away is worth keeping, in seconds. */
+/** How long a stale page is kept when it can be validated or served while the origin is unreachable, in seconds. */
 const usefulWhenStale = 7 * 86_400
 
-/** `defaultTtl`: seconds of freshness for responses that say nothing; 0 leaves them to the heuristic. */
+/**
+ * Computes the freshness values of a response. `defaultTtl`: lifetime in seconds when the response specifies none; 0
+ * leaves it to the heuristic.
+ */
 export function lifetimesOf(response: Received, defaultTtl: number): Lifetimes {
   const directives = directivesOf(response.headers)
   const initialAge = correctedAge(response)
   const lifetime = freshnessLifetime(response, directives, defaultTtl)
   const mustValidate = directives.mustRevalidate || directives.proxyRevalidate || directives.noCache
-  // s-maxage alone forbids stale answers too, yet not those that the origin grants in so many words beside it.
+  // s-maxage forbids stale responses too, except those that the origin allows explicitly
+  // (docs/decisions/0009-stale-with-s-maxage.md).
   const staleAllowed = !mustValidate && directives.sMaxage === null
   const staleAt = response.receivedAt + (lifetime - initialAge) * 1000
   const validator = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
@@ -61,7 +65,7 @@ export function lifetimesOf(response: Received, defaultTtl: number): Lifetimes {
   }
 }
 
-/** RFC 9111 §4.2.1, in its order of precedence. Seconds. */
+/** The freshness lifetime in seconds, in the order of RFC 9111 §4.2.1. */
 function freshnessLifetime(response: Received, directives: Directives, defaultTtl: number): number {
   if (directives.sMaxage !== null) return directives.sMaxage
   if (directives.maxAge !== null) return directives.maxAge
@@ -78,12 +82,12 @@ function freshnessLifetime(response: Received, directives: Directives, defaultTt
   return defaultTtl
 }
 
-/** Whether the response says itself, or the heuristics allow us to assume, that it may be stored (RFC 9111 §3). */
+/** Whether a response of this status may be stored without explicit freshness (RFC 9111 §3). */
 export function mayBeAssumedStorable(status: number): boolean {
   return heuristic.has(status)
 }
 
-/** The Date of a response; where it is missing or invalid, the moment it was received (RFC 9110 §6.6.1). */
+/** The Date of a response; the time of receipt when it is missing or invalid (RFC 9110 §6.6.1). */
 export function dateOf(response: Received): number {
   return parseHttpDate(fieldValue(response.headers, 'date') ?? '', response.receivedAt) ?? response.receivedAt
 }
@@ -92,35 +96,35 @@ export function dateOf(response: Received): number {
 function correctedAge(response: Received): number {
   const apparent = Math.max(0, (response.receivedAt - dateOf(response)) / 1000)
   const delay = (response.receivedAt - response.requestedAt) / 1000
-  // Date has whole seconds: less than one of them is rounding, not age.
+  // Date counts whole seconds: a difference below one second is rounding, not age.
   return Math.max(apparent < 1 ? 0 : apparent, ageOf(response.headers) + delay)
 }
 
-/** Of several values the first counts; what is no number of seconds is ignored (RFC 9111 §5.1). */
+/** The Age of a response in seconds. The first of several values counts; an invalid one is ignored (RFC 9111 §5.1). */
 function ageOf(headers: readonly HeaderPair[]): number {
   const first = (fieldLines(headers, 'age')[0] ?? '').split(',')[0]!.trim()
   return /^\d+$/.test(first) ? Math.min(Number(first), 2 ** 31) : 0
 }
 
-/** How old a page is now, in seconds. */
+/** The current age of a page, in seconds. */
 export function ageAt(page: Pick<PageDraft, 'initialAge' | 'cachedAt'>, now: number): number {
   return page.initialAge + Math.max(0, now - page.cachedAt) / 1000
 }
 
 export type Usability = 'fresh' | 'stale-while-revalidate' | 'stale'
 
-/** What may be done with a page without asking the origin. */
+/** How a page may be used without contacting the origin. */
 export function usability(page: PageDraft, now: number): Usability {
   if (page.noCache) return 'stale'
   if (now < page.staleAt) return 'fresh'
   return now < page.staleAt + page.staleWhileRevalidate * 1000 ? 'stale-while-revalidate' : 'stale'
 }
 
-export type OriginTrouble = 'unreachable' | 'error'
+export type StaleReason = 'unreachable' | 'error'
 
-/** Whether a stale page may stand in for an origin that cannot be reached or answers with an error (RFC 9111 §4.2.4, RFC 5861 §4). */
-export function mayServeStale(page: PageDraft, trouble: OriginTrouble, now: number): boolean {
+/** Whether a stale page may replace a failed fetch (RFC 9111 §4.2.4, RFC 5861 §4). */
+export function mayServeStale(page: PageDraft, reason: StaleReason, now: number): boolean {
   if (page.noCache) return false
   if (now < page.staleAt + page.staleIfError * 1000) return true
-  return trouble === 'unreachable' && page.staleAllowed && now < page.deleteAt
+  return reason === 'unreachable' && page.staleAllowed && now < page.deleteAt
 }

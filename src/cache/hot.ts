@@ -9,31 +9,34 @@ import { fieldValue, parseCookies } from './fields.ts'
 import { ageAt } from './freshness.ts'
 import { inFlight } from './in-flight.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
-import type { ClassifyOptions } from './question.ts'
-import { selects, type Selecting } from './vary.ts'
+import type { ClassifyOptions } from './lookup.ts'
+import { selects, type SelectingFields } from './vary.ts'
 import { encodingFor, viewHeaders } from './view.ts'
 
-/** What a hit is looked up by. `field` reads any further request field by its lower-case name, lines combined. */
-export interface HotRequest extends Selecting {
+/**
+ * The parts of a request that a cache hit depends on. `field` reads any other request field by its lower-case name,
+ * lines combined.
+ */
+export interface HotRequest extends SelectingFields {
   scheme: string
   host: string
   target: string
   cookie: string | null
   acceptEncoding: string | null
   ifNoneMatch: string | null
-  /** Whether a storefront's script asks, which is part of the key (`isScript`). */
+  /** Whether a storefront script sends the request, which is part of the key (`isScript`). */
   script: boolean
-  /** Pages that vary by further cookies are none for the hot path. */
+  /** Null: the hot path serves no pages that vary by further cookies. */
   unkeyedCookies: null
 }
 
-/** A page as one coding of it is sent during one second. */
+/** A page in one coding with the headers that are valid for the current second. */
 export interface View {
   status: number
   headers: HeaderPair[]
   body: Buffer
   entry: MemoryEntry
-  /** For whoever renders views into bytes, to keep them as long as the view is good. */
+  /** A slot for the rendered response bytes, kept as long as the view is valid. */
   bytes: Buffer | null
 }
 
@@ -44,13 +47,16 @@ interface Place {
   key: string
 }
 
-/** Targets whose canonical form is remembered; longer ones are worked out each time, so that nobody can fill the memory with them. */
+/**
+ * The most targets whose canonical form is cached, and the longest of them in characters. Longer ones are resolved each
+ * time, so that clients cannot fill the memory.
+ */
 const mostPlaces = 20_000
 const longestPlace = 256
 
 /**
- * The hot path: a fresh page in memory, found without waiting, allocating or asking the disk. Whatever is out of the ordinary
- * gives null, and the proxy's `answer` decides.
+ * The hot path: finds a fresh page in memory without waiting, allocating or touching the disk. Returns null for every
+ * unusual request, which `StorefrontCache.answer` then handles.
  */
 export class HotPath {
   readonly #options: ClassifyOptions
@@ -75,7 +81,7 @@ export class HotPath {
     ]
   }
 
-  /** The view to be sent; null where the request needs more than a look into memory. */
+  /** The view to send; null when the request needs more than a memory lookup. */
   find(request: HotRequest): View | null {
     const place = this.#place(request)
     if (place === null) return null
@@ -96,14 +102,14 @@ export class HotPath {
     return this.#view(found, encodingFor(found.page, request.acceptEncoding), now)
   }
 
-  /** Counts a hit and the time that it took, in milliseconds. */
+  /** Counts a hit and the time it took, in milliseconds. */
   count(view: View, ms: number): void {
     this.#memory.countHit(view.entry, ms, this.#now())
   }
 
   /**
-   * Asks the store once for all requests of one turn of the event loop: what is answered in a turn had arrived when it began, so that
-   * no invalidation can have been answered before any of them was sent that the poll does not see.
+   * Polls the store once per turn of the event loop. All requests answered in one turn had arrived before it began, so
+   * the poll sees every invalidation that was acknowledged before any of them was sent.
    */
   #poll(): void {
     if (this.#polled) return
@@ -144,9 +150,9 @@ export class HotPath {
   #key(place: Place, request: HotRequest): string | null {
     const { variants } = this.#options
     const cookie = request.cookie
-    const telling = cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
-    if (!telling && !request.script && variants.headers.length === 0) return place.key
-    const cookies = parseCookies(telling ? cookie : null)
+    const identifying = cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
+    if (!identifying && !request.script && variants.headers.length === 0) return place.key
+    const cookies = parseCookies(identifying ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)
       return null
     const channel = this.#options.channels.all.find((each) => each.id === place.channelId)!
@@ -156,7 +162,7 @@ export class HotPath {
   #mayServe(page: Page, request: HotRequest): boolean {
     if (page.range !== null) return false
     for (const name in page.vary) {
-      // Cookies beyond the key are sorted and compared by the long way.
+      // The regular path sorts and compares cookies outside the key.
       if (name === 'cookie') return false
     }
     return selects(page, request)
@@ -165,7 +171,7 @@ export class HotPath {
   #view(entry: MemoryEntry, encoding: Encoding, now: number): View | null {
     const body = entry.bodies[encoding]
     if (body === undefined || entry.page.status === 204) return null
-    // Large ones are sent in pieces while many readers are slow.
+    // Large bodies are streamed in pieces while many readers are slow.
     if (body.length > pieceSize && inFlight.bodies.crowded) return null
     const second = Math.floor(ageAt(entry.page, now))
     let views = this.#views.get(entry)

@@ -2,17 +2,17 @@ import { ByteBudget } from '../lib/byte-budget.ts'
 
 const MiB = 2 ** 20
 
-/** A decoder, an encoder and what is on its way between them: their windows above all. */
+/** Memory of a decoder and an encoder with their buffers, mostly their windows, in bytes. */
 export const transcoderBytes = 8 * MiB
 
-/** Budgets that all requests of this process share, also across reloads. */
+/** Memory budgets shared by all requests of this process, across reloads too. */
 export interface SendingBudgets {
   /**
-   * Bodies of stored pages that are being sent: what is read for them, and what of the memory tier a slow reader keeps. About a thousand
-   * readers of large bodies at a time; more wait for their turn.
+   * Bodies of stored pages that are being sent: the pieces read from files, and bodies of the memory tier held by slow
+   * readers. Enough for about a thousand readers of large bodies; further ones wait.
    */
   bodies: ByteBudget
-  /** Large pages that are being sent in another coding than they are stored in: four at a time. */
+  /** Large pages that are sent in another coding than the stored one: four at a time. */
   transcoders: ByteBudget
 }
 

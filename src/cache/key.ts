@@ -6,21 +6,21 @@ import type { Target } from './target.ts'
 export interface VariantRules {
   cookies: readonly string[]
   headers: readonly string[]
-  /** Those of `cookies` that a visitor may choose: the page depends on the value alone, and on nothing in a session. */
+  /** Variant cookies that visitors may choose freely: the page depends on the value alone, not on a session. */
   freeCookies?: readonly string[]
 }
 
-/** Longer values are no variant that a shop hands out; such a request is not cached. */
+/** No shop issues longer variant values. Requests with a longer one bypass the cache. */
 const longestVariant = 256
 
-/** The absolute URL by which a page is known to operators and purges. */
+/** The absolute URL that identifies a page to operators and purges. */
 export function canonicalUrl({ scheme, host }: Pick<Channel, 'scheme' | 'host'>, target: Target): string {
   return `${scheme}://${host}${target.path}${target.query}`
 }
 
 /**
- * The primary key: channel, URL and the variant cookies and headers that the request has. Null where a variant is too long to
- * be one. HEAD has the key of GET.
+ * The primary cache key: channel, URL and the request's variant cookies and headers. Null when a variant value is too
+ * long. HEAD shares the key of GET.
  */
 export function primaryKey(
   channel: Channel,
@@ -48,8 +48,8 @@ export function primaryKey(
 }
 
 /**
- * A storefront's script asks for a part of a page (Shopware's buybox). Shops answer it with something else than the page under the same
- * URL, and seldom say so in Vary: it is part of each key.
+ * A request by a storefront script for a part of a page (Shopware's buybox). Shops answer it differently under the URL
+ * of the page and rarely say so in Vary, so it is part of every key.
  */
 export const scriptField = 'x-requested-with'
 const scriptValue = 'XMLHttpRequest'
@@ -58,12 +58,14 @@ export function isScript(field: (name: string) => string | null): boolean {
   return field(scriptField) === scriptValue
 }
 
-/** The key of visitors whose variant cookies the shop has not confirmed: only who sends the same further cookies shares it. */
+/**
+ * The key for visitors whose variant the shop has not confirmed. Only requests with the same other cookies share it.
+ */
 export function unconfirmedKey(sharedKey: string, ownCookies: string): string {
   return `${sharedKey}${unconfirmedMark}${digest(ownCookies)}`
 }
 
-/** What a visitor's cookies say beyond the key, sorted; null where they say nothing. */
+/** The visitor's cookies outside the key, sorted; null when there are none. */
 export function unkeyedCookies(cookies: ReadonlyMap<string, string>, keyed: readonly string[]): string | null {
   const rest = [...cookies].filter(([name]) => !keyed.includes(name)).map(([name, value]) => `${name}=${value}`)
   return rest.length === 0 ? null : rest.toSorted().join('; ')

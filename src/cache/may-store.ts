@@ -1,14 +1,14 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
-import { holdsMarkup, isCommonplace, isOutlandish, isUsualAccept } from './commonplace.ts'
+import { holdsMarkup, isCommonBrowserValue, isImplausibleValue, isUsualAccept } from './browser-values.ts'
 import { fieldValue, hasField } from './fields.ts'
 import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
 import { varyNames } from './vary.ts'
 
 /** What of the request the decision looks at. */
-export interface Asked {
+export interface RequestTraits {
   headers: readonly HeaderPair[]
   /** Fields that the primary key holds, in lower case. */
   keyedFields: readonly string[]
@@ -52,8 +52,8 @@ const plainField = 512
  * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5; contract section 3), in words for an operator; null
  * where it may be.
  */
-export function storeObstacle(
-  asked: Asked,
+export function reasonNotToStore(
+  asked: RequestTraits,
   status: number,
   headers: readonly HeaderPair[],
   defaultTtl: number,
@@ -66,7 +66,7 @@ export function storeObstacle(
   )
 }
 
-function requestObstacle(asked: Asked, directives: Directives): string | null {
+function requestObstacle(asked: RequestTraits, directives: Directives): string | null {
   if (asked.odd) return 'the request had a body or a method override'
   if (requestDirectives(asked.headers).noStore) return 'the request said no-store'
   const shared = directives.public || directives.sMaxage !== null
@@ -99,7 +99,7 @@ function responseObstacle(
   return validator || defaultTtl > 0 ? null : 'no freshness and no validator'
 }
 
-function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]): string | null {
+function mismatch(asked: RequestTraits, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
   if (vary.includes('cookie') && asked.unkeyedCookies !== null)
     return 'Vary: Cookie, and the request had cookies outside the key'
@@ -119,11 +119,11 @@ function mismatch(asked: Asked, status: number, headers: readonly HeaderPair[]):
 }
 
 /** What of a request no browser sends, in words; null where there is nothing. `counts`: whether a field is looked at. */
-function peculiarity(asked: Asked, counts: (name: string) => boolean): string | null {
+function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): string | null {
   const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
   const steered = told.find(([name]) => steering.test(name) || choosing.test(name))
   if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
-  const outlandish = told.find(([name, value]) => isOutlandish(name.toLowerCase(), value))
+  const outlandish = told.find(([name, value]) => isImplausibleValue(name.toLowerCase(), value))
   if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
   return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies)
     ? 'the request had markup in its cookies'
@@ -131,7 +131,7 @@ function peculiarity(asked: Asked, counts: (name: string) => boolean): string | 
 }
 
 /** Whether the answer to a request says something about the page, and not about this request. */
-export function isUnremarkable(asked: Asked): boolean {
+export function isTypicalRequest(asked: RequestTraits): boolean {
   const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
   return (
     peculiarity(asked, unkeyed) === null &&
@@ -141,7 +141,7 @@ export function isUnremarkable(asked: Asked): boolean {
 }
 
 /** A script of another site asks: the answer may be for that site alone. Fonts and the like say that they are for all. */
-function isForeign(asked: Asked, headers: readonly HeaderPair[]): boolean {
+function isForeign(asked: RequestTraits, headers: readonly HeaderPair[]): boolean {
   const origin = fieldValue(asked.headers, 'origin')
   return origin !== null && origin !== asked.site && fieldValue(headers, 'access-control-allow-origin') !== '*'
 }
@@ -158,7 +158,7 @@ function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): b
     const lower = name.toLowerCase()
     const odd =
       lower === 'range' ||
-      (lower === 'accept' && !isCommonplace(lower, value)) ||
+      (lower === 'accept' && !isCommonBrowserValue(lower, value)) ||
       (lower === 'accept-language' && !languages.test(value))
     if (extension || (odd && !vary.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value))
       return true

@@ -14,8 +14,8 @@ export interface DispatchOptions extends Dispatcher.DispatchOptions {
 }
 
 /**
- * Sends a request and resolves with the response head; rejects with what undici says, or the signal.
- * Its own handler and not `agent.request`: that one reads a piece ahead for a reader who has paused.
+ * Sends a request and resolves with the response head; rejects with undici's error or the abort reason. Uses a handler
+ * of its own because `agent.request` reads one piece ahead of a paused reader.
  */
 export function dispatch(agent: Agent, { signal, onInterim, ...request }: DispatchOptions): Promise<Dispatched> {
   return new Promise((resolve, reject) => {
@@ -50,23 +50,23 @@ export function dispatch(agent: Agent, { signal, onInterim, ...request }: Dispat
   })
 }
 
-/** A body on its way from the shop: the connection is read no further than its reader asks. */
+/** A response body from the shop. Reads the connection only as fast as its own reader. */
 class OriginBody extends Readable {
   readonly #controller: Dispatcher.DispatchController
   #whole = false
 
   constructor(controller: Dispatcher.DispatchController) {
-    // Nothing is read ahead: what hundreds of slow visitors have waiting adds up.
+    // No read-ahead: buffers of hundreds of slow visitors would add up.
     super({ highWaterMark: 0 })
     this.#controller = controller
-    // It may break off before anybody reads it; the reader is told by its own listener.
+    // The body may fail before it has a reader, which adds its own listener.
     this.on('error', () => {})
   }
 
   receive(chunk: Buffer): void {
-    // The parser reports nothing as a piece of its own when it goes on.
+    // The parser reports an empty piece when it resumes.
     if (chunk.length === 0) return
-    // A reader that paused while it was given this piece wants no second one to be kept for it.
+    // A reader that paused during this piece must not have a second one buffered.
     if (!this.push(chunk) || this.isPaused()) this.#controller.pause()
   }
 
@@ -80,12 +80,12 @@ class OriginBody extends Readable {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    if (!this.#whole) this.#controller.abort(error ?? new Error('nobody reads the answer'))
+    if (!this.#whole) this.#controller.abort(error ?? new Error('the response body was discarded'))
     callback(error)
   }
 }
 
-/** Values are bytes: what is no ASCII comes through as it is. */
+/** Decodes header values as Latin-1, so that bytes outside ASCII pass unchanged. */
 function rawPairs(raw: readonly Buffer[]): HeaderPair[] {
   const pairs: HeaderPair[] = []
   for (let index = 0; index + 1 < raw.length; index += 2)

@@ -6,7 +6,10 @@ import { dispatch } from './origin-dispatch.ts'
 import { readInPieces } from './pieces.ts'
 import { VisitorLeft } from './visit.ts'
 
-/** Milliseconds; `total` bounds what is fetched for the cache, a passed-through transfer may take as long as it moves. */
+/**
+ * In milliseconds. `total` limits fetches for the cache; a transfer that is passed through has no total limit, only
+ * `idle`.
+ */
 export interface OriginTimeouts {
   connect: number
   headers: number
@@ -32,24 +35,24 @@ export interface OriginResponse {
   body: Readable
 }
 
-/** The shop was too slow, could not be reached, or what it answered is not whole or no HTTP. */
-export type OriginTrouble = 'timeout' | 'unreachable' | 'broken'
+/** How the origin failed: too slow, unreachable, or an incomplete or invalid response. */
+export type OriginFailure = 'timeout' | 'unreachable' | 'broken'
 
-/** The shop gave no answer that could be used. */
+/** The origin gave no usable response. */
 export class OriginError extends Error {
-  readonly trouble: OriginTrouble
+  readonly failure: OriginFailure
 
-  constructor(message: string, trouble: OriginTrouble, cause: unknown) {
+  constructor(message: string, failure: OriginFailure, cause: unknown) {
     super(message, { cause })
     this.name = 'OriginError'
-    this.trouble = trouble
+    this.failure = failure
   }
 }
 
-/** The largest block of response fields: long tag lists need more than Node's 16 KiB. */
+/** The largest block of response fields, in bytes: long tag lists exceed Node's 16 KiB. */
 const maxHeaderSize = 256 * 1024
 
-/** Speaks HTTP to the shops. One agent, connections kept alive per origin. */
+/** The HTTP client for all origins: one agent with keep-alive connections. */
 export class OriginClient {
   readonly #agent: Agent
   readonly #timeouts: OriginTimeouts
@@ -66,7 +69,7 @@ export class OriginClient {
       connect: resetIsNoEnd(buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces })),
       headersTimeout: timeouts.headers,
       bodyTimeout: timeouts.idle,
-      // Shops' web servers drop idle connections after five seconds or more; we let go first.
+      // Shorter than the idle timeout of web servers (five seconds or more), so that we close first.
       keepAliveTimeout: 4000,
       allowH2: false,
     })
@@ -76,7 +79,7 @@ export class OriginClient {
   /**
    * Sends a request and resolves with the response head.
    *
-   * @throws OriginError when there is no valid response head, VisitorLeft when that was the reason of the signal
+   * @throws OriginError when there is no valid response head, VisitorLeft when that was the abort reason
    */
   async send(request: OriginRequest): Promise<OriginResponse> {
     try {
@@ -105,7 +108,7 @@ export class OriginClient {
     })
   }
 
-  /** How long a fetch for the cache may take as a whole, in milliseconds. */
+  /** The limit for a whole fetch for the cache, in milliseconds. */
   get totalTimeout(): number {
     return this.#timeouts.total
   }
@@ -119,7 +122,7 @@ function isRepeatable(request: OriginRequest): boolean {
   return request.body === null && (request.method === 'GET' || request.method === 'HEAD')
 }
 
-/** The shop closed a kept connection at the moment we used it: nothing of the request was worked on. */
+/** Whether the shop closed a kept-alive connection just as it was reused: it processed nothing of the request. */
 function isStaleConnection(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
   return (
@@ -130,11 +133,11 @@ function isStaleConnection(error: unknown): boolean {
   )
 }
 
-/** @param answering whether it happened after the head of an answer had come */
+/** @param answering whether the error came after the response head */
 export function toOriginError(error: unknown, answering = false): OriginError | VisitorLeft {
   if (error instanceof OriginError || error instanceof VisitorLeft) return error
   const { code: given, name, message } = error as { code?: unknown; name?: string; message?: string }
-  // That of a DOMException (an abort, a time-out) is a number.
+  // The code of a DOMException (abort, timeout) is a number.
   const code = typeof given === 'string' ? given : ''
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code) || name === 'TimeoutError'
   const broken = answering || code.startsWith('HPE_') || code.startsWith('UND_ERR_RES')

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 import { bracketed } from '../lib/networks.ts'
 
-/** The public URL of a daemon that listens at an address. */
+/** The URL of a daemon that listens at an address. */
 export function ownUrl(host: string, port: number): string {
   return `http://${bracketed(host)}:${port}`
 }
 
-/** The Hosts by which a daemon on this machine is reached without a name of its own: its address, and loopback. */
+/** The Host values of a daemon on this machine without a name: its listen address and loopback. */
 export function ownHosts(host: string, port: number): Set<string> {
   const suffix = port === 80 ? '' : `:${port}`
   return new Set([
@@ -16,12 +16,13 @@ export function ownHosts(host: string, port: number): Set<string> {
 }
 
 /**
- * Decides which Hosts the daemon's own endpoints answer. A page whose name an attacker points at the daemon's address (DNS rebinding)
- * sends that name as its Host; no attacker controls an IP address, `localhost`, or a name of the operator's
- * (docs/decisions/0045-hosts-of-own-endpoints.md). Ports do not count.
+ * Decides for which Host values the daemon serves its own endpoints. A DNS rebinding attack points an attacker's name
+ * at the daemon's address and sends that name as Host. An attacker cannot control an IP address, `localhost` or a name
+ * of the operator (docs/decisions/0045-hosts-of-own-endpoints.md). Ports are ignored.
  *
- * @param names further names or hosts with a port, in any case: of the channels, of the listen address, of `server.names`
- * @returns whether a normalised Host (`normaliseHost`) is one of them
+ * @param names allowed names, with or without a port, in any case: of the channels, of the listen address, of
+ *   `server.names`
+ * @returns whether a normalised Host (`normaliseHost`) is allowed
  */
 export function knownHosts(names: readonly string[]): (host: string) => boolean {
   const known = new Set(['localhost', ...names.map((name) => hostname(name.toLowerCase()))])
@@ -31,7 +32,7 @@ export function knownHosts(names: readonly string[]): (host: string) => boolean 
   }
 }
 
-/** A Host without its port, brackets and final dot. */
+/** A Host without port, brackets and trailing dot. */
 function hostname(host: string): string {
   if (isIP(host) !== 0) return host
   return host

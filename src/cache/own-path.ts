@@ -3,11 +3,11 @@ import type { Channel } from './channel.ts'
 /**
  * An endpoint of the daemon itself.
  *
- * - `health`: says that the daemon is up, to any client under any Host.
- * - `report`: metrics and the documents of the API.
- * - `operation`: a path of the HTTP API, whether an endpoint exists there or not.
- * - `token`: the token endpoint, which hands the shop's own logins on to the shop.
- * - `admin`: a file of the operators' page.
+ * - `health`: reports that the daemon is up, to any client under any Host.
+ * - `report`: metrics and the API documents.
+ * - `operation`: any path of the HTTP API, whether an endpoint exists there or not.
+ * - `token`: the token endpoint, which passes the shop's own logins to the shop.
+ * - `admin`: a file of the admin page.
  * - `stage`: a popup endpoint of one channel; `name` is what follows `/vendor-stage/`.
  */
 export type OwnPath =
@@ -26,16 +26,16 @@ const exact = new Map<string, 'health' | 'report' | 'token'>([
 const operationPrefixes = ['/api/_action/vendor-cache', '/api/_action/vendor-stage']
 const adminPaths = new Set(['/admin', '/admin/', '/admin/admin.js', '/admin/admin.css'])
 
-/** The popup endpoints of a channel, relative to its URL. */
+/** Path prefix of the popup endpoints, relative to the channel's URL. */
 export const stagePrefix = '/vendor-stage'
 
 /**
- * The endpoint that a path names; null where the path is the shop's. Names are compared exactly, case and slashes included
- * (docs/decisions/0044-own-paths.md).
+ * The daemon's own endpoint at a path; null when the path belongs to the shop. Names are compared exactly, including
+ * case and slashes (docs/decisions/0044-own-paths.md).
  *
  * @param path canonical (`canonicalPath`)
- * @param channel the channel of the request; null where Host and path name none
- * @param isAdminHost whether `/admin` under the Host of the request is the operators' page
+ * @param channel the channel of the request; null when no channel matches
+ * @param isAdminHost whether `/admin` under the request's Host is the admin page
  */
 export function ownPathOf(path: string, channel: Channel | null, isAdminHost: () => boolean): OwnPath | null {
   const kind = exact.get(path)

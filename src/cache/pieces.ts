@@ -1,16 +1,19 @@
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 
-/** The most that is read from a shop's connection at once, in bytes: half of what Node reads, for two hundred slow readers hold two each. */
+/**
+ * The most that is read from an origin connection at once, in bytes. Half of what Node reads, because two hundred slow
+ * readers hold two pieces each.
+ */
 const largest = 32 * 1024
 
 /**
- * Every connection reads into this one; libuv fills it and hands it over in one turn (on Windows it does not, and there each
- * connection reads as Node does).
+ * The read buffer shared by all connections: libuv fills it and hands it over within one turn. (On Windows it does not,
+ * so there each connection reads as Node does.)
  */
 const scratch = Buffer.allocUnsafeSlow(largest)
 
-/** How connections to a shop read: in pieces that have their memory to themselves, so that it can be given back (`freeTaken`). */
+/** Socket options that read into pieces with memory of their own, so that `releaseSentPieces` can free it. */
 export const readInPieces =
   process.platform === 'win32'
     ? {}
@@ -27,18 +30,18 @@ export const readInPieces =
       }
 
 /**
- * Gives the memory of a body's pieces back as soon as the kernel has taken them, instead of when it is next collected: hundreds of
- * megabytes flow into the buffers of slow readers' connections before the collector sees a reason to run. Detached and not used again
- * for other bytes: a mistake here would show as an error, never as another visitor's answer. To be called before `body` is piped.
+ * Frees the memory of a body's pieces as soon as the kernel has taken them, rather than at the next garbage collection:
+ * hundreds of megabytes flow to slow readers before the collector runs. The memory is detached and never reused, so
+ * that a mistake would show as an error, never as another visitor's response. Call it before `body` is piped.
  *
- * @param body a shop's answer; nobody else may keep its pieces
+ * @param body a response from the shop; its pieces must not be kept elsewhere
  */
-export function freeTaken(body: Readable, reader: Writable): void {
+export function releaseSentPieces(body: Readable, reader: Writable): void {
   const passed: ArrayBuffer[] = []
   let current: ArrayBuffer | null = null
   body.on('data', (piece: Buffer) => {
     const memory = piece.buffer as ArrayBuffer
-    // The parser reports one piece in several parts; the last of it is out when another begins.
+    // The parser may report one piece in several parts; the piece is complete when another begins.
     if (memory === current) return
     if (current !== null) passed.push(current)
     current = isShared(memory) ? null : memory
@@ -47,7 +50,7 @@ export function freeTaken(body: Readable, reader: Writable): void {
   })
 }
 
-/** Node cuts small buffers from one of this size. */
+/** Whether this is Node's pool, from which it slices small buffers. */
 function isShared(memory: ArrayBuffer): boolean {
   return memory.byteLength === Buffer.poolSize
 }

@@ -2,14 +2,14 @@ import type { Channels } from './channel.ts'
 import { canonicalUrl } from './key.ts'
 import type { Canonicaliser } from './target.ts'
 
-/** What URLs are made canonical with: the same as for visitors. */
-export interface Naming {
+/** What URLs are canonicalised with, identical to that of visitors' requests. */
+export interface UrlRules {
   channels: Channels
   canonical: Canonicaliser
 }
 
-/** The canonical form of an absolute URL, and whether it belongs to a channel; null where it is none. */
-export function toCanonicalUrl(url: string, { channels, canonical }: Naming): { url: string; known: boolean } | null {
+/** The canonical form of an absolute URL and whether a channel has it; null for an invalid URL. */
+export function toCanonicalUrl(url: string, { channels, canonical }: UrlRules): { url: string; known: boolean } | null {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return null
   const { protocol, host, pathname, search, username, password } = new URL(url)
   if (username !== '' || password !== '') return null

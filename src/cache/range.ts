@@ -1,8 +1,8 @@
 export type ByteRange = { start: number; end: number }
 
 /**
- * The one byte range that a request asks for (RFC 9110 §14.1.2). Null where it asks for none that we serve (other
- * units, several ranges, malformed): the whole is sent then. 'unsatisfiable' becomes a 416.
+ * The single byte range of a request (RFC 9110 §14.1.2). Null when the whole body is sent instead: no range, another
+ * unit, several ranges, or malformed. 'unsatisfiable' becomes a 416.
  */
 export function parseRange(header: string | null, size: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=(\d*)-(\d*)$/i.exec(header?.replace(/\s/g, '') ?? '')

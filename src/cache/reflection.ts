@@ -1,7 +1,7 @@
 import type { HeaderPair } from '../pages/page.ts'
-import { decodedForms, isCommonplace } from './commonplace.ts'
+import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
-import type { Question } from './question.ts'
+import type { Lookup } from './lookup.ts'
 import { findAny, shortestNeedle } from './search.ts'
 import { varyNames } from './vary.ts'
 
@@ -37,7 +37,7 @@ const ordinary =
  * @param sent the visitor's fields as the origin got them
  */
 export function reflectedField(
-  question: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel' | 'target'>,
+  question: Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel' | 'target'>,
   sent: readonly HeaderPair[],
   headers: readonly HeaderPair[],
   body: Buffer,
@@ -90,7 +90,7 @@ function redirectingField(
   const leads = (value: string) => decodedForms(value).some((form) => wordsOf(form).some((word) => words.has(word)))
   const field = sent.find(([spelt, value]) => {
     const name = spelt.toLowerCase()
-    const counts = name === 'accept-language' || !(ordinary.test(name) || isCommonplace(name, value))
+    const counts = name === 'accept-language' || !(ordinary.test(name) || isCommonBrowserValue(name, value))
     return counts && !vary.includes(name) && !keyedFields.includes(name) && leads(value)
   })
   if (field !== undefined) return field[0].toLowerCase()
@@ -115,7 +115,7 @@ interface Telling {
 
 /** What of a request is this visitor's own, in pieces that a page could hold. */
 function tellingValues(
-  { keyedFields, unkeyedCookies, channel }: Pick<Question, 'keyedFields' | 'unkeyedCookies' | 'channel'>,
+  { keyedFields, unkeyedCookies, channel }: Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel'>,
   sent: readonly HeaderPair[],
   vary: readonly string[] | '*',
 ): Telling[] {
@@ -130,7 +130,7 @@ function tellingValues(
       vary.includes(name) ||
       keyedFields.includes(name) ||
       name === 'cookie' ||
-      isCommonplace(name, value) ||
+      isCommonBrowserValue(name, value) ||
       own.has(value)
     )
       continue

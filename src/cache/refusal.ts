@@ -1,8 +1,8 @@
-import { cacheStatus } from './cache-status.ts'
-import type { OriginError } from './origin.ts'
+import { formatCacheStatus } from './cache-status.ts'
+import { OriginError } from './origin.ts'
 import type { Answer } from './visit.ts'
 
-/** A short text of our own; never stored by anybody. */
+/** A short plain-text response of the daemon itself; never stored by any cache. */
 export function plainAnswer(status: number, text: string): Answer {
   const body = Buffer.from(`${text}\n`)
   return {
@@ -16,22 +16,43 @@ export function plainAnswer(status: number, text: string): Answer {
   }
 }
 
-/** In Cache-Status. */
-export const troubleText = {
+/** Details in Cache-Status. */
+export const originFailureText = {
   timeout: 'origin timeout',
   unreachable: 'origin unreachable',
-  broken: 'origin answer broken',
+  broken: 'invalid origin response',
 } as const
 
-/** 504 for a shop that was too slow, 502 for one that could not be reached or answered nonsense; the cause stays in the log. */
-export function troubleAnswer(error: OriginError): Answer {
+/**
+ * The response to an origin failure: 504 for a timeout, 502 for an unreachable origin or an invalid response. The cause
+ * appears in the log only.
+ */
+function originErrorAnswer(error: OriginError): Answer {
   const answer =
-    error.trouble === 'timeout'
-      ? plainAnswer(504, 'The shop took too long to answer.')
-      : plainAnswer(502, 'The shop could not be reached or broke off.')
+    error.failure === 'timeout'
+      ? plainAnswer(504, 'The shop did not respond in time.')
+      : plainAnswer(502, 'The shop is unreachable or sent an invalid response.')
   answer.headers.push([
     'Cache-Status',
-    cacheStatus({ kind: 'forward', why: 'miss', detail: troubleText[error.trouble] }),
+    formatCacheStatus({ kind: 'forward', why: 'miss', detail: originFailureText[error.failure] }),
   ])
   return answer
+}
+
+/** The response to a request that has passed through this cache before. */
+export function loopAnswer(): Answer {
+  return plainAnswer(
+    508,
+    'Request loop: the origin of the sales channel leads back to the cache. Check salesChannels[].origin.',
+  )
+}
+
+/** Turns an OriginError into a response. */
+export async function answeringOriginErrors(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof OriginError) return originErrorAnswer(error)
+    throw error
+  }
 }

@@ -1,12 +1,13 @@
-/** Shorter needles are not looked for: the search tells candidates apart by their first characters. */
+/** Minimum length of a needle: the search indexes candidates by this many characters. */
 export const shortestNeedle = 4
 
-/** Comparisons after which a search is given up: these, and two for each character. Only needles made for a text need as many. */
+/** Comparisons allowed in addition to two per character. Only needles crafted for a text need more. */
 const spareComparisons = 100_000
 
 /**
- * The first of many needles, each of at least `shortestNeedle` characters, that stands in a text; null where none does. One pass over
- * the text, however many needles there are: a visitor decides how many. A search that is given up returns the needle it was at.
+ * Finds any of many needles (each of at least `shortestNeedle` characters) in a text; null when none is found. Scans
+ * the text once, however many needles a visitor supplies. When the comparison limit is reached, returns the current
+ * needle.
  */
 export function findAny(text: string, needles: Iterable<string>): string | null {
   const candidates = new Map<number, string[]>()
@@ -31,7 +32,7 @@ export function findAny(text: string, needles: Iterable<string>): string | null 
   return null
 }
 
-/** The last four characters as one number; of those beyond Latin-1 a part. */
+/** The last four characters as one number, using the low byte of each. */
 function push(key: number, code: number): number {
   return (key << 8) | (code & 0xff)
 }

@@ -3,8 +3,8 @@ import type { HeaderPair } from '../pages/page.ts'
 import { fieldLines, trimBlanks } from './fields.ts'
 
 /**
- * The cookies that a response sets, by name: the value as a browser will send it, null where the cookie is deleted. The last line of a
- * name counts (RFC 6265 §5.3).
+ * The cookies that a response sets, by name: the value as a browser will send it, null for a deleted cookie. The last
+ * line of a name counts (RFC 6265 §5.3).
  *
  * @param now milliseconds since the epoch
  */
@@ -22,7 +22,7 @@ export function cookieChanges(headers: readonly HeaderPair[], now: number): Map<
   return changes
 }
 
-/** Max-Age goes before Expires (RFC 6265 §5.3); of either, the last one counts. */
+/** Max-Age overrides Expires (RFC 6265 §5.3). The last occurrence of each counts. */
 function isExpired(attributes: readonly string[], now: number): boolean {
   let [maxAge, expires]: [number | null, number | null] = [null, null]
   for (const attribute of attributes) {

@@ -8,7 +8,7 @@ import type { ByteRange } from './range.ts'
 import type { StreamedBody } from './visit.ts'
 
 /**
- * A part of a stored body, or all of it, read from its file while it is sent: one piece is in memory at a time, and counts against
+ * A stored body, or a range of it, read from its file while it is sent. One piece at a time is in memory and charged to
  * the budget.
  */
 class StoredBody implements StreamedBody {
@@ -56,7 +56,7 @@ class StoredBody implements StreamedBody {
   }
 }
 
-/** A stored body that is sent in another coding than it is stored in. */
+/** A stored body that is transcoded while it is sent. */
 class TranscodedBody implements StreamedBody {
   readonly #source: StoredBody
   readonly #from: Exclude<Encoding, 'identity'>
@@ -84,7 +84,7 @@ class TranscodedBody implements StreamedBody {
   }
 }
 
-/** The decoder reads ahead. */
+/** Copies each piece, because the decoder reads ahead of the shared buffer. */
 async function* copies(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const piece of pieces) yield Buffer.from(piece)
 }
@@ -93,26 +93,26 @@ function pieceOf(byte: number): number {
   return Math.floor(byte / pieceSize)
 }
 
-export interface Wanted {
+export interface BodyRequest {
   encoding: Encoding
-  /** Bytes of the body as stored; for the stored coding alone. Null: all of it. */
+  /** Byte range of the stored body, only valid in the stored coding. Null: the whole body. */
   range: ByteRange | null
 }
 
 /**
- * Opens the body of a page when the budget has room for it. Its first piece is verified before anything is sent.
- * Null where it cannot be read, or is altered.
+ * Opens the body of a page as soon as the budget has room, and verifies its first piece before anything is sent. Null
+ * when the body is unreadable or altered.
  */
 export async function openStoredBody(
   store: PageStore,
   page: Page,
-  wanted: Wanted,
+  wanted: BodyRequest,
   budgets: SendingBudgets,
 ): Promise<StreamedBody | null> {
   const range = wanted.range ?? { start: 0, end: page.size - 1 }
   const buffered = Math.min(pieceSize, page.size)
   const { encoding } = page
-  // In this order: who has a piece never waits for a transcoder.
+  // Transcoder first: a request that holds a piece must never wait for a transcoder (deadlock).
   const leases = wanted.encoding === encoding ? [] : [await budgets.transcoders.lease(transcoderBytes)]
   leases.push(await budgets.bodies.lease(buffered))
   const file = await store.openBody(page)

@@ -1,4 +1,4 @@
-/** Marketing parameters that change nothing on a page; `*` at the end stands for any ending. */
+/** Marketing parameters that do not change a page; a final `*` matches any ending. */
 export const marketingParameters: readonly string[] = [
   'utm_*',
   'gclid',
@@ -48,22 +48,22 @@ export const marketingParameters: readonly string[] = [
   'ml_subscriber*',
 ]
 
-/** A request target in its canonical form: the same in the cache key and at the origin. */
+/** A request target in canonical form, used in the cache key and at the origin. */
 export interface Target {
   path: string
-  /** With its question mark; empty where there is no query. */
+  /** With its lookup mark; empty when there is no query. */
   query: string
 }
 
 export type Canonicaliser = (raw: string) => Target
 
-/** A path that is canonical already. */
+/** Matches a path that is canonical already. */
 const plain = /^(?:\/[\w\-~!$&'()*+,;=:@][\w\-.~!$&'()*+,;=:@]*)*\/?$/
 
 /**
- * Canonical form (docs/caching.md): dot segments removed, escapes of unreserved characters undone and the others in upper
- * case, characters that a URL cannot hold escaped, parameters sorted by name (those of one name keep their order), the
- * ignored ones and empty ones left out.
+ * Canonicalises request targets (docs/caching.md): removes dot segments, decodes escaped unreserved characters, writes
+ * other escapes in upper case, escapes characters that a URL cannot contain, sorts parameters by name (keeping the
+ * order of equal names), and removes ignored and empty parameters.
  */
 export function canonicaliser(ignored: readonly string[]): Canonicaliser {
   const names = new Set(ignored.filter((name) => !name.endsWith('*')))
@@ -76,7 +76,7 @@ export function canonicaliser(ignored: readonly string[]): Canonicaliser {
   }
 }
 
-/** The path of a request target in its canonical form. */
+/** The path of a request target in canonical form. */
 export function canonicalPath(target: string): string {
   const path = target.split('?', 1)[0]!
   return plain.test(path) ? path : removeDotSegments(normaliseEscapes(path))
@@ -104,8 +104,8 @@ function unescapeName(name: string): string {
 }
 
 /**
- * RFC 3986 §6.2.2: what need not be escaped is not, what must be is, in upper case. Raw bytes come as Latin-1. A % that begins no escape
- * is escaped itself: else undoing the escape behind it could make it begin another.
+ * Normalises escapes (RFC 3986 §6.2.2). Raw bytes arrive as Latin-1. A % that begins no escape is escaped itself,
+ * because decoding the escape after it could otherwise form a new one.
  */
 function normaliseEscapes(text: string): string {
   return text.replace(/%([0-9a-f]{2})|[%"<>\\^`{|}\x7f-\xff\x00-\x20]/gi, (escape, hex: string | undefined) => {
@@ -115,7 +115,7 @@ function normaliseEscapes(text: string): string {
   })
 }
 
-/** RFC 3986 §5.2.4. */
+/** Removes dot segments (RFC 3986 §5.2.4). */
 export function removeDotSegments(path: string): string {
   if (!/\/\.{1,2}(?:\/|$)/.test(path)) return path
   const output: string[] = []
@@ -130,8 +130,8 @@ export function removeDotSegments(path: string): string {
 }
 
 /**
- * The path as the most lenient server could read it: every escape undone, backslashes as slashes, path parameters cut off, dot
- * segments removed, lower case. Only to find out whether a path is one that must never be cached.
+ * The path as the most lenient server could read it: fully decoded, backslashes as slashes, path parameters removed,
+ * dot segments removed, lower case. Used only to detect paths that must never be cached.
  */
 export function lenientPath(path: string): string {
   let text = path

@@ -4,30 +4,30 @@ import type { HeaderPair } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { fieldValue } from './fields.ts'
 import { toCanonicalUrl } from './purge-urls.ts'
-import type { ClassifyOptions } from './question.ts'
+import type { ClassifyOptions } from './lookup.ts'
 
 /**
- * What a successful unsafe request drops: nothing, the page of its own URL, or what RFC 9111 §4.4 names besides (Location and
- * Content-Location).
+ * What a successful unsafe request invalidates: nothing, its own URL, or also the URLs in Location and Content-Location
+ * (RFC 9111 §4.4).
  */
 const unsafeModes = ['off', 'uri', 'rfc'] as const
 export type UnsafeMode = (typeof unsafeModes)[number]
 
-/** Counted since the proxy was built. */
+/** Counters since start. */
 export interface UnsafeCounts {
-  /** Pages dropped. */
+  /** Pages invalidated. */
   pages: number
-  /** Transactions that took, each for all requests that had come by then. */
+  /** Successful transactions, each for all requests waiting at that time. */
   writes: number
-  /** Transactions that failed; the answers were passed on all the same. */
+  /** Failed transactions; the responses were passed on nevertheless. */
   failures: number
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH', 'REPORT', 'QUERY'])
 
 /**
- * The shortest time between two transactions, in milliseconds, and as a multiple of how long the last one took: the visitors who are
- * served from the cache get the rest, however many unsafe requests come and however slow the disk is.
+ * The minimum pause between two transactions: in milliseconds, and as a multiple of the last one's duration. It keeps
+ * visitors served from the cache fast, however many unsafe requests come and however slow the disk is.
  */
 const shortestGap = 20
 const gapFactor = 4
@@ -36,12 +36,12 @@ export interface UnsafeOptions {
   mode: UnsafeMode
   store: PageStore
   classifying: ClassifyOptions
-  /** Whether a page of this URL is being fetched, so that it may be stored in a moment. */
+  /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
   onFault(message: string, error: unknown): void
 }
 
-/** Drops the pages that unsafe requests have changed (docs/decisions/0052-invalidation-by-visitors.md). */
+/** Invalidates the pages that unsafe requests have changed (docs/decisions/0052-invalidation-by-visitors.md). */
 export class UnsafeInvalidation {
   readonly counts: UnsafeCounts = { pages: 0, writes: 0, failures: 0 }
   readonly #options: UnsafeOptions
@@ -53,7 +53,10 @@ export class UnsafeInvalidation {
     this.#options = options
   }
 
-  /** Resolves when what the answer invalidates is gone. Costs no write where none of it is cached. Never throws a storage error. */
+  /**
+   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it is cached. Never
+   * throws a storage error.
+   */
   async after(
     method: string,
     url: string,
@@ -70,7 +73,7 @@ export class UnsafeInvalidation {
     await (this.#next ??= this.#drop())
   }
 
-  /** What Location and Content-Location name on the same origin. */
+  /** The URLs on the same origin in Location and Content-Location. */
   #named(url: string, headers: readonly HeaderPair[]): string[] {
     const references = ['location', 'content-location'].map((name) => fieldValue(headers, name))
     return references.flatMap((reference) => {
@@ -88,7 +91,7 @@ export class UnsafeInvalidation {
     return !bypassPath(new URL(url).pathname.slice(place.channel.path.length) || '/')
   }
 
-  /** One transaction for all who come until the one before is done and its gap is over. */
+  /** Removes all waiting URLs in one transaction, after the previous one and its pause. */
   async #drop(): Promise<void> {
     await this.#last
     const urls = [...this.#waiting]
@@ -99,10 +102,10 @@ export class UnsafeInvalidation {
       this.counts.pages += await this.#options.store.remove({ kind: 'urls', urls })
       this.counts.writes += 1
     } catch (error) {
-      // The shop has done what it was asked for: an error would have the visitor do it again.
+      // The shop has processed the request: an error would make the visitor repeat it.
       if (!(error instanceof PagecacheError)) throw error
       this.counts.failures += 1
-      this.#options.onFault('pages that visitors have changed could not be dropped', error)
+      this.#options.onFault('could not invalidate the pages changed by an unsafe request', error)
     } finally {
       this.#last = pause(Math.max(shortestGap, gapFactor * (performance.now() - started)), undefined, { ref: false })
     }

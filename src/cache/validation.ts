@@ -3,7 +3,7 @@ import { isStrong } from './conditional.ts'
 import { fieldValue, hasField } from './fields.ts'
 import type { OriginResponse } from './origin.ts'
 
-/** RFC 9111 §4.3.1. */
+/** The conditional request fields that validate a page (RFC 9111 §4.3.1). */
 export function validatorsOf(page: Page): HeaderPair[] {
   const etag = fieldValue(page.headers, 'etag')
   const modified = fieldValue(page.headers, 'last-modified')
@@ -17,13 +17,15 @@ export function hasValidator(page: Page): boolean {
   return page.range === null && (hasField(page.headers, 'etag') || hasField(page.headers, 'last-modified'))
 }
 
-/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a strong validator in it must be the page's. */
+/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a strong validator in it must match the page's. */
 export function confirms(page: Page, response: OriginResponse): boolean {
   const etag = fieldValue(response.headers, 'etag')
   return etag === null || !isStrong(etag) || etag === fieldValue(page.headers, 'etag')
 }
 
-/** Whether the answer to a HEAD is about the page that we hold (RFC 9111 §4.3.5); one without any validator says too little for us. */
+/**
+ * Whether a HEAD response describes the page that we hold (RFC 9111 §4.3.5). Without a validator it does not suffice.
+ */
 export function describes(page: Page, response: OriginResponse): boolean {
   const same = (name: string) =>
     !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)

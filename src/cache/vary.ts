@@ -1,23 +1,25 @@
 import type { HeaderPair, PageDraft } from '../pages/page.ts'
 import { fieldValue, listElements, trimBlanks } from './fields.ts'
 
-/** Each name is looked up in each request for the page; no shop varies by more than a handful. */
+/** The most fields a page may vary by: each one is read for every request. Real shops use a handful. */
 const mostNames = 64
 
-/** Names that `Vary` gives, lower-case; '*' where it has one (RFC 9110 §12.5.5), or more names than a page may vary by. */
+/** The field names in `Vary`, in lower case; '*' when it contains that (RFC 9110 §12.5.5) or too many names. */
 export function varyNames(headers: readonly HeaderPair[]): string[] | '*' {
   const names = new Set(listElements(fieldValue(headers, 'vary')))
   return names.has('*') || names.size > mostNames ? '*' : [...names]
 }
 
-/** Reads a request field as a secondary key wants it. `unkeyedCookies` stands for Cookie: those are in the primary key already. */
-export interface Selecting {
+/**
+ * The request fields that select a variant. `unkeyedCookies` replaces Cookie: the other cookies are in the primary key.
+ */
+export interface SelectingFields {
   field(name: string): string | null
   unkeyedCookies: string | null
 }
 
-/** The secondary key of a response (RFC 9111 §4.1). Accept-Encoding is left out: we negotiate codings ourselves. */
-export function secondaryKey(names: readonly string[], request: Selecting): Record<string, string | null> {
+/** The secondary key of a response (RFC 9111 §4.1), without Accept-Encoding, which this cache negotiates itself. */
+export function secondaryKey(names: readonly string[], request: SelectingFields): Record<string, string | null> {
   const key: Record<string, string | null> = {}
   for (const name of names) {
     if (name !== 'accept-encoding') key[name] = selectingValue(name, request)
@@ -25,8 +27,8 @@ export function secondaryKey(names: readonly string[], request: Selecting): Reco
   return key
 }
 
-/** Whether a stored page answers this request, as far as Vary is concerned. */
-export function selects(page: Pick<PageDraft, 'vary' | 'headers'>, request: Selecting): boolean {
+/** Whether the Vary fields of a stored page match a request. */
+export function selects(page: Pick<PageDraft, 'vary' | 'headers'>, request: SelectingFields): boolean {
   for (const name in page.vary) {
     const value = selectingValue(name, request)
     if (value === page.vary[name]) continue
@@ -36,7 +38,7 @@ export function selects(page: Pick<PageDraft, 'vary' | 'headers'>, request: Sele
   return true
 }
 
-function selectingValue(name: string, request: Selecting): string | null {
+function selectingValue(name: string, request: SelectingFields): string | null {
   if (name === 'cookie') return request.unkeyedCookies
   const value = request.field(name)
   if (value === null) return null
@@ -57,7 +59,7 @@ function parseLanguages(value: string): Language[] {
   })
 }
 
-/** Order says nothing in Accept-Language, only the weights do (RFC 9110 §12.5.4). */
+/** Sorts Accept-Language by weight: the order has no meaning (RFC 9110 §12.5.4). */
 function normaliseLanguages(value: string): string {
   return parseLanguages(value)
     .toSorted((a, b) => b.weight - a.weight || (a.tag < b.tag ? -1 : 1))
@@ -65,7 +67,10 @@ function normaliseLanguages(value: string): string {
     .join(',')
 }
 
-/** A visitor whose one most wanted language is the page's gets what the shop would choose for them (RFC 9111 §4.1). */
+/**
+ * Whether the visitor's single preferred language is the page's, so that the shop would choose this page (RFC 9111
+ * §4.1).
+ */
 function prefersLanguageOf(headers: readonly HeaderPair[], accepted: string | null): boolean {
   const language = fieldValue(headers, 'content-language')
   if (language === null || accepted === null) return false

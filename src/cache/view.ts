@@ -2,36 +2,38 @@ import type { MemoryEntry } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
 import type { Bodies, PageBody } from './bodies.ts'
-import { cacheStatus, type Outcome } from './cache-status.ts'
+import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import { isNotModified, rangeStillHolds, weaken } from './conditional.ts'
 import { fieldValue, listElements, withoutFields } from './fields.ts'
 import { ageAt } from './freshness.ts'
 import { parseRange, type ByteRange } from './range.ts'
+import type { Lookup } from './lookup.ts'
+import { selects } from './vary.ts'
 import type { Answer } from './visit.ts'
 
-/** A page with those codings of its body that are in memory, none perhaps, in the memory tier or not. */
-export interface Held extends MemoryEntry {
-  /** The page in the store whose body it has, where that is not itself. */
+/** A page with those codings of its body that are in memory (possibly none). */
+export interface HeldPage extends MemoryEntry {
+  /** The stored page that has its body, when that is another one. */
   readonly source?: Page
 }
 
-export function toHeld(page: Page, bodies: Held['bodies'], source?: Page): Held {
+export function toHeldPage(page: Page, bodies: HeldPage['bodies'], source?: Page): HeldPage {
   return { page, bodies, hits: 0, hitMs: 0, usedAt: page.usedAt, ...(source !== undefined && { source }) }
 }
 
-/** The page in the store whose body it has; null where it was not stored. */
-export function storedAs({ page, source }: Held): Page | null {
+/** The stored page that has its body; null when it was not stored. */
+export function storedAs({ page, source }: HeldPage): Page | null {
   return source ?? (page.id === 0 ? null : page)
 }
 
-/** The coding in which a client gets a page: as it is stored where the client takes that, so that nothing is transcoded. */
+/** The coding to send to a client: the stored one where the client accepts it, to avoid transcoding. */
 export function encodingFor(page: Page, acceptEncoding: string | null): Encoding {
   if (page.encoding === 'identity') return 'identity'
   const best = bestEncodings(acceptEncoding)
   return best.includes(page.encoding) ? page.encoding : best[0]!
 }
 
-/** What of a request decides how a page is presented. */
+/** The parts of a request that decide how a page is presented. */
 export interface Presentation {
   method: string
   acceptEncoding: string | null
@@ -52,13 +54,16 @@ export function presentationOf(method: string, field: (name: string) => string |
   }
 }
 
-/** Fields of a page in one coding, with Age and Cache-Status of this moment. `size`: of the body, null where it shows when it is made. `live`: the fields that came just now, for the visitor who caused the fetch. */
+/**
+ * The headers of a page in one coding, with the current Age and Cache-Status. `size`: bytes of the body, null when
+ * unknown before it is encoded. `live`: the fields just received, for the visitor who caused the fetch.
+ */
 export function viewHeaders(
   page: Page,
   encoding: Encoding,
   size: number | null,
   now: number,
-  outcome: Outcome,
+  outcome: CacheStatus,
   live?: readonly HeaderPair[],
 ): HeaderPair[] {
   const headers: HeaderPair[] = []
@@ -71,64 +76,64 @@ export function viewHeaders(
   if (size !== null) headers.push(['Content-Length', String(size)])
   const age = Math.floor(ageAt(page, now))
   if (live === undefined || age > 0) headers.push(['Age', String(age)])
-  headers.push(['Cache-Status', cacheStatus(outcome)])
+  headers.push(['Cache-Status', formatCacheStatus(outcome)])
   return headers
 }
 
-/** Statuses whose answers have no body. */
+/** Statuses whose responses have no body. */
 const bodiless = new Set([204, 205, 304])
 
 /**
- * The answer to a request from a page: whole, a range of it, 304 or 416 (RFC 9110 §13, §14). The body is only looked at where it is sent.
- * Null where it is no longer there.
+ * Builds the response to a request from a page: the whole page, a range, 304 or 416 (RFC 9110 §13, §14). Opens the body
+ * only when it is sent; null when the body no longer exists.
  */
 export async function answerFrom(
-  held: Held,
-  asked: Presentation,
+  held: HeldPage,
+  presentation: Presentation,
   now: number,
-  outcome: Outcome,
+  outcome: CacheStatus,
   bodies: Bodies,
   live?: readonly HeaderPair[],
 ): Promise<Answer | null> {
   const { page } = held
-  if (page.status === 200 && isNotModified(asked, page.headers, now))
-    return notModified(page, asked, now, outcome, live)
-  if (page.range !== null && live === undefined) return fromPartial(held, asked, now, outcome, bodies)
+  if (page.status === 200 && isNotModified(presentation, page.headers, now))
+    return notModified(page, presentation, now, outcome, live)
+  if (page.range !== null && live === undefined) return fromPartial(held, presentation, now, outcome, bodies)
   if (
-    asked.method === 'GET' &&
+    presentation.method === 'GET' &&
     page.status === 200 &&
-    asked.range !== null &&
-    rangeStillHolds(asked.ifRange, page.headers, now)
+    presentation.range !== null &&
+    rangeStillHolds(presentation.ifRange, page.headers, now)
   ) {
-    const range = parseRange(asked.range, page.originalSize)
+    const range = parseRange(presentation.range, page.originalSize)
     if (range === 'unsatisfiable') return unsatisfiable(page.originalSize, outcome)
     const body = range === null ? 'whole' : await bodies.cut(held, range)
     if (body === null) return null
     if (body !== 'whole') return partial(page, body, range!, page.originalSize, now, outcome)
   }
-  const encoding = encodingFor(page, asked.acceptEncoding)
+  const encoding = encodingFor(page, presentation.acceptEncoding)
   const withoutBody = bodiless.has(page.status)
-  const body = withoutBody || asked.method === 'HEAD' ? null : await bodies.open(held, encoding)
-  if (body === null && !withoutBody && asked.method !== 'HEAD') return null
+  const body = withoutBody || presentation.method === 'HEAD' ? null : await bodies.open(held, encoding)
+  if (body === null && !withoutBody && presentation.method !== 'HEAD') return null
   const size = Buffer.isBuffer(body) ? body.length : sizeIn(held, encoding)
   const headers = viewHeaders(page, encoding, withoutBody ? null : size, now, outcome, live)
   return { status: page.status, headers, body, tags: page.tags }
 }
 
-/** Bytes of the body in a coding; null where they are not known before it is made. */
-function sizeIn({ page, bodies }: Held, encoding: Encoding): number | null {
+/** Size of the body in a coding, in bytes; null when unknown before it is encoded. */
+function sizeIn({ page, bodies }: HeldPage, encoding: Encoding): number | null {
   if (encoding === page.encoding) return page.size
   return encoding === 'identity' ? page.originalSize : (bodies[encoding]?.length ?? null)
 }
 
 function notModified(
   page: Page,
-  asked: Presentation,
+  presentation: Presentation,
   now: number,
-  outcome: Outcome,
+  outcome: CacheStatus,
   live?: readonly HeaderPair[],
 ): Answer {
-  const encoding = encodingFor(page, asked.acceptEncoding)
+  const encoding = encodingFor(page, presentation.acceptEncoding)
   const headers = viewHeaders(page, encoding, 0, now, outcome, live)
   return {
     status: 304,
@@ -138,45 +143,64 @@ function notModified(
   }
 }
 
-function unsatisfiable(size: number, outcome: Outcome): Answer {
+function unsatisfiable(size: number, outcome: CacheStatus): Answer {
   return {
     status: 416,
     headers: [
       ['Content-Range', `bytes */${size}`],
       ['Content-Length', '0'],
-      ['Cache-Status', cacheStatus(outcome)],
+      ['Cache-Status', formatCacheStatus(outcome)],
     ],
     body: null,
   }
 }
 
-function partial(page: Page, body: PageBody, range: ByteRange, total: number, now: number, outcome: Outcome): Answer {
+function partial(
+  page: Page,
+  body: PageBody,
+  range: ByteRange,
+  total: number,
+  now: number,
+  outcome: CacheStatus,
+): Answer {
   const headers = viewHeaders(page, 'identity', range.end - range.start + 1, now, outcome).filter(
     ([name]) => name.toLowerCase() !== 'content-range',
   )
   return { status: 206, headers: [...headers, ['Content-Range', `bytes ${range.start}-${range.end}/${total}`]], body }
 }
 
-/** A range out of a stored part of a page; `coversRange` has found that it lies within. */
+/** A range within a stored part of a page, after `coversRange` has checked that it contains the range. */
 async function fromPartial(
-  held: Held,
-  asked: Presentation,
+  held: HeldPage,
+  presentation: Presentation,
   now: number,
-  outcome: Outcome,
+  outcome: CacheStatus,
   bodies: Bodies,
 ): Promise<Answer | null> {
   const stored = held.page.range!
-  const range = parseRange(asked.range, stored.total)
+  const range = parseRange(presentation.range, stored.total)
   if (range === null || range === 'unsatisfiable') return unsatisfiable(stored.total, outcome)
   const body = await bodies.cut(held, { start: range.start - stored.start, end: range.end - stored.start })
   return body === null || body === 'whole' ? null : partial(held.page, body, range, stored.total, now, outcome)
 }
 
-/** Whether a stored part of a page answers a request for a range. */
+/** Whether a stored part of a page contains the requested range. */
 export function coversRange(page: Page, range: string | null): boolean {
   if (page.range === null) return true
   const wanted = range === null ? null : parseRange(range, page.range.total)
   return (
     wanted !== null && wanted !== 'unsatisfiable' && wanted.start >= page.range.start && wanted.end <= page.range.end
   )
+}
+
+/** The latest of the pages that match a lookup; null when none does. */
+export function newest<T>(candidates: readonly T[], lookup: Lookup, pageOf: (candidate: T) => Page): T | null {
+  const range = lookup.visit.method === 'GET' ? lookup.field('range') : null
+  let best: T | null = null
+  for (const candidate of candidates) {
+    const page = pageOf(candidate)
+    if (!selects(page, lookup) || !coversRange(page, range)) continue
+    if (best === null || page.cachedAt > pageOf(best).cachedAt) best = candidate
+  }
+  return best
 }

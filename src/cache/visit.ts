@@ -1,53 +1,56 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair } from '../pages/page.ts'
 
-/** A visitor's request, as the front found it valid. */
+/** A visitor's request, validated by the front. */
 export interface Visit {
   method: string
   scheme: string
-  /** Normalised; it names a channel or the answer is a 421. */
+  /** Normalised. A host without a channel gets a 421. */
   host: string
-  /** Origin-form, as it was sent. */
+  /** In origin-form, as it was sent. */
   target: string
   headers: readonly HeaderPair[]
-  /** Address of the peer; null for our own warmup. */
+  /** Address of the peer; null for the warmup. */
   remoteAddress: string | null
-  /** Addresses that trusted proxies have noted before, oldest first. */
+  /** Addresses added by trusted proxies, oldest first. */
   forwardedFor: string | null
   body: Readable | null
-  /** Aborts when the visitor is gone, with `VisitorLeft` as its reason. */
+  /** Aborted with `VisitorLeft` when the visitor disconnects. */
   signal: AbortSignal
-  /** Interim responses (1xx) on their way to the visitor. */
+  /** Forwards interim responses (1xx) to the visitor. */
   onInterim(status: number, headers: readonly HeaderPair[]): void
 }
 
-/** Why an exchange with the shop was given up: its visitor has left. Nothing went wrong. */
+/** The reason of an exchange that was aborted because its visitor disconnected. Not an error of the shop. */
 export class VisitorLeft extends Error {
   override readonly name = 'VisitorLeft'
 
   constructor() {
-    super('the visitor has left')
+    super('the visitor disconnected')
   }
 }
 
 /** A body that is read from the store while it is sent. */
 export interface StreamedBody {
   /**
-   * Its bytes, once; each piece is good until the next one is asked for. Fails when the stored body turns out to be altered: the
-   * connection is then cut visibly.
+   * Iterates over its bytes once; a piece is valid until the next one is requested. Throws when the stored body turns
+   * out to be altered, which must close the connection abruptly so that the visitor notices.
    *
-   * @param cut called when the reader takes nothing while others wait for memory
+   * @param cut called when the reader is stalled while others wait for memory
    */
   pieces(cut: () => void): AsyncIterable<Buffer>
-  /** Gives back what a body holds that was never read, or is read no further. */
+  /** Releases the resources of a body that was not read, or not to its end. */
   discard(): void
 }
 
-/** What goes back. A `Readable` fails when the origin breaks off: the connection is then cut visibly. */
+/**
+ * A response to a visitor. A `Readable` body fails when the origin breaks off, which must close the connection
+ * abruptly.
+ */
 export interface Answer {
   status: number
   headers: HeaderPair[]
   body: Buffer | Readable | StreamedBody | null
-  /** Tags of the page, for a cache in front of us; no visitor sees them. */
+  /** Tags of the page, for a cache in front of us; never visible to visitors. */
   tags?: readonly string[]
 }

@@ -67,7 +67,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       traffic,
       stages: counts,
       memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }),
-      unsafe: () => site.front.proxy.unsafe,
+      unsafe: () => site.front.cache.unsafe,
     }),
   )
   const siteOptions = toSiteOptions(options, { address, port, counts, metrics, isReady: () => ready })

@@ -34,7 +34,7 @@ export interface Site {
   app: App
   channels: readonly ChannelOptions[]
   memory: MemoryTier
-  front: Pick<FrontOptions, 'proxy' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
+  front: Pick<FrontOptions, 'cache' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
 }
 
 /** The id of the single channel of `serve --origin`: constant, so that its pages are found again. */
@@ -45,10 +45,10 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
   const { host, onError } = options
   const { channels, aliases, ownHosts } = channelsOf(app, options)
-  const { proxy, memory } = await app.proxy({ channels, aliases, ownHosts })
+  const { cache, memory } = await app.storefrontCache({ channels, aliases, ownHosts })
   const isTrusted = trustOf(app, options)
   const tracker = await app.tracker(channels)
-  const { channels: known } = proxy.classifying
+  const { channels: known } = cache.classifying
   const customerTokens = await app.customerTokens()
   const stages = stageEndpoints({
     ...config.stages,
@@ -76,10 +76,10 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   if (config.auth.mode === 'builtin')
     await authority().catch((error: unknown) => onError('Could not open the API clients, so none can log in', error))
   app.purgeInThread(onError)
-  const purges = purgeMethods(app, { ...proxy.classifying, isTrusted }, onError)
+  const purges = purgeMethods(app, { ...cache.classifying, isTrusted }, onError)
   // Completes the purges that a killed process had begun, before the first visitor arrives.
   await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))
-  return { app, channels, memory, front: { proxy, purges, answerOwn, stages, isTrusted } }
+  return { app, channels, memory, front: { cache, purges, answerOwn, stages, isTrusted } }
 }
 
 /** The served channels, the daemon's own hosts, and the aliases under which the single channel is reached. */

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Product } from './catalogue.ts'
 import type { Visitor } from './layout.ts'
 
@@ -26,15 +27,16 @@ const most = 10_000
 const sessionCookie = 'session-'
 
 export function createSessions(clock: () => number): Sessions {
-  const sessions = new Map<string, Session>()
+  const sessions = new LRUCache<string, Session>({ max: most })
 
   function find(cookies: string | undefined): Session | null {
     const session = sessions.get(readCookie(cookies, sessionCookie) ?? '')
     if (session === undefined) return null
-    sessions.delete(session.id)
-    if (clock() - session.seenAt > idle) return null
+    if (clock() - session.seenAt > idle) {
+      sessions.delete(session.id)
+      return null
+    }
     session.seenAt = clock()
-    sessions.set(session.id, session)
     return session
   }
 
@@ -47,8 +49,6 @@ export function createSessions(clock: () => number): Sessions {
       seenAt: clock(),
     }
     sessions.set(session.id, session)
-    const oldest = sessions.keys().next().value
-    if (sessions.size > most && oldest !== undefined) sessions.delete(oldest)
     return session
   }
 

@@ -1,31 +1,30 @@
-/** Bytes of a budget that somebody holds. */
+/** A share of a byte budget. */
 export interface Lease {
-  /** Ends the work that the bytes are for, when others wait and it makes no progress. Null: it cannot be ended. */
+  /** Cancels the work that holds the bytes, when it stalls while others wait. Null: it cannot be cancelled. */
   onCut: (() => void) | null
-  /** Tells that the work has made progress. */
+  /** Records progress of the work. */
   touch(): void
-  /** Gives the bytes back; once or more often. */
+  /** Returns the bytes. Idempotent. */
   release(): void
 }
 
 interface Holder extends Lease {
   bytes: number
-  /** When progress was last made, by `performance.now`. */
+  /** Time of the last progress, in terms of `performance.now`. */
   touched: number
 }
 
 const defaultPatience = 5_000
 
 /**
- * Memory, in bytes, that all work of one kind may take together. Who comes when it is used up waits for a turn. While somebody waits,
- * work that has made no progress for `patience` milliseconds is cut, the longest idle first: clients that do not read cannot lock out
- * those that do.
+ * A memory limit in bytes for all work of one kind. Requests beyond it wait. While any wait, work without progress for
+ * `patience` milliseconds is cancelled, longest idle first, so that clients that do not read cannot starve others.
  */
 export class ByteBudget {
   readonly #bytes: number
   readonly #patience: number
   readonly #waiting: { bytes: number; grant: (lease: Lease) => void }[] = []
-  /** The longest idle first. */
+  /** In order of their last progress, oldest first. */
   readonly #holders = new Set<Holder>()
   readonly #buffers = new Map<ArrayBufferLike, number>()
   #used = 0
@@ -44,12 +43,12 @@ export class ByteBudget {
     return this.#waiting.length
   }
 
-  /** More than half of it is used: what can be done in smaller pieces should be. */
+  /** Whether more than half is used, so that work should switch to smaller pieces. */
   get crowded(): boolean {
     return this.#used > this.#bytes / 2
   }
 
-  /** Takes bytes, when there are enough of them; one that wants more than the whole budget waits for the whole of it. */
+  /** Reserves bytes as soon as they are available. A request above the whole budget gets the whole budget. */
   lease(bytes: number): Promise<Lease> {
     const wanted = Math.min(bytes, this.#bytes)
     if (this.#waiting.length === 0 && this.#used + wanted <= this.#bytes) return Promise.resolve(this.#grant(wanted))
@@ -59,7 +58,7 @@ export class ByteBudget {
     })
   }
 
-  /** Counts a buffer that is in memory already for as long as it is being sent; one that goes to several clients counts once. */
+  /** Charges a buffer that is already in memory while it is being sent; once, even for several clients. */
   hold(buffer: Buffer, onCut: () => void): Lease {
     const memory = buffer.buffer
     const count = this.#buffers.get(memory) ?? 0
@@ -104,7 +103,7 @@ export class ByteBudget {
     return holder
   }
 
-  /** Grants what there is room for, and cuts the idle where there is too little. */
+  /** Grants waiting requests that fit, and cancels stalled work when they do not. */
   #relieve(): void {
     for (
       let next = this.#waiting[0];

@@ -1,9 +1,9 @@
-/** Milliseconds since the epoch. */
+/** Returns milliseconds since the epoch. */
 export type Clock = () => number
 
 /**
- * A clock that reads the wall once and then follows the monotonic timer: when somebody sets the wall
- * clock, nothing in this process expires or becomes fresh because of it.
+ * A clock that reads the wall clock once and then follows the monotonic timer, so that changing the wall clock neither
+ * expires nor refreshes anything in this process.
  */
 export function steadyClock(): Clock {
   const origin = Date.now() - performance.now()

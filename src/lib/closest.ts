@@ -1,8 +1,8 @@
 import { distance } from 'fastest-levenshtein'
 
-/** The candidate that a mistyped word most likely meant; null where none is near enough to suggest. */
+/** The candidate closest to a mistyped word; null when none is close enough. */
 export function closest(word: string, candidates: Iterable<string>): string | null {
-  // A third of the letters may be wrong: more than that suggests words that have nothing to do with it.
+  // Up to a third of the letters may differ; more would suggest unrelated words.
   let best: string | null = null
   let bestDistance = Math.max(2, Math.ceil(word.length / 3)) + 1
   for (const candidate of candidates) {

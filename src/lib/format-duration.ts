@@ -1,4 +1,4 @@
-/** Seconds for a reader: `0 s`, `12 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. Sub-second values keep milliseconds. */
+/** Formats seconds: `0 s`, `12 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. Below a second in milliseconds. */
 export function formatDuration(seconds: number): string {
   if (seconds < 1) return seconds === 0 ? '0 s' : `${(seconds * 1000).toFixed(seconds < 0.01 ? 2 : 0)} ms`
   const whole = Math.floor(seconds)

@@ -1,4 +1,4 @@
-/** Lets a number of tasks run at a time; the others wait for their turn, in order. */
+/** Runs at most a fixed number of tasks at a time, in order of arrival. */
 export class Gate {
   #free: number
   readonly #waiting: (() => void)[] = []

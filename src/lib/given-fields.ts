@@ -1,4 +1,4 @@
-/** The fields that have a value: what is `undefined` was not given, and must not stand in the place of what is there. */
+/** Removes fields whose value is `undefined`, so that spreading the result does not overwrite existing values. */
 export function givenFields<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [Name in keyof T]?: Exclude<T[Name], undefined>

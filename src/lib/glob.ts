@@ -2,12 +2,12 @@
 export type GlobMatcher = (text: string) => boolean
 
 /**
- * Compiles a pattern in which `*` stands for any characters and, with `sets`, `[…]` for one character of the set (`[a-z]` holds a
- * range). Everything else stands for itself.
+ * Compiles a pattern in which `*` matches any characters and, with `sets`, `[…]` one character of a set (with ranges
+ * such as `[a-z]`). Every other character matches itself.
  *
- * Visitors choose how long the text is, so a match never backtracks: every part between two stars is found once, leftmost first, with
- * one pass over the text (docs/decisions/0053-linear-globs.md). The time is in proportion to the text, times one word of 32 bits for
- * each 32 characters of the pattern.
+ * Visitors choose the length of the text, so matching never backtracks: each part between two stars is found once,
+ * leftmost first, in one pass over the text (docs/decisions/0053-linear-globs.md). The time is proportional to the
+ * text, times one 32-bit word per 32 characters of the pattern.
  */
 export function globMatcher(pattern: string, { sets = false } = {}): GlobMatcher {
   const [first = [], ...rest] = toParts(pattern, sets)
@@ -26,10 +26,10 @@ export function globMatcher(pattern: string, { sets = false } = {}): GlobMatcher
   }
 }
 
-/** The character codes that may stand at one place, as inclusive ranges. */
+/** The character codes allowed at one position, as inclusive ranges. */
 type Place = readonly (readonly [from: number, to: number])[]
 
-/** The places between two stars. */
+/** Splits a pattern at its stars. */
 function toParts(pattern: string, sets: boolean): Place[][] {
   const parts: Place[][] = [[]]
   for (let index = 0; index < pattern.length; index++) {
@@ -62,12 +62,12 @@ function matchesAt(part: readonly Place[], text: string, position: number): bool
   return part.every((place, index) => holds(place, text.charCodeAt(position + index)))
 }
 
-/** Returns where the leftmost occurrence between `from` and `end` ends; -1 where there is none. */
+/** Returns the end of the leftmost occurrence between `from` and `end`; -1 when there is none. */
 type Search = (text: string, from: number, end: number) => number
 
 /**
- * Shift-And (Baeza-Yates and Gonnet, 1992): bit i of the state says that the first i + 1 places match the text up to here. Each
- * character shifts all of them at once, whatever the text repeats.
+ * Shift-And (Baeza-Yates and Gonnet, 1992): bit i of the state says that the first i + 1 positions match the text so
+ * far. Each character shifts all bits at once, however repetitive the text is.
  */
 function toSearch(part: readonly Place[]): Search {
   const words = Math.ceil(part.length / 32)

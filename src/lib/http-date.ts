@@ -9,10 +9,10 @@ const rfc850 = new RegExp(`^${longDays}, (\\d{2})-${month}-(\\d{2}) ${time} gmt$
 const asctime = new RegExp(`^${days} ${month} ([ \\d]\\d) ${time} (\\d{4})$`, 'i')
 
 /**
- * Reads an HTTP-date in one of its three forms (RFC 9110 §5.6.7); null for anything else. Names of days,
- * months and the zone are taken in any case; every other deviation makes the date invalid.
+ * Parses an HTTP-date in one of its three forms (RFC 9110 §5.6.7); null for anything else. Names of days, months and
+ * the zone are case-insensitive; any other deviation makes the date invalid.
  *
- * @param now milliseconds since the epoch, to place a two-digit year
+ * @param now milliseconds since the epoch, to resolve a two-digit year
  */
 export function parseHttpDate(text: string, now: number): number | null {
   let match = imf.exec(text)
@@ -24,7 +24,7 @@ export function parseHttpDate(text: string, now: number): number | null {
   return null
 }
 
-/** A two-digit year that would lie more than fifty years ahead is the past one (RFC 9110 §5.6.7). */
+/** A two-digit year more than fifty years ahead is in the past (RFC 9110 §5.6.7). */
 function fullYear(year: number, now: number): string {
   const current = new Date(now).getUTCFullYear()
   const guess = current - (current % 100) + year
@@ -45,7 +45,7 @@ function toTime(
   return new Date(value).getUTCDate() === Number(day) || parts[2] === 60 ? value : null
 }
 
-/** IMF-fixdate of a moment in milliseconds since the epoch. */
+/** Formats milliseconds since the epoch as an IMF-fixdate. */
 export function formatHttpDate(time: number): string {
   return new Date(time).toUTCString()
 }

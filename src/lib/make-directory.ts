@@ -2,10 +2,10 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and the ones above it that are missing, each with this mode. Node's own `recursive` never returns where the system
- * says ENOENT below a directory that exists, as in /proc: here each level is tried twice at most.
+ * Creates a directory and its missing parents, each with this mode. Tries each level twice at most: Node's `recursive`
+ * option never returns when the system reports ENOENT below an existing directory, as in /proc.
  *
- * @throws the system's error where one of them cannot be made, or is no directory
+ * @throws the system's error when a level cannot be created or is not a directory
  */
 export function makeDirectory(path: string, mode: number): void {
   try {
@@ -20,7 +20,7 @@ export function makeDirectory(path: string, mode: number): void {
   }
 }
 
-/** Another process may have made it meanwhile. */
+/** Tolerates another process that created it meanwhile. */
 function mkdirAgain(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode })

@@ -1,13 +1,13 @@
 const secretName = /auth|token|secret|passw|sess|sid$|login|logged|cookie|credential|api-?key/i
 
-/** True for names of settings, headers, cookies and parameters whose value nobody else may read. */
+/** Whether settings, headers, cookies or parameters of this name hold a secret. */
 export function namesSecret(name: string): boolean {
   return secretName.test(name)
 }
 
 /**
- * Text with the credentials of every URL in it replaced: user info, and parameters that name a secret. No repetition holds the character
- * that a match begins with, so that long hostile texts take linear time.
+ * Masks the credentials of every URL in a text: user info, and parameters whose name suggests a secret. The patterns
+ * take linear time on hostile texts, because no repetition contains the character that starts a match.
  */
 export function maskUrls(text: string): string {
   return text
@@ -17,7 +17,7 @@ export function maskUrls(text: string): string {
     )
 }
 
-/** Text for a log: URLs without credentials, and without the query and fragment, which may say who the visitor is. */
+/** Masks URLs for a log: no credentials, and no query or fragment, which may identify the visitor. */
 export function maskForLog(text: string): string {
   return maskUrls(text).replaceAll(/(https?:\/\/[^\s?#]*)[?#]\S*/gi, '$1?***')
 }

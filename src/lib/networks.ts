@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
-/** Addresses and networks, as they stand in the configuration. */
+/** Builds a block list from addresses and networks in the configuration. */
 export function networks(list: readonly string[]): BlockList {
   const blocks = new BlockList()
   for (const entry of list) {
@@ -12,7 +12,7 @@ export function networks(list: readonly string[]): BlockList {
   return blocks
 }
 
-/** An IPv4 address that came over an IPv6 socket is the IPv4 address (RFC 4291 §2.5.5.2). */
+/** Whether an address is in a list. An IPv4-mapped IPv6 address counts as its IPv4 address (RFC 4291 §2.5.5.2). */
 export function isIn(list: BlockList, address: string | undefined): boolean {
   if (address === undefined) return false
   const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address

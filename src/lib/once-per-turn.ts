@@ -1,6 +1,6 @@
 /**
- * Reads something at most once in a turn of the event loop. What is answered in a turn had arrived when it began, so that nobody who
- * has heard of a change can be answered from before it.
+ * Caches a read for one turn of the event loop. Requests answered in a turn arrived before it began, so none of them
+ * can depend on a change that the read misses.
  */
 export function oncePerTurn<T>(read: () => T): () => T {
   let known: { value: T } | null = null

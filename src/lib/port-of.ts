@@ -1,4 +1,4 @@
-/** The port of an http or https URL, also where it is not written because it is the scheme's own. */
+/** The port of an http or https URL, including the scheme's default. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80

@@ -1,22 +1,22 @@
 const durationUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const sizeUnits: Record<string, number> = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
 
-/** `"30s"`, `"5m"`, or a number of seconds → milliseconds; undefined where it is neither. */
+/** Parses `"30s"`, `"5m"` or a number of seconds to milliseconds; undefined when invalid. */
 export function parseDuration(input: unknown): number | undefined {
   return parseQuantity(input, durationUnits, 1000, (unit) => unit.toLowerCase())
 }
 
-/** `"128MB"` in units of 1024, or a number of bytes → bytes; undefined where it is neither. */
+/** Parses `"128MB"` (units of 1024) or a number of bytes to bytes; undefined when invalid. */
 export function parseSize(input: unknown): number | undefined {
   return parseQuantity(input, sizeUnits, 1, (unit) => unit.toUpperCase())
 }
 
-/** Milliseconds as `parseDuration` reads them, in the largest unit that divides them. */
+/** Formats milliseconds for `parseDuration`, in the largest unit that divides them. */
 export function writeDuration(milliseconds: number): string {
   return writeQuantity(milliseconds, durationUnits, 's')
 }
 
-/** Bytes as `parseSize` reads them, in the largest unit that divides them. */
+/** Formats bytes for `parseSize`, in the largest unit that divides them. */
 export function writeSize(bytes: number): string {
   return writeQuantity(bytes, sizeUnits, 'B')
 }

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 
-/** As undici has it. */
+/** The connector type of undici. */
 type Connector<Options> = (options: Options, callback: (...outcome: [null, Socket] | [Error, null]) => void) => void
 
-/** The code that a reset by the other side has once a connector of `resetIsNoEnd` has opened the connection. */
+/** The error code of a connection reset on connections of `resetIsNoEnd`. */
 export const resetByPeer = 'ECONNABORTED'
 
 /**
- * A connector whose connections end a body only where the other side has closed them (FIN). undici takes a body that lasts until the end
- * of its connection for whole where that is reset, too: it recognises a reset by the code `ECONNRESET`. Half a page would be stored as a
- * page. The listener comes before undici's and gives the error another code, so that it is an error like all others.
+ * Wraps a connector so that a body without a length ends only when the peer closes the connection (FIN). undici also
+ * treats a reset, which it recognises by the code `ECONNRESET`, as the end of such a body, so that half a page would be
+ * stored. This listener runs before undici's and replaces the code, which makes the reset an ordinary error.
  */
 export function resetIsNoEnd<Options>(connect: Connector<Options>): Connector<Options> {
   return (options, callback) =>

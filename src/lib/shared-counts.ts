@@ -1,12 +1,12 @@
-/** So many of a key of a count: name, key, number. */
+/** Increments of named counters: name, key, amount. */
 export type Counted = [name: string, key: string, count: number][]
 
-/** Told at once where more than this many keys have been counted, so that no message is large. */
+/** The most keys with unsent counts; more are sent at once, to keep messages small. */
 const mostTold = 1000
 
 /**
- * Counts that several processes keep together: each tells what it has counted, and adds what the others tell. Nobody asks and waits:
- * until something is told, the others do not know of it.
+ * Counters shared by several processes: each sends its own counts and adds those of the others. Counting never waits,
+ * so other processes lag behind until counts are sent.
  */
 export class SharedCounts {
   readonly #tell: (counted: Counted) => void
@@ -15,16 +15,16 @@ export class SharedCounts {
   #size = 0
   #timer: NodeJS.Timeout | null = null
 
-  /** @param tell hands on what was counted here to the others */
+  /** @param tell sends the counts of this process to the others */
   constructor(tell: (counted: Counted) => void) {
     this.#tell = tell
   }
 
   /**
-   * Joins a count: `heard` is told what the others count, what comes back is called for what is counted here. Whoever joins last by a
-   * name hears.
+   * Joins a counter. `heard` receives the counts of other processes; the returned function counts here. The last caller
+   * with a name receives its counts.
    *
-   * @param delay milliseconds until the others are told, with everything else that was counted until then
+   * @param delay milliseconds until counts are sent, together with all others
    */
   join(name: string, delay: number, heard: (key: string, count: number) => void): (key: string) => void {
     this.#heard.set(name, heard)
@@ -38,7 +38,7 @@ export class SharedCounts {
     }
   }
 
-  /** What another process has counted. */
+  /** Adds the counts of another process. */
   hear(counted: Counted): void {
     for (const [name, key, count] of counted) this.#heard.get(name)?.(key, count)
   }

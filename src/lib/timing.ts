@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Time as a worker needs it, so that a test can be its own clock. */
+/** Time functions for workers, replaceable in tests. */
 export interface Timing {
-  /** Monotonic milliseconds. */
+  /** Monotonic time in milliseconds. */
   now(): number
-  /** Resolves after so many milliseconds, or at once when the signal is aborted. */
+  /** Resolves after a number of milliseconds, or as soon as the signal aborts. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>
 }
 

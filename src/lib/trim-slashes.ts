@@ -1,4 +1,4 @@
-/** Strips the slashes at the end of a path or URL, in linear time (`/\/+$/` is quadratic in the slashes before another character). */
+/** Removes trailing slashes in linear time (`/\/+$/` is quadratic). */
 export function trimEndingSlashes(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '/') end--

@@ -1,8 +1,11 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 
 const spelling = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
-/** The one form in which ids are kept and compared: lower case, with dashes (RFC 9562 §4). Shopware writes them without. Null for what is no UUID. */
+/**
+ * Normalises a UUID to lower case with dashes (RFC 9562 §4), the form in which ids are stored; Shopware omits the
+ * dashes. Null for an invalid UUID.
+ */
 export function canonicalUuid(text: string): string | null {
   return spelling.test(text) ? withDashes(text.toLowerCase().replaceAll('-', '')) : null
 }
@@ -12,14 +15,17 @@ function withDashes(hex: string): string {
 }
 
 /**
- * A UUID of version 7 (RFC 9562 §5.7): the first 48 bits are the time, so that rows with such a key are
- * written in the order in which they came. `now` is milliseconds since the epoch.
+ * A UUID of version 7 (RFC 9562 §5.7). Its first 48 bits are the time, so that rows with such a key are written in order. The
+ * random part comes from the runtime's pool, which takes a tenth of the time of requesting random bytes.
+ *
+ * @param now milliseconds since the epoch
+ * @param bits ten bytes to use instead of the random part
  */
-export function uuidv7(now: number, random: Buffer = randomBytes(10)): string {
-  const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(now, 0, 6)
-  random.copy(bytes, 6, 0, 10)
-  bytes[6] = 0x70 | (bytes[6]! & 0x0f)
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f)
-  return withDashes(bytes.toString('hex'))
+export function uuidv7(now: number, bits?: Buffer): string {
+  const time = now.toString(16).padStart(12, '0')
+  if (bits === undefined) return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+  const rest = Buffer.from(bits)
+  rest[0] = 0x70 | (rest[0]! & 0x0f)
+  rest[2] = 0x80 | (rest[2]! & 0x3f)
+  return withDashes(time + rest.toString('hex'))
 }

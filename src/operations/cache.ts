@@ -183,8 +183,8 @@ export const inspectPage = defineOperation({
       app.config.salesChannels.map((channel) => channel.url),
     )
     const { inspectUrl } = await import('../cache/inspect.ts')
-    const { proxy } = await app.proxy()
-    const inspection = await readPages(app, (pages) => inspectUrl(proxy, pages, url, app.now(), signal))
+    const { cache } = await app.storefrontCache()
+    const inspection = await readPages(app, (pages) => inspectUrl(cache, pages, url, app.now(), signal))
     return { ...succeeded, ...inspection, pages: inspection.pages.map((page) => toPageView(page, app.now())) }
   },
 })

@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/mask.ts'
-import { toCanonicalUrl, type Naming } from '../cache/purge-urls.ts'
+import { toCanonicalUrl, type UrlRules } from '../cache/purge-urls.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 
 /**
@@ -12,7 +12,7 @@ import { assertAbsoluteUrl } from './absolute-url.ts'
 export function toOwnUrl(
   url: string,
   field: string,
-  naming: Naming,
+  naming: UrlRules,
   isStored: (url: string) => boolean = () => false,
 ): string {
   const channels = naming.channels.all.map((channel) => channel.url)

@@ -137,8 +137,8 @@ export const urlFlow = defineOperation({
       import('../purge/log/purge-log.ts'),
       import('../cache/purge-urls.ts'),
     ])
-    const { proxy } = await app.proxy()
-    const url = toCanonicalUrl(given, proxy.classifying)?.url ?? given
+    const { cache } = await app.storefrontCache()
+    const url = toCanonicalUrl(given, cache.classifying)?.url ?? given
     await (await app.purges()).catchUp()
     const { db } = await app.records()
     return { ...succeeded, url, ...(await readUrlFlow(db, url, range)), ...range }

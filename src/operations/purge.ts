@@ -82,10 +82,10 @@ async function toTargets(app: App, input: PurgeInput): Promise<Target[]> {
 /** @throws INVALID_INPUT for a URL that belongs to no sales channel, and that no page here has */
 async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
   const { toOwnUrl } = await import('./own-url.ts')
-  const { proxy } = await app.proxy()
+  const { cache } = await app.storefrontCache()
   const pages = await app.pages()
   return urls.map((url, index) =>
-    toOwnUrl(url, `urls[${index}]`, proxy.classifying, (canonical) => pages.findByUrl(canonical).length > 0),
+    toOwnUrl(url, `urls[${index}]`, cache.classifying, (canonical) => pages.findByUrl(canonical).length > 0),
   )
 }
 

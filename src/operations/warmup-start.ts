@@ -94,9 +94,9 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
 /** Checks named URLs as a purge does; a path belongs to a channel by itself. */
 async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: readonly string[]): Promise<void> {
   const { toOwnUrl } = await import('./own-url.ts')
-  const { proxy } = await app.proxy()
+  const { cache } = await app.storefrontCache()
   for (const [index, url] of urls.entries())
-    if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, proxy.classifying)
+    if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, cache.classifying)
 }
 
 /** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
@@ -123,8 +123,8 @@ export async function makePlan(
   { app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>,
   input: Wanted,
 ): Promise<Plan> {
-  const { proxy } = await app.proxy()
-  const { canonical, bypassPath, channels: known } = proxy.classifying
+  const { cache } = await app.storefrontCache()
+  const { canonical, bypassPath, channels: known } = cache.classifying
   const channels = chooseChannels(known.all, input.salesChannelId)
   if (channels.length === 0)
     report({
@@ -186,10 +186,10 @@ async function toDryRun(
   force: boolean,
 ): Promise<Started> {
   if (failure !== null) throw new PagecacheError('WARMUP_FAILED', failure)
-  const [{ isFresh }, { toPasses }, { proxy }] = await Promise.all([
+  const [{ isFresh }, { toPasses }, { cache }] = await Promise.all([
     import('../warmup/run/fetch-page.ts'),
     import('../warmup/run/variant.ts'),
-    app.proxy(),
+    app.storefrontCache(),
   ])
   const passes = toPasses(app.config.warmup.variants)
   const urls: string[] = []
@@ -197,7 +197,7 @@ async function toDryRun(
   for (const list of lists) {
     for (const url of list.urls) {
       signal.throwIfAborted()
-      if (!force && (await isFresh(proxy, app.now, url, passes, signal))) fresh++
+      if (!force && (await isFresh(cache, app.now, url, passes, signal))) fresh++
       else if (urls.length < dryRunSample) urls.push(url)
     }
   }

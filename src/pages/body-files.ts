@@ -11,15 +11,18 @@ import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
-/** A body that was written and has no place yet. */
+/** A body under its temporary name, before `place`. */
 export interface WrittenBody extends StoredBody {
   temporary: string
 }
 
-/** `altered`: missing or not what was stored. `unreadable`: it may well be sound, but not now (no handles, no right). */
+/**
+ * Why a body could not be read. `altered`: missing or different from what was stored. `unreadable`: possibly intact,
+ * but not readable now (no file handles, no permission).
+ */
 export type Unread = 'altered' | 'unreadable'
 
-/** The bodies, each in a file of its own. Names come from the hash of the key, never from a URL. */
+/** The bodies, one file each. File names come from the hash of the key, never from a URL. */
 export class BodyFiles {
   readonly #places: Places
 
@@ -27,7 +30,10 @@ export class BodyFiles {
     this.#places = places
   }
 
-  /** Writes a body under a temporary name. It is not synced: the digest finds one that a power cut tore. @throws the system's error */
+  /**
+   * Writes a body under a temporary name, without syncing: the digest detects a body torn by a power cut. @throws the
+   * system's error
+   */
   async write(key: string, body: Buffer): Promise<WrittenBody> {
     const { name } = hashKey(key)
     const shard = name.slice(0, 2)
@@ -56,12 +62,15 @@ export class BodyFiles {
       if (codeOf(error) !== 'ENOENT') throw error
       return makeDirectory(path)
     }
-    // A link or a file was planted here: it goes, whatever it points to stays.
+    // An attacker may have placed a link or file here: remove it, not its target.
     await unlink(path)
     await makeDirectory(path)
   }
 
-  /** Gives a body its name; the last step before its row is committed, so that a crash leaves no body without a row. */
+  /**
+   * Gives a body its final name. The last step before its row is committed, so that a crash leaves no row without a
+   * body.
+   */
   place(body: WrittenBody): void {
     renameSync(body.temporary, this.#path(body.file))
   }
@@ -75,7 +84,7 @@ export class BodyFiles {
     await unlinkQuietly(this.#path(file))
   }
 
-  /** Opens a body, to be read in pieces. A link, a pipe or a device in its place is not opened as one. */
+  /** Opens a body for reading in pieces. Refuses links, pipes and devices. */
   async open(stored: StoredBody): Promise<BodyReader | Unread> {
     let handle
     try {
@@ -87,7 +96,7 @@ export class BodyFiles {
     }
   }
 
-  /** The names in each shard, for the search after orphans. Entries that are no shard of ours are left out. */
+  /** The file names in each shard, for the orphan search. Other entries are skipped. */
   async *shards(): AsyncGenerator<{ shard: string; names: string[] }> {
     for (const shard of await listQuietly(this.#places.bodies)) {
       if (!/^[0-9a-f]{2}$/.test(shard)) continue
@@ -97,7 +106,7 @@ export class BodyFiles {
     }
   }
 
-  /** Removes a body that nothing points to, unless it is younger than the moment given (ms, by the file system's clock). */
+  /** Removes an orphaned body unless it is younger than `moment` (ms, on the file system's clock). */
   async removeOlder(file: string, moment: number): Promise<boolean> {
     return removeOlder(this.#path(file), moment)
   }
@@ -109,7 +118,7 @@ export class BodyFiles {
   }
 
   /**
-   * What the file system thinks the time is, in ms: the one clock that the ages of files can be told by. Null where the directory has
+   * The file system's current time in ms, the only clock comparable to file times. Null when the directory has
    * vanished. @throws the system's error
    */
   async now(): Promise<number | null> {
@@ -132,7 +141,7 @@ export class BodyFiles {
   }
 }
 
-/** What an error in reading says of a body. */
+/** Classifies a read error. */
 export function unread(error: unknown): Unread {
   return error instanceof AlteredBody || isReplaced(codeOf(error)) ? 'altered' : 'unreadable'
 }

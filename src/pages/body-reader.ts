@@ -3,10 +3,10 @@ import type { FileHandle } from 'node:fs/promises'
 import type { StoredBody } from './page-reads.ts'
 import { digestIn, listSize, pieceSize, sha256 } from './piece-digests.ts'
 
-/** A piece of a body, or its list of digests, is not what was stored. */
+/** A piece of a body, or its digest list, differs from what was stored. */
 export class AlteredBody extends Error {}
 
-/** An open body, read piece by piece; each is verified before it is handed out. What is open stays readable when the page goes. */
+/** An open body, read piece by piece and verified before use. It stays readable when its page is removed. */
 export class BodyReader {
   readonly size: number
   readonly #handle: FileHandle
@@ -20,7 +20,10 @@ export class BodyReader {
     this.#digest = digest
   }
 
-  /** Takes an open file over. @throws AlteredBody where it is another one, or the system's error; the file stays the caller's then */
+  /**
+   * Takes ownership of an open file. On an error the caller keeps it. @throws AlteredBody for a different file, or the
+   * system's error
+   */
   static async over(handle: FileHandle, stored: StoredBody): Promise<BodyReader> {
     const found = await handle.stat()
     const list = Buffer.allocUnsafeSlow(listSize(stored.size))
@@ -33,8 +36,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads a piece, counted from 0, to the beginning of a buffer.
-   * @returns the part of the buffer that it takes
+   * Reads a piece, counted from 0, into the start of a buffer.
+   * @returns the part of the buffer that holds the piece
    * @throws AlteredBody, or the system's error
    */
   async read(piece: number, into: Buffer): Promise<Buffer> {

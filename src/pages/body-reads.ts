@@ -13,7 +13,7 @@ interface Parts {
   onBuried(): void
 }
 
-/** Reads the bodies of pages. A page whose body is not what was stored is dropped. */
+/** Reads the bodies of pages, and removes pages whose body is missing or altered. */
 export class BodyReads {
   readonly #parts: Parts
   #damaged = 0
@@ -22,19 +22,19 @@ export class BodyReads {
     this.#parts = parts
   }
 
-  /** Bodies found missing or altered. */
+  /** Number of bodies found missing or altered. */
   get damaged(): number {
     return this.#damaged
   }
 
-  /** The whole body; null where it cannot be read, or its page has gone. */
+  /** The whole body; null when it is unreadable or its page was removed. */
   async all(page: Page): Promise<Buffer | null> {
     const opened = await this.#open(page)
     if (opened === null) return null
     const { reader, stored } = opened
     try {
       const body = await reader.readAll()
-      // Removed while it was read: who puts the body into memory now would keep it there.
+      // The page may have been removed meanwhile: its body must not enter the memory tier.
       return this.#isCurrent(page, stored) ? body : null
     } catch (error) {
       await this.#buryAltered(page, stored, error)
@@ -80,7 +80,7 @@ export class BodyReads {
     if (unread(error) === 'altered') await this.#bury(page, stored)
   }
 
-  /** A page whose body is not what was stored goes, unless it was removed or replaced while we read. */
+  /** Removes a page whose body is altered, unless it was removed or replaced while we read it. */
   async #bury(page: Page, stored: StoredBody): Promise<void> {
     const { shared, onWarning, onBuried } = this.#parts
     if (shared.look()) return
@@ -91,7 +91,7 @@ export class BodyReads {
       this.#damaged += buried
       if (buried > 0)
         onWarning(
-          `The stored body of ${page.url} was missing or altered; the page is dropped (${this.#damaged} so far)`,
+          `Removed ${page.url} from the cache: its stored body was missing or altered (${this.#damaged} so far)`,
         )
       onBuried()
     } catch (error) {

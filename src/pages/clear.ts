@@ -21,13 +21,13 @@ import {
   type Places,
 } from './places.ts'
 
-/** So many processes may come between looking and opening before we give up for now. */
+/** Other processes may replace the directory between looking and opening; give up after this many attempts. */
 const attempts = 20
 
 /**
- * Opens the page index in a directory, and makes it anew where there is none that can be used; what was there is
- * moved aside. A clear that a process did not live to finish is finished.
- * @throws the system's or SQLite's error where that is impossible at the moment
+ * Opens the page index in a directory. Creates it when it is missing, replaces it when it is unusable, and completes a
+ * clear that another process did not finish.
+ * @throws the system's or SQLite's error when that is impossible at the moment
  */
 export function openPages(places: Places, warn: (message: string) => void): PageIndex {
   let failure: unknown = null
@@ -52,7 +52,7 @@ export function openPages(places: Places, warn: (message: string) => void): Page
   throw failure ?? new UnusableIndex('The page index could not be opened')
 }
 
-/** A link planted in the place of a directory is not followed. */
+/** Does not follow a link planted in place of a directory. */
 function openSound(places: Places): PageIndex {
   for (const path of [places.pages, places.bodies, places.temporary]) {
     if (!isRealDirectory(path)) throw new UnusableIndex(`${path} is not a directory`)
@@ -60,7 +60,7 @@ function openSound(places: Places): PageIndex {
   return new PageIndex(places)
 }
 
-/** Moves an unusable page directory aside, provided that its index is still the one that was found unusable. */
+/** Moves an unusable page directory aside, if its index is still the one found unusable. */
 export function discard(
   places: Places,
   identity: string | null,
@@ -76,11 +76,11 @@ export function discard(
     throw error
   }
   const reason = cause instanceof Error ? cause.message : String(cause)
-  warn(`The page store was not usable and begins anew (${reason})`)
+  warn(`The page store was unusable and starts empty (${reason})`)
   tombstoneIn(within(places.directory, trash))
 }
 
-/** Who still has the index open learns that it is gone. One that cannot be opened has nobody who could read it. */
+/** Marks the index as cleared for processes that still have it open. An index that cannot be opened has no readers. */
 function tombstoneIn(moved: Places): void {
   try {
     const index = new PageIndex(moved)
@@ -94,7 +94,7 @@ function tombstoneIn(moved: Places): void {
   }
 }
 
-/** In rounds, because a removal ends silently where it meets another one of the same directory. */
+/** Repeated, because concurrent removals of the same directory make rmSync end early without an error. */
 const removal = `
   const fs = require('node:fs')
   try { require('node:os').setPriority(19) } catch {}
@@ -104,7 +104,7 @@ const removal = `
     }
   }`
 
-/** Deletes what was moved aside, in a process of its own that nobody waits for. What fails is tried again by the next sweep. */
+/** Deletes directories that were moved aside, in a detached process. The next sweep retries what fails. */
 export function removeTrash(directory: string): void {
   const paths = leftovers(directory).flatMap((name) => partsToGo(within(directory, join(directory, name)), name))
   if (paths.length === 0) return
@@ -120,17 +120,17 @@ export function removeTrash(directory: string): void {
 
 function ignore(): void {}
 
-/** Of a directory whose URLs are still to be read, everything but its index. */
+/** What to delete of a directory: all of it, or all but the index while its URLs are still to be read. */
 function partsToGo(places: Places, name: string): string[] {
   return isCleared(name) && ageOf(places.index) < clearedKeptFor
     ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null)
     : [places.pages]
 }
 
-/** Nobody reads the URLs of a cleared directory after so long, in milliseconds. */
+/** How long the URLs of a cleared directory are kept for reading, in milliseconds. */
 const clearedKeptFor = 3_600_000
 
-/** A page directory that was being built this long ago, in milliseconds, has no builder any more. */
+/** Age at which an unfinished page directory counts as abandoned, in milliseconds. */
 const abandonedAfter = 60_000
 
 function leftovers(directory: string): string[] {
@@ -150,11 +150,11 @@ function ageOf(path: string): number {
 }
 
 /**
- * Clears the whole application cache directory of an environment: the pages and whatever else lies there. Everything
- * is moved aside at once and deleted in the background; other processes notice at their next request.
- * `trace`: keeps the URLs of the pages to be read, as `PageStore.remove` does.
+ * Clears the whole application cache directory of an environment: the pages and everything else in it. Moves everything
+ * aside at once and deletes it in the background. Other processes notice at their next request.
+ * `trace`: keeps the URLs of the removed pages readable, as in `PageStore.remove`.
  * @returns the exact number of page files removed
- * @throws PagecacheError STORE_BUSY, STORE_FULL where an entry cannot be moved
+ * @throws PagecacheError STORE_BUSY, or STORE_FULL when an entry cannot be moved
  */
 export async function clearApplicationCache(directory: string, trace: number | null = null): Promise<number> {
   try {

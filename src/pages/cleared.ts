@@ -6,14 +6,12 @@ import { PageIndex } from './page-index.ts'
 import type { Taken } from './page-store.ts'
 import { isCleared, newTrash, within } from './places.ts'
 
-/** Page directories that were cleared and moved aside, as long as the URLs in them are still to be read. */
-
-/** The next pages of a cleared directory; none where it is gone. */
+/** The next removed pages of a cleared directory; empty when the directory is gone. */
 export function takenByClear(directory: string, trace: number, after: number, limit: number): Taken[] {
   for (const name of namesOf(directory, [trace])) {
     try {
-      // Another thread may still have this file open under its old name. A connection that can write, and is the last one to be closed,
-      // would remove the shared memory by that name: it is the new index's by now.
+      // Opened read-only: another thread may have this file open under its old name, and the last writable connection
+      // to close would delete the shared memory under that name, which by now belongs to the new index.
       const index = new PageIndex(within(directory, join(directory, name)), { readonly: true })
       try {
         return index.traces.all(after, limit)
@@ -27,7 +25,7 @@ export function takenByClear(directory: string, trace: number, after: number, li
   return []
 }
 
-/** Gives what was cleared over to be deleted. */
+/** Releases cleared directories for deletion. */
 export function releaseCleared(directory: string, traces: readonly number[]): void {
   const names = namesOf(directory, traces)
   for (const name of names) {

@@ -5,7 +5,7 @@ import type { Encoding } from './page.ts'
 
 const { constants } = zlib
 
-/** Quality 5 is where brotli still costs a millisecond for a page and is already smaller than gzip's best. */
+/** Brotli quality 5 still takes about a millisecond per page and compresses better than gzip's best level. */
 const compressors = {
   br: (body: Buffer) =>
     promisify(zlib.brotliCompress)(body, {
@@ -31,15 +31,15 @@ const encoders = {
   zstd: () => zlib.createZstdCompress(options),
 }
 
-/** A body decodes to more than it may. */
+/** A body decodes to more bytes than allowed. */
 export class TooLarge extends Error {}
 
 /**
  * Decodes a body.
  *
- * @param limit bytes that it may grow to
- * @param admit told of each further piece of the result, in bytes; false ends the work
- * @throws TooLarge when it may not grow any more, or zlib's error when it is broken
+ * @param limit maximum size of the result in bytes
+ * @param admit called with the size of each further piece; false stops decoding
+ * @throws TooLarge when the limit or `admit` stops it, or zlib's error for a broken body
  */
 export async function decode(
   body: Buffer,
@@ -57,12 +57,12 @@ export async function decode(
     if (size > limit || !admit(piece.length)) throw new TooLarge()
     pieces.push(piece)
   }
-  // For a moment it is there twice.
+  // The concatenation briefly holds the body twice.
   if (!admit(size)) throw new TooLarge()
   return Buffer.concat(pieces)
 }
 
-/** Streams a coded body in another coding. Failures come out of the iteration. */
+/** Transcodes a body as a stream. Errors surface in the iteration. */
 export function transcoded(source: AsyncIterable<Buffer>, from: Coding, to: Encoding): AsyncIterable<Buffer> {
   const decoder = decoders[from]()
   const input = Readable.from(source, { objectMode: false })
@@ -74,7 +74,9 @@ export async function encode(body: Buffer, encoding: Encoding): Promise<Buffer> 
   return encoding === 'identity' ? body : compressors[encoding](body)
 }
 
-/** What a Content-Encoding is to us; null for codings, and chains of them, that we pass on untouched. */
+/**
+ * The coding of a Content-Encoding value; null for unsupported codings and combinations, which are passed on unchanged.
+ */
 export function toEncoding(contentEncoding: string | null): Encoding | null {
   if (contentEncoding === null) return 'identity'
   const coding = contentEncoding.trim().toLowerCase()
@@ -86,7 +88,7 @@ export function toEncoding(contentEncoding: string | null): Encoding | null {
 const compressible =
   /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|manifest\+json|x-javascript|rss\+xml|atom\+xml|ld\+json|graphql|vnd\.ms-fontobject)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf)|[^;]+\+(?:json|xml))/i
 
-/** Below this a coding saves less than its header costs. */
+/** The smallest size in bytes for which compression saves more than its header costs. */
 const smallestWorthIt = 860
 
 export function isCompressible(contentType: string | null, size: number): boolean {

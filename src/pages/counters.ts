@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3'
 import { pageTypes, type PageType } from './page.ts'
 import type { TypeCounters } from './page-store.ts'
 
-/** Sums over pages, times in whole microseconds. */
+/** Sums over pages; times in whole microseconds. */
 export interface Sums {
   count: number
   originalSize: number
@@ -17,8 +17,8 @@ interface StatRow extends Sums {
 }
 
 /**
- * The statistics, one row per type, changed in the same transaction as the pages that they count. Only live
- * pages count: a page is live while its epoch is that of its type, so clearing a type is one update here.
+ * The statistics, one row per type, changed in the transactions that change the pages. Only live pages count: a page is
+ * live while its epoch equals that of its type, so clearing a type is a single update.
  */
 export class Counters {
   readonly #getAllQuery: Statement<[], StatRow>
@@ -81,7 +81,7 @@ export class Counters {
     })
   }
 
-  /** Makes all pages of a type dead, whatever their number. Returns how many were live. */
+  /** Makes all pages of a type dead in constant time. Returns how many were live. */
   clear(type: PageType): number {
     const { count } = this.all()[type]
     this.#clearQuery.run(type)

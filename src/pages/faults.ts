@@ -1,13 +1,13 @@
 import { PagecacheError } from '../errors.ts'
 
 /**
- * What a failed storage call means for the store: `busy`, another process is writing, try again;
- * `unwritable`, no room, no right or no handles now, go on without and recover later;
- * `broken`, what lies on the disk is not (or no longer) our index, begin anew.
+ * How the store reacts to a failed storage call. `busy`: another process is writing; retry. `unwritable`: no space,
+ * permission or file handles; continue without and recover later. `broken`: the files are not, or no longer, our index;
+ * start anew.
  */
 export type Fault = 'busy' | 'unwritable' | 'broken'
 
-/** The index says something that cannot be true: a row whose seal does not fit. */
+/** A row of the index fails its checksum. */
 export class DamagedIndex extends Error {
   readonly code = 'SQLITE_CORRUPT'
 }
@@ -34,10 +34,10 @@ const rules: readonly (readonly [start: string, fault: Fault])[] = [
   ['E', 'unwritable'],
 ]
 
-/** What a wrong statement or value of ours brings about; no fault of the storage. */
+/** Codes caused by a wrong statement or value in our code, not by storage. */
 const mistakes = ['ERR_', 'SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_MISUSE', 'SQLITE_RANGE', 'SQLITE_TOOBIG']
 
-/** Null for what is no storage error at all, which is a bug and must be heard. */
+/** Classifies a storage error; null for any other error, which is a bug and must be thrown. */
 export function faultOf(error: unknown): Fault | null {
   const code = codeOf(error)
   if (code === null || mistakes.some((start) => code.startsWith(start))) return null
@@ -49,27 +49,30 @@ export function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null
 }
 
-/** Whether an operation failed because of the storage, and not because of a bug. */
+/** Whether storage caused an error, rather than a bug. */
 export function isStorageError(error: unknown): boolean {
   return error instanceof PagecacheError || faultOf(error) !== null
 }
 
-/** Whether SQLite failed, and not a call on the files beside it. */
+/** Whether SQLite failed, rather than a call on the files beside it. */
 export function isStatementFault(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_') ?? false
 }
 
-/** SQLite calls only ENOSPC full: a quota (EDQUOT) or a limit on files (EFBIG) is an error of a write or of the shared memory. */
+/**
+ * SQLite reports only ENOSPC as full. An exceeded quota (EDQUOT) or file size limit (EFBIG) appears as a write or
+ * shared-memory error.
+ */
 const full = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHMSIZE'])
 
-/** No room for a write, as SQLite and the operating system call it. */
+/** Whether a write failed for lack of space. */
 export function isFull(error: unknown): boolean {
   return full.has(codeOf(error) ?? '')
 }
 
-/** The code and not the message, which names other files each time. */
+/** The error code, because messages name different files each time. */
 export function nameOf(error: unknown): string {
-  return codeOf(error) ?? 'it cannot be opened'
+  return codeOf(error) ?? 'unknown error'
 }
 
 export function busy(cause: unknown): PagecacheError {
@@ -78,18 +81,19 @@ export function busy(cause: unknown): PagecacheError {
 }
 
 export function unwritable(cause: unknown, directory?: string): PagecacheError {
-  const hint = 'Make room or restore the right to write in the application cache directory; nothing else is needed.'
+  const hint =
+    'Free disk space or restore write permission for the application cache directory; the daemon then recovers by itself.'
   return new PagecacheError(
     'STORE_FULL',
-    `The page store${directory === undefined ? '' : ` in ${directory}`} cannot be written (${nameOf(cause)})`,
+    `The page store${directory === undefined ? '' : ` in ${directory}`} is not writable (${nameOf(cause)})`,
     { hint, cause },
   )
 }
 
-/** The pages in a directory cannot be opened: they are somebody else's, or the directory cannot be made. */
+/** The error for a page directory that cannot be opened: another user owns it, or it cannot be created. */
 export function unreadable(directory: string, cause: unknown): PagecacheError {
-  const foreign = 'Run this as the user whom the daemon runs as, or give this user the right to read and write there.'
-  const hint = isFull(cause) ? 'Make room on its file system.' : foreign
+  const foreign = "Run this as the daemon's user, or give this user read and write permission for the directory."
+  const hint = isFull(cause) ? 'Free disk space on its file system.' : foreign
   return new PagecacheError(
     isFull(cause) ? 'STORE_FULL' : 'STORE_UNREADABLE',
     `The page store in ${directory} cannot be opened (${nameOf(cause)})`,

@@ -22,6 +22,7 @@ import type {
   TypeCounters,
 } from './page-store.ts'
 import { placesIn } from './places.ts'
+import { unique } from './removal-choices.ts'
 import { Remover } from './remover.ts'
 import { automaticLimit, Room } from './room.ts'
 import { SharedIndex } from './shared-index.ts'
@@ -31,9 +32,9 @@ export { clearApplicationCache } from './clear.ts'
 export interface FilesystemStoreOptions {
   /** The application cache directory of the environment. */
   directory: string
-  /** Bytes of bodies on disk; null: 10 GB, or a tenth of what the file system has for them when this is opened. */
+  /** Limit of all bodies in bytes. Null: 10 GB, or a tenth of the space available to them at start if that is less. */
   maxSize: number | null
-  /** Variants kept of one URL. */
+  /** The most variants kept per URL. */
   maxVariants?: number
   /** Milliseconds since the epoch. */
   now: () => number
@@ -44,14 +45,14 @@ export interface FilesystemStoreOptions {
 
 const defaultMaxVariants = 64
 const defaultPatience = 5_000
-/** Pages that one `put` evicts at most; the rest goes in the background. */
+/** The most pages that one `put` evicts; the rest is evicted in the background. */
 const evictionSlice = 64
-/** Pages given up for one that comes while the file system is short of room. */
+/** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
-/** Removals of others are theirs to clean up after, unless they ended before they could. */
+/** Delay in milliseconds before cleaning up after another process, which normally does so itself. */
 const afterOthers = 1_000
 
-/** Opens the pages in a directory, whatever state they are in; see `PageStore`. Never throws a storage error. */
+/** Opens the page store in a directory, whatever state it is in (see `PageStore`). Never throws a storage error. */
 export async function openFilesystemStore(options: FilesystemStoreOptions): Promise<PageStore> {
   const shared = new SharedIndex({
     places: placesIn(options.directory),
@@ -168,7 +169,7 @@ class FilesystemStore implements PageStore {
     const written = await this.#write(draft.key, body)
     if (written === null) return null
     let page: Page | null = null
-    // Once: a commit for which there was no room is tried again, and the body has its name by then.
+    // Placed only once: the commit may be retried after the body already has its final name.
     let place = () => {
       this.#bodies.place(written)
       place = () => undefined
@@ -190,7 +191,7 @@ class FilesystemStore implements PageStore {
 
   async #write(key: string, body: Buffer): Promise<WrittenBody | null> {
     try {
-      // Below the floor a page takes the place of others, never the room that records need.
+      // Below the floor a page replaces others; it must not use the space reserved for records.
       const fits = !this.#room.isShort || (await this.#room.make(roomForOne)) > 0 || !(await this.#room.look())
       if (fits) return await this.#room.retry(() => this.#bodies.write(key, body))
     } catch (error) {
@@ -201,7 +202,7 @@ class FilesystemStore implements PageStore {
     return null
   }
 
-  /** Inside the write transaction. */
+  /** Runs inside the write transaction. */
   #store(index: PageIndex, draft: PageDraft, body: WrittenBody, fence: Fence, place: () => void): Page | null {
     if (!index.log.admits(fence, draft)) return null
     const { maxVariants, maxSize, now } = this.#options
@@ -221,31 +222,15 @@ class FilesystemStore implements PageStore {
 
   async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
     if (this.#shared.current === null) return null
-    try {
-      return await this.#room.retry(() =>
-        this.#shared.write((index) =>
-          index.write(() =>
-            index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null,
-          ),
-        ),
-      )
-    } catch (error) {
-      if (!isStorageError(error)) throw error
-      return null
-    }
+    const store = (index: PageIndex) =>
+      index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null
+    return unlessStorageFails(this.#room.retry(() => this.#shared.write((index) => index.write(() => store(index)))))
   }
 
   recordHits(hits: readonly HitCount[]): void {
     if (this.#shared.current === null || hits.length === 0) return
-    void this.#track(this.#addHits(hits))
-  }
-
-  async #addHits(hits: readonly HitCount[]): Promise<void> {
-    try {
-      await this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
-    } catch (error) {
-      if (!isStorageError(error)) throw error
-    }
+    const adding = this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
+    void this.#track(unlessStorageFails(adding))
   }
 
   remove(selection: Selection, options?: RemoveOptions): Promise<number> {
@@ -303,8 +288,12 @@ class FilesystemStore implements PageStore {
   }
 }
 
-function unique(selection: Selection): Selection {
-  if (selection.kind === 'tags') return { kind: 'tags', tags: [...new Set(selection.tags)] }
-  if (selection.kind === 'urls') return { kind: 'urls', urls: [...new Set(selection.urls)] }
-  return selection
+/** Null when storage fails. @throws any other error */
+async function unlessStorageFails<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (!isStorageError(error)) throw error
+    return null
+  }
 }

@@ -9,20 +9,23 @@ import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { abandonedAfter } from './traces.ts'
 
-/** Small enough that a slice takes the event loop for some 5 ms and leaves it the same time again. */
+/** A slice takes about 5 ms of the event loop, followed by an equal pause in ms. */
 const slice = 64
 const restBetweenSlices = 5
-/** Fewer where the file system is short of room: it is looked at after each of them, so that no more go than have to. */
+/**
+ * Smaller when space is short: the file system is checked after each slice, so that no more pages are evicted than
+ * necessary.
+ */
 const reliefSlice = 16
-/** Once over the limit, evict to below it by this much, so that not every page that comes makes another go. */
+/** Fraction of the limit down to which pages are evicted, so that not every new page triggers another eviction. */
 const evictTo = 0.95
-/** Traces that are released in one transaction: few have more than some hundred pages. */
+/** Traces released per transaction; few have more than some hundred pages. */
 const tracesAtOnce = 32
 const removalsKeptFor = 3_600_000
-/** A body without a row is in the hands of its writer for this long, in milliseconds. */
+/** A body without a row may still be in the hands of its writer for this long, in milliseconds. */
 const orphanAge = 60_000
 
-/** How often the file system is looked at, in milliseconds: another program may fill it. */
+/** How often free space is checked, in milliseconds: other programs may fill the file system. */
 const lookInterval = 1_000
 
 export interface HousekeeperOptions {
@@ -34,7 +37,7 @@ export interface HousekeeperOptions {
   now: () => number
 }
 
-/** Does in slices, in the background, what no visitor should wait for: bodies and rows of dead pages, eviction. */
+/** Cleans up in slices in the background: evicts pages, and removes the bodies and rows of dead pages. */
 export class Housekeeper {
   readonly #options: HousekeeperOptions
   #timer: NodeJS.Timeout | null = null
@@ -49,14 +52,14 @@ export class Housekeeper {
 
   constructor(options: HousekeeperOptions) {
     this.#options = options
-    // What a killed process left behind is old enough to be told apart by then.
+    // Late enough to recognise what a killed process left behind.
     this.#startup = setTimeout(() => void this.#quietly(this.removeOrphans()), orphanAge + 1_000)
     this.#startup.unref()
     this.#looking = setInterval(() => void this.#quietly(this.#look()), lookInterval)
     this.#looking.unref()
   }
 
-  /** There may be dead pages; looked after in `delay` milliseconds, or sooner where that was asked for. */
+  /** Schedules a clean-up in `delay` milliseconds, or earlier if one is already due. */
   wake(delay = 20): void {
     this.#again = true
     if (this.#working !== null || this.#stopped) return
@@ -96,7 +99,7 @@ export class Housekeeper {
     }
   }
 
-  /** Holds up neither the end of the process nor `stop`. */
+  /** Pauses without keeping the process alive or delaying `stop`. */
   async #rest(): Promise<void> {
     try {
       await pause(restBetweenSlices, undefined, { ref: false, signal: this.#stopping.signal })
@@ -105,7 +108,7 @@ export class Housekeeper {
     }
   }
 
-  /** Gives pages up as long as the file system is short of room. */
+  /** Evicts pages while the file system is short of space. */
   async #relieve(): Promise<boolean> {
     const { room } = this.#options
     return room.isShort && (await room.look()) && (await room.make(reliefSlice)) > 0
@@ -118,12 +121,12 @@ export class Housekeeper {
     return this.#evicting
   }
 
-  /** Dead pages are left to somebody else, who is told of them; null: they are reaped here. */
+  /** Delegates the clean-up of dead pages to another thread, notified by `tell`; null cleans up here. */
   leaveReaping(tell: (() => void) | null): void {
     this.#tellReaper = tell
   }
 
-  /** Bodies go before rows: whatever comes between, a row is left that says which body is still to go. */
+  /** Removes bodies before rows, so that after a crash a row still names the body to be removed. */
   async #reapSlice(): Promise<boolean> {
     if (this.#tellReaper !== null) {
       this.#tellReaper()
@@ -138,7 +141,7 @@ export class Housekeeper {
     return true
   }
 
-  /** Drops pages past any use and everything that nothing points to. @throws PagecacheError STORE_BUSY, STORE_FULL */
+  /** Removes expired pages and everything unreferenced. @throws PagecacheError STORE_BUSY, STORE_FULL */
   async sweep(): Promise<{ expired: number; orphans: number }> {
     const { shared, now, directory } = this.#options
     if (shared.current === null) return { expired: 0, orphans: 0 }
@@ -179,7 +182,7 @@ export class Housekeeper {
     }
   }
 
-  /** What traced removals took may be cleaned away. */
+  /** Allows the clean-up of pages that traced removals kept. */
   async release(traces: readonly number[]): Promise<void> {
     const { shared, directory } = this.#options
     for (let first = 0; shared.current !== null && first < traces.length;) {
@@ -192,7 +195,7 @@ export class Housekeeper {
     this.wake()
   }
 
-  /** Returns the number of bodies removed that no row points to. */
+  /** Removes bodies that no row references. Returns their number. */
   async removeOrphans(): Promise<number> {
     const { shared, bodies } = this.#options
     const time = await bodies.now()
@@ -203,7 +206,7 @@ export class Housekeeper {
     for await (const { shard, names } of bodies.shards()) {
       for (let first = 0; first < names.length && !this.#stopped; first += slice) {
         const files = names.slice(first, first + slice).map((name) => `${shard}/${name}`)
-        // Where the index cannot be asked, every file counts as known.
+        // When the index is unavailable, every file counts as referenced.
         const unknown = shared.read<string[]>([], (index) => files.filter((file) => !index.reads.hasFile(file)))
         for (const file of unknown) if (await bodies.removeOlder(file, moment)) orphans += 1
         await pause(0)
@@ -212,7 +215,7 @@ export class Housekeeper {
     return orphans
   }
 
-  /** What cannot be done now is done the next time. */
+  /** Ignores storage errors: the next run retries. */
   async #quietly(work: Promise<unknown>): Promise<void> {
     try {
       await work
@@ -231,7 +234,7 @@ export class Housekeeper {
   }
 }
 
-/** How many of the traces, from the first on, are released; of the next one a slice was. */
+/** Releases traces in order and returns how many are complete. The next one may be partly released. */
 function releaseSome(index: PageIndex, traces: readonly number[]): number {
   const next = traces.findIndex((trace) => index.traces.release(trace))
   return next < 0 ? traces.length : next

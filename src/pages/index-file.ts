@@ -6,15 +6,15 @@ import { codeOf } from './faults.ts'
 import { pageTypes } from './page.ts'
 import { directoryMode, fileMode, newFresh, within, type Places } from './places.ts'
 
-/** "pgch": tells our index from any other SQLite file. */
+/** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** 3: bodies of several pieces have their digests behind them. */
+/** Version 3: digests of a body's pieces follow the body in its file. */
 const schemaVersion = 3
 
 /**
- * A page is dead where its epoch is not that of its type, or where it is named in `dead`; it leaves the tables later, after its
- * body. The large rows of `page` and their indexes are not touched by that, so that a purge of many pages costs little.
- * A soft purge names pages in `stale` in the same way. `trace`: of which removals the URLs are still to be read (src/pages/traces.ts).
+ * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are
+ * removed later. Since the large rows of `page` and their indexes are untouched, purging many pages is cheap. A soft
+ * purge lists pages in `stale` the same way. `trace`: removals whose URLs are still to be read (src/pages/traces.ts).
  */
 const schema = `
   CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL, trace INTEGER);
@@ -49,15 +49,15 @@ const schema = `
   CREATE TABLE removal (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL);
 `
 
-/** A file in the place of the index that is not an index which this version can use. */
+/** The index file is not an index that this version can use. */
 export class UnusableIndex extends Error {
   readonly code = 'SQLITE_NOTADB'
 }
 
 /**
- * Builds an empty page directory beside and moves it into place, so that no process ever sees half of one.
- * Where another process was first, theirs stays.
- * @throws the system's error where nothing can be written
+ * Builds an empty page directory under a temporary name and moves it into place, so that no process sees an incomplete
+ * one. Keeps the directory of a process that was faster.
+ * @throws the system's error when nothing can be written
  */
 export function createPages(places: Places): void {
   makeDirectory(places.directory, directoryMode)
@@ -80,7 +80,7 @@ function isTaken(code: string | null): boolean {
 function writeSchema(path: string): void {
   const database = new Database(path)
   try {
-    // Nothing is in it yet that a power cut could take; a torn file is found at the next opening.
+    // The new database holds nothing that a power cut could destroy; a torn file is detected at the next opening.
     database.pragma('synchronous = OFF')
     database.pragma('journal_mode = WAL')
     database.transaction(() => {
@@ -88,7 +88,7 @@ function writeSchema(path: string): void {
       database.prepare('INSERT INTO meta VALUES (?, 0, 0, NULL)').run(randomUUID())
       const addType = database.prepare('INSERT INTO stat (type) VALUES (?)')
       for (const type of pageTypes) addType.run(type)
-      // Ids of one generation mean nothing in another: each begins somewhere else.
+      // Page ids must not mean anything in another generation: each starts at a random value.
       database.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('page', ?)`).run(randomInt(2 ** 20) * 2 ** 32)
       database.pragma(`application_id = ${applicationId}`)
       database.pragma(`user_version = ${schemaVersion}`)
@@ -98,13 +98,13 @@ function writeSchema(path: string): void {
   }
 }
 
-/** Waits this long for another connection, in milliseconds; the event loop stands still meanwhile. */
+/** How long opening waits for another connection, in milliseconds. It blocks the event loop. */
 const openingPatience = 50
-/** The same for an index that is open, whose callers wait between attempts. */
+/** How long a statement waits for another connection, in milliseconds. Callers pause between attempts. */
 export const workingPatience = 1
 
 /**
- * Opens an index that is there.
+ * Opens an existing index.
  * @throws UnusableIndex, or SQLite's error
  */
 export function openIndexFile(path: string, { readonly = false } = {}): Database.Database {
@@ -112,7 +112,7 @@ export function openIndexFile(path: string, { readonly = false } = {}): Database
   const database = new Database(path, { fileMustExist: true, timeout: openingPatience, readonly })
   try {
     if (database.pragma('application_id', { simple: true }) !== applicationId) {
-      throw new UnusableIndex('The page index is not one of ours')
+      throw new UnusableIndex('The page index belongs to another program')
     }
     if (database.pragma('user_version', { simple: true }) !== schemaVersion) {
       throw new UnusableIndex('The page index was written by another version')

@@ -5,23 +5,23 @@ import { LRUCache } from 'lru-cache'
 import { faultOf } from './faults.ts'
 import { directoryMode, identityOf } from './places.ts'
 
-/** "pgcl": tells our file from any other SQLite file. */
+/** "pgcl": identifies our ledger among SQLite files. */
 const applicationId = 0x7067636c
-/** Another process may have deleted an entry: memory is believed for this long, in milliseconds. */
+/** How long memory is trusted, in milliseconds: another process may delete an entry. */
 const believedFor = 5_000
 const mostInMemory = 20_000
-/** The oldest entries go beyond this number, and all that were not renewed for this long (milliseconds). */
+/** Pruning keeps this many of the newest entries, and none not renewed for `keptFor` milliseconds. */
 const mostEntries = 200_000
 const keptFor = 30 * 86_400_000
 const renewedAfter = 86_400_000
-/** Additions between two clean-ups. */
+/** Additions between two prunings. */
 const pruneEvery = 1_000
-/** After a failure the file is left alone for this long, in milliseconds. */
+/** How long the file is left alone after an error, in milliseconds. */
 const restAfterFault = 5_000
 
 /**
- * A set of short texts that the processes of a daemon share, in a file that may vanish at any time: then it is empty, and memory still
- * serves this process. Never throws a storage error.
+ * A set of short texts shared by the processes of a daemon, in a file that may vanish at any time. Without the file the
+ * set is empty, except for what this process has in memory. Never throws a storage error.
  *
  * @param path null keeps everything in memory
  */
@@ -29,7 +29,7 @@ export class LedgerFile {
   readonly #path: string | null
   readonly #now: () => number
   readonly #memory = new LRUCache<string, true>({ max: mostInMemory, ttl: believedFor })
-  /** Everything, where there is no file. */
+  /** Entries kept while there is no file. */
   readonly #kept = new LRUCache<string, true>({ max: mostInMemory })
   #open: {
     database: Database.Database
@@ -80,7 +80,7 @@ export class LedgerFile {
     this.#open = null
   }
 
-  /** Undefined where there is no file, or it cannot be used now. */
+  /** Undefined when there is no file or it is unusable now. */
   #try<T>(work: (database: Database.Database) => T): T | undefined {
     if (this.#path === null || performance.now() < this.#restUntil) return undefined
     try {
@@ -93,7 +93,7 @@ export class LedgerFile {
     }
   }
 
-  /** The file that lies at the path now: another process may have made it anew. */
+  /** Opens the file currently at the path, which another process may have replaced. */
   #database(path: string): Database.Database {
     if (this.#open !== null && identityOf(path) === this.#open.identity) return this.#open.database
     this.close()
@@ -105,13 +105,13 @@ export class LedgerFile {
   }
 }
 
-/** @throws SQLite's error, SQLITE_NOTADB for a file of somebody else's */
+/** @throws SQLite's error; SQLITE_NOTADB for another program's file */
 function openDatabase(path: string): Database.Database {
   const database = new Database(path, { timeout: 10 })
   try {
     const id = database.pragma('application_id', { simple: true })
     if (id !== applicationId && id !== 0)
-      throw Object.assign(new Error('The file is not one of ours'), { code: 'SQLITE_NOTADB' })
+      throw Object.assign(new Error('The file belongs to another program'), { code: 'SQLITE_NOTADB' })
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = OFF')
     database.exec(

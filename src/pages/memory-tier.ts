@@ -3,35 +3,35 @@ import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
 import type { HitCount, Selection } from './page-store.ts'
 
-/** A page with those codings of its body that are in memory, and the hits that the store was not told of yet. */
+/** A page with those codings of its body that are in memory, and the hits not yet written to the store. */
 export interface MemoryEntry {
   readonly page: Page
   readonly bodies: Partial<Record<Encoding, Buffer>>
   hits: number
-  /** Milliseconds, summed over the hits. */
+  /** Sum of the hit times, in milliseconds. */
   hitMs: number
   usedAt: number
 }
 
-/** Keys by what an invalidation names their pages by. */
+/** Keys by a label (tag, URL or type) that an invalidation selects by. */
 type KeysBy<Label> = Map<Label, Set<string>>
 
-/** What an entry costs beside its bodies and texts: objects, look-up tables, prepared headers. Measured at about this. */
+/** Bytes of an entry besides its bodies and texts (objects, lookup tables, prepared headers), as measured. */
 const entryOverhead = 2_048
-/** A header, tag or variant: its strings' own heads and its places in the look-up tables. */
+/** Bytes per header, tag or variant besides its text. */
 const itemOverhead = 96
 
 const defaultMaxVariants = 64
 
-/** Larger bodies are read from their files, in pieces: one of them would push hundreds of pages out. */
+/** Larger bodies are streamed from their files: one of them would evict hundreds of pages. */
 const largestBody = 2 ** 20
-/** Nor does a body take more than this part of the tier. */
+/** The largest part of the tier that one body may take. */
 const largestPart = 1 / 8
 
 /**
- * Bodies in memory, least recently used go first. It believes nothing by itself: whoever asks polls the store
- * before, drops what the store says was removed, and takes in nothing that the store's fence does not hold for
- * (ARCHITECTURE.md, invariant "one truth across processes").
+ * Bodies in memory, evicted least recently used first. The tier does not check its own validity: callers poll the store
+ * before reading, drop what the store reports as removed, and add only pages whose fence still holds (ARCHITECTURE.md,
+ * invariant "one truth across processes").
  */
 export class MemoryTier {
   readonly #entries: LRUCache<string, MemoryEntry[]>
@@ -43,8 +43,8 @@ export class MemoryTier {
   #dirty: MemoryEntry[] = []
 
   /**
-   * @param maxBytes of bodies and what is held for them; 0 keeps nothing
-   * @param maxVariants under one key: a look-up goes through all of them, and visitors choose how many there are
+   * @param maxBytes size of bodies and their overhead; 0 disables the tier
+   * @param maxVariants per key, since a lookup scans all of them and visitors determine their number
    */
   constructor(maxBytes: number, maxVariants = defaultMaxVariants) {
     this.#maxVariants = maxVariants
@@ -57,24 +57,24 @@ export class MemoryTier {
     })
   }
 
-  /** Whether a body of so many bytes belongs into memory. */
+  /** Whether a body of this size is kept in memory. */
   takes(bytes: number): boolean {
     return bytes <= this.#largest
   }
 
-  /** All variants under a primary key that are in memory, and marks them as used. Allocates nothing. */
+  /** All variants in memory under a primary key, marked as used. Allocates nothing. */
   get(key: string): readonly MemoryEntry[] | undefined {
     return this.#entries.get(key)
   }
 
-  /** Takes a page in, in place of the variant that it renews. What is larger than the tier is handed back all the same. */
+  /** Adds a page, replacing the variant that it renews. Returns an entry even for a page that is too large to keep. */
   set(page: Page, encoding: Encoding, body: Buffer): MemoryEntry {
     const variant = variantOf(page)
     const others: MemoryEntry[] = []
     let bodies: MemoryEntry['bodies'] = {}
     for (const entry of this.#entries.peek(page.key) ?? []) {
       if (variantOf(entry.page) !== variant) others.push(entry)
-      // The same page after a 304: what was encoded from its body is still right.
+      // The same page after a 304: other codings of its body remain valid.
       else if (entry.page.id === page.id) bodies = entry.bodies
     }
     const entry = { page, bodies: { ...bodies, [encoding]: compact(body) }, hits: 0, hitMs: 0, usedAt: page.usedAt }
@@ -83,18 +83,18 @@ export class MemoryTier {
     return entry
   }
 
-  /** Adds another coding of a page's body. Nothing happens where the page has left the memory. */
+  /** Adds another coding of a page's body. Does nothing if the page has left memory. */
   addBody(entry: MemoryEntry, encoding: Encoding, body: Buffer): void {
     const entries = this.#entries.peek(entry.page.key)
     if (entries === undefined || !entries.includes(entry)) return
     entry.bodies[encoding] = compact(body)
-    // A new list: the one that is held already would not be measured again.
+    // A new array, because the cache would not measure the existing one again.
     this.#hold(entry.page.key, [...entries])
   }
 
   #hold(key: string, entries: MemoryEntry[]): void {
     const gone = (this.#entries.peek(key) ?? []).filter((entry) => !entries.includes(entry))
-    // What the others bear too is labelled again below.
+    // Labels shared with remaining entries are added again below.
     this.#unlabel(gone, key)
     this.#entries.set(key, entries)
     if (this.#entries.peek(key) === entries) this.#label(entries, key)
@@ -107,7 +107,7 @@ export class MemoryTier {
     entry.usedAt = usedAt
   }
 
-  /** The hits since the last call, also of entries that have left the memory. */
+  /** The hits since the last call, including those of evicted entries. */
   takeHits(): HitCount[] {
     const dirty = this.#dirty
     this.#dirty = []
@@ -119,7 +119,7 @@ export class MemoryTier {
     })
   }
 
-  /** Drops every page that an invalidation selects; with it go the other variants under its key. */
+  /** Drops every page that an invalidation selects, together with the other variants of its key. */
   drop(selection: Selection): void {
     switch (selection.kind) {
       case 'all':
@@ -136,12 +136,12 @@ export class MemoryTier {
     }
   }
 
-  /** Drops what is held under primary keys, since newer pages may be stored under them. */
+  /** Drops the pages under primary keys for which newer pages may be stored. */
   dropKeys(keys: readonly string[]): void {
     for (const key of keys) this.#entries.delete(key)
   }
 
-  /** A key leaves the set while we walk it, which a Set allows. */
+  /** Deletes from the set while iterating, which a Set allows. */
   #dropKeys(keys: ReadonlySet<string> | undefined): void {
     if (keys !== undefined) for (const key of keys) this.#entries.delete(key)
   }
@@ -150,7 +150,7 @@ export class MemoryTier {
     return this.#entries.calculatedSize
   }
 
-  /** Pages in memory, variants counted. */
+  /** Number of pages in memory, counting variants. */
   get count(): number {
     let count = 0
     for (const entries of this.#entries.values()) count += entries.length
@@ -174,7 +174,7 @@ export class MemoryTier {
   }
 }
 
-/** A body that was cut from a larger piece of memory would keep all of that. */
+/** Copies a body that is a slice of a larger buffer, which it would otherwise keep alive. */
 function compact(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body
   const own = Buffer.allocUnsafeSlow(body.length)

@@ -9,13 +9,11 @@ export interface DeadPage {
 
 export interface LeastUsed extends DeadPage {
   size: number
-  /** 0 where its type was cleared since. */
+  /** 0 when its type was cleared since. */
   live: number
 }
 
-/**
- * Which pages go next, a slice at a time, so that no list of all of them is ever held.
- */
+/** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
   readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
   readonly #getTaggedQuery: Statement<[number, number, number], number>
@@ -76,22 +74,22 @@ export class PageChoices {
     this.#getLastTagQuery = database.prepare<[], number | null>('SELECT max(id) FROM tag').pluck()
   }
 
-  /** Those of the tags that some page has borne, with their places in the list. */
+  /** The known tags among those given, with their index in the list. */
   knownTags(tags: readonly string[]): { value: number; id: number }[] {
     return this.#getTagsQuery.all(JSON.stringify(tags))
   }
 
-  /** The next pages with a tag, by their numbers. */
+  /** The next pages with a tag, by id. */
   tagged(tag: number, after: number, limit: number): number[] {
     return this.#getTaggedQuery.all(tag, after, limit)
   }
 
-  /** The pages at URLs, each with its URL's place in the list. */
+  /** The pages at URLs, with the index of their URL in the list. */
   atUrls(urls: readonly string[]): { value: number; id: number }[] {
     return this.#getAtUrlsQuery.all(JSON.stringify(urls))
   }
 
-  /** The next pages in the order of their URLs; dead ones too. */
+  /** The next pages by URL, including dead ones. */
   byUrl(after: { url: string; id: number }, limit: number): { id: number; url: string }[] {
     return this.#getUrlsQuery.all(after.url, after.url, after.id, limit)
   }
@@ -100,7 +98,7 @@ export class PageChoices {
     return this.#getLeastUsedQuery.all(limit)
   }
 
-  /** The pages that would be missed least: those past any use, then the least recently used. */
+  /** The pages that are missed least: expired ones first, then the least recently used. */
   leastUseful(now: number, limit: number): DeadPage[] {
     const found = this.#getExpiredFilesQuery.all(now, limit)
     if (found.length >= limit) return found
@@ -112,7 +110,10 @@ export class PageChoices {
     return this.#getExpiredQuery.all(now, limit)
   }
 
-  /** Pages whose rows and bodies may go: as many as there are, since on a full disk only their bodies make room for forgetting them. */
+  /**
+   * The next dead pages whose bodies and rows may be removed, of all kinds: on a full disk only removing their bodies
+   * frees the space to delete their rows.
+   */
   dead(limit: number): DeadPage[] {
     const found = this.#getDeadQuery.all(limit)
     for (const type of pageTypes) {
@@ -121,7 +122,7 @@ export class PageChoices {
     return found
   }
 
-  /** Forgets dead pages whose bodies are gone. */
+  /** Deletes the rows of dead pages whose bodies are removed. */
   drop(ids: readonly number[]): void {
     const list = JSON.stringify(ids)
     for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery])

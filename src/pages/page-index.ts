@@ -9,7 +9,7 @@ import { identityOf, newCleared, newTrash, vitalParts, type Places } from './pla
 import { RemovalLog } from './removals.ts'
 import { Traces } from './traces.ts'
 
-/** One open index: its statements and its transactions. Which file it is never changes. */
+/** An open index file with its statements and transactions. It always refers to the same file. */
 export class PageIndex {
   readonly generation: string
   readonly counters: Counters
@@ -18,7 +18,7 @@ export class PageIndex {
   readonly writes: PageWrites
   readonly choices: PageChoices
   readonly traces: Traces
-  /** Of each vital part of the store, which file or directory it was when the index was opened. */
+  /** Identity of each vital part of the store when the index was opened. */
   readonly identities: readonly (string | null)[]
   readonly #places: Places
   readonly #database: Database
@@ -54,12 +54,12 @@ export class PageIndex {
     }
   }
 
-  /** Changes when another connection has committed; costs about a microsecond. */
+  /** Changes when another connection commits. Takes about a microsecond. */
   dataVersion(): number {
     return this.#getDataVersionQuery.get() ?? 0
   }
 
-  /** Runs `work` in one write transaction. @throws what `work` throws, and SQLITE_BUSY while another one writes */
+  /** Runs `work` in a write transaction. @throws what `work` throws, and SQLITE_BUSY while another process writes */
   write<T>(work: () => T): T {
     this.#beginQuery.run()
     try {
@@ -72,12 +72,15 @@ export class PageIndex {
     }
   }
 
-  /** Gives back what the write-ahead log takes, as far as other processes allow. @throws SQLite's error where the index has no room to grow */
+  /**
+   * Truncates the write-ahead log as far as other processes allow. @throws SQLite's error when the index has no space
+   * to grow
+   */
   shrink(): void {
     this.#database.pragma('wal_checkpoint(TRUNCATE)')
   }
 
-  /** As `write`, and the commit outlives a power cut: for what must not come undone once it was answered. */
+  /** Like `write`, but the commit survives a power cut: for changes that must not be undone once acknowledged. */
   writeDurably<T>(work: () => T): T {
     this.#database.pragma('synchronous = FULL')
     try {
@@ -88,8 +91,8 @@ export class PageIndex {
   }
 
   /**
-   * Inside a write transaction: the least recently used pages go until the bodies take no more than `target` bytes,
-   * at most `most` of them. Returns whether that was not enough.
+   * Evicts the least recently used pages until the bodies take at most `target` bytes, but no more than `most` pages.
+   * Runs inside a write transaction. Returns whether more pages must be evicted.
    */
   evict(target: number, most: number): boolean {
     let excess = this.counters.totals().size - target
@@ -108,7 +111,10 @@ export class PageIndex {
     return this.log.state().cleared !== 0
   }
 
-  /** Marks all of it as removed, for every process. Returns how many live pages that took: 0 for who came second. */
+  /**
+   * Marks the whole index as removed for every process. Returns how many live pages that removed; 0 when it was already
+   * cleared.
+   */
   tombstone(trace: number | null = null): number {
     return this.writeDurably(() => {
       if (this.isCleared()) return 0
@@ -119,8 +125,8 @@ export class PageIndex {
   }
 
   /**
-   * Moves the page directory aside, unless another process did so already: the lock on the index keeps two of
-   * them apart, and the identity keeps the second one's hands off what the first one made anew.
+   * Moves the page directory aside unless another process already did. The lock on the index prevents two concurrent
+   * moves; the identity check protects the new directory from the second process.
    */
   moveAside(): void {
     this.write(() => {

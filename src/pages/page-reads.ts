@@ -4,18 +4,18 @@ import type { PageFilter, Selection } from './page-store.ts'
 import { hashKey, numberOfName, pageColumns, toPage, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
-/** What has to be known to read a body and to believe it. */
+/** Where a body is stored, and how to verify it. */
 export interface StoredBody {
   file: string
   size: number
   digest: Buffer
 }
 
-/** A subquery, and rows sorted by us: a join with `stat` takes twice the time of the look-up, ORDER BY four times. */
+/** A subquery, and rows sorted in JavaScript: a join with `stat` doubles the lookup time, ORDER BY quadruples it. */
 export const live =
   'p.epoch = (SELECT s.epoch FROM stat s WHERE s.type = p.type) AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id)'
 
-/** `text` and everything that begins with it lies between `text` and this. */
+/** The upper bound of all texts that start with `text`. */
 function endOfPrefix(text: string): string {
   return `${text}\u{10FFFF}`
 }
@@ -60,12 +60,12 @@ export class PageReads {
       .pluck()
   }
 
-  /** Pages after a number, in their order; dead ones too. */
+  /** Pages after an id, in order, including dead ones. */
   since(page: number, most: number): { id: number; key: string }[] {
     return this.#sinceQuery.all(page, most)
   }
 
-  /** The number of the newest page there ever was. */
+  /** The id of the newest page ever stored. */
   lastPage(): number {
     return this.#lastPageQuery.get() ?? 0
   }
@@ -82,7 +82,7 @@ export class PageReads {
     return this.#getBodyQuery.get(page.id, page.key) ?? null
   }
 
-  /** Whether a row, live or not, still owns a file. */
+  /** Whether any row, live or dead, references a file. */
   hasFile(file: string): boolean {
     const name = file.slice(file.indexOf('/') + 1)
     return this.#hasFileQuery.get(numberOfName(name), file) !== undefined
@@ -99,11 +99,11 @@ export class PageReads {
       case 'urls':
         return this.#countUrlsQuery.get(JSON.stringify(selection.urls)) ?? 0
       case 'matching':
-        throw new Error('Pages that match are counted in slices')
+        throw new Error('A selection by pattern cannot be counted in one query')
     }
   }
 
-  /** Latest stored first; with a URL prefix, by URL. */
+  /** Newest first; with a URL prefix, by URL. */
   list(filter: PageFilter): { total: number; items: Page[] } {
     const { from, parameters, order } = toQuery(filter)
     const items = this.#database

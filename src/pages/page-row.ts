@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { DamagedIndex } from './faults.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 
-/** A page as the index holds it. What is neither searched nor counted lies in `record` as JSON. */
+/** A row of the index. What is neither searched nor counted is JSON in `record`. */
 export interface PageRow {
   id: number
   key: string
@@ -17,17 +17,17 @@ export interface PageRow {
   digest: Buffer
   record: string
   seal: number
-  /** When a soft purge made it stale. */
+  /** When a soft purge made it stale, in milliseconds since the epoch. */
   stale_at?: number | null
 }
 
 export const pageColumns =
   'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
 
-/** In a key: the page of visitors whose variant cookies the shop has not confirmed. Visitors can write no newline into a key. */
+/** Marks the key of visitors with an unconfirmed variant. Visitors cannot put a newline into a key. */
 export const unconfirmedMark = '\nvisitor '
 
-/** 48 bits of the key's hash, the most that is worth its index; and the name that its bodies go by. */
+/** The hash of a key: 48 bits as a number for the index, and a name for its body files. */
 export function hashKey(key: string): { number: number; name: string } {
   const name = hash('sha256', key, 'hex').slice(0, 32)
   return { number: numberOfName(name), name }
@@ -37,18 +37,18 @@ export function numberOfName(name: string): number {
   return Number.parseInt(name.slice(0, 12), 16)
 }
 
-/** Whole microseconds, so that sums that are added to and taken from stay exact. */
+/** Whole microseconds keep sums exact under addition and subtraction. */
 export function toMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000)
 }
 
-/** What tells the variants of one key apart: the secondary key and the range. */
+/** Identifies a variant under one key: the secondary key and the range. */
 export function variantOf(draft: Pick<PageDraft, 'vary' | 'range'>): string {
   const names = Object.keys(draft.vary).sort()
   return JSON.stringify([names.map((name) => [name, draft.vary[name]]), draft.range])
 }
 
-/** JSON knows no infinity. */
+/** Clamps to safe integers: JSON cannot represent infinity. */
 function finite(value: number): number {
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value))
 }
@@ -79,12 +79,12 @@ export function toRecord(draft: PageDraft): string {
 
 type Sealed = Pick<PageRow, 'key' | 'url' | 'type' | 'file' | 'size' | 'record' | 'digest'>
 
-/** A checksum over what is served from a row: SQLite notices torn structure, not an altered byte within a text. */
+/** A checksum over the served content of a row: SQLite does not detect an altered byte within a text. */
 export function sealOf(row: Sealed): number {
   return crc32(row.digest, crc32(`${row.key}\0${row.url}\0${row.type}\0${row.file}\0${row.size}\0${row.record}`))
 }
 
-/** @throws DamagedIndex where the row is not what was written */
+/** @throws DamagedIndex when the row is not what was written */
 export function toPage(row: PageRow): Page {
   if (row.seal !== sealOf(row)) throw new DamagedIndex(`The page index holds an altered row (${row.id})`)
   const record = JSON.parse(row.record) as Omit<PageDraft, 'key' | 'url' | 'type'>

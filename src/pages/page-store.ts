@@ -1,18 +1,18 @@
 import type { PagecacheError } from '../errors.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 
-/** Which pages an invalidation is about. URLs are canonical and absolute and mean every variant. */
+/** The pages that an invalidation selects. URLs are canonical and absolute and select every variant. */
 export type Selection =
   | { kind: 'all' }
   | { kind: 'type'; type: PageType }
   | { kind: 'tags'; tags: readonly string[] }
   | { kind: 'urls'; urls: readonly string[] }
-  /** Pages whose URLs match: for `remove` alone. To listeners and fences it is a removal that any page may belong to. */
+  /** Pages whose URLs match, for `remove` only. Listeners and fences treat it as a removal of any page. */
   | { kind: 'matching'; matches(url: string): boolean }
 
 /**
- * The moment at which a fetch began. A page that an invalidation selected after that moment is not
- * stored (ARCHITECTURE.md, invariant "a purge fences").
+ * The point in time when a fetch began. A page selected by a later invalidation is not stored (ARCHITECTURE.md,
+ * invariant "a purge fences").
  */
 export interface Fence {
   readonly generation: string
@@ -20,11 +20,11 @@ export interface Fence {
 }
 
 export interface RemoveOptions {
-  /** Marks the pages as stale from now on, and removes none; not for `all`, `type` and `matching`. */
+  /** Marks the pages as stale instead of removing them; not for `all`, `type` and `matching`. */
   soft?: boolean
-  /** Keeps the URLs of what goes until `release`, for at most an hour; any number that no other removal has. */
+  /** Keeps the URLs of the removed pages until `release`, for at most an hour. A number unique to this removal. */
   trace?: number
-  /** Told, slice by slice, how many pages went by which of the selection's tags or URLs. */
+  /** Reports, slice by slice, how many pages a tag or URL of the selection (by index) removed. */
   onTaken?(value: number, pages: number): void
 }
 
@@ -33,11 +33,11 @@ export interface SharedRemoval extends Pick<RemoveOptions, 'soft' | 'trace'> {
   selection: Extract<Selection, { kind: 'tags' | 'urls' }>
 }
 
-/** What a small removal took. */
+/** The result of a small removal. */
 export interface SharedRemoved {
-  /** Pages that went, by each of the selection's tags or URLs. */
+  /** Pages removed by each tag or URL of the selection. */
   counts: number[]
-  /** False where it selects more pages than fit: `remove` takes the rest. */
+  /** False when the selection has more pages than fit; `remove` takes the rest. */
   isWhole: boolean
 }
 
@@ -47,7 +47,7 @@ export interface RemovalWorker {
   cleanUp(): void
 }
 
-/** A page that a traced removal took. */
+/** A page that a traced removal removed. `value`: index of the tag or URL that selected it. */
 export interface Taken {
   id: number
   url: string
@@ -71,90 +71,90 @@ export interface PageFilter {
   offset: number
 }
 
-/** A stored body that is read in pieces of `pieceSize` bytes, also after its page has gone. To be closed. */
+/** A stored body read in pieces of `pieceSize` bytes, even after its page is removed. Must be closed. */
 export interface OpenBody {
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number
   /**
-   * Reads a piece, counted from 0, to the beginning of a buffer and returns the part of the buffer that it takes.
-   * @throws where it is altered, which drops the page, or cannot be read
+   * Reads a piece, counted from 0, into the start of a buffer. Returns the part of the buffer that holds the piece.
+   * @throws when the body is altered (which removes the page) or unreadable
    */
   read(piece: number, into: Buffer): Promise<Buffer>
   close(): Promise<void>
 }
 
-/** How a hit is told to the store; gathered in memory and handed over in batches. */
+/** The hits of a page, collected in memory and written in batches. */
 export interface HitCount {
   page: Page
   hits: number
-  /** Milliseconds, summed over the hits. */
+  /** Sum of the hit times, in milliseconds. */
   ms: number
   usedAt: number
 }
 
 /**
- * Where pages live. Everything in it is disposable; it repairs itself and never hands out a wrong page.
- * All processes on one store agree: whoever asks sees what was removed anywhere before.
+ * The store of pages. Its content is disposable; it repairs itself and never returns a wrong page. All processes on one
+ * store agree: every read reflects removals by any process.
  */
 export interface PageStore {
   /**
-   * Takes notice of what other processes removed and tells the listeners. Costs about a microsecond
-   * when nothing happened: called before each use of a memory tier.
+   * Picks up removals by other processes and notifies the listeners. Takes about a microsecond when there are none.
+   * Call it before each use of a memory tier.
    */
   poll(): void
-  /** Why nothing can be read now, as an error for an operator (STORE_BUSY, STORE_FULL); null while it can. Visitors pass by meanwhile. */
+  /**
+   * Why nothing is readable now, as an error for operators (STORE_BUSY, STORE_FULL); null while it is. Visitors bypass
+   * the cache meanwhile.
+   */
   fault(): PagecacheError | null
-  /** Called (synchronously, before `remove` or `poll` returns) for each removal by any process. */
+  /** Called for each removal by any process, synchronously before `remove` or `poll` returns. */
   onRemoved(listener: (selection: Selection) => void): void
-  /** Called with the primary keys under which another process has stored a page: what memory holds under them may be older. */
+  /** Called with the primary keys under which another process has stored pages: memory may hold older ones. */
   onRenewed(listener: (keys: readonly string[]) => void): void
   fence(): Fence
-  /** False when an invalidation, whichever, came after the fence. */
+  /** False when any invalidation came after the fence. */
   holds(fence: Fence): boolean
-  /** All live variants under a primary key, newest first. The stored key is compared in full. */
+  /** All live variants under a primary key, newest first. Keys are compared in full, not by hash. */
   find(key: string): Page[]
-  /** All live variants of a canonical URL, for an operator's question. */
+  /** All live variants of a canonical URL, for operators. */
   findByUrl(url: string): Page[]
-  /** The body as stored, verified; null (and the page gone, counted as damaged) when it is missing or altered. */
+  /** The stored body, verified. When it is missing or altered: null, and the page is removed and counted as damaged. */
   readBody(page: Page): Promise<Buffer | null>
-  /** The body as stored, to be read in pieces; null as for `readBody`. */
+  /** The stored body, for reading in pieces; null as for `readBody`. */
   openBody(page: Page): Promise<OpenBody | null>
   /**
-   * Stores a page in place of the variant with the same key, `vary` and `range`. Null where the fence no longer
-   * holds for this page, or where the store cannot take it (disk full, read-only): the visitor is served either way.
+   * Stores a page, replacing the variant with the same key, `vary` and `range`. Null when the fence no longer holds for
+   * this page or the store cannot take it (disk full, read-only); the visitor is served either way.
    */
   put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null>
-  /** Replaces the headers and times of a page after a 304; the body stays. Null as for `put`, or when the page is gone. */
+  /** Replaces the headers and times of a page after a 304. Null as for `put`, or when the page was removed. */
   freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null>
-  /** Removes pages and fences what is being fetched; resolves to the exact number of pages (files) removed. */
+  /** Removes pages and fences concurrent fetches. Resolves to the exact number of pages (files) removed. */
   remove(selection: Selection, options?: RemoveOptions): Promise<number>
   /**
-   * Carries out the first of several small removals in one durable transaction, as many as take a few milliseconds and at least one.
-   * Resolves to what those took, in their order; the caller goes on with the others.
+   * Applies the first of several small removals in one durable transaction: as many as take a few milliseconds, at
+   * least one. Resolves to their results in order; the caller continues with the rest.
    */
   removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]>
-  /** From now on a worker of this process does what waits for the disk: plain removals, and cleaning up. Null: it is done here again. */
+  /** Delegates disk-bound work (plain removals and clean-up) to a worker of this process; null takes it back. */
   handOver(worker: RemovalWorker | null): void
-  /** Cleans up, in the background, after pages that are gone. */
+  /** Cleans up after removed pages, in the background. */
   cleanUp(): void
-  /**
-   * The URLs of pages that a traced removal took, the next ones after a page's number; none: those were all. `value`: by which of the
-   * selection's tags or URLs, counted from 0.
-   */
+  /** The next pages of a traced removal after a page id; empty at the end. */
   taken(trace: number, after: number, limit: number): Promise<Taken[]>
-  /** The URLs of traced removals were read: what they took may be cleaned away. */
+  /** Ends traced removals whose URLs were read, so that their pages can be cleaned up. */
   release(traces: readonly number[]): Promise<void>
-  /** Counts what `remove` would take. */
+  /** Counts the pages that `remove` would remove. */
   count(selection: Selection): Promise<number>
   recordHits(hits: readonly HitCount[]): void
-  /** O(1): read from counters that are kept with each change. */
+  /** O(1): reads counters that are maintained with each change. */
   counters(): Record<PageType, TypeCounters>
   list(filter: PageFilter): { total: number; items: Page[] }
   /** Bodies found missing or altered since the process started. */
   damaged(): number
-  /** Pages that were not stored since the process started, for want of room, rights or a turn to write. */
+  /** Pages not stored since the process started, for lack of space, permission or a turn to write. */
   unstored(): number
-  /** Drops pages past any use, bodies without a row, and what a clear left behind. */
+  /** Removes expired pages, orphaned bodies, and the remains of a clear. */
   sweep(): Promise<{ expired: number; orphans: number }>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { Page } from './page.ts'
 
-/** A page as operators see it in lists and inspections. Spans in whole seconds, sizes in bytes. */
+/** A page as operators see it in lists and inspections. Durations in whole seconds, sizes in bytes. */
 export function toPageView(page: Page, now: number) {
   const age = Math.max(0, page.initialAge + (now - page.cachedAt) / 1000)
   return {

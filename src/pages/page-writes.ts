@@ -15,7 +15,7 @@ import {
 import type { Counters, Sums } from './counters.ts'
 import { live, type StoredBody } from './page-reads.ts'
 
-/** Which removal took a page, and by which of its values. */
+/** The removal that removed a page, and the index of the tag or URL that selected it. */
 export interface PlaceInTrace {
   trace: number
   value: number
@@ -32,7 +32,7 @@ interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us' | 'stale_at
 
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
 
-/** The changes to pages, their tags and their counters. Every method runs inside the caller's transaction. */
+/** Changes pages, their tags and counters. Every method runs inside the caller's transaction. */
 export class PageWrites {
   readonly #counters: Counters
   readonly #insertQuery: Statement<[InsertedRow], number>
@@ -98,9 +98,9 @@ export class PageWrites {
   }
 
   /**
-   * Takes a page in, in place of the variant that it renews and, beyond `maxVariants` of its URL, of the least
-   * recently used ones: of the URL and not the key, since visitors choose the cookies that are in a key. Those of
-   * unconfirmed visitors go first, and evict no others: forged variants never cost confirmed visitors their pages.
+   * Inserts a page, replacing the variant that it renews. Beyond `maxVariants` of its URL it evicts the least recently
+   * used ones: per URL rather than per key, since visitors choose the cookies in a key. Variants of unconfirmed
+   * visitors are evicted first and evict only each other, so that forged variants never evict confirmed ones.
    */
   insert(draft: PageDraft, body: StoredBody, maxVariants: number, now: number): Page {
     const hashed = hashKey(draft.key)
@@ -139,7 +139,7 @@ export class PageWrites {
     if (doomed.length > 0) this.kill(doomed)
   }
 
-  /** New headers and times for a page whose body stays. Null where the page is gone. */
+  /** Updates the headers and times of a page and keeps its body. Null when the page was removed. */
   freshen(page: Page, draft: PageDraft, now: number): Page | null {
     const row = this.#getQuery.get(page.id, page.key)
     if (row === undefined) return null
@@ -178,8 +178,8 @@ export class PageWrites {
   }
 
   /**
-   * Makes pages dead, whose rows and bodies are reaped later: at once, or where a trace is named, after their URLs were read.
-   * Returns how many of them were live.
+   * Makes pages dead; their bodies and rows are removed later, with a trace only after their URLs were read. Returns
+   * how many were live.
    */
   kill(ids: readonly number[], trace: PlaceInTrace | null = null): number {
     const list = JSON.stringify(ids)
@@ -192,7 +192,7 @@ export class PageWrites {
     return killed
   }
 
-  /** Makes pages stale from a moment on, in milliseconds since the epoch. Returns how many live ones were not made so before. */
+  /** Makes pages stale from a time in milliseconds since the epoch. Returns how many live ones were newly marked. */
   stalen(ids: readonly number[], at: number, trace: PlaceInTrace | null): number {
     const list = JSON.stringify(ids)
     const count = this.#countLiveQuery.get(list) ?? 0
@@ -200,7 +200,7 @@ export class PageWrites {
     return count
   }
 
-  /** Adds hits to the pages that still live. */
+  /** Adds hits to pages that are still live. */
   addHits(hits: readonly HitCount[]): void {
     for (const { page, hits: count, ms, usedAt } of hits) {
       const hitUs = toMicroseconds(ms)

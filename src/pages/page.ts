@@ -1,4 +1,4 @@
-/** The five types of a page (spec 1, section 1) and their singular names in `byTypeDetailed`. */
+/** The five page types and their singular names in `byTypeDetailed`. */
 export const pageTypes = ['products', 'categories', 'cms', 'listings', 'buybox'] as const
 export type PageType = (typeof pageTypes)[number]
 export const singular = {
@@ -9,12 +9,15 @@ export const singular = {
   buybox: 'buybox',
 } as const satisfies Record<PageType, string>
 
-/** What a stored body is encoded in. A `Content-Encoding` that we do not know stays in the headers and counts as identity. */
+/** The coding of a stored body. An unsupported `Content-Encoding` stays in the headers and counts as identity. */
 export type Encoding = 'identity' | 'gzip' | 'br' | 'zstd'
 
 export type HeaderPair = readonly [name: string, value: string]
 
-/** What the store is given: one storefront response, without its body. Times are milliseconds since the epoch, spans are seconds. */
+/**
+ * A storefront response as given to the store, without its body. Times in milliseconds since the epoch, durations in
+ * seconds.
+ */
 export interface PageDraft {
   /** The primary cache key: channel, canonical URL, variant cookies and headers (docs/caching.md). */
   key: string
@@ -24,42 +27,42 @@ export interface PageDraft {
   type: PageType
   tags: readonly string[]
   status: number
-  /** As they go to a visitor, without Age, Cache-Status and what never leaves us. */
+  /** As sent to visitors, without Age, Cache-Status and internal fields. */
   headers: readonly HeaderPair[]
-  /** Secondary key (RFC 9111 §4.1): lower-case name → normalised request value, null where the request had none. */
+  /** Secondary key (RFC 9111 §4.1): lower-case name → normalised request value; null when the request had none. */
   vary: Readonly<Record<string, string | null>>
   /** Client states (`sw-invalidation-states`) that must not be served this page. */
   states: readonly string[]
-  /** When the response was received; `initialAge` is its corrected age at that moment (RFC 9111 §4.2.3). */
+  /** When the response was received; `initialAge` is its corrected age at that time (RFC 9111 §4.2.3). */
   cachedAt: number
   initialAge: number
   /** Freshness lifetime (RFC 9111 §4.2.1). */
   lifetime: number
   staleWhileRevalidate: number
   staleIfError: number
-  /** Whether a stale page may be served while the origin cannot be reached (RFC 9111 §4.2.4). */
+  /** Whether a stale page may be served while the origin is unreachable (RFC 9111 §4.2.4). */
   staleAllowed: boolean
   /** `no-cache`: never served without validation. */
   noCache: boolean
   staleAt: number
-  /** Past this moment the page is of no use at all. */
+  /** When the page becomes useless, even stale. */
   deleteAt: number
-  /** Which bytes of how many, where this is a stored 206 (RFC 9111 §3.3); else null. */
+  /** The byte range of a stored 206 (RFC 9111 §3.3); else null. */
   range: { start: number; end: number; total: number } | null
   encoding: Encoding
   /** Bytes of the body in identity coding. */
   originalSize: number
-  /** How long the origin took from request to the last byte, in milliseconds. */
+  /** Time from the request to the last byte of the origin's response, in milliseconds. */
   generationMs: number
 }
 
-/** A page as the store holds it. */
+/** A page in the store. */
 export interface Page extends PageDraft {
   id: number
   /** Bytes of the body as stored. */
   size: number
   hits: number
-  /** Sum of the times that hits took, in milliseconds. */
+  /** Sum of the hit times, in milliseconds. */
   hitMs: number
   usedAt: number
 }

@@ -8,14 +8,14 @@ export function sha256(bytes: Buffer): Buffer {
   return hash('sha256', bytes, 'buffer')
 }
 
-/** Bytes of the list of digests behind a body in its file: a body of one piece has none. */
+/** Size in bytes of the digest list after a body in its file; 0 for a body of one piece. */
 export function listSize(size: number): number {
   return size > pieceSize ? Math.ceil(size / pieceSize) * digestSize : 0
 }
 
 /**
- * What a body is verified by: the digests of its pieces, which stand behind it in its file, and the digest of that list, which is in
- * the index. A body of one piece has its own digest in the index and no list.
+ * The digests that verify a body: those of its pieces, stored after the body in its file, and that of the list, stored
+ * in the index. A body of one piece has only its own digest, in the index.
  */
 export function digestsOf(body: Buffer): { digest: Buffer; list: Buffer } {
   const list = Buffer.allocUnsafeSlow(listSize(body.length))

@@ -4,11 +4,11 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from './faults.ts'
 
-/** Nobody but the daemon's own user reads what visitors were sent. */
+/** Only the daemon's user may read what visitors were sent. */
 export const directoryMode = 0o700
 export const fileMode = 0o600
 
-/** Where things lie beneath the application cache directory. */
+/** The paths of a page store beneath the application cache directory. */
 export interface Places {
   readonly directory: string
   readonly pages: string
@@ -21,7 +21,7 @@ export function placesIn(directory: string): Places {
   return within(directory, join(directory, 'pages'))
 }
 
-/** The same layout under another name: what is being built, or what was moved aside. */
+/** The same layout under another directory: one being built, or one moved aside. */
 export function within(directory: string, pages: string): Places {
   return {
     directory,
@@ -43,7 +43,7 @@ export function newFresh(directory: string): string {
   return join(directory, freshPrefix + randomBytes(8).toString('hex'))
 }
 
-/** A page directory that was cleared, and whose URLs are still to be read for the log. */
+/** A cleared page directory whose URLs are still to be read for the log. */
 const clearedPrefix = '.cleared-'
 
 export function newCleared(directory: string, trace: number): string {
@@ -58,23 +58,23 @@ export function isTrash(name: string): boolean {
   return name.startsWith(trashPrefix)
 }
 
-/** A page directory that a process was building; left over when that process died. */
+/** Whether a name is that of a page directory being built, or left over from a process that died. */
 export function isFresh(name: string): boolean {
   return name.startsWith(freshPrefix)
 }
 
-/** What tells one file from another that took its name; null where there is none. Links are not followed. */
+/** Identifies the file at a path, to detect a replacement; null when there is none. Does not follow links. */
 export function identityOf(path: string): string | null {
   const found = lookAt(path)
   return found === null ? null : toIdentity(found)
 }
 
-/** With the kind of file: the number of a directory that was removed may be that of the file that was made next. */
+/** Includes the file type: a new file may reuse the inode of a removed directory. */
 function toIdentity({ dev, ino, mode }: Stats): string {
   return `${dev}:${ino}:${mode & constants.S_IFMT}`
 }
 
-/** The same, for a look that nobody waits for. */
+/** Asynchronous variant of `identityOf`. */
 export async function identityLater(path: string): Promise<string | null> {
   try {
     return toIdentity(await lstat(path))
@@ -88,7 +88,7 @@ export function isRealDirectory(path: string): boolean {
   return lookAt(path)?.isDirectory() ?? false
 }
 
-/** What lies at a path itself, links not followed; null where nothing does. */
+/** The status of the file at a path, without following links; null when there is none. */
 export function lookAt(path: string): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null
@@ -98,7 +98,7 @@ export function lookAt(path: string): Stats | null {
   }
 }
 
-/** The parts of an open store whose disappearance or exchange means that the store is gone. */
+/** The parts of an open store whose disappearance or replacement means that the store is gone. */
 export function vitalParts(places: Places): string[] {
   return [places.index, `${places.index}-wal`, `${places.index}-shm`, places.bodies, places.temporary]
 }

@@ -1,18 +1,22 @@
 import type { PageIndex } from './page-index.ts'
+import type { Selection } from './page-store.ts'
 
-/** Pages taken, and names looked up, in one transaction of a long removal: some milliseconds. */
+/** Pages removed, or names looked up, per transaction of a long removal: a few milliseconds. */
 export const slice = 1_000
 
-/** Pages, with the place of the tag or URL that they are taken by. */
+/** Pages with the index of the tag or URL that selects them. */
 interface ChosenPages {
   value: number
   ids: number[]
 }
 
-/** Chooses the next pages to take; `more` says that others may be left. Called again and again, it goes on where it was. */
+/**
+ * Selects the next pages to remove; `more` says whether there may be others. Each call continues where the last one
+ * ended.
+ */
 export type Choice = (index: PageIndex) => { places: ChosenPages[]; more: boolean }
 
-/** The pages with any of the tags; at most `most` with each call. */
+/** Selects pages with any of the tags, at most `most` per call. */
 export function taggedChoice(tags: readonly string[], most = slice): Choice {
   let first = 0
   let known: { value: number; id: number }[] = []
@@ -38,7 +42,7 @@ export function taggedChoice(tags: readonly string[], most = slice): Choice {
   }
 }
 
-/** The pages at any of the URLs. */
+/** Selects pages at any of the URLs. */
 export function urlChoice(urls: readonly string[]): Choice {
   let first = 0
   return (index) => {
@@ -52,10 +56,10 @@ export function urlChoice(urls: readonly string[]): Choice {
   }
 }
 
-/** Matching takes the event loop for no longer than this at once, in milliseconds, whatever the pattern and the URLs. */
+/** The longest that matching blocks the event loop at once, in milliseconds, whatever the pattern and the URLs. */
 const matchingTime = 10
 
-/** The numbers of those pages that match, of as many as there is time for, and how many that were. */
+/** Matches as many pages as the time allows. Returns the ids of those that match and the number of pages read. */
 export function matchFor(
   pages: readonly { id: number; url: string }[],
   matches: (url: string) => boolean,
@@ -69,4 +73,11 @@ export function matchFor(
     if (performance.now() > until) break
   }
   return { ids, read }
+}
+
+/** A selection without duplicate tags or URLs. */
+export function unique(selection: Selection): Selection {
+  if (selection.kind === 'tags') return { kind: 'tags', tags: [...new Set(selection.tags)] }
+  if (selection.kind === 'urls') return { kind: 'urls', urls: [...new Set(selection.urls)] }
+  return selection
 }

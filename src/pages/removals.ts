@@ -7,12 +7,15 @@ export interface Removal {
   selection: Selection
 }
 
-/** `floor`: removals up to here are no longer listed; who has not seen them must assume everything. */
+/**
+ * `floor`: earlier removals are no longer listed; a reader that has not seen them must assume that everything was
+ * removed.
+ */
 export interface LogState {
   generation: string
   cleared: number
   floor: number
-  /** The trace of the removal that cleared it. */
+  /** The trace of the removal that cleared the index. */
   trace: number | null
 }
 
@@ -22,7 +25,7 @@ interface RemovalRow {
   value: string
 }
 
-/** Whether an invalidation is about a page. */
+/** Whether an invalidation selects a page. */
 function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
   switch (selection.kind) {
     case 'all':
@@ -48,7 +51,7 @@ function toValue(selection: Selection): string {
       return JSON.stringify(selection.tags)
     case 'urls':
       return JSON.stringify(selection.urls)
-    // Who reads it does not know the pattern: anything may match.
+    // Readers do not know the pattern: any page may match.
     case 'matching':
       return ''
   }
@@ -70,8 +73,8 @@ function toSelection(row: RemovalRow): Selection {
 }
 
 /**
- * What was removed, in order, one row per request: other processes read it to empty their memory, and a page
- * whose fetch began before a removal that selects it is refused by it.
+ * The log of removals in order, one row per request. Other processes read it to invalidate their memory, and it rejects
+ * pages whose fetch began before a removal that selects them.
  */
 export class RemovalLog {
   readonly #getStateQuery: Statement<[], LogState>
@@ -96,7 +99,7 @@ export class RemovalLog {
     this.#tombstoneQuery = database.prepare('UPDATE meta SET cleared = 1, trace = ?')
   }
 
-  /** A meta table without its row is no index of ours and counts as cleared. */
+  /** A meta table without its row is not a valid index and counts as cleared. */
   state(): LogState {
     return this.#getStateQuery.get() ?? { generation: '', cleared: 1, floor: 0, trace: null }
   }
@@ -113,7 +116,7 @@ export class RemovalLog {
     this.#appendQuery.run(at, selection.kind, toValue(selection))
   }
 
-  /** Whether a page whose fetch began at the fence may still be stored. Asked inside the write transaction. */
+  /** Whether a page whose fetch began at the fence may still be stored. Runs inside the write transaction. */
   admits(fence: Fence, draft: PageDraft): boolean {
     const state = this.state()
     if (state.cleared !== 0 || state.generation !== fence.generation || fence.sequence < state.floor) return false
@@ -127,7 +130,7 @@ export class RemovalLog {
     this.#pruneQuery.run(last)
   }
 
-  /** From here on nothing in this index is served or taken in by any process. */
+  /** Invalidates the whole index for every process. */
   tombstone(trace: number | null): void {
     this.#tombstoneQuery.run(trace)
   }

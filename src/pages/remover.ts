@@ -7,9 +7,12 @@ import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** Pages that removals take in one shared transaction: some milliseconds. */
+/** Pages removed per shared transaction: a few milliseconds. */
 const sharedPages = 1_000
-/** Pages that one of them takes there: a tag of a hundred thousand pages does not hold up its neighbours. */
+/**
+ * Pages that one removal takes of a shared transaction, so that a tag with a hundred thousand pages does not delay the
+ * others.
+ */
 const pagesOfOne = 250
 
 export interface RemoverOptions {
@@ -19,7 +22,7 @@ export interface RemoverOptions {
   now: () => number
 }
 
-/** Carries out an invalidation: the log entry that fences and tells, and the pages that it takes. */
+/** Applies invalidations: writes the log entry that fences and notifies, and removes the pages. */
 export class Remover {
   readonly #options: RemoverOptions
 
@@ -28,8 +31,8 @@ export class Remover {
   }
 
   /**
-   * Returns the exact number of live pages that were taken. On a full disk even a removal finds no room; the pages
-   * of least use make some.
+   * Removes pages and returns the exact number of live ones. On a full disk it first evicts the least useful pages,
+   * because even a removal needs space.
    * @throws PagecacheError STORE_BUSY, STORE_FULL
    */
   async remove(selection: Selection, options: RemoveOptions = {}): Promise<number> {
@@ -102,7 +105,7 @@ export class Remover {
     return removed
   }
 
-  /** A removal's entry in the log, durable, together with what it takes. */
+  /** Writes the log entry of a removal durably, in one transaction with its first slice. */
   async #log(
     selection: Selection,
     { trace }: RemoveOptions,
@@ -122,9 +125,8 @@ export class Remover {
   }
 
   /**
-   * Takes many pages in slices, so that visitors are served in between. The first entry in the log fences what is
-   * being fetched; where there was more than one slice, a second one at the end empties memories that were filled
-   * in the meantime from pages whose turn had not come.
+   * Removes many pages in slices, so that visitors are served in between. The first log entry fences concurrent
+   * fetches. After more than one slice a second entry clears memory tiers of pages that were loaded before their slice.
    */
   async #takeSlices(selection: Selection, options: RemoveOptions, choose: Choice): Promise<number> {
     const { shared } = this.#options
@@ -150,7 +152,7 @@ export class Remover {
     return taken
   }
 
-  /** Goes through the URLs of all pages that there are now; pages that come meanwhile were fetched after the fence. */
+  /** Scans the URLs of all current pages. Pages stored meanwhile were fetched after the fence. */
   async #takeMatching(selection: Selection & { kind: 'matching' }, options: RemoveOptions): Promise<number> {
     const { shared } = this.#options
     await this.#log(selection, options, null, () => 0)
@@ -175,7 +177,7 @@ function valuesOf(selection: SharedRemoval['selection']): readonly string[] {
   return selection.kind === 'tags' ? selection.tags : selection.urls
 }
 
-/** One selection of all tags and one of all URLs: the log has few entries, and memories are emptied once. */
+/** Merges all tags and all URLs into one selection each: fewer log entries, and memory is invalidated once. */
 function unionsOf(selections: readonly SharedRemoval['selection'][]): Selection[] {
   const tags = new Set(selections.flatMap((selection) => (selection.kind === 'tags' ? selection.tags : [])))
   const urls = new Set(selections.flatMap((selection) => (selection.kind === 'urls' ? selection.urls : [])))

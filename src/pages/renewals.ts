@@ -1,13 +1,16 @@
 import type { PageReads } from './page-reads.ts'
 
-/** More pages of other processes than this between two looks are not gone through one by one. */
+/** With more new pages than this between two polls, all of memory is dropped instead. */
 const mostAtOnce = 2_000
 
-/** Finds out under which keys other processes have stored pages: numbers of pages go up one by one, whoever stores them. */
+/**
+ * Finds the keys under which other processes have stored pages. Page ids increase by one, whichever process stores a
+ * page.
+ */
 export class Renewals {
-  /** Up to here everything is known. */
+  /** The last id up to which all pages are known. */
   #last = 0
-  /** Pages of our own beyond it. */
+  /** Ids beyond `#last` that this process stored. */
   readonly #own = new Set<number>()
 
   restart(reads: PageReads): void {
@@ -15,13 +18,13 @@ export class Renewals {
     this.#own.clear()
   }
 
-  /** Notes a page that this process has stored. */
+  /** Records a page that this process stored. */
   own(page: number): void {
     if (page === this.#last + 1) this.#last = page
     else if (page > this.#last) this.#own.add(page)
   }
 
-  /** The keys since the last call; null for so many that nothing can be believed. */
+  /** The keys stored by others since the last call; null when there are too many to list. */
   learn(reads: PageReads): string[] | null {
     const stored = reads.since(this.#last, mostAtOnce)
     if (stored.length === mostAtOnce) {

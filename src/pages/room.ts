@@ -6,19 +6,25 @@ import { faultOf, isFull } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** Pages are disposable, records are not: this much of the file system is left free for them, or a twentieth where that is less. */
+/**
+ * Space left free for records, which unlike pages are not disposable: this many bytes and inodes, or a twentieth of the
+ * file system if that is less.
+ */
 const floorBytes = 64 * 1024 ** 2
 const floorInodes = 1_000
 const floorShare = 20
 
-/** The limit of the bodies where none is configured, or a tenth of what they could take where that is less. */
+/** Default limit of the bodies in bytes, or a tenth of the space available to them if that is less. */
 const usualLimit = 10 * 1024 ** 3
 const usualShare = 10
 
-/** Pages that one full write gives up, more where fewer were not enough. */
+/** Pages evicted before each retry of a write that found no space. */
 const goes = [4, 16, 64]
 
-/** What a file system has left for this user, and how much of it pages leave alone. `inodes` is null where their number is not fixed. */
+/**
+ * Free space for this user, and how much of it pages must leave free. `inodes` is null when the file system has no
+ * fixed number.
+ */
 export interface Space {
   bytes: number
   floorBytes: number
@@ -26,7 +32,7 @@ export interface Space {
   floorInodes: number
 }
 
-/** @throws the system's error where the directory does not exist */
+/** @throws the system's error when the directory does not exist */
 export async function spaceOf(directory: string): Promise<Space> {
   const { bavail, bsize, blocks, ffree, files } = await statfs(directory)
   return {
@@ -37,7 +43,7 @@ export async function spaceOf(directory: string): Promise<Space> {
   }
 }
 
-/** Bytes that bodies may take where no limit is configured. `used`: what they take already. */
+/** The default limit of the bodies in bytes. `used`: bytes that they take already. */
 export async function automaticLimit(directory: string, used: number): Promise<number> {
   const space = await spaceOf(directory).catch(() => null)
   return space === null ? usualLimit : Math.max(1, Math.min(usualLimit, Math.floor((space.bytes + used) / usualShare)))
@@ -51,7 +57,7 @@ export interface RoomOptions {
   onWarning: (message: string) => void
 }
 
-/** Makes room on a file system that is full, or about to be, from the pages of least use. */
+/** Frees space by evicting the least useful pages when the file system is full, or nearly so. */
 export class Room {
   readonly #options: RoomOptions
   #making: Promise<unknown> = Promise.resolve()
@@ -61,28 +67,28 @@ export class Room {
     this.#options = options
   }
 
-  /** Whether the file system had less than the floor when it was last looked at. */
+  /** Whether free space was below the floor at the last check. */
   get isShort(): boolean {
     return this.#short
   }
 
-  /** Looks at the file system. Returns `isShort`. */
+  /** Checks free space. Returns `isShort`. */
   async look(): Promise<boolean> {
     const space = await spaceOf(this.#options.directory).catch(() => null)
-    // A directory that has vanished is made anew by others.
+    // A vanished directory is recreated elsewhere.
     if (space === null) return (this.#short = false)
     const short = space.bytes < space.floorBytes || (space.inodes !== null && space.inodes < space.floorInodes)
     if (short && !this.#short) {
       const left = `${formatBytes(space.bytes)}${space.inodes === null ? '' : ` and ${space.inodes} inodes`}`
       this.#options.onWarning(
-        `The file system of ${this.#options.directory} has ${left} left; the least recently used pages are evicted`,
+        `The file system of ${this.#options.directory} has only ${left} left: evicting the least recently used pages`,
       )
     }
     return (this.#short = short)
   }
 
   /**
-   * Runs a write; where the file system has no room for it, again after each of a few goes at making some.
+   * Runs a write and retries it a few times after evicting pages when there is no space.
    * @throws what the write throws
    */
   async retry<T>(write: () => Promise<T>): Promise<T> {
@@ -99,7 +105,10 @@ export class Room {
     throw failure
   }
 
-  /** Gives up that many pages: dead ones first, then expired ones, then the least recently used. Returns how many there were. */
+  /**
+   * Evicts a number of pages: dead ones first, then expired ones, then the least recently used. Returns how many there
+   * were.
+   */
   make(pages: number): Promise<number> {
     return this.#exclusively(async () => {
       const given = await this.#giveUp(pages)
@@ -108,7 +117,7 @@ export class Room {
     })
   }
 
-  /** A removal counts and traces the pages that it takes: those given up for it are noted only after it. */
+  /** Records the evicted pages only after the write: a removal must still count and trace them. */
   async #makeRoomFor<T>(write: () => Promise<T>, pages: number): Promise<T> {
     const given = await this.#giveUp(pages)
     try {
@@ -118,14 +127,14 @@ export class Room {
     }
   }
 
-  /** One at a time, so that two writes do not count on the room of the same page. */
+  /** Runs one at a time, so that two writes do not count on the space of the same page. */
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#making.then(work)
     this.#making = done.catch(() => undefined)
     return done
   }
 
-  /** Bodies go first: on a full disk the index cannot even note that a page goes. */
+  /** Removes bodies first: on a full disk the index cannot even record that a page was removed. */
   async #giveUp(pages: number): Promise<Given> {
     const { shared, bodies, now } = this.#options
     const dead = shared.read([], (index) => index.choices.dead(pages))
@@ -135,7 +144,7 @@ export class Room {
     return { dead: dead.map((page) => page.id), live: live.map((page) => page.id) }
   }
 
-  /** Where there is still no room for this, each of the pages is found missing when it is asked for. */
+  /** If there is still no space to record it, the missing bodies are noticed at their next use. */
   async #note({ dead, live }: Given): Promise<void> {
     const { shared } = this.#options
     if (shared.current === null || dead.length + live.length === 0) return
@@ -152,7 +161,7 @@ export class Room {
   }
 }
 
-/** On a small file system the log of the index may take what bodies have given back. */
+/** On a small file system the index's log may take the space that bodies have freed. */
 function shrink(index: PageIndex): void {
   try {
     index.shrink()
@@ -161,7 +170,7 @@ function shrink(index: PageIndex): void {
   }
 }
 
-/** Numbers of pages whose bodies are gone. */
+/** Ids of pages whose bodies are removed. */
 interface Given {
   dead: number[]
   live: number[]

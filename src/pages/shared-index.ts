@@ -7,9 +7,11 @@ import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
 
-/** How often we look whether the directory is still the one that we opened, in milliseconds. */
+/** How often we check that the directory is still the one we opened, in milliseconds. */
 const watchInterval = 250
-/** After a halt of this long (a stopped process, a stalled loop) we look before we believe anything. */
+/**
+ * After a pause of this long (stopped process, blocked event loop) the files are checked before use. In milliseconds.
+ */
 const trustedFor = 1_000
 
 export interface SharedIndexOptions {
@@ -20,22 +22,21 @@ export interface SharedIndexOptions {
 }
 
 /**
- * The index as one of several processes has it: takes notice of what the others did, begins anew where the files
- * vanished, were replaced or are damaged, and is `null` while nothing can be opened.
+ * The index as shared by several processes: picks up their changes, and reopens or recreates the index when its files
+ * vanish, are replaced or are damaged. `current` is null while it cannot be opened.
  */
 export class SharedIndex {
   #index: PageIndex | null = null
-  /** The one before; closed. */
-  #left: PageIndex | null = null
-  /** `data_version` and the last removal that the listeners were told of. */
+  #previous: PageIndex | null = null
+  /** `data_version` and the last removal known to the listeners. */
   #version = 0
   #seen = 0
   #lookedAt = 0
   #looking = false
   #closed = false
   #warned = ''
-  /** What the last attempt to open or read failed with. */
-  #obstacle: unknown = null
+  /** The error of the last attempt to open or read. */
+  #lastError: unknown = null
   readonly #listeners: ((selection: Selection) => void)[] = []
   readonly #renewalListeners: ((keys: readonly string[]) => void)[] = []
   readonly renewals = new Renewals()
@@ -53,12 +54,12 @@ export class SharedIndex {
     return this.#index
   }
 
-  /** Why nothing can be read now; null while it can. */
+  /** Why nothing is readable now; null while it is. */
   fault(): PagecacheError | null {
     if (this.#index !== null) return null
-    return faultOf(this.#obstacle) === 'busy'
-      ? busy(this.#obstacle)
-      : unreadable(this.#options.places.pages, this.#obstacle)
+    return faultOf(this.#lastError) === 'busy'
+      ? busy(this.#lastError)
+      : unreadable(this.#options.places.pages, this.#lastError)
   }
 
   onRemoved(listener: (selection: Selection) => void): void {
@@ -69,10 +70,10 @@ export class SharedIndex {
     this.#renewalListeners.push(listener)
   }
 
-  /** Waits where other processes were in the way of opening; whatever else was, is tried again in the background. */
+  /** Waits while other processes prevent opening. Any other failure is retried in the background. */
   async ready(): Promise<void> {
     const giveUp = performance.now() + this.#options.patience
-    while (this.#index === null && faultOf(this.#obstacle) === 'busy' && performance.now() < giveUp) {
+    while (this.#index === null && faultOf(this.#lastError) === 'busy' && performance.now() < giveUp) {
       await pause(20)
       this.#open()
     }
@@ -89,7 +90,7 @@ export class SharedIndex {
     }
   }
 
-  /** Reads what was removed since we last looked and tells the listeners. */
+  /** Reads new removals and notifies the listeners. */
   catchUp(): void {
     const index = this.#index
     if (index === null) return
@@ -115,7 +116,7 @@ export class SharedIndex {
     else if (keys.length > 0) for (const listener of this.#renewalListeners) listener(keys)
   }
 
-  /** Tells the listeners of a removal that this process has just committed, and of others before it. */
+  /** Notifies the listeners of a removal that this process committed, and of earlier ones. */
   announce(selection: Selection): void {
     try {
       this.catchUp()
@@ -135,7 +136,7 @@ export class SharedIndex {
     return this.#index !== null && this.#index.generation === fence.generation && this.#seen === fence.sequence
   }
 
-  /** Answers from the index, or with the fallback where there is none to ask. Never throws a storage error. */
+  /** Reads from the index; returns the fallback when it is unavailable. Never throws a storage error. */
   read<T>(fallback: T, ask: (index: PageIndex) => T): T {
     this.poll()
     const index = this.#index
@@ -143,9 +144,8 @@ export class SharedIndex {
     try {
       return ask(index)
     } catch (error) {
-      const fault = this.fail(error)
-      if (fault === 'unwritable' && this.#index === index) {
-        this.#obstacle = error
+      if (this.fail(error) === 'unwritable' && this.#index === index) {
+        this.#lastError = error
         this.#suspend()
       }
       return fallback
@@ -153,8 +153,8 @@ export class SharedIndex {
   }
 
   /**
-   * Runs a write, again and again while other processes are in the way.
-   * @throws PagecacheError STORE_BUSY when that takes too long, STORE_FULL where nothing can be written
+   * Runs a write, retrying while other processes hold the index.
+   * @throws PagecacheError STORE_BUSY when that takes too long, STORE_FULL when nothing can be written
    */
   async write<T>(work: (index: PageIndex) => T): Promise<T> {
     const giveUp = performance.now() + this.#options.patience
@@ -163,8 +163,7 @@ export class SharedIndex {
       try {
         if (index !== null) return work(index)
       } catch (error) {
-        const fault = this.fail(error)
-        if (fault === 'unwritable') throw unwritable(error)
+        if (this.fail(error) === 'unwritable') throw unwritable(error)
         if (!isStatementFault(error)) throw error
         if (performance.now() > giveUp) throw busy(error)
       }
@@ -174,25 +173,22 @@ export class SharedIndex {
   }
 
   /**
-   * Deals with a failed call on the index or on the files beside it. A missing file alone does not condemn the
-   * index; a vanished directory does.
-   * @throws the error itself where it is no storage error
+   * Handles a failed call on the index or its files. A missing file alone does not make the index unusable; a missing
+   * directory does.
+   * @throws the error itself when it is not a storage error
    */
   fail(error: unknown): Fault {
     const fault = faultOf(error)
     if (fault === null) throw error
     if (fault !== 'busy' && !this.look() && fault === 'broken' && isStatementFault(error)) this.#abandon(error)
-    if (fault === 'unwritable') this.#warn(`The page store cannot be written now (${nameOf(error)})`)
+    if (fault === 'unwritable') this.#warn(`The page store is not writable (${nameOf(error)})`)
     return fault
   }
 
-  /** Whether the files had vanished or were replaced; if so, the store has begun anew. */
+  /** Checks whether the files vanished or were replaced. If so, the store has been reopened. */
   look(): boolean {
     this.#lookedAt = performance.now()
-    const index = this.#index
-    if (index === null) return false
-    const found = vitalParts(this.#options.places).map(identityOf)
-    return this.#judge(index, found)
+    return this.#index !== null && this.#judge(this.#index, vitalParts(this.#options.places).map(identityOf))
   }
 
   async #lookLater(): Promise<void> {
@@ -218,14 +214,14 @@ export class SharedIndex {
     return true
   }
 
-  /** Leaves an index that was cleared, or whose bodies are gone, and sees to it that nobody stays behind. */
+  /** Leaves an index that was cleared or lost its bodies, and makes all other processes leave it too. */
   #leave(index: PageIndex): void {
     try {
       index.tombstone()
       index.moveAside()
     } catch (error) {
       if (faultOf(error) === null) throw error
-      // Somebody else is moving it, or nothing can be written: opening finds out which.
+      // Another process is moving it, or nothing can be written: opening finds out which.
     }
     this.#restart()
   }
@@ -246,9 +242,9 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    this.#left = this.#index
+    this.#previous = this.#index
     this.#index = null
-    this.#left?.close()
+    this.#previous?.close()
     this.#tell({ kind: 'all' })
   }
 
@@ -265,25 +261,26 @@ export class SharedIndex {
       removeTrash(this.#options.places.directory)
     } catch (error) {
       if (faultOf(error) === null) throw error
-      this.#obstacle = error
-      // Whoever else opens it needs a moment; visitors go past the cache meanwhile.
+      this.#lastError = error
+      // Another process opening it needs a moment; visitors bypass the cache meanwhile.
       if (faultOf(error) === 'busy') setTimeout(() => this.#open(), 10).unref()
-      this.#warn(`The page store cannot be opened now (${nameOf(error)})`)
+      this.#warn(`Could not open the page store (${nameOf(error)})`)
     }
   }
 
-  /** A copy of what we had open (a backup put back, say) knows nothing of the removals since and is not used. */
+  /** Rejects a copy of the index that we had open (a restored backup, for example): it misses removals since then. */
   #openOriginal(): PageIndex {
     const { places, onWarning } = this.#options
     const index = openPages(places, onWarning)
-    const isCopy = index.generation === this.#left?.generation && index.identities[0] !== this.#left.identities[0]
+    const isCopy =
+      index.generation === this.#previous?.generation && index.identities[0] !== this.#previous.identities[0]
     if (!isCopy) return index
     index.close()
     discard(places, index.identities[0] ?? null, onWarning, 'it is a copy of an earlier one')
     return openPages(places, onWarning)
   }
 
-  /** Once for each fault, not for each request that meets it. */
+  /** Warns once per failure, not for each affected request. */
   #warn(message: string): void {
     if (message !== this.#warned) this.#options.onWarning(message)
     this.#warned = message

@@ -2,7 +2,7 @@ import { pageTypes, singular, type PageType } from './page.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import type { TypeCounters } from './page-store.ts'
 
-/** The statistics resource of spec 1, section 2. Sizes in bytes, times in seconds. */
+/** The statistics resource of the HTTP API. Sizes in bytes, times in seconds. */
 export function toStatistics(counters: Record<PageType, TypeCounters>, compressionEnabled: boolean) {
   const all = sum(pageTypes.map((type) => counters[type]))
   return {
@@ -38,12 +38,12 @@ function detail(counters: TypeCounters) {
   }
 }
 
-/** A body that grew by compression is stored as it came; still, no sum of rounding may turn this negative. */
+/** Never negative: bodies that compression would enlarge are stored as received, and rounding must not show. */
 function spaceSaved(counters: TypeCounters): number {
   return Math.max(0, counters.originalSize - counters.size)
 }
 
-/** Seconds, to the microsecond. */
+/** Average in seconds, to the microsecond. */
 function average(milliseconds: number, times: number): number {
   return times === 0 ? 0 : Math.round((milliseconds / times) * 1000) / 1_000_000
 }
@@ -56,7 +56,7 @@ function sum(all: readonly TypeCounters[]): TypeCounters {
   return total
 }
 
-/** A value for each type, under the name that it has there. */
+/** An object with a value for each type. */
 function mapTypes<Name extends string, Value>(
   name: (type: PageType) => Name,
   value: (type: PageType) => Value,

@@ -3,10 +3,10 @@ import type { PageType } from './page.ts'
 import { live } from './page-reads.ts'
 import type { Taken } from './page-store.ts'
 
-/** A trace that nobody has released for so long, in milliseconds, has lost its reader. */
+/** Age at which an unreleased trace counts as abandoned by its reader, in milliseconds. */
 export const abandonedAfter = 3_600_000
 
-/** Rows that are given free in one transaction. */
+/** Rows released per transaction. */
 const slice = 2_000
 
 interface Trace {
@@ -15,8 +15,8 @@ interface Trace {
 }
 
 /**
- * Of which removals the URLs are still to be read. Pages that were named in `dead` or `stale` stand there with their trace; those of
- * a cleared type are all pages of its former epoch; those of a cleared index are all that it holds.
+ * Removals whose URLs are still to be read. Pages in `dead` or `stale` carry their trace there; for a cleared type they
+ * are all pages of its previous epoch; for a cleared index, all of its pages.
  */
 export class Traces {
   readonly #openQuery: Statement<[number, number, PageType | null, PageType | null]>
@@ -59,24 +59,24 @@ export class Traces {
     this.#getAbandonedQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
   }
 
-  /** Begins a trace; before a type is cleared, of all its pages. */
+  /** Opens a trace. For a type it covers all its pages, and must be opened before the type is cleared. */
   open(trace: number, at: number, type: PageType | null): void {
     this.#openQuery.run(trace, at, type, type)
   }
 
-  /** The next pages of a trace, by their numbers. */
+  /** The next pages of a trace, by id. */
   taken(trace: number, after: number, limit: number): Taken[] {
     const { type, epoch } = this.#getQuery.get(trace) ?? { type: null, epoch: null }
     if (type !== null && epoch !== null) return this.#getOfTypeQuery.all(type, epoch, after, limit)
     return this.#getNamedQuery.all(trace, after, limit, trace, after, limit).slice(0, limit)
   }
 
-  /** Every live page of an index that was cleared. */
+  /** The next live pages of a cleared index. */
   all(after: number, limit: number): Taken[] {
     return this.#getAllQuery.all(after, limit)
   }
 
-  /** Gives a slice of what was traced free; false when that was the last. */
+  /** Releases a slice of a trace; false when it was the last. */
   release(trace: number): boolean {
     const { changes } = this.#freeDeadQuery.run(trace, slice)
     const { changes: more } = this.#freeStaleQuery.run(trace, slice)

@@ -1,7 +1,10 @@
 import { globMatcher } from '../lib/glob.ts'
 import type { HeaderPair, PageType } from './page.ts'
 
-/** One configured rule; `tag` is a prefix, `path` a pattern of path and query, `header` is `name: pattern`. Patterns are those of `globMatcher`, with sets. */
+/**
+ * A configured rule. `tag` is a prefix, `path` a pattern of path and query, `header` is `name: pattern`. Patterns are
+ * those of `globMatcher` with sets.
+ */
 export interface TypeRule {
   type: PageType
   header?: string
@@ -9,7 +12,7 @@ export interface TypeRule {
   path?: string
 }
 
-/** Shopware's tags and paths. A category page bears its listing's tag too, so the category stands first. */
+/** Shopware's tags and paths. Category pages carry the tag of their listing too, so categories come first. */
 export const defaultTypeRules: readonly TypeRule[] = [
   { type: 'buybox', path: '*/buybox/*' },
   { type: 'listings', path: '*[?&]p=*' },
@@ -27,13 +30,16 @@ export const defaultTypeRules: readonly TypeRule[] = [
 
 type Matcher = (page: { headers: readonly HeaderPair[]; tags: readonly string[]; target: string }) => boolean
 
-/** Compiles rules into one function from a response to its type; the first match wins, no match is `cms`. */
+/** Compiles rules into a function from a response to its type. The first match wins; the default is `cms`. */
 export function typeResolver(rules: readonly TypeRule[]): (page: Parameters<Matcher>[0]) => PageType {
   const compiled = rules.map((rule) => ({ type: rule.type, matches: matcher(rule) }))
   return (page) => compiled.find((rule) => rule.matches(page))?.type ?? 'cms'
 }
 
-/** Compiles the path rules alone into a function from a target to the type of a page that was not fetched; null where none matches. */
+/**
+ * Compiles the path rules into a function from a target to the type of a page that was not fetched; null when none
+ * matches.
+ */
 export function pathTypeResolver(rules: readonly TypeRule[]): (target: string) => PageType | null {
   const compiled = rules
     .filter((rule) => rule.path !== undefined)

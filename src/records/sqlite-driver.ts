@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type Database from 'better-sqlite3'
 import {
   CompiledQuery,
@@ -72,7 +73,7 @@ class SqliteConnection implements DatabaseConnection {
   readonly #database: Database.Database
   readonly #file: string
   readonly #presence: Presence
-  readonly #statements = new Map<string, Database.Statement>()
+  readonly #statements = new LRUCache<string, Database.Statement>({ max: statementLimit })
 
   constructor(database: Database.Database, file: string, presence: Presence) {
     this.#database = database
@@ -108,7 +109,6 @@ class SqliteConnection implements DatabaseConnection {
     let statement = this.#statements.get(text)
     if (!statement) {
       statement = this.#database.prepare(text)
-      if (this.#statements.size >= statementLimit) this.#statements.clear()
       this.#statements.set(text, statement)
     }
     return statement

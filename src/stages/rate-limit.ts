@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../lib/clock.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
 
@@ -43,14 +44,12 @@ export function openRateLimit(
 /** A token bucket for each key, in memory alone. */
 function createTokenBuckets(perSecond: number): TokenBuckets {
   const most = Math.max(1, perSecond * burst)
-  const buckets = new Map<string, { tokens: number; at: number }>()
+  const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: mostKeys })
   const bucketOf = (key: string, now: number) => {
     const bucket = buckets.get(key) ?? { tokens: most, at: now }
     bucket.tokens = Math.min(most, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
     bucket.at = now
-    buckets.delete(key)
     buckets.set(key, bucket)
-    if (buckets.size > mostKeys) buckets.delete(buckets.keys().next().value!)
     return bucket
   }
   return {

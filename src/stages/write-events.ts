@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { uuidv7 } from '../lib/uuid.ts'
 import { prepareLookup, prepareRows } from '../records/prepared-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
@@ -100,7 +100,7 @@ function outcomeOf({ popupId, counted, type }: TrackedEvent, stages: ReadonlyMap
 
 function toRow(event: TrackedEvent): StageEventRow {
   return {
-    id: eventId(event.at),
+    id: uuidv7(event.at),
     popup_id: event.popupId,
     event_type: event.type,
     sales_channel_id: event.salesChannelId,
@@ -109,12 +109,6 @@ function toRow(event: TrackedEvent): StageEventRow {
     request_url: event.requestUrl,
     created_at: event.at,
   }
-}
-
-/** A UUID of version 7 (RFC 9562 §5.7), its random part from the runtime's pool: a tenth of the time of asking for bytes. */
-function eventId(at: number): string {
-  const time = at.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
 /** How many shows each session has more of each stage. */

@@ -29,7 +29,7 @@ export async function makeWarmupHandler(app: App): Promise<Handler> {
       retries,
       longestWait,
     }),
-    fetchPage: fetchThroughProxy(app),
+    fetchPage: fetchThroughCache(app),
     passes: toPasses(variants),
     timing: realTiming,
     random: Math.random,
@@ -39,11 +39,14 @@ export async function makeWarmupHandler(app: App): Promise<Handler> {
 }
 
 /** The proxy is opened by the first page: a worker that never meets a warmup does without. */
-function fetchThroughProxy(app: App): FetchPage {
+function fetchThroughCache(app: App): FetchPage {
   let opened: Promise<FetchPage> | null = null
   const open = async (): Promise<FetchPage> => {
-    const [{ proxy }, { toFetchPage }] = await Promise.all([app.proxy(), import('../warmup/run/fetch-page.ts')])
-    return toFetchPage(proxy, app.now, app.config.warmup.timeout)
+    const [{ cache }, { toFetchPage }] = await Promise.all([
+      app.storefrontCache(),
+      import('../warmup/run/fetch-page.ts'),
+    ])
+    return toFetchPage(cache, app.now, app.config.warmup.timeout)
   }
   return async (url, options) => {
     opened ??= open().catch((error: unknown) => {

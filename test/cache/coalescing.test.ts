@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl, type Site } from './site.ts'
 
 const page = { fields: { 'Cache-Control': 'public, s-maxage=60', xkey: 'product-1' }, body: 'the page' }
 
-/** A site whose origin answers when it is told to, and not before. */
-async function openSlow(changes: Partial<ProxySettings> = {}) {
+/** A site whose origin answers only on `release`. */
+async function openSlow(changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   const waiting: ((reply: Reply) => void)[] = []
@@ -23,8 +23,8 @@ async function openSlow(changes: Partial<ProxySettings> = {}) {
 const crowd = <T>(count: number, each: (index: number) => Promise<T>) =>
   Array.from({ length: count }, (_, index) => each(index))
 
-describe('visitors who want one page at the same time', () => {
-  it('fifty cost one request', async () => {
+describe('concurrent visitors of one page', () => {
+  it('fifty misses cost one origin request', async () => {
     const { site, arrived, release } = await openSlow()
     const visits = crowd(50, () => site.visit('/a'))
     await arrived(1)
@@ -35,7 +35,7 @@ describe('visitors who want one page at the same time', () => {
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  it('fifty on a stale page cost one validation', async () => {
+  it('fifty visitors of a stale page cost one validation', async () => {
     const { site, arrived, release } = await openSlow()
     const first = site.visit('/a')
     await arrived(1)
@@ -50,7 +50,7 @@ describe('visitors who want one page at the same time', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  it('other variants of it are other requests, one each', async () => {
+  it('each variant costs one origin request', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(40, (index) =>
       site.visit('/a', { fields: { Cookie: `sw-currency=${index % 2 === 0 ? 'EUR' : 'CHF'}` } }),
@@ -62,7 +62,7 @@ describe('visitors who want one page at the same time', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  it('who turns out to vary gets an answer of their own', async () => {
+  it('visitors whose Vary fields differ get their own responses', async () => {
     const { site } = await openSlow()
     site.answers((request: OriginRequest) => ({
       ...page,
@@ -77,7 +77,7 @@ describe('visitors who want one page at the same time', () => {
     )
   })
 
-  it('what is private is asked for by each, at once and not one behind the other', async () => {
+  it('a private response is fetched by each visitor, concurrently', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(20, () => site.visit('/a'))
     await arrived(1)
@@ -88,7 +88,7 @@ describe('visitors who want one page at the same time', () => {
     expect(new Set(bodies).size).toBe(20)
   })
 
-  it('the next ones do not wait for each other on a page that was private just now', async () => {
+  it('later visitors of a page that was private do not queue', async () => {
     const { site, arrived, release } = await openSlow()
     const first = site.visit('/a')
     await arrived(1)
@@ -100,7 +100,7 @@ describe('visitors who want one page at the same time', () => {
     await Promise.all(visits)
   })
 
-  it('a cookie goes to the one who caused it', async () => {
+  it('Set-Cookie goes only to the visitor who caused the fetch', async () => {
     const { site, arrived, release } = await openSlow()
     const visits = crowd(10, () => site.visit('/a'))
     await arrived(1)
@@ -110,8 +110,8 @@ describe('visitors who want one page at the same time', () => {
   })
 })
 
-describe('when the one who asked', () => {
-  it('leaves, the others get the page all the same', async () => {
+describe('when the visitor who leads a fetch', () => {
+  it('disconnects, the others still get the page', async () => {
     const { site, arrived, release } = await openSlow()
     const leaving = new AbortController()
     const leader = site.visit('/a', { signal: leaving.signal })
@@ -124,7 +124,7 @@ describe('when the one who asked', () => {
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  it('meets an error that cannot be shared, each asks for itself', async () => {
+  it('gets an error that cannot be shared, the others fetch for themselves', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(5, () => site.visit('/a'))
     await arrived(1)
@@ -134,11 +134,11 @@ describe('when the one who asked', () => {
     expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 500])
   })
 
-  it('meets a shop that breaks off, nobody waits for ever', async () => {
+  it('gets a broken response, the others fetch for themselves', async () => {
     const { site, waiting, arrived, release } = await openSlow()
     const visits = crowd(5, () => site.visit('/a'))
     await arrived(1)
-    // An interrupted GET is sent once more before it counts as failed.
+    // An interrupted GET is retried once.
     release({ breaks: 'before' })
     await arrived(2)
     release({ breaks: 'before' })
@@ -147,7 +147,7 @@ describe('when the one who asked', () => {
     expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 502])
   })
 
-  it('waits for a page that is purged meanwhile, a later visitor does not join', async () => {
+  it('fetches a page that is purged meanwhile, a later visitor does not join', async () => {
     const { site, waiting, arrived } = await openSlow()
     const before = site.visit('/a')
     await arrived(1)
@@ -162,7 +162,7 @@ describe('when the one who asked', () => {
   })
 })
 
-describe('stale while revalidated', () => {
+describe('stale-while-revalidate', () => {
   const swr = { 'Cache-Control': 'max-age=10, stale-while-revalidate=60' }
 
   async function openStale(): Promise<Awaited<ReturnType<typeof openSlow>> & { site: Site }> {
@@ -175,7 +175,7 @@ describe('stale while revalidated', () => {
     return slow
   }
 
-  it('fifty visitors, one fetch behind their backs', async () => {
+  it('fifty visitors cost one background fetch', async () => {
     const { site, arrived, release } = await openStale()
     const answers = await Promise.all(crowd(50, () => site.visit('/a')))
     expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('old'))
@@ -185,7 +185,7 @@ describe('stale while revalidated', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  it('a shop that fails is asked again by the next visitor', async () => {
+  it('a failed revalidation is retried for the next visitor', async () => {
     const { site, arrived, release } = await openStale()
     expect((await site.visit('/a')).text).toBe('old')
     await arrived(2)

@@ -3,8 +3,8 @@ import { buffer } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { encode } from '../../src/pages/codec.ts'
 import type { Encoding } from '../../src/pages/page.ts'
-import { Budget, passing, Share } from '../../src/cache/body.ts'
-import { Coder } from '../../src/cache/coder.ts'
+import { Budget, passing, BudgetShare } from '../../src/cache/body.ts'
+import { BodyEncoder } from '../../src/cache/body-encoder.ts'
 import type { Received } from '../../src/cache/freshness.ts'
 import { openSite, shopUrl } from './site.ts'
 
@@ -23,29 +23,29 @@ function received(encoding: string): Received {
   } as unknown as Received
 }
 
-describe.each<Encoding>(['gzip', 'br', 'zstd'])('a body in %s that unpacks to a thousand times its size', (coding) => {
+describe.each<Encoding>(['gzip', 'br', 'zstd'])('a %s body that decodes to a thousand times its size', (coding) => {
   it.each([
-    ['than a page may', 'limit', 512 * KiB, 64 * KiB * KiB],
-    ['than there is room for', 'budget', 64 * KiB * KiB, 512 * KiB],
-  ] as const)('is unpacked no further once it is larger %s', async (_, why, maxPageSize, room) => {
+    ['the page size limit', 'limit', 512 * KiB, 64 * KiB * KiB],
+    ['the memory budget', 'budget', 64 * KiB * KiB, 512 * KiB],
+  ] as const)('is decoded no further once it exceeds %s', async (_, why, maxPageSize, room) => {
     const bomb = await encode(Buffer.alloc(32 * KiB * KiB), coding)
     const budget = new Budget(room)
     let most = 0
-    const share = new (class extends Share {
+    const share = new (class extends BudgetShare {
       override take(bytes: number) {
         most += bytes
         return super.take(bytes)
       }
     })(budget)
-    expect(await new Coder({ compression: true, maxPageSize }).code(received(coding), bomb, share)).toBe(why)
-    // The piece that was one too many is the last one.
+    expect(await new BodyEncoder({ compression: true, maxPageSize }).encode(received(coding), bomb, share)).toBe(why)
+    // Decoding stops with the first piece over the limit.
     expect(most).toBeLessThanOrEqual(512 * KiB + 128 * KiB)
     share.release()
     expect(budget.take(room)).toBe(true)
   })
 })
 
-it('sixty of them at once: each visitor gets what the shop sent, and the next page is stored', async () => {
+it('sixty such bodies at once: each visitor gets the original, and the next page is stored', async () => {
   const site = await openSite()
   onTestFinished(() => site.close())
   const page = Buffer.alloc(900 * KiB, 'a')
@@ -58,14 +58,14 @@ it('sixty of them at once: each visitor gets what the shop sent, and the next pa
   expect((await site.visit('/next', { fields: { 'Accept-Encoding': 'gzip' } })).field('cache-status')).toMatch(/stored/)
 })
 
-it('no room to code a page: it is passed on as it came', async () => {
+it('without budget to encode a page it is passed on unencoded', async () => {
   const budget = new Budget(1000)
-  const share = new Share(budget)
+  const share = new BudgetShare(budget)
   share.take(900)
   const response = { ...received('identity') }
-  expect(await new Coder({ compression: true, maxPageSize: 2000 }).code(response, Buffer.alloc(900, 'a'), share)).toBe(
-    'budget',
-  )
+  expect(
+    await new BodyEncoder({ compression: true, maxPageSize: 2000 }).encode(response, Buffer.alloc(900, 'a'), share),
+  ).toBe('budget')
   share.release()
   expect(budget.take(1000)).toBe(true)
 })
@@ -73,9 +73,9 @@ it('no room to code a page: it is passed on as it came', async () => {
 it.each<[string, (stream: Readable) => unknown]>([
   ['read', (stream) => buffer(stream)],
   ['never read', (stream) => stream.destroy()],
-])('a collected body that is passed on and %s is on the budget until then', async (_, end) => {
+])('a collected body that is streamed and %s stays charged to the budget until then', async (_, end) => {
   const budget = new Budget(300 * KiB)
-  const share = new Share(budget)
+  const share = new BudgetShare(budget)
   share.take(300 * KiB)
   const stream = passing(Buffer.alloc(300 * KiB), share)
   expect(budget.take(1)).toBe(false)
@@ -86,7 +86,7 @@ it.each<[string, (stream: Readable) => unknown]>([
   expect(budget.take(300 * KiB)).toBe(true)
 })
 
-it('a large page that reflects its visitor is not kept for them beside the budget', async () => {
+it('a large page that reflects its visitor is passed on and not stored', async () => {
   const site = await openSite()
   onTestFinished(() => site.close())
   const mark = 'visitors-own-mark-0123456789'

@@ -2,14 +2,14 @@ import zlib from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { encode } from '../../src/pages/codec.ts'
 import type { Encoding } from '../../src/pages/page.ts'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import { openSite, shopUrl, type Seen } from './site.ts'
 
 const html = `<!doctype html><title>Shoe</title>${'<p>A shoe like any other.</p>'.repeat(100)}`
 const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html; charset=utf-8', ETag: '"a"' }
 
 async function open(
-  changes: Partial<ProxySettings> = {},
+  changes: Partial<CacheSettings> = {},
   reply: Parameters<Awaited<ReturnType<typeof openSite>>['answers']>[0] = { fields, body: html },
 ) {
   const site = await openSite(changes)
@@ -29,7 +29,7 @@ function plain(answer: Seen): string {
   return decode === undefined ? `in ${coding}` : decode(answer.body).toString()
 }
 
-describe('a page in what the visitor takes', () => {
+describe('content negotiation', () => {
   it.each<[string | undefined, string | null]>([
     [undefined, null],
     ['', null],
@@ -58,7 +58,7 @@ describe('a page in what the visitor takes', () => {
     expect(site.origin.requests[0]!.fields.get('accept-encoding')).toBe('identity')
   })
 
-  it('all of them from one request, the second time without waiting', async () => {
+  it('serves all codings from one origin request, and from the hot path the second time', async () => {
     const { site, get } = await open()
     for (const coding of ['gzip', 'br', 'zstd', 'identity']) expect(plain(await get(coding))).toBe(html)
     for (const coding of ['gzip', 'br', 'zstd', 'identity']) {
@@ -73,7 +73,7 @@ describe('a page in what the visitor takes', () => {
     expect(page!.size).toBeLessThan(html.length / 4)
   })
 
-  it('is transcoded once, however many want it at the same time', async () => {
+  it('transcodes once for concurrent visitors', async () => {
     const { get } = await open()
     await get('br')
     const gzip = vi.spyOn(zlib, 'gzip')
@@ -86,7 +86,7 @@ describe('a page in what the visitor takes', () => {
     expect(unbrotli.mock.calls.length).toBeLessThanOrEqual(1)
   })
 
-  it('HEAD says what GET would', async () => {
+  it('HEAD has the headers of GET', async () => {
     const { site, get } = await open()
     const whole = await get('gzip')
     const head = await site.visit('/a', { method: 'HEAD', fields: { 'Accept-Encoding': 'gzip' } })
@@ -95,7 +95,7 @@ describe('a page in what the visitor takes', () => {
     expect(head.body).toHaveLength(0)
   })
 
-  it('a coded copy is revalidated by its weak tag', async () => {
+  it('an encoded copy is revalidated by its weak entity tag', async () => {
     const { get } = await open()
     await get('br')
     const answer = await get('br', { 'If-None-Match': 'W/"a"' })
@@ -105,7 +105,7 @@ describe('a page in what the visitor takes', () => {
     expect(answer.field('content-encoding')).toBeNull()
   })
 
-  it('Vary keeps what the shop put there, and has Accept-Encoding once', async () => {
+  it('keeps the Vary of the shop and adds Accept-Encoding once', async () => {
     const { site, get } = await open({}, (request) => ({
       fields: { ...fields, Vary: request.target === '/a' ? 'Foo' : 'foo, accept-encoding' },
       body: html,
@@ -115,7 +115,7 @@ describe('a page in what the visitor takes', () => {
   })
 })
 
-describe('what is left as it is', () => {
+describe('not compressed', () => {
   it.each([
     ['no-transform', { ...fields, 'Cache-Control': 'public, s-maxage=60, no-transform' }, html],
     ['a picture', { ...fields, 'Content-Type': 'image/jpeg' }, html],
@@ -132,7 +132,7 @@ describe('what is left as it is', () => {
     expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({ encoding: 'identity', size: body.length })
   })
 
-  it('everything, where compression is off', async () => {
+  it('every page when compression is off', async () => {
     const { get } = await open({ compression: false })
     const answer = await get('br, gzip')
     expect(answer.field('content-encoding')).toBeNull()
@@ -140,7 +140,7 @@ describe('what is left as it is', () => {
   })
 
   it.each(['deflate', 'compress', 'gzip, br', 'x-odd'])(
-    'a body in %s, which is passed on untouched',
+    'a body in the unsupported coding %s, passed on unchanged',
     async (coding) => {
       const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body: 'coded somehow' })
       for (const answer of [await get('br'), await get('br'), await get()]) {
@@ -153,9 +153,9 @@ describe('what is left as it is', () => {
   )
 })
 
-describe('a shop that compresses though it was asked not to', () => {
+describe('a shop that compresses despite Accept-Encoding: identity', () => {
   it.each<Encoding>(['gzip', 'br', 'zstd'])(
-    'in %s: stored as it came, decoded for whoever cannot read it',
+    'with %s: stored as received, decoded for clients that do not accept it',
     async (coding) => {
       const body = await encode(Buffer.from(html), coding)
       const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': coding }, body })
@@ -174,14 +174,14 @@ describe('a shop that compresses though it was asked not to', () => {
     },
   )
 
-  it('and breaks it: nothing is stored', async () => {
+  it('with a broken body: nothing is stored', async () => {
     const { site, get } = await open({}, { fields: { ...fields, 'Content-Encoding': 'gzip' }, body: 'no gzip at all' })
     expect((await get('gzip')).status).toBe(502)
     expect(site.store.findByUrl(`${shopUrl}/a`)).toEqual([])
   })
 
   it.each<Encoding>(['gzip', 'br', 'zstd'])(
-    'and sends a bomb in %s: it is not unpacked, not stored, and passed on as it came',
+    'with a %s bomb: passed on as received, neither decoded nor stored',
     async (coding) => {
       const bomb = await encode(Buffer.alloc(8 << 20), coding)
       const { site, get } = await open(

@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LedgerFile } from '../../src/pages/ledger-file.ts'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import { cookieChanges } from '../../src/cache/set-cookie.ts'
-import { askFor } from '../../src/cache/ask.ts'
+import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { noon, openSite, shopUrl, type Site } from './site.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
 
 interface ShopOptions {
-  /** Never says anything of the hash but at the login. */
+  /** Sends the hash only at login. */
   silent?: boolean
-  /** Marks each answer with the hash, as Shopware does from 6.7.6. */
+  /** Sends the hash in each response, as Shopware does from 6.7.6. */
   marks?: boolean
 }
 
-/** A shop that knows the customer group by the session alone, and gives the hash as Shopware does. */
+/** A shop that derives the customer group from the session only and sets the hash as Shopware does. */
 function shop({ silent = false, marks = false }: ShopOptions = {}): (request: OriginRequest) => Reply {
   return ({ method, target, fields }) => {
     const cookies = new Map((fields.get('cookie') ?? '').split('; ').map((pair) => pair.split('=') as [string, string]))
@@ -51,7 +51,7 @@ function shop({ silent = false, marks = false }: ShopOptions = {}): (request: Or
   }
 }
 
-async function open(options?: ShopOptions, changes: Partial<ProxySettings> = {}) {
+async function open(options?: ShopOptions, changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   site.answers(shop(options))
@@ -72,10 +72,10 @@ const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(a
 
 describe.each<[string, ShopOptions]>([
   ['Shopware', {}],
-  ['Shopware that marks its answers', { marks: true }],
+  ['Shopware with the hash in each response', { marks: true }],
   ['a shop that never corrects a hash', { silent: true }],
 ])('%s', (_, options) => {
-  it('visitors of a group share their page, across sessions', async () => {
+  it('visitors of a customer group share a page across sessions', async () => {
     const { get, login } = await open(options)
     const [first, second] = [await login('A', '1'), await login('A', '2')]
     expect((await get(first)).text).toBe('page of GROUPA')
@@ -89,8 +89,8 @@ describe.each<[string, ShopOptions]>([
     ['no session', 'sw-cache-hash=GROUPA'],
     ['an invented session', 'session=invented; sw-cache-hash=GROUPA'],
     ["another group's session", 'session=session-of-B-1; sw-cache-hash=GROUPA'],
-    ['cookies that are no session', '_ga=1; theme=dark; sw-cache-hash=GROUPA'],
-  ])('a hash with %s fills nothing that the group gets', async (_name, forged) => {
+    ['cookies other than the session', '_ga=1; theme=dark; sw-cache-hash=GROUPA'],
+  ])('a hash with %s does not poison the page of the group', async (_name, forged) => {
     const { get, login } = await open(options)
     const member = await login('A', '1')
     await login('B', '1')
@@ -101,7 +101,7 @@ describe.each<[string, ShopOptions]>([
     expect((await get(null)).text).toBe('page for all')
   })
 
-  it('hundreds of forged hashes cost confirmed visitors nothing', async () => {
+  it('hundreds of forged hashes evict no page of confirmed visitors', async () => {
     const { site, get, login } = await open(options)
     const member = await login('A', '1')
     await get(member)
@@ -112,7 +112,7 @@ describe.each<[string, ShopOptions]>([
     expect(site.store.findByUrl(`${shopUrl}/p`).length).toBeLessThanOrEqual(65)
   })
 
-  it('scripts of analytics change nothing', async () => {
+  it('analytics cookies do not affect the confirmation', async () => {
     const { get, login } = await open(options)
     const [first, second] = [await login('A', '1'), await login('A', '2')]
     await get(`_ga=GA1.1; ${first}; _ga_ABC=GS1.1; cookie-preference=1`)
@@ -120,25 +120,25 @@ describe.each<[string, ShopOptions]>([
   })
 })
 
-describe('an answer that changes a cookie of the key', () => {
+describe('a response that changes a variant cookie', () => {
   it.each([
     ['sets it', null, 'sw-cache-hash=GROUPA; Path=/'],
     ['changes it', 'sw-cache-hash=OLD', 'sw-cache-hash=GROUPA; Path=/'],
     ['deletes it by Max-Age', 'sw-cache-hash=OLD', 'sw-cache-hash=OLD; Max-Age=0'],
     ['deletes it by Expires', 'sw-cache-hash=OLD', 'sw-cache-hash=OLD; Expires=Thu, 01 Jan 1970 00:00:00 GMT'],
     ['empties it', 'sw-cache-hash=OLD', 'sw-cache-hash=; Path=/'],
-    ['sets another one of the key', 'sw-cache-hash=OLD', 'sw-currency=USD'],
-  ])('%s: it is stored for nobody, and the visitor gets the cookie', async (_, cookie, change) => {
+    ['sets another variant cookie', 'sw-cache-hash=OLD', 'sw-currency=USD'],
+  ])('%s: not stored, and the visitor gets the cookie', async (_, cookie, change) => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, 'Set-Cookie': change }, body: 'page' })
     const first = await get(cookie)
     expect(first.field('set-cookie')).toBe(change)
-    expect(first.field('cache-status')).toMatch(/changes the cookie sw-c/)
+    expect(first.field('cache-status')).toMatch(/changes the variant cookie sw-c/)
     expect(isHit(await get(cookie))).toBe(false)
     expect(site.store.findByUrl(`${shopUrl}/p`)).toEqual([])
   })
 
-  it('a 304 that does so renews nothing', async () => {
+  it('a 304 that does so does not renew the page', async () => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, ETag: '"a"' }, body: 'page for all' })
     await get(null)
@@ -149,7 +149,7 @@ describe('an answer that changes a cookie of the key', () => {
     expect((await get(null)).text).toBe('new page for all')
   })
 
-  it('is not shared with those who wait for it', async () => {
+  it('is not shared with waiting visitors', async () => {
     const { site, get } = await open()
     let count = 0
     let release = () => {}
@@ -168,7 +168,7 @@ describe('an answer that changes a cookie of the key', () => {
     for (const other of others) expect((await other).text).toBe('page for all')
   })
 
-  it('of a page that is revalidated in the background replaces nothing', async () => {
+  it('does not replace the page in a background revalidation', async () => {
     const { site, get } = await open()
     const fields = { 'Cache-Control': 'public, max-age=10, stale-while-revalidate=600' }
     site.answers({ fields, body: 'page for all' })
@@ -181,25 +181,25 @@ describe('an answer that changes a cookie of the key', () => {
     expect((await get(null)).text).toBe('page for all')
   })
 
-  it('other cookies are stripped from a page that the shop calls public, as ever', async () => {
+  it('other cookies are stripped from a public page', async () => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, 'Set-Cookie': 'session=a' }, body: 'page' })
     await get(null)
     expect(isHit(await get(null))).toBe(true)
   })
 
-  it('an answer that is marked with another hash is not stored', async () => {
+  it('a response marked with another hash is not stored', async () => {
     const { site, get } = await open()
     site.answers({ fields: { ...shared, 'sw-cache-hash': 'GROUPA' }, body: 'page of GROUPA' })
-    expect((await get(null)).field('cache-status')).toMatch(/another sw-cache-hash/)
-    expect((await get('sw-cache-hash=OLD')).field('cache-status')).toMatch(/another sw-cache-hash/)
+    expect((await get(null)).field('cache-status')).toMatch(/a different sw-cache-hash/)
+    expect((await get('sw-cache-hash=OLD')).field('cache-status')).toMatch(/a different sw-cache-hash/)
     await get('session=a; sw-cache-hash=GROUPA')
     expect(isHit(await get('session=b; sw-cache-hash=GROUPA'))).toBe(true)
   })
 })
 
 describe('a confirmation', () => {
-  it('ends when the shop takes the hash away', async () => {
+  it('ends when the shop deletes the hash', async () => {
     const { site, get, login } = await open({ silent: true })
     const member = await login('A', '1')
     site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'sw-cache-hash=; Max-Age=0' } })
@@ -210,7 +210,7 @@ describe('a confirmation', () => {
     expect((await get(await login('A', '2'))).text).toBe('page of GROUPA')
   })
 
-  it('does not survive an exchanged session, but one more cookie', async () => {
+  it('ends with a replaced session, but survives an additional cookie', async () => {
     const { site, get, login } = await open({ silent: true })
     const [first, second] = [await login('A', '1'), await login('A', '2')]
     site.answers({ fields: { 'Cache-Control': 'private', 'Set-Cookie': 'session=anonymous' } })
@@ -223,7 +223,7 @@ describe('a confirmation', () => {
     expect(isHit(await get(await login('A', '3')))).toBe(true)
   })
 
-  it('is good for a forged currency no more than for a hash', async () => {
+  it('is required for a currency as for a hash', async () => {
     const { site, get } = await open()
     site.answers(({ fields }) => ({
       fields: shared,
@@ -236,7 +236,7 @@ describe('a confirmation', () => {
     expect((await get('session=usd; sw-currency=USD')).text).toBe('in USD')
   })
 
-  it('is not needed for cookies that visitors may choose', async () => {
+  it('is not required for cookies that visitors may choose', async () => {
     const { site, get } = await open(undefined, {
       variants: { cookies: ['theme'], headers: [], freeCookies: ['theme'] },
     })
@@ -245,21 +245,21 @@ describe('a confirmation', () => {
     expect(isHit(await get('session=a; theme=dark'))).toBe(true)
   })
 
-  it('is not needed by the warmup, whose variants the operator chose', async () => {
+  it('is not required for the warmup, whose variants the operator chose', async () => {
     const { site, get } = await open()
     site.answers({ fields: shared, body: 'in USD' })
-    const asked = askFor(
+    const asked = classifyUrl(
       `${shopUrl}/p`,
       { cookie: 'sw-currency=USD' },
       new AbortController().signal,
-      site.proxy.classifying,
+      site.cache.classifying,
     )
-    if (asked?.kind !== 'question') throw new Error('The URL is no question for the cache')
-    await site.proxy.warm(asked.question, new AbortController().signal)
+    if (asked?.kind !== 'lookup') throw new Error('The URL is no lookup for the cache')
+    await site.cache.warm(asked.lookup, new AbortController().signal)
     expect(isHit(await get('session=a; sw-currency=USD'))).toBe(true)
   })
 
-  it('outlives a restart, and holds in every process', async () => {
+  it('survives a restart and applies in every process', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'pagecache-confirmed-'))
     onTestFinished(() => rm(directory, { recursive: true, force: true }))
     const confirmedFile = join(directory, 'confirmed.sqlite')
@@ -268,7 +268,7 @@ describe('a confirmation', () => {
     const other = await open({ silent: true }, { confirmedFile })
     await other.get(members[0])
     expect(isHit(await other.get(members[1]))).toBe(true)
-    // The file may vanish: each visitor is cached for themselves then.
+    // When the file vanishes, each visitor has pages of their own.
     await rm(directory, { recursive: true })
     const afresh = await open({ silent: true }, { confirmedFile })
     await afresh.get(members[0])
@@ -278,7 +278,7 @@ describe('a confirmation', () => {
   })
 })
 
-it('a ledger whose file is no database, or vanishes, keeps what it learns', async () => {
+it('a ledger without a usable file keeps its entries in memory', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'pagecache-ledger-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const ledger = new LedgerFile(directory, () => noon)

@@ -5,7 +5,7 @@ import { allCases } from './cases/all.ts'
 import type { Reply } from './scripted-origin.ts'
 import { noon, openSite, shopUrl, type Seen, type Site } from './site.ts'
 
-it('every case has an id of its own', () => {
+it('case ids are unique', () => {
   expect(new Set(allCases.map((each) => each.id)).size).toBe(allCases.length)
 })
 
@@ -62,7 +62,7 @@ async function ask(site: Site, target: string, step: Step): Promise<Seen | null>
   return step.fails ? visit.catch(() => null) : visit
 }
 
-/** A revalidation in the background has ended when the store has what it brought. */
+/** Waits for a background revalidation: it has ended when the store has its result. */
 async function untilStored(site: Site, target: string, asked: number, step: Step): Promise<void> {
   await vi.waitFor(() => expect(site.origin.requests.length).toBe(asked))
   const status = step.reply?.status ?? 200
@@ -89,6 +89,6 @@ function check(answer: Seen, step: Step, bodies: readonly string[], where: strin
       answer.interim.map(({ status }) => status),
       `${where}: interim responses`,
     ).toEqual(step.interim)
-  // One answer has one Age, whoever made it (RFC 9111 §5.1).
+  // A response has a single Age (RFC 9111 §5.1).
   expect(fieldLines(answer.headers, 'age').length, `${where}: lines of Age`).toBeLessThanOrEqual(1)
 }

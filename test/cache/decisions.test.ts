@@ -4,7 +4,7 @@ import type { HeaderPair } from '../../src/pages/page.ts'
 import { bestEncodings } from '../../src/cache/accept-encoding.ts'
 import { isNotModified, matchesEntityTag, rangeStillHolds, weaken } from '../../src/cache/conditional.ts'
 import { ageAt, lifetimesOf, mayServeStale, usability, type Received } from '../../src/cache/freshness.ts'
-import { storeObstacle, type Asked } from '../../src/cache/may-store.ts'
+import { reasonNotToStore, type RequestTraits } from '../../src/cache/may-store.ts'
 import { parseContentRange, parseRange } from '../../src/cache/range.ts'
 import { secondaryKey, selects, varyNames } from '../../src/cache/vary.ts'
 import { draft } from '../pages/draft.ts'
@@ -18,7 +18,7 @@ const received = (headers: HeaderPair[], more: Partial<Received> = {}): Received
   receivedAt: now,
   ...more,
 })
-const nobody: Asked = {
+const plainRequest: RequestTraits = {
   headers: [],
   site: 'http://shop.example',
   unkeyedCookies: null,
@@ -31,7 +31,7 @@ describe('lifetimes', () => {
   const of = (control: string, more: HeaderPair[] = []) =>
     lifetimesOf(received([['Cache-Control', control], ...more]), 0)
 
-  it('in seconds and moments', () => {
+  it('computes lifetimes in seconds and times in milliseconds', () => {
     expect(of('max-age=60, stale-while-revalidate=30, stale-if-error=600', [['Age', '10']])).toEqual({
       cachedAt: now,
       initialAge: 10,
@@ -45,14 +45,14 @@ describe('lifetimes', () => {
     })
   })
 
-  it('a page that is of no use when stale is dropped when it is', () => {
+  it('a page that cannot be used stale is deleted when it becomes stale', () => {
     const page = of('s-maxage=60')
     expect(page.deleteAt).toBe(page.staleAt)
     expect(of('s-maxage=60', [['ETag', '"a"']]).deleteAt).toBeGreaterThan(page.staleAt)
     expect(of('s-maxage=60, stale-while-revalidate=30').deleteAt).toBe(page.staleAt + 30_000)
   })
 
-  it('the default lifetime is for responses that say nothing', () => {
+  it('the default lifetime applies to responses without explicit freshness', () => {
     expect(lifetimesOf(received([]), 300).lifetime).toBe(300)
     expect(lifetimesOf(received([['Last-Modified', at(-100)]]), 300).lifetime).toBe(300)
     expect(lifetimesOf(received([['Last-Modified', at(-86_400)]]), 300).lifetime).toBe(8640)
@@ -61,7 +61,7 @@ describe('lifetimes', () => {
     expect(lifetimesOf(received([], { status: 500 }), 300).lifetime).toBe(0)
   })
 
-  it('age: the greatest of what is known, and a second of Date is rounding', () => {
+  it('the age is the greatest known value, ignoring rounding of Date', () => {
     const age = (headers: HeaderPair[], more: Partial<Received> = {}) =>
       lifetimesOf(received(headers, more), 0).initialAge
     expect(age([['Date', at(0)]], { requestedAt: now + 900, receivedAt: now + 900 })).toBe(0)
@@ -83,12 +83,12 @@ describe('lifetimes', () => {
     expect(age([['Date', at(600)]])).toBe(0)
   })
 
-  it('a clock that was set back makes nobody younger', () => {
+  it('a clock that was set back makes plainRequest younger', () => {
     expect(ageAt({ initialAge: 7, cachedAt: now }, now - 3_600_000)).toBe(7)
   })
 })
 
-describe('what a page may be used for', () => {
+describe('usability of a page', () => {
   const page = draft('a', { staleAt: now, staleWhileRevalidate: 10, staleIfError: 20, deleteAt: now + 30_000 })
 
   it.each([
@@ -101,7 +101,7 @@ describe('what a page may be used for', () => {
     expect(usability({ ...page, noCache: true }, now + after)).toBe('stale')
   })
 
-  it('stale for an error, and longer where there is no origin at all', () => {
+  it('is served stale on an error, and longer when the origin is unreachable', () => {
     expect(mayServeStale(page, 'error', now + 19_999)).toBe(true)
     expect(mayServeStale(page, 'error', now + 20_000)).toBe(false)
     expect(mayServeStale(page, 'unreachable', now + 29_999)).toBe(true)
@@ -111,13 +111,13 @@ describe('what a page may be used for', () => {
   })
 })
 
-describe('what may be stored', () => {
-  const obstacle = (headers: HeaderPair[], asked: Partial<Asked> = {}, status = 200, ttl = 0) =>
-    storeObstacle({ ...nobody, ...asked }, status, headers, ttl)
+describe('storability', () => {
+  const notStored = (headers: HeaderPair[], asked: Partial<RequestTraits> = {}, status = 200, ttl = 0) =>
+    reasonNotToStore({ ...plainRequest, ...asked }, status, headers, ttl)
   const fresh: HeaderPair = ['Cache-Control', 'max-age=60']
   const shared: HeaderPair = ['Cache-Control', 'public, max-age=60']
 
-  it.each<[string, HeaderPair[], Partial<Asked>, boolean]>([
+  it.each<[string, HeaderPair[], Partial<RequestTraits>, boolean]>([
     ['explicit freshness', [fresh], {}, true],
     ['nothing at all', [], {}, false],
     ['a validator', [['ETag', '"a"']], {}, true],
@@ -126,22 +126,22 @@ describe('what may be stored', () => {
     ['Vary: Cookie and cookies', [shared, ['Vary', 'Cookie']], { unkeyedCookies: 'a=1' }, false],
     ['Vary: Cookie and none', [fresh, ['Vary', 'Cookie']], {}, true],
     ['an odd request', [shared], { odd: true }, false],
-    ['a part of a page', [shared], { headers: [['HX-Request', 'true']] }, false],
+    ['a fragment requested by htmx', [shared], { headers: [['HX-Request', 'true']] }, false],
     [
-      'a part that a script asks for',
+      'a fragment requested by a script',
       [['Cache-Control', 'max-age=60']],
       { headers: [['X-Requested-With', 'XMLHttpRequest']] },
       false,
     ],
     [
-      'a part that a script asks for, in the key',
+      'a fragment requested by a script, in the key',
       [fresh],
       { headers: [['X-Requested-With', 'XMLHttpRequest']], keyedFields: ['x-requested-with'] },
       true,
     ],
-    ['a part that something else asks for', [shared], { headers: [['X-Requested-With', 'com.example.app']] }, false],
+    ['a fragment requested by another client', [shared], { headers: [['X-Requested-With', 'com.example.app']] }, false],
     [
-      'a part of a page that Vary names',
+      'a fragment that Vary names',
       [shared, ['Vary', 'X-Requested-With']],
       { headers: [['X-Requested-With', 'XMLHttpRequest']] },
       true,
@@ -159,24 +159,28 @@ describe('what may be stored', () => {
       true,
     ],
   ])('%s', (_, headers, asked, may) => {
-    expect(obstacle(headers, asked) === null).toBe(may)
+    expect(notStored(headers, asked) === null).toBe(may)
   })
 
-  it('an error that one visitor may have caused is not stored', () => {
-    expect(obstacle([shared], {}, 404)).toBeNull()
-    expect(obstacle([shared], { headers: [['User-Agent', '\xe4']] }, 404)).not.toBeNull()
-    expect(obstacle([shared], {}, 416)).not.toBeNull()
-    expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 500)).not.toBeNull()
-    expect(obstacle([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toMatch(/unusual Accept/)
+  it('an error that the request may have caused is not stored', () => {
+    expect(notStored([shared], {}, 404)).toBeNull()
+    expect(notStored([shared], { headers: [['User-Agent', '\xe4']] }, 404)).not.toBeNull()
+    expect(notStored([shared], {}, 416)).not.toBeNull()
+    expect(notStored([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 500)).not.toBeNull()
+    expect(notStored([shared], { headers: [['Accept', 'a'.repeat(600)]] }, 200)).toMatch(/unusual Accept/)
     expect(
-      obstacle([shared, ['Content-Type', 'text/html; charset=utf-8']], { headers: [['Accept', 'a'.repeat(600)]] }, 200),
+      notStored(
+        [shared, ['Content-Type', 'text/html; charset=utf-8']],
+        { headers: [['Accept', 'a'.repeat(600)]] },
+        200,
+      ),
     ).toBeNull()
   })
 
-  it('a default lifetime makes silence storable, and nothing that is forbidden', () => {
-    expect(obstacle([], {}, 200, 60)).toBeNull()
-    expect(obstacle([], {}, 302, 60)).not.toBeNull()
-    expect(obstacle([['Cache-Control', 'no-store']], {}, 200, 60)).toBe('Cache-Control: no-store')
+  it('a default lifetime makes responses without freshness storable, but no forbidden ones', () => {
+    expect(notStored([], {}, 200, 60)).toBeNull()
+    expect(notStored([], {}, 302, 60)).not.toBeNull()
+    expect(notStored([['Cache-Control', 'no-store']], {}, 200, 60)).toBe('Cache-Control: no-store')
   })
 })
 
@@ -186,7 +190,7 @@ describe('Vary', () => {
     unkeyedCookies: cookies,
   })
 
-  it('its names, once each and in lower case', () => {
+  it('lists its names in lower case, without duplicates', () => {
     expect(
       varyNames([
         ['Vary', 'Foo, bar'],
@@ -197,7 +201,7 @@ describe('Vary', () => {
     expect(varyNames([])).toEqual([])
   })
 
-  it('the key is what the same request matches', () => {
+  it('a request matches the secondary key made from it', () => {
     const fields = { foo: 'a , b', 'accept-language': 'en;q=0.5, DE' }
     const vary = secondaryKey(['foo', 'accept-language', 'accept-encoding', 'cookie', 'none'], request(fields, 'a=1'))
     expect(vary).toEqual({ foo: 'a,b', 'accept-language': 'de,en;q=0.5', cookie: 'a=1', none: null })
@@ -231,13 +235,13 @@ describe('ranges', () => {
   })
 
   it.each([null, 'bytes 0-1/*', 'bytes */10', 'bytes 5-2/10', 'bytes 0-10/10', 'lines 0-1/2', 'bytes 0-1'])(
-    'Content-Range %j says no place',
+    'Content-Range %j is rejected',
     (header) => {
       expect(parseContentRange(header)).toBeNull()
     },
   )
 
-  it('Content-Range', () => {
+  it('parses Content-Range', () => {
     expect(parseContentRange(' Bytes 0-1/2 ')).toEqual({ start: 0, end: 1, total: 2 })
   })
 })
@@ -260,7 +264,7 @@ describe('preconditions', () => {
     expect(matchesEntityTag(condition, etag)).toBe(matches)
   })
 
-  it('If-None-Match decides alone', () => {
+  it('If-None-Match overrides If-Modified-Since', () => {
     const headers: HeaderPair[] = [
       ['ETag', '"a"'],
       ['Last-Modified', at(-100)],
@@ -270,7 +274,7 @@ describe('preconditions', () => {
     expect(isNotModified({ ifNoneMatch: null, ifModifiedSince: null }, headers, now)).toBe(false)
   })
 
-  it('If-Range wants a strong validator', () => {
+  it('If-Range requires a strong validator', () => {
     const headers: HeaderPair[] = [
       ['ETag', '"a"'],
       ['Last-Modified', at(-100)],
@@ -282,7 +286,7 @@ describe('preconditions', () => {
     expect(rangeStillHolds(at(-100), headers.with(2, ['Date', at(-100)]), now)).toBe(false)
   })
 
-  it('a tag is weakened once', () => {
+  it('weakens an entity tag only once', () => {
     expect(weaken(weaken('"a"'))).toBe('W/"a"')
   })
 })

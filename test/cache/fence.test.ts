@@ -22,7 +22,7 @@ async function open(memory: number) {
   let answer: ((reply: Reply) => void) | null = null
   return {
     site,
-    /** The next request to the origin waits; gives what lets it go on. */
+    /** Makes the origin wait with its response until `release`. */
     hold: () => site.answers(() => new Promise<Reply>((resolve) => (answer = resolve))),
     release: async (reply: Reply) => {
       await vi.waitFor(() => expect(answer).not.toBeNull())
@@ -35,7 +35,7 @@ describe.each([
   ['memory', 16 << 20],
   ['disk', 0],
 ])('a purge, with pages from %s,', (_, memory) => {
-  it.each(selections)('of %s fences what is being fetched', async (_name, selection, covers) => {
+  it.each(selections)('of %s fences a fetch', async (_name, selection, covers) => {
     const { site, hold, release } = await open(memory)
     hold()
     const visit = site.visit('/a')
@@ -44,13 +44,13 @@ describe.each([
     await release({ fields, body: 'old' })
     const answer = await visit
     expect(answer.text).toBe('old')
-    expect(answer.field('cache-status')).toMatch(covers ? /detail="an invalidation came meanwhile/ : /stored/)
+    expect(answer.field('cache-status')).toMatch(covers ? /detail="invalidated while it was fetched/ : /stored/)
     site.answers({ fields, body: 'new' })
     expect((await site.visit('/a')).text).toBe(covers ? 'new' : 'old')
     expect(site.store.counters().products.count).toBe(1)
   })
 
-  it.each(selections)('of %s fences what is being validated', async (_name, selection, covers) => {
+  it.each(selections)('of %s fences a validation', async (_name, selection, covers) => {
     const { site, hold, release } = await open(memory)
     site.answers({ fields, body: 'old' })
     await site.visit('/a')
@@ -60,7 +60,7 @@ describe.each([
     await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
     await site.store.remove(selection)
     await release({ status: 304, fields })
-    // The visitor who waited gets the page that was confirmed where it is still there, else a new one.
+    // The waiting visitor gets the validated page if its body still exists, else a new one.
     site.answers({ fields, body: 'new' })
     expect((await visit).text).toBe(covers && memory === 0 ? 'new' : 'old')
     const after = await site.visit('/a')
@@ -68,27 +68,24 @@ describe.each([
     if (covers) expect(site.origin.requests[2]!.fields.has('if-none-match')).toBe(false)
   })
 
-  it.each(selections.filter(([, , covers]) => covers))(
-    'of %s fences what is fetched in the background',
-    async (_name, selection) => {
-      const { site, hold, release } = await open(memory)
-      const swr = { ...fields, 'Cache-Control': 'max-age=10, stale-while-revalidate=600' }
-      site.answers({ fields: swr, body: 'old' })
-      await site.visit('/a')
-      site.wait(20)
-      hold()
-      expect((await site.visit('/a')).text).toBe('old')
-      await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
-      await site.store.remove(selection)
-      await release({ fields: swr, body: 'old again' })
-      site.answers({ fields: swr, body: 'new' })
-      expect((await site.visit('/a')).text).toBe('new')
-      expect((await site.visit('/a')).text).toBe('new')
-      expect(site.origin.requests).toHaveLength(3)
-    },
-  )
+  it.each(selections.filter(([, , covers]) => covers))('of %s fences a background fetch', async (_name, selection) => {
+    const { site, hold, release } = await open(memory)
+    const swr = { ...fields, 'Cache-Control': 'max-age=10, stale-while-revalidate=600' }
+    site.answers({ fields: swr, body: 'old' })
+    await site.visit('/a')
+    site.wait(20)
+    hold()
+    expect((await site.visit('/a')).text).toBe('old')
+    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+    await site.store.remove(selection)
+    await release({ fields: swr, body: 'old again' })
+    site.answers({ fields: swr, body: 'new' })
+    expect((await site.visit('/a')).text).toBe('new')
+    expect((await site.visit('/a')).text).toBe('new')
+    expect(site.origin.requests).toHaveLength(3)
+  })
 
-  it('is answered, and no stale page stands in after it', async () => {
+  it('prevents serving the stale page on an error afterwards', async () => {
     const { site } = await open(memory)
     site.answers({ fields: { ...fields, 'Cache-Control': 'max-age=10, stale-if-error=600' }, body: 'old' })
     await site.visit('/a')
@@ -99,7 +96,7 @@ describe.each([
   })
 })
 
-it('what another process has removed is not served from memory, the hot path left out', async () => {
+it('the regular path serves no page from memory that another process has removed', async () => {
   const { site } = await open(16 << 20)
   site.answers({ fields, body: 'old' })
   await site.visit('/a')
@@ -119,7 +116,7 @@ it('what another process has removed is not served from memory, the hot path lef
   expect(site.origin.requests).toHaveLength(5)
 })
 
-it('an unsafe request has invalidated before its answer comes back', async () => {
+it('an unsafe request has invalidated before it is answered', async () => {
   const { site } = await open(16 << 20)
   site.answers({ fields, body: 'old' })
   await site.visit('/a')
@@ -130,7 +127,7 @@ it('an unsafe request has invalidated before its answer comes back', async () =>
   expect((await site.visit('/a')).text).toBe('new')
 })
 
-it('its answer waits for the removal', async () => {
+it('the response to an unsafe request waits for the removal', async () => {
   const { site } = await open(16 << 20)
   const remove = site.store.remove.bind(site.store)
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()
@@ -151,7 +148,7 @@ it('its answer waits for the removal', async () => {
   expect(order).toEqual(['removed', 'answered'])
 })
 
-it('a purge between storing a page and remembering it leaves nothing in memory', async () => {
+it('a purge between storing a page and adding it to memory leaves nothing in memory', async () => {
   const { site } = await open(16 << 20)
   const put = site.store.put.bind(site.store)
   site.store.put = async (...page) => {
@@ -166,7 +163,7 @@ it('a purge between storing a page and remembering it leaves nothing in memory',
   expect((await site.visit('/a')).text).toBe('new')
 })
 
-it('a click in the basket is no invalidation of what is never cached', async () => {
+it('an unsafe request invalidates no path that is never cached', async () => {
   const { site } = await open(16 << 20)
   const fence = site.store.fence()
   site.answers({ status: 302, fields: { Location: '/checkout/cart' } })

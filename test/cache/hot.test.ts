@@ -41,11 +41,11 @@ const visitors: Fields[] = [
 
 describe.each<[string, Record<string, string>]>([
   ['a plain page', fields],
-  ['a page in languages', { ...fields, Vary: 'Accept-Language', 'Content-Language': 'de' }],
-  ['a page by cookie', { ...fields, Vary: 'Cookie' }],
-  ['a page for some states', { ...fields, 'sw-invalidation-states': 'logged-in' }],
-  ['a page to be validated', { ...fields, 'Cache-Control': 'public, max-age=60, no-cache' }],
-])('of %s the hot path says what the long way says', (_, given) => {
+  ['a page that varies by language', { ...fields, Vary: 'Accept-Language', 'Content-Language': 'de' }],
+  ['a page that varies by cookie', { ...fields, Vary: 'Cookie' }],
+  ['a page with excluded states', { ...fields, 'sw-invalidation-states': 'logged-in' }],
+  ['a no-cache page', { ...fields, 'Cache-Control': 'public, max-age=60, no-cache' }],
+])('for %s the hot path matches the regular path', (_, given) => {
   it.each([0, 5, 59.9, 60, 90])('%s seconds later', async (seconds) => {
     const site = await openSite({ bypass: { cookies: ['login'], paths: ['/account'] } })
     onTestFinished(() => site.close())
@@ -55,7 +55,7 @@ describe.each<[string, Record<string, string>]>([
     let hot = 0
     for (const target of ['/a', '/a?b=1&a=2', '/a/../a', '/account']) {
       for (const visitor of visitors) {
-        // What is compared is an answer from the same stored page, in memory in the same codings.
+        // Two visits first, so that both paths serve the same stored page from memory.
         await site.visit(target, { fields: visitor, long: true })
         await site.visit(target, { fields: visitor, long: true })
         site.wait(seconds)
@@ -69,7 +69,7 @@ describe.each<[string, Record<string, string>]>([
         ).toEqual({ status: long.status, headers: long.headers, body: long.body.toString('base64') })
       }
     }
-    // Most of these visitors get a fresh page, and get it the short way; what is validated or varies by cookies takes the long one.
+    // Most visitors get a fresh page from the hot path. Validated pages and pages that vary by cookie take the regular path.
     const mayBeHot = seconds < 60 && !given['Cache-Control']!.includes('no-cache') && given['Vary'] !== 'Cookie'
     if (mayBeHot) expect(hot).toBeGreaterThan(10)
     else expect(hot).toBe(0)

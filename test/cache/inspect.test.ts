@@ -1,18 +1,18 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import { inspectUrl } from '../../src/cache/inspect.ts'
 import { openSite, shopUrl } from './site.ts'
 
 const { signal } = new AbortController()
 const fields = { 'Cache-Control': 'public, max-age=60' }
 
-async function open(changes: Partial<ProxySettings> = {}) {
+async function open(changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   return {
     site,
     inspect: (target: string) =>
-      inspectUrl(site.proxy, site.store, target.startsWith('/') ? shopUrl + target : target, site.now(), signal),
+      inspectUrl(site.cache, site.store, target.startsWith('/') ? shopUrl + target : target, site.now(), signal),
   }
 }
 
@@ -25,9 +25,9 @@ describe('why a URL is cached', () => {
     expect(await inspect('/a')).toMatchObject({
       url: `${shopUrl}/a`,
       cached: true,
-      reason: 'It is cached and fresh: visitors get it without asking the shop.',
+      reason: 'It is cached and fresh: visitors get it without a request to the shop.',
       explanation: [
-        `Sales channel Shop (${shopUrl}), asked at ${site.origin.url}.`,
+        `Sales channel Shop (${shopUrl}), origin ${site.origin.url}.`,
         'One variant is stored.',
         expect.stringMatching(/^For every visitor: status 200, fresh for another 40/),
       ],
@@ -36,9 +36,9 @@ describe('why a URL is cached', () => {
   })
 
   it.each([
-    ['max-age=10', 'the next visitor makes the cache ask the shop'],
+    ['max-age=10', 'the cache revalidates it for the next visitor'],
     ['max-age=10, stale-while-revalidate=60', 'the next visitor gets it at once'],
-    ['max-age=60, no-cache', 'the next visitor makes the cache ask the shop'],
+    ['max-age=60, no-cache', 'the cache revalidates it for the next visitor'],
   ])('stale (%s)', async (control, words) => {
     const { site, inspect } = await open()
     site.answers({ fields: { 'Cache-Control': control, ETag: '"a"' }, body: 'page' })
@@ -47,7 +47,7 @@ describe('why a URL is cached', () => {
     expect((await inspect('/a')).reason).toContain(words)
   })
 
-  it('what each variant is for, and what may be done with it', async () => {
+  it('describes each variant', async () => {
     const { site, inspect } = await open()
     site.answers((request) => ({
       fields: {
@@ -66,24 +66,24 @@ describe('why a URL is cached', () => {
     expect(text).toContain('For cookie sw-currency=EUR; accept-language: de: status 200')
     expect(text).toContain('For accept-language: (none): status 200')
     expect(text).toMatch(
-      /not for visitors in the state logged-in, then 2.* stale while it is fetched anew, 1.* stale when the shop fails/,
+      /not for visitors in client state logged-in, then 2.* stale while it is refetched, 1.* stale when the shop fails/,
     )
   })
 
-  it('a part of a page', async () => {
+  it('a stored range', async () => {
     const { site, inspect } = await open()
     site.answers({ status: 206, fields: { ...fields, 'Content-Range': 'bytes 0-3/10' }, body: '0123' })
     await site.visit('/a', { fields: { Range: 'bytes=0-3' } })
     expect((await inspect('/a')).explanation.at(-1)).toContain('only bytes 0 to 3 of 10')
   })
 
-  it('by whatever form of its URL', async () => {
+  it('by a non-canonical URL', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a?b=1&a=2')
     const found = await inspect('/a?utm_source=x&a=2&b=1')
     expect(found).toMatchObject({ cached: true, url: `${shopUrl}/a?a=2&b=1` })
-    expect(found.explanation[1]).toContain(`canonical form ${shopUrl}/a?a=2&b=1`)
+    expect(found.explanation[1]).toContain(`canonical form is ${shopUrl}/a?a=2&b=1`)
   })
 })
 
@@ -94,11 +94,11 @@ describe('why a URL is not cached', () => {
     'http://shop.example:81/',
     'no url',
     'http://user@shop.example/',
-  ])('%s belongs to no channel', async (url) => {
+  ])('%s has no channel', async (url) => {
     const { site, inspect } = await open()
     expect(await inspect(url)).toMatchObject({
       cached: false,
-      reason: 'The URL belongs to no sales channel: visitors get a 421.',
+      reason: 'No sales channel has this URL: visitors get a 421.',
       explanation: [`Sales channels: ${shopUrl}.`],
     })
     expect(site.origin.requests).toEqual([])
@@ -110,7 +110,7 @@ describe('why a URL is not cached', () => {
     expect(site.origin.requests).toEqual([])
   })
 
-  it('nobody was there yet', async () => {
+  it('never visited', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
     expect(await inspect('/a')).toMatchObject({
@@ -126,26 +126,26 @@ describe('why a URL is not cached', () => {
     [{ ...fields, Vary: '*' }, 'Vary: *'],
     [{ 'Cache-Control': 'max-age=60', 'Set-Cookie': 'a=1' }, 'Set-Cookie without public or s-maxage'],
     [{}, 'no freshness and no validator'],
-  ])('the shop says so: %j', async (given, words) => {
+  ])('the shop forbids storing: %j', async (given, words) => {
     const { site, inspect } = await open()
     site.answers({ fields: given, body: 'page' })
     expect((await inspect('/a')).reason).toBe(`It is not cached and cannot be: the shop answers 200 (${words}).`)
     await site.visit('/a')
     site.answers({ status: 500 })
-    expect((await inspect('/a')).reason).toBe(`It is not cached: its last answer could not be stored (${words}).`)
+    expect((await inspect('/a')).reason).toBe(`It is not cached: its last response could not be stored (${words}).`)
   })
 
-  it('the shop is away', async () => {
+  it('the shop is unreachable', async () => {
     const { site, inspect } = await open()
     site.answers({ breaks: 'before' })
-    expect((await inspect('/a')).reason).toMatch(/^It is not cached, and the shop does not answer: .+\.$/)
+    expect((await inspect('/a')).reason).toMatch(/^It is not cached, and the shop is unreachable: .+\.$/)
   })
 
-  it('was purged', async () => {
+  it('purged', async () => {
     const { site, inspect } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a')
     await site.store.remove({ kind: 'all' })
-    expect((await inspect('/a')).reason).toMatch(/or purged/)
+    expect((await inspect('/a')).reason).toMatch(/or was purged/)
   })
 })

@@ -3,30 +3,30 @@ import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PageStore } from '../../src/pages/page-store.ts'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import { inFlight } from '../../src/cache/in-flight.ts'
 import type { StreamedBody } from '../../src/cache/visit.ts'
 import { openSite, shopUrl } from './site.ts'
 
-/** No two places of it are the same. */
+/** A body without repetition. */
 const body = Buffer.from(Array.from({ length: 400_000 }, (_, number) => `${number};`).join(''))
 const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', 'Content-Type': 'image/png' }
 
-/** Whatever a test does, nothing of the budgets is kept. */
+/** Every test must release its budgets. */
 afterEach(() => {
   const { bodies, transcoders } = inFlight
   if (bodies.used + bodies.waiting + transcoders.used + transcoders.waiting > 0)
-    throw new Error('a budget was not given back')
+    throw new Error('a budget was not released')
 })
 
-/** A site that has stored `/a`; `reads` are the bodies that were opened or read since. */
-async function open(changes: Partial<ProxySettings> = {}, reply: Record<string, string> = fields) {
+/** A site that has stored `/a`. `reads` lists the store calls that open or read bodies afterwards. */
+async function open(changes: Partial<CacheSettings> = {}, reply: Record<string, string> = fields) {
   const site = await openSite({ maxPageSize: 16 << 20, ...changes })
   onTestFinished(() => site.close())
   site.answers({ fields: reply, body })
   await site.visit('/a', { fields: { 'Accept-Encoding': 'br' } })
   await isStored(site.store)
-  site.answers({ status: 500, body: 'must not be asked' })
+  site.answers({ status: 500, body: 'unexpected request' })
   const reads: string[] = []
   for (const name of ['openBody', 'readBody'] as const) {
     const original = site.store[name].bind(site.store) as (page: never) => Promise<never>
@@ -40,9 +40,9 @@ async function open(changes: Partial<ProxySettings> = {}, reply: Record<string, 
 
 describe.each([
   ['a large page', {}],
-  ['a page, where memory takes none', { memory: 0 }],
+  ['a page without a memory tier', { memory: 0 }],
 ])('%s', (_, changes) => {
-  it('is read in pieces, and whole', async () => {
+  it('is read completely, in pieces', async () => {
     const { site, reads } = await open(changes)
     for (let visit = 0; visit < 2; visit++) {
       const answer = await site.visit('/a')
@@ -57,7 +57,7 @@ describe.each([
     ['304 by its tag', { fields: { 'If-None-Match': '"a"' } }, 304],
     ['HEAD', { method: 'HEAD' }, 200],
     ['416', { fields: { Range: 'bytes=99999999-' } }, 416],
-  ])('a %s needs the index alone', async (__, options, status) => {
+  ])('a %s reads only the index', async (__, options, status) => {
     const { site, reads } = await open(changes)
     const answer = await site.visit('/a', options)
     expect([answer.status, answer.body.length, reads]).toEqual([status, 0, []])
@@ -72,7 +72,7 @@ describe.each([
     [70_000, 200_001],
     [body.length - 1, body.length - 1],
     [0, body.length - 1],
-  ])('bytes %i to %i of it need their pieces', async (start, end) => {
+  ])('bytes %i to %i are read from their pieces', async (start, end) => {
     const { site, reads } = await open(changes)
     const answer = await site.visit('/a', { fields: { Range: `bytes=${start}-${end}` } })
     expect([answer.status, answer.field('content-range'), answer.field('content-length')]).toEqual([
@@ -84,12 +84,12 @@ describe.each([
     expect(reads).toEqual(['openBody'])
   })
 
-  it('its last bytes', async () => {
+  it('serves its last bytes', async () => {
     const { site } = await open(changes)
     expect((await site.visit('/a', { fields: { Range: 'bytes=-5' } })).text).toBe(body.subarray(-5).toString())
   })
 
-  it('a part of it that the shop sent', async () => {
+  it('serves a range from a stored 206', async () => {
     const { site } = await open(changes)
     const part = body.subarray(1000, 1_500_000)
     site.answers({
@@ -104,7 +104,7 @@ describe.each([
     expect([answer.status, answer.body.equals(body.subarray(70_000, 140_001))]).toEqual([206, true])
   })
 
-  it('a purge while it is sent: the reader gets the rest, and nobody else a byte', async () => {
+  it('a purge while it is sent: the reader gets the rest, other visitors a new page', async () => {
     const { site } = await open(changes)
     const pieces = streamed(await ask(site))
       .pieces(() => {})
@@ -118,7 +118,7 @@ describe.each([
     expect((await site.visit('/a')).text).toBe('new')
   })
 
-  it('damaged at its beginning it is a miss, damaged within it is cut, and both drop the page', async () => {
+  it('damage at the start is a miss, later damage cuts the response, and both drop the page', async () => {
     const { site } = await open(changes)
     for (const at of [10, 1_000_000]) {
       await damage(site.directory, at)
@@ -132,7 +132,7 @@ describe.each([
     expect(site.origin.requests).toHaveLength(3)
   })
 
-  it('confirmed by the shop it stays where it is', async () => {
+  it('a validation does not read the body', async () => {
     const { site, reads } = await open(changes)
     site.wait(70)
     site.answers({ status: 304, fields })
@@ -141,7 +141,7 @@ describe.each([
     expect((await site.visit('/a')).body.equals(body)).toBe(true)
   })
 
-  it('a body that is never read gives back what it holds', async () => {
+  it('a discarded body releases its budget', async () => {
     const { site } = await open(changes)
     const answer = streamed(await ask(site))
     expect(inFlight.bodies.used).toBeGreaterThan(0)
@@ -165,7 +165,7 @@ describe('a large page that is stored as brotli', () => {
     expect(reads.length).toBeLessThan(2)
   })
 
-  it('to sixty visitors at once who want another coding: each gets all of it', async () => {
+  it('is transcoded completely for sixty concurrent visitors', async () => {
     const { site } = await open({}, html)
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, number) =>
@@ -177,20 +177,20 @@ describe('a large page that is stored as brotli', () => {
     ).toHaveLength(60)
   })
 
-  it('is not decoded for a range: the whole is sent', async () => {
+  it('is sent whole when a range would require decoding it', async () => {
     const { site } = await open({}, html)
     const answer = await site.visit('/a', { fields: { Range: 'bytes=0-9', 'Accept-Encoding': 'br' } })
     expect([answer.status, brotliDecompressSync(answer.body).equals(body)]).toEqual([200, true])
   })
 })
 
-/** On a busy machine a visitor is answered before the store has the page. */
+/** Waits for the store, which may be slower than the response. */
 async function isStored(store: PageStore, path = '/a'): Promise<void> {
   await expect.poll(() => store.findByUrl(`${shopUrl}${path}`).length, { timeout: 20_000 }).toBe(1)
 }
 
 async function ask(site: Awaited<ReturnType<typeof open>>['site']) {
-  return site.proxy.answer({
+  return site.cache.answer({
     method: 'GET',
     scheme: 'http',
     host: 'shop.example',

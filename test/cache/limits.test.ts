@@ -2,24 +2,27 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { openSite, shopUrl } from './site.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'image/png' }
 
-async function open(changes: Partial<ProxySettings> = {}) {
+async function open(changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   return site
 }
 
-describe('a page that is larger than the cache takes', () => {
+describe('a page above cache.maxPageSize', () => {
   const chunked = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
   it.each<[string, (body: string) => { fields: Record<string, string>; body: string }]>([
-    ['with its length', (body) => ({ fields, body })],
-    ['without its length', (body) => ({ fields: { ...fields, 'Transfer-Encoding': 'chunked' }, body: chunked(body) })],
-  ])('%s goes to the visitor and not into the store', async (_, reply) => {
+    ['with Content-Length', (body) => ({ fields, body })],
+    [
+      'without Content-Length',
+      (body) => ({ fields: { ...fields, 'Transfer-Encoding': 'chunked' }, body: chunked(body) }),
+    ],
+  ])('%s is served and not stored', async (_, reply) => {
     const site = await open({ maxPageSize: 1000 })
     for (const [size, stored] of [
       [1000, true],
@@ -35,7 +38,7 @@ describe('a page that is larger than the cache takes', () => {
     }
   })
 
-  it('streams: its beginning is with the visitor before its end has left the shop', async () => {
+  it('is streamed: the visitor gets its start before the shop sends its end', async () => {
     const shop = await startOrigin()
     onTestFinished(() => shop.stop())
     let finish = () => {}
@@ -48,7 +51,7 @@ describe('a page that is larger than the cache takes', () => {
       maxPageSize: 1000,
       channels: [{ id: 'c1', name: 'Shop', url: shopUrl, origin: shop.url }],
     })
-    const answer = await site.proxy.answer({
+    const answer = await site.cache.answer({
       method: 'GET',
       scheme: 'http',
       host: 'shop.example',
@@ -71,17 +74,17 @@ describe('a shop that is too slow', () => {
   const never = () => new Promise<never>(() => {})
   const timeouts = { connect: 1000, headers: 60_000, idle: 60_000, total: 80 }
 
-  it('504 in words of our own', async () => {
+  it('is answered with our own 504', async () => {
     const site = await open({ timeouts })
     site.answers(never)
     const answer = await site.visit('/a')
     expect(answer.status).toBe(504)
-    expect(answer.text).toBe('The shop took too long to answer.\n')
+    expect(answer.text).toBe('The shop did not respond in time.\n')
     expect(answer.field('cache-control')).toBe('no-store')
     expect(answer.field('cache-status')).toBe('pagecache; fwd=miss; detail="origin timeout"')
   })
 
-  it.each(['stale-if-error=600', 'foo'])('a stale page stands in (%s)', async (directive) => {
+  it.each(['stale-if-error=600', 'foo'])('is replaced by a stale page (%s)', async (directive) => {
     const site = await open({ timeouts })
     site.answers({ fields: { 'Cache-Control': `max-age=10, ${directive}` }, body: 'old' })
     await site.visit('/a')
@@ -90,7 +93,7 @@ describe('a shop that is too slow', () => {
     expect(await site.visit('/a')).toMatchObject({ status: 200, text: 'old' })
   })
 
-  it('not where it must be validated', async () => {
+  it('is not replaced by a must-revalidate page', async () => {
     const site = await open({ timeouts })
     site.answers({ fields: { 'Cache-Control': 'max-age=10, must-revalidate, stale-if-error=600' }, body: 'old' })
     await site.visit('/a')
@@ -99,7 +102,7 @@ describe('a shop that is too slow', () => {
     expect((await site.visit('/a')).status).toBe(504)
   })
 
-  it('everybody who waits is released', async () => {
+  it('releases all waiting visitors', async () => {
     const site = await open({ timeouts })
     site.answers(never)
     const answers = await Promise.all(Array.from({ length: 10 }, () => site.visit('/a')))
@@ -107,26 +110,29 @@ describe('a shop that is too slow', () => {
   })
 })
 
-it('a shop that is not there: 502 in words of our own', async () => {
+it('an unreachable shop is answered with our own 502', async () => {
   const site = await open({ channels: [{ id: 'c1', name: 'Shop', url: shopUrl, origin: 'http://127.0.0.1:1' }] })
-  expect(await site.visit('/a')).toMatchObject({ status: 502, text: 'The shop could not be reached or broke off.\n' })
+  expect(await site.visit('/a')).toMatchObject({
+    status: 502,
+    text: 'The shop is unreachable or sent an invalid response.\n',
+  })
   expect((await site.visit('/checkout')).status).toBe(502)
 })
 
-it('an unknown host: 421, nothing asked, nothing stored', async () => {
+it('an unknown host gets a 421 without an origin request', async () => {
   const site = await open()
   expect((await site.visit('/a', { host: 'evil.example' })).status).toBe(421)
   expect(site.origin.requests).toEqual([])
 })
 
-it('a shop whose address leads back to us: 508', async () => {
+it('a request loop gets a 508', async () => {
   const site = await open()
   expect((await site.visit('/a', { fields: { Via: '1.1 somebody, 1.1 pagecache' } })).status).toBe(508)
   expect(site.origin.requests).toEqual([])
 })
 
-describe('what is counted', () => {
-  it('how long pages take to make, and to serve', async () => {
+describe('statistics', () => {
+  it('measure generation and serving times', async () => {
     const shop = await startOrigin()
     onTestFinished(() => shop.stop())
     shop.otherwise(async () => {
@@ -137,16 +143,16 @@ describe('what is counted', () => {
     for (let visit = 0; visit < 5; visit++) await site.visit('/a')
     await site.visit('/a', { fields: { Range: 'bytes=0-1' } })
     await site.visit('/b')
-    await site.stopProxy()
+    await site.stopCache()
     const { products } = site.store.counters()
     expect(products).toMatchObject({ count: 2, hits: 5, originalSize: 8 })
-    // The timer may fire a little early by the clock that measures.
+    // Timers may fire slightly early.
     expect(products.generationMs).toBeGreaterThan(2 * 25)
     expect(products.hitMs).toBeGreaterThan(0)
     expect(site.store.findByUrl(`${shopUrl}/a`)[0]!.hits).toBe(5)
   })
 
-  it('a validation makes no page and serves none', async () => {
+  it('count a validation as neither generation nor hit', async () => {
     const site = await open()
     site.answers({ fields: { ...fields, ETag: '"a"' }, body: 'page' })
     await site.visit('/a')
@@ -154,7 +160,7 @@ describe('what is counted', () => {
     site.wait(70)
     site.answers({ status: 304, fields: { ...fields, ETag: '"a"' } })
     await site.visit('/a')
-    await site.stopProxy()
+    await site.stopCache()
     const [after] = site.store.findByUrl(`${shopUrl}/a`)
     expect(after!.generationMs).toBe(before!.generationMs)
     expect(after!.hits).toBe(0)

@@ -4,14 +4,14 @@ import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { OriginClient } from '../../src/cache/origin.ts'
-import { freeTaken } from '../../src/cache/pieces.ts'
+import { releaseSentPieces } from '../../src/cache/pieces.ts'
 
-/** No two places of it are the same. */
+/** A body without repetition. */
 const body = Buffer.from(Array.from({ length: 300_000 }, (_, index) => `${index};`).join(''))
 
 const shop = createServer((request, response) => {
   if (request.url === '/length') return void response.end(body)
-  // Small chunks, so that one read brings several, and one goes over the border of two.
+  // Small chunks, so that one read has several chunks and one chunk spans two reads.
   for (let at = 0; at < body.length; at += 5000) response.write(body.subarray(at, at + 5000))
   response.end()
 })
@@ -39,12 +39,12 @@ async function ask(target: string) {
 }
 
 const readers: Record<string, (done: () => void) => void> = {
-  'takes it at once': (done) => done(),
-  'takes it a turn later': (done) => void setImmediate(done),
+  'reads at once': (done) => done(),
+  'reads one turn later': (done) => void setImmediate(done),
 }
 
 it.each(['/length', '/chunked'].flatMap((target) => Object.keys(readers).map((name) => [target, name] as const)))(
-  '%s to a reader who %s is whole, and its memory is given back',
+  '%s for a reader that %s is complete, and its memory is freed',
   async (target, name) => {
     const seen: Buffer[] = []
     const memory = new Set<ArrayBufferLike>()
@@ -52,22 +52,22 @@ it.each(['/length', '/chunked'].flatMap((target) => Object.keys(readers).map((na
       highWaterMark: 1,
       write(piece: Buffer, _, done) {
         memory.add(piece.buffer)
-        // Read when it is taken, as a socket would: memory that was given back too early shows as missing bytes.
+        // Copied when it is consumed, as a socket would: memory freed too early shows as missing bytes.
         readers[name]!(() => (seen.push(Buffer.from(piece)), done()))
       },
     })
     const { body: answer } = await ask(target)
-    freeTaken(answer, reader)
+    releaseSentPieces(answer, reader)
     await pipeline(answer, reader)
     expect(Buffer.concat(seen).equals(body)).toBe(true)
     const kept = [...memory].filter((each) => !(each as ArrayBuffer).detached)
     expect(memory.size).toBeGreaterThan(10)
-    // The last ones, and what the parser had to join.
+    // The last pieces, and those that the parser joined.
     expect(kept.length).toBeLessThan(memory.size / 4)
   },
 )
 
-it('many at the same time get what they asked for, though all are read through the same memory', async () => {
+it('concurrent responses do not mix although they share a read buffer', async () => {
   const bodies = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => {
       const { body: answer } = await ask(index % 2 === 0 ? '/length' : '/chunked')
@@ -79,7 +79,7 @@ it('many at the same time get what they asked for, though all are read through t
   expect(bodies.filter((each) => !each.equals(body))).toEqual([])
 })
 
-it('a reader who takes nothing has no more than two pieces waiting', async () => {
+it('a paused reader has at most two pieces buffered', async () => {
   const { body: answer } = await ask('/length')
   let held = 0
   answer.on('data', (piece: Buffer) => {
@@ -87,7 +87,7 @@ it('a reader who takes nothing has no more than two pieces waiting', async () =>
     answer.pause()
   })
   await new Promise((resolve) => answer.once('pause', resolve))
-  // Others come and go meanwhile.
+  // Other responses are read meanwhile.
   for (let count = 0; count < 5; count++) for await (const piece of (await ask('/length')).body) void piece
   expect(held + answer.readableLength).toBeLessThanOrEqual(64 * 1024)
   answer.destroy()

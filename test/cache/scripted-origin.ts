@@ -1,21 +1,21 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { formatHttpDate } from '../../src/lib/http-date.ts'
 
-/** Fields by name; a list is one line for each. */
+/** Fields by name; an array is sent as several lines. */
 export type Fields = Readonly<Record<string, string | readonly string[]>>
 
-/** What the origin answers, byte for byte: nothing is added but `Date` and `Content-Length`, and neither where the reply has its own. */
+/** The origin's response, sent verbatim. Only missing `Date` and `Content-Length` are added. */
 export interface Reply {
   status?: number
   fields?: Fields
   body?: string | Buffer
-  /** Interim responses before it. */
+  /** Interim responses sent first. */
   interim?: readonly { status: number; fields?: Fields }[]
-  /** The connection breaks: before the head, or in the middle of the body. */
+  /** Closes the connection before the head, or in the middle of the body. */
   breaks?: 'before' | 'within'
-  /** Seconds of the fake clock that the answer takes. */
+  /** How long the response takes on the fake clock, in seconds. */
   takes?: number
-  /** Without a `Date` of its own. */
+  /** Sends no `Date`. */
   dateless?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface OriginScript {
   answer(request: OriginRequest): Reply | Promise<Reply>
 }
 
-/** An HTTP/1.1 server on 127.0.0.1 that sends what no decent server would. */
+/** An HTTP/1.1 server on 127.0.0.1 that can send invalid responses. */
 export async function startScriptedOrigin(script: OriginScript): Promise<ScriptedOrigin> {
   const requests: OriginRequest[] = []
   const sockets = new Set<Socket>()
@@ -62,7 +62,7 @@ export async function startScriptedOrigin(script: OriginScript): Promise<Scripte
 
 async function serve(socket: Socket, script: OriginScript, requests: OriginRequest[]): Promise<void> {
   let pending = ''
-  // A visitor who leaves takes the connection along.
+  // The connection fails when a visitor disconnects.
   try {
     for await (const chunk of socket) {
       pending += (chunk as Buffer).toString('latin1')

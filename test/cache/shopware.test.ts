@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60' }
 
-async function open(answers: Reply | ((request: OriginRequest) => Reply), changes: Partial<ProxySettings> = {}) {
+async function open(answers: Reply | ((request: OriginRequest) => Reply), changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   site.answers(answers)
@@ -13,11 +13,11 @@ async function open(answers: Reply | ((request: OriginRequest) => Reply), change
     site,
     get: (cookie: string | null, target = '/a', more: Record<string, string> = {}) =>
       site.visit(target, { fields: { ...more, ...(cookie === null ? {} : { Cookie: cookie }) } }),
-    asked: () => site.origin.requests.length,
+    requestCount: () => site.origin.requests.length,
   }
 }
 
-/** Each answer says which one it was. */
+/** Responses with a sequence number as body. */
 function numbered(more: Record<string, string> = {}): (request: OriginRequest) => Reply {
   let count = 0
   return () => ({ fields: { ...fields, ...more }, body: String(++count) })
@@ -26,31 +26,31 @@ function numbered(more: Record<string, string> = {}): (request: OriginRequest) =
 describe('client states', () => {
   const states = { 'sw-invalidation-states': 'logged-in,cart-filled' }
 
-  it("a visitor in an excluded state gets the shop's own answer, all others the page", async () => {
-    const { get, asked } = await open(numbered(states))
+  it('a visitor in an excluded state is passed through, others get the page', async () => {
+    const { get, requestCount } = await open(numbered(states))
     expect((await get(null)).text).toBe('1')
     expect((await get('sw-states=logged-in')).text).toBe('2')
     expect((await get('sw-states=other%2Ccart-filled')).text).toBe('3')
     expect((await get('sw-states=other')).text).toBe('1')
     expect((await get(null)).text).toBe('1')
-    expect(asked()).toBe(3)
+    expect(requestCount()).toBe(3)
   })
 
-  it('and leaves no page behind, even on an empty cache', async () => {
+  it('a visitor in an excluded state fills no page', async () => {
     const { get } = await open(numbered(states))
     const answer = await get('sw-states=Logged-In')
-    expect(answer.field('cache-status')).toMatch(/detail="the visitor is in the state logged-in/)
+    expect(answer.field('cache-status')).toMatch(/detail="the page excludes visitors in state logged-in/)
     expect((await get(null)).text).toBe('2')
     expect((await get(null)).text).toBe('2')
   })
 
-  it('a page that names none is for all', async () => {
+  it('a page without excluded states is served in every state', async () => {
     const { get } = await open(numbered())
     await get(null)
     expect((await get('sw-states=logged-in')).text).toBe('1')
   })
 
-  it('a validation can change them', async () => {
+  it('a validation can change the excluded states', async () => {
     const { site, get } = await open({ fields: { ...fields, ETag: '"a"' }, body: 'page' })
     await get(null)
     site.wait(70)
@@ -62,27 +62,27 @@ describe('client states', () => {
   })
 })
 
-describe("parts of a page that the storefront's script asks for", () => {
+describe("fragments requested by the storefront's script", () => {
   const script = { 'X-Requested-With': 'XMLHttpRequest' }
 
-  it('are stored apart from the page of the same URL, for all scripts', async () => {
-    const { get, asked } = await open(numbered())
+  it('are stored separately from the page of the same URL', async () => {
+    const { get, requestCount } = await open(numbered())
     expect((await get(null, '/widgets/buybox/1', script)).text).toBe('1')
     expect((await get(null, '/widgets/buybox/1', script)).text).toBe('1')
     expect((await get(null, '/widgets/buybox/1')).text).toBe('2')
     expect((await get(null, '/widgets/buybox/1', script)).text).toBe('1')
-    expect(asked()).toBe(2)
+    expect(requestCount()).toBe(2)
   })
 
-  it('whichever comes first', async () => {
+  it('in either order', async () => {
     const { get } = await open(numbered({ 'Cache-Control': 'max-age=60' }))
     expect((await get(null, '/a', script)).text).toBe('1')
     expect((await get(null, '/a')).text).toBe('2')
   })
 })
 
-describe('what the shop says about one visitor', () => {
-  it('sw-cache-hash=not-cacheable goes to the shop and leaves nothing', async () => {
+describe('bypass', () => {
+  it('sw-cache-hash=not-cacheable goes to the shop and fills no page', async () => {
     const { get } = await open(numbered())
     expect((await get('sw-cache-hash=not-cacheable')).text).toBe('1')
     expect((await get('sw-cache-hash=not-cacheable')).text).toBe('2')
@@ -92,21 +92,23 @@ describe('what the shop says about one visitor', () => {
   })
 
   it('sw-dynamic-cache-bypass: 1 is not stored', async () => {
-    const { get, asked } = await open(numbered({ 'sw-dynamic-cache-bypass': '1' }))
+    const { get, requestCount } = await open(numbered({ 'sw-dynamic-cache-bypass': '1' }))
     await get(null)
     expect((await get(null)).field('sw-dynamic-cache-bypass')).toBeNull()
-    expect(asked()).toBe(2)
+    expect(requestCount()).toBe(2)
   })
 
-  it('a configured bypass cookie goes to the shop, by name and by beginning', async () => {
-    const { get, asked } = await open(numbered(), { bypass: { cookies: ['logged_in', 'wordpress_*'], paths: [] } })
+  it('a configured bypass cookie goes to the shop, by name and by prefix', async () => {
+    const { get, requestCount } = await open(numbered(), {
+      bypass: { cookies: ['logged_in', 'wordpress_*'], paths: [] },
+    })
     await get(null)
     for (const cookie of ['logged_in=1', 'a=1; wordpress_sec=x']) await get(cookie)
-    expect(asked()).toBe(3)
+    expect(requestCount()).toBe(3)
     expect((await get('logged=1')).text).toBe('1')
   })
 
-  it('a bypass path goes to the shop, however it is spelt', async () => {
+  it('a bypass path goes to the shop in every spelling', async () => {
     const { get, site } = await open(numbered())
     for (const target of [
       '/account',
@@ -126,16 +128,16 @@ describe('what the shop says about one visitor', () => {
 })
 
 describe('variants', () => {
-  it('each value of the variant cookies has its page, other cookies have none', async () => {
-    const { get, asked } = await open((request) => ({ fields, body: request.fields.get('cookie') ?? 'none' }))
+  it('each value of a variant cookie has its own page', async () => {
+    const { get, requestCount } = await open((request) => ({ fields, body: request.fields.get('cookie') ?? 'none' }))
     const cookies = [null, 'sw-currency=EUR', 'sw-currency=CHF', 'sw-cache-hash=x', 'sw-cache-hash=x; sw-currency=EUR']
     for (const cookie of cookies) await get(cookie)
     for (const cookie of cookies) expect((await get(cookie)).text).toBe(cookie ?? 'none')
     expect((await get('sw-currency=EUR; sw-cache-hash=x')).text).toBe('sw-cache-hash=x; sw-currency=EUR')
-    expect(asked()).toBe(5)
+    expect(requestCount()).toBe(5)
   })
 
-  it('so has each value of a configured field', async () => {
+  it('each value of a configured field has its own page', async () => {
     const { get, site } = await open((request) => ({ fields, body: request.fields.get('x-country') ?? 'none' }), {
       variants: { cookies: [], headers: ['X-Country'] },
     })
@@ -144,24 +146,24 @@ describe('variants', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  it('a purge of the URL takes all of them', async () => {
-    const { get, site, asked } = await open(numbered())
+  it('a purge of the URL removes all variants', async () => {
+    const { get, site, requestCount } = await open(numbered())
     for (const cookie of [null, 'sw-currency=EUR', 'sw-cache-hash=x']) await get(cookie)
     expect(await site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })).toBe(3)
     for (const cookie of [null, 'sw-currency=EUR', 'sw-cache-hash=x']) await get(cookie)
-    expect(asked()).toBe(6)
+    expect(requestCount()).toBe(6)
   })
 
-  it('a value that no shop hands out is not cached', async () => {
-    const { get, asked } = await open(numbered())
+  it('a value that is too long is not cached', async () => {
+    const { get, requestCount } = await open(numbered())
     const long = `sw-cache-hash=${'x'.repeat(300)}`
     await get(long)
     await get(long)
-    expect(asked()).toBe(2)
+    expect(requestCount()).toBe(2)
   })
 })
 
-it('tags and states are kept, and never reach a visitor', async () => {
+it('tags and states are stored but never sent to a visitor', async () => {
   const internal = {
     xkey: 'product-1 theme',
     'Surrogate-Key': 'a,b',
@@ -184,7 +186,7 @@ it('tags and states are kept, and never reach a visitor', async () => {
   expect(site.store.findByUrl(`${shopUrl}/a`)[0]!.tags.toSorted()).toEqual(['a', 'b', 'c', 'product-1', 'theme'])
 })
 
-it('the type of a page follows its tags, its fields and its path', async () => {
+it('the type of a page follows from its tags, fields and path', async () => {
   const { site, get } = await open(
     (request) => ({
       fields: { ...fields, ...(request.target.startsWith('/p') ? { xkey: 'product-1' } : { 'X-Type': 'list' }) },

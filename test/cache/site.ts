@@ -7,9 +7,9 @@ import { parseHitRequest } from '../../src/http/front/hit-request.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
-import { buildProxy, type ProxySettings } from '../../src/cache/build.ts'
+import { buildCache, type CacheSettings } from '../../src/cache/build.ts'
 import { fieldLines } from '../../src/cache/fields.ts'
-import type { Proxy } from '../../src/cache/proxy.ts'
+import type { StorefrontCache } from '../../src/cache/storefront-cache.ts'
 import type { Answer, Visit } from '../../src/cache/visit.ts'
 import {
   startScriptedOrigin,
@@ -19,7 +19,7 @@ import {
   type ScriptedOrigin,
 } from './scripted-origin.ts'
 
-/** The moment at which the clock of a site stands when it is opened: Thursday, 15 January 2026, noon. */
+/** The initial time of a site's clock: Thursday, 15 January 2026, noon UTC. */
 export const noon = Date.UTC(2026, 0, 15, 12)
 
 export interface VisitOptions {
@@ -28,14 +28,14 @@ export interface VisitOptions {
   fields?: Fields
   body?: string
   signal?: AbortSignal
-  /** Leaves the hot path out. */
+  /** Skips the hot path. */
   long?: boolean
 }
 
 export interface Seen {
   status: number
   headers: HeaderPair[]
-  /** A field with all its lines; null where there is none. */
+  /** The combined lines of a field; null when absent. */
   field(name: string): string | null
   body: Buffer
   text: string
@@ -44,31 +44,31 @@ export interface Seen {
   hot: boolean
 }
 
-/** A shop at http://shop.example behind a real proxy with a real store; its clock stands still until it is told. */
+/** A shop at http://shop.example behind a real cache with a real store and a fake clock. */
 export interface Site {
-  proxy: Proxy
+  cache: StorefrontCache
   store: PageStore
   origin: ScriptedOrigin
   faults: string[]
   /** The application cache directory. */
   directory: string
   now(): number
-  /** Seconds. */
+  /** Advances the clock. */
   wait(seconds: number): void
   setTime(time: number): void
-  /** What the origin answers from now on. */
+  /** Sets the response of the origin. */
   answers(reply: Reply | ((request: OriginRequest) => Reply | Promise<Reply>)): void
-  /** A visit as the daemon handles it: the hot path first, then the long way. */
+  /** Sends a request as the daemon handles it: hot path first, then the regular path. */
   visit(target: string, options?: VisitOptions): Promise<Seen>
-  /** Ends the proxy and hands its counted hits to the store. */
-  stopProxy(): Promise<void>
+  /** Closes the cache, which writes its counted hits to the store. */
+  stopCache(): Promise<void>
   close(): Promise<void>
 }
 
 export const host = 'shop.example'
 export const shopUrl = `http://${host}`
 
-export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Site> {
+export async function openSite(changes: Partial<CacheSettings> = {}): Promise<Site> {
   let time = noon
   let script: (request: OriginRequest) => Reply | Promise<Reply> = () => ({ status: 404 })
   const now = () => time
@@ -82,7 +82,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     onWarning: (message) => faults.push(message),
   })
   const origin = await startScriptedOrigin({ now, advance: wait, answer: (request) => script(request) })
-  const { proxy, close } = await buildProxy({
+  const { cache, close } = await buildCache({
     channels: [{ id: 'c1', name: 'Shop', url: shopUrl, origin: origin.url }],
     aliases: new Map(),
     store,
@@ -100,7 +100,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     ...changes,
   })
   return {
-    proxy,
+    cache,
     store,
     origin,
     faults,
@@ -109,8 +109,8 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
     wait,
     setTime: (moment) => void (time = moment),
     answers: (reply) => void (script = typeof reply === 'function' ? reply : () => reply),
-    visit: (target, options = {}) => visit(proxy, target, options),
-    stopProxy: close,
+    visit: (target, options = {}) => visit(cache, target, options),
+    stopCache: close,
     close: async () => {
       await close()
       await store.close()
@@ -120,7 +120,7 @@ export async function openSite(changes: Partial<ProxySettings> = {}): Promise<Si
   }
 }
 
-async function visit(proxy: Proxy, target: string, options: VisitOptions): Promise<Seen> {
+async function visit(cache: StorefrontCache, target: string, options: VisitOptions): Promise<Seen> {
   const { method = 'GET', signal = new AbortController().signal } = options
   const headers: HeaderPair[] = [['Host', options.host ?? host]]
   for (const [name, value] of Object.entries(options.fields ?? {}))
@@ -131,9 +131,9 @@ async function visit(proxy: Proxy, target: string, options: VisitOptions): Promi
     options.body === undefined && options.long !== true
       ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200)
       : null
-  const view = plain === null ? null : proxy.hot.find(plain)
+  const view = plain === null ? null : cache.hot.find(plain)
   if (view !== null) {
-    proxy.hot.count(view, 0.01)
+    cache.hot.count(view, 0.01)
     return seen(view.status, view.headers, view.body, [], true)
   }
   const interim: Seen['interim'] = []
@@ -149,7 +149,7 @@ async function visit(proxy: Proxy, target: string, options: VisitOptions): Promi
     signal,
     onInterim: (status, fields) => interim.push({ status, headers: fields }),
   }
-  const answer = await proxy.answer(asked)
+  const answer = await cache.answer(asked)
   const body = await bytesOf(answer.body)
   return seen(answer.status, answer.headers, body, interim, false)
 }

@@ -58,23 +58,26 @@ describe('the canonical form of a target', () => {
     '/a?ref=1',
     '/a?own_thing',
     '/a?fbclid=1&utm_medium=2',
-  ])('%s has nothing that counts', (raw) => {
+  ])('%s has only ignored parameters', (raw) => {
     expect(form(raw)).toBe('/a')
   })
 
-  it.each(['/a?utm=x', '/a?UTM_SOURCE=x', '/a?refx=1', '/a?xref=1', '/a?my_own_=1', '/a?own=1'])('%s counts', (raw) => {
-    expect(form(raw)).toBe(raw)
-  })
+  it.each(['/a?utm=x', '/a?UTM_SOURCE=x', '/a?refx=1', '/a?xref=1', '/a?my_own_=1', '/a?own=1'])(
+    '%s keeps its parameter',
+    (raw) => {
+      expect(form(raw)).toBe(raw)
+    },
+  )
 })
 
-describe('of any target', () => {
+describe('the canonical form of random targets', () => {
   const targets = randomTargets(2000)
 
-  it('the form of the form is the form', () => {
+  it('is idempotent', () => {
     for (const raw of targets) expect(form(form(raw)), raw).toBe(form(raw))
   })
 
-  it('the order of different parameters says nothing', () => {
+  it('does not depend on the order of different parameters', () => {
     for (const raw of targets) {
       const [path = '', query] = raw.split(/\?(.*)/s)
       if (query === undefined) continue
@@ -84,14 +87,14 @@ describe('of any target', () => {
     }
   })
 
-  it('the order of parameters of one name is kept', () => {
+  it('keeps the order of parameters of one name', () => {
     for (const raw of targets) {
       const values = (text: string) => [...text.matchAll(/[?&]n=(\w*)/g)].map((match) => match[1])
       expect(values(form(raw)), raw).toEqual(values(raw.replace(/^[^?]*/, '')))
     }
   })
 
-  it('holds no dot segment, blank or control character', () => {
+  it('contains no dot segment, space or control character', () => {
     for (const raw of targets) {
       const { path, query } = canonical(raw)
       expect(path, raw).toMatch(/^\//)
@@ -102,7 +105,7 @@ describe('of any target', () => {
   })
 })
 
-/** The same ones at each run, so that a failure can be found again. */
+/** Deterministic, so that a failure can be reproduced. */
 function randomTargets(count: number): string[] {
   let seed = 42
   const next = (limit: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % limit

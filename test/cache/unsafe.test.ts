@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite } from './site.ts'
 
@@ -11,7 +11,7 @@ const pages = ({ method, target }: OriginRequest): Reply =>
     ? { status: 303, fields: { Location: target.replace('/to', ''), 'Content-Location': '/other' } }
     : { fields, body: 'page' }
 
-async function open(changes: Partial<ProxySettings> = {}) {
+async function open(changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   site.answers(pages)
@@ -26,7 +26,7 @@ async function open(changes: Partial<ProxySettings> = {}) {
   return { site, removals, isCached, post }
 }
 
-describe('what a POST drops', () => {
+describe('a POST invalidates', () => {
   it.each([
     ['off', [true, true, true]],
     ['uri', [false, true, true]],
@@ -39,7 +39,7 @@ describe('what a POST drops', () => {
     for (const [index, target] of targets.entries()) expect(await isCached(target), target).toBe(kept[index])
   })
 
-  it("nothing of another channel's paths that are never cached, and nothing on a foreign origin", async () => {
+  it('no path that is never cached, and nothing on another origin', async () => {
     const { site, removals, post } = await open()
     for (const location of [
       'https://shop.example/product',
@@ -58,7 +58,7 @@ describe('what a POST drops', () => {
     expect(removals).toEqual([])
   })
 
-  it('nothing where the shop refuses', async () => {
+  it('nothing when the shop refuses it', async () => {
     const { site, removals, post } = await open()
     await site.visit('/to/a')
     for (const status of [400, 404, 500]) {
@@ -69,15 +69,15 @@ describe('what a POST drops', () => {
   })
 })
 
-describe('what it costs', () => {
-  it('no write where nothing is cached', async () => {
+describe('invalidation by a POST', () => {
+  it('writes nothing when nothing is cached', async () => {
     const { site, removals, post } = await open()
     for (let count = 0; count < 50; count++) await post(`/to/${count}`)
     expect(removals).toEqual([])
-    expect(site.proxy.unsafe).toEqual({ pages: 0, writes: 0, failures: 0 })
+    expect(site.cache.unsafe).toEqual({ pages: 0, writes: 0, failures: 0 })
   })
 
-  it('one write for many that come together', async () => {
+  it('groups concurrent requests into few writes', async () => {
     const { site, removals, isCached, post } = await open()
     const targets = Array.from({ length: 64 }, (_, index) => `/${index}`)
     for (const target of targets) await site.visit(target)
@@ -89,11 +89,11 @@ describe('what it costs', () => {
         .filter((path) => path !== '/other')
         .toSorted(),
     ).toEqual(targets.toSorted())
-    expect(site.proxy.unsafe).toEqual({ pages: 64, writes: removals.length, failures: 0 })
+    expect(site.cache.unsafe).toEqual({ pages: 64, writes: removals.length, failures: 0 })
     for (const target of targets) expect(await isCached(target), target).toBe(false)
   })
 
-  it('a page that is just being fetched is not stored', async () => {
+  it('fences a page that is being fetched', async () => {
     const { site, isCached, post } = await open()
     let release = () => {}
     const held = new Promise<void>((resolve) => (release = resolve))
@@ -111,7 +111,7 @@ describe('what it costs', () => {
     expect((await site.visit('/a')).text).toBe('after')
   })
 
-  it('a store that cannot be written costs the visitor nothing', async () => {
+  it('does not fail the visitor when the store cannot be written', async () => {
     const { site, post } = await open()
     await site.visit('/to/a')
     const refuse: PageStore['remove'] = async () => {
@@ -119,7 +119,7 @@ describe('what it costs', () => {
     }
     site.store.remove = refuse
     expect((await post('/to/a')).status).toBe(303)
-    expect(site.proxy.unsafe.failures).toBe(1)
-    expect(site.faults).toEqual([expect.stringMatching(/could not be dropped/)])
+    expect(site.cache.unsafe.failures).toBe(1)
+    expect(site.faults).toEqual([expect.stringMatching(/could not invalidate/)])
   })
 })

@@ -1,16 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { askFor } from '../../src/cache/ask.ts'
-import type { ProxySettings } from '../../src/cache/build.ts'
+import { classifyUrl } from '../../src/cache/classify-url.ts'
+import type { CacheSettings } from '../../src/cache/build.ts'
 import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60' }
 
-async function open(changes: Partial<ProxySettings> = {}) {
+async function open(changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
-  const fetchPage = toFetchPage(site.proxy, site.now, 5000)
+  const fetchPage = toFetchPage(site.cache, site.now, 5000)
   const signal = new AbortController().signal
   return {
     site,
@@ -19,7 +19,7 @@ async function open(changes: Partial<ProxySettings> = {}) {
   }
 }
 
-describe('a warmed page and a visited page come out of the same code, with the same key', () => {
+describe('a warmed page and a visited page share code and key', () => {
   it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
     ['a plain URL', '/a', {}, '/a', { 'User-Agent': 'Mozilla/5.0', 'Accept-Encoding': 'br', Cookie: 'session=1' }],
     ['parameters in another order', '/a?b=1&a=2', {}, '/a?a=2&b=1', {}],
@@ -40,7 +40,7 @@ describe('a warmed page and a visited page come out of the same code, with the s
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  it('and the other way round: a visited page needs no warming', async () => {
+  it('a visited page needs no warming', async () => {
     const { site, warm } = await open()
     site.answers({ fields, body: 'page' })
     await site.visit('/a?b=1&a=2')
@@ -49,7 +49,7 @@ describe('a warmed page and a visited page come out of the same code, with the s
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  it('the origin sees the same target and the public host', async () => {
+  it('the origin gets the canonical target and the public host', async () => {
     const { site, warm } = await open()
     site.answers({ fields, body: 'page' })
     await warm('/a?b=1&utm_source=x&a=2')
@@ -64,7 +64,7 @@ describe('a warmed page and a visited page come out of the same code, with the s
     const visit = site.visit('/a')
     await vi.waitFor(() => expect(answer).not.toBeNull())
     const warming = warm('/a')
-    // The warmup has looked at the cache and waits, or it would have asked by now.
+    // The warmup has joined the fetch, otherwise there would be a second request.
     await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
     answer!({ fields, body: 'page' })
     expect((await visit).text).toBe('page')
@@ -73,7 +73,7 @@ describe('a warmed page and a visited page come out of the same code, with the s
   })
 })
 
-describe('what becomes of a page that is warmed', () => {
+describe('the result of warming a page', () => {
   it.each<[string, Reply, object]>([
     [
       'private',
@@ -82,14 +82,14 @@ describe('what becomes of a page that is warmed', () => {
     ],
     ['gone', { status: 404 }, { kind: 'failed', status: 404 }],
     ['an error', { status: 503, fields: { 'Retry-After': '7' } }, { kind: 'failed', status: 503, retryAfter: 7000 }],
-    ['broken off', { breaks: 'before' }, { kind: 'failed', status: null }],
+    ['broken', { breaks: 'before' }, { kind: 'failed', status: null }],
   ])('%s', async (_, reply, result) => {
     const { site, warm } = await open()
     site.answers(reply)
     expect(await warm('/a')).toMatchObject(result)
   })
 
-  it('stale and confirmed: stored', async () => {
+  it('stale and validated: stored', async () => {
     const { site, warm } = await open()
     site.answers({ fields: { ...fields, ETag: '"a"' }, body: 'page' })
     await warm('/a')
@@ -100,10 +100,10 @@ describe('what becomes of a page that is warmed', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
-  it('a path that is never cached, and a URL of nobody, cost no request', async () => {
+  it('a path that is never cached and a URL without a channel cost no request', async () => {
     const { site, warm } = await open()
     expect((await warm('/checkout/cart')).kind).toBe('not-stored')
-    expect(askFor('http://evil.example/', {}, new AbortController().signal, site.proxy.classifying)).toBeNull()
+    expect(classifyUrl('http://evil.example/', {}, new AbortController().signal, site.cache.classifying)).toBeNull()
     expect(site.origin.requests).toEqual([])
   })
 })

@@ -11,7 +11,7 @@ const sources = globSync(['src/**/*.{ts,tsx}', 'commands/**/*.ts', 'bin/*.{js,cj
 /** These are made of constants alone. A pattern of the configuration, a client, a shop or a visitor is `globMatcher`'s or RE2's. */
 const constant = [
   'src/admin/overview.tsx',
-  'src/cache/commonplace.ts',
+  'src/cache/browser-values.ts',
   'src/http/front/hit-request.ts',
   'src/http/stages/event-request.ts',
   'src/lib/http-date.ts',

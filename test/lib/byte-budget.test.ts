@@ -4,7 +4,7 @@ import { ByteBudget, type Lease } from '../../src/lib/byte-budget.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Leases in the order in which they were granted. */
+/** Collects leases in the order in which they are granted. */
 function taker(budget: ByteBudget) {
   const granted: Lease[] = []
   const take = (bytes: number) => void budget.lease(bytes).then((lease) => granted.push(lease))
@@ -13,7 +13,7 @@ function taker(budget: ByteBudget) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('who comes when the budget is used up waits, in order', async () => {
+it('requests beyond the budget wait in order', async () => {
   const budget = new ByteBudget(10)
   const { granted, take } = taker(budget)
   for (const bytes of [6, 4, 8, 1]) take(bytes)
@@ -21,14 +21,14 @@ it('who comes when the budget is used up waits, in order', async () => {
   expect([granted.length, budget.used, budget.waiting]).toEqual([2, 10, 2])
   granted[1]!.release()
   await turn()
-  // The last one would fit, and does not overtake.
+  // The last one would fit, but must not overtake.
   expect(granted).toHaveLength(2)
   granted[0]!.release()
   await turn()
   expect([granted.length, budget.used, budget.waiting]).toEqual([4, 9, 0])
 })
 
-it('what is given back twice counts once, and who wants more than there is gets all of it', async () => {
+it('releasing twice counts once, and a request above the budget gets all of it', async () => {
   const budget = new ByteBudget(10)
   const lease = await budget.lease(25)
   expect(budget.used).toBe(10)
@@ -37,7 +37,7 @@ it('what is given back twice counts once, and who wants more than there is gets 
   expect(budget.used).toBe(0)
 })
 
-it('while somebody waits the longest idle is cut, and nobody who makes progress or cannot be cut', async () => {
+it('while others wait, cancels the longest idle lease but none that progresses or cannot be cancelled', async () => {
   const budget = new ByteBudget(3, 1000)
   const { granted, take } = taker(budget)
   for (let count = 0; count < 3; count++) take(1)
@@ -47,7 +47,7 @@ it('while somebody waits the longest idle is cut, and nobody who makes progress 
   first!.onCut = () => cut.push(0)
   second!.onCut = () => cut.push(1)
   vi.advanceTimersByTime(5000)
-  // Nobody waits: as slow as they like.
+  // Without waiting requests nothing is cancelled.
   expect(cut).toEqual([])
   first!.touch()
   take(1)
@@ -64,7 +64,7 @@ it('while somebody waits the longest idle is cut, and nobody who makes progress 
   expect([cut, granted.length]).toEqual([[1, 0], 5])
 })
 
-it('a buffer that goes to several clients counts once, for as long as one of them is at it', () => {
+it('a buffer sent to several clients counts once, until the last is done', () => {
   const budget = new ByteBudget(1000)
   const buffer = Buffer.allocUnsafeSlow(600)
   const leases = [budget.hold(buffer, () => {}), budget.hold(buffer.subarray(0, 10), () => {})]
@@ -75,7 +75,7 @@ it('a buffer that goes to several clients counts once, for as long as one of the
   expect([budget.used, budget.crowded]).toEqual([0, false])
 })
 
-it('what is held beyond the budget is cut when it is idle', () => {
+it('cancels idle holders above the budget', () => {
   const budget = new ByteBudget(1000, 1000)
   const cut: number[] = []
   for (let count = 0; count < 3; count++) budget.hold(Buffer.allocUnsafeSlow(600), () => cut.push(count))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { globMatcher } from '../../src/lib/glob.ts'
 
-describe('what a glob matches', () => {
+describe('globMatcher', () => {
   it.each([
     ['', ['']],
     ['*', ['', 'a', 'a\nb', 'a/b']],
@@ -25,11 +25,11 @@ describe('what a glob matches', () => {
     ['*.gif', ['.gif?', 'gif']],
     [`*${'ab'.repeat(40)}*`, ['ab'.repeat(39)]],
     ['a.c', ['abc']],
-  ])('and what it does not: %s', (pattern, texts) => {
+  ])('does not match: %s', (pattern, texts) => {
     for (const text of texts) expect(globMatcher(pattern)(text), text).toBe(false)
   })
 
-  it('a set is one of its characters, or of a range; what is not closed is no set', () => {
+  it('a set matches one of its characters or ranges; an unclosed one is literal', () => {
     const matches = (pattern: string, text: string) => globMatcher(pattern, { sets: true })(text)
     expect(matches('*[?&]p=*', '/x?a=1&p=2')).toBe(true)
     expect(matches('*[?&]p=*', '/xp=2')).toBe(false)
@@ -42,7 +42,7 @@ describe('what a glob matches', () => {
   })
 })
 
-/** By definition, without regard for time. */
+/** Reference implementation by definition, in exponential time. */
 function matchesSlowly(pattern: string, text: string): boolean {
   if (pattern === '') return text === ''
   if (pattern[0] === '*')
@@ -50,7 +50,7 @@ function matchesSlowly(pattern: string, text: string): boolean {
   return pattern[0] === text[0] && matchesSlowly(pattern.slice(1), text.slice(1))
 }
 
-it('all short patterns agree with the definition on all short texts', () => {
+it('agrees with the reference on all short patterns and texts', () => {
   const words = (alphabet: string, longest: number): string[] => {
     let last = ['']
     const all = ['']
@@ -65,7 +65,7 @@ it('all short patterns agree with the definition on all short texts', () => {
   }
 })
 
-it('parts longer than a word of the search are found wherever they begin', () => {
+it('finds parts longer than a machine word at any position', () => {
   for (const length of [31, 32, 33, 63, 64, 65, 97]) {
     const part = `${'a'.repeat(length - 1)}b`
     const matches = globMatcher(`*${part}*c`)

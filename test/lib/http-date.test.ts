@@ -14,7 +14,7 @@ describe('an HTTP-date', () => {
     expect(parseHttpDate(text, now)).toBe(moment)
   })
 
-  it('what is written is read again', () => {
+  it('parses what formatHttpDate writes', () => {
     for (let time = 0; time < Date.UTC(2100, 0); time += 86_400_000 * 13 + 3_671_000)
       expect(parseHttpDate(formatHttpDate(time), now)).toBe(time)
   })
@@ -44,7 +44,7 @@ describe('an HTTP-date', () => {
     'Sun, 06 Nov 1994 08:49:37 GMT ',
     'Sun, 6 Nov 1994 08:49:37 GMT',
     'Sun, 06 Nov 1994 08:49:37 GMT\n',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseHttpDate(text, now)).toBeNull()
   })
 })

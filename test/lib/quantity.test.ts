@@ -13,7 +13,7 @@ it.each([
   [1024 ** 3, '1.00 GB'],
   [1024 ** 4, '1.00 TB'],
   [5000 * 1024 ** 4, '5000.00 TB'],
-])('%d bytes read %s', (bytes, text) => {
+])('formats %d bytes as %s', (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text)
 })
 
@@ -25,7 +25,7 @@ it.each([
   [250, '4 min 10 s'],
   [7200, '2 h'],
   [93_600 + 59, '1 d 2 h'],
-])('%d seconds read %s', (seconds, text) => {
+])('formats %d seconds as %s', (seconds, text) => {
   expect(formatDuration(seconds)).toBe(text)
 })
 
@@ -58,7 +58,7 @@ describe('a duration', () => {
     true,
     {},
     [],
-  ])('%j is none', (input) => {
+  ])('%j is invalid', (input) => {
     expect(parseDuration(input)).toBeUndefined()
   })
 
@@ -77,7 +77,7 @@ describe('a size', () => {
     expect(parseSize(input)).toBe(bytes)
   })
 
-  it.each(['128', '128M', '128MiB', '-1MB', 1e300, -1, null])('%j is none', (input) => {
+  it.each(['128', '128M', '128MiB', '-1MB', 1e300, -1, null])('%j is invalid', (input) => {
     expect(parseSize(input)).toBeUndefined()
   })
 

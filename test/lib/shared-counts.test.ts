@@ -3,22 +3,22 @@ import { Failures } from '../../src/auth/failures.ts'
 import { SharedCounts, type Counted } from '../../src/lib/shared-counts.ts'
 import { openRateLimit } from '../../src/stages/rate-limit.ts'
 
-/** Processes that hear each other, as through the parent of a daemon's. */
+/** Counters of several processes that send to each other, as the daemon's parent process does. */
 function together(many: number) {
-  const told: Counted[] = []
+  const sent: Counted[] = []
   const all: SharedCounts[] = Array.from(
     { length: many },
     (_, from) =>
       new SharedCounts((counted) => {
-        told.push(counted)
+        sent.push(counted)
         all.forEach((other, to) => to !== from && other.hear(counted))
       }),
   )
-  return { all, told }
+  return { all, sent }
 }
 
-describe('what several processes count', () => {
-  it('failed logins of an address and of a client add up at once', () => {
+describe('counters shared by several processes', () => {
+  it('add up failed logins by address and by client at once', () => {
     const { all } = together(3)
     const failures = all.map((shared) => new Failures(() => 0, shared))
     for (let turn = 0; turn < 9; turn++) failures[turn % 3]!.note('192.0.2.1', null)
@@ -29,18 +29,18 @@ describe('what several processes count', () => {
     expect(failures[2]!.note('198.51.100.99', 'client')).toBe(60)
   })
 
-  it('what passed a limit in one is missing in the others, and what was too much is owed', async () => {
-    const { all, told } = together(2)
+  it('apply one rate limit, with excess requests deducted later', async () => {
+    const { all, sent } = together(2)
     const clock = { now: 0 }
     const [one, other] = all.map((shared) => openRateLimit('events', 1, shared, () => clock.now)) as [
       ReturnType<typeof openRateLimit>,
       ReturnType<typeof openRateLimit>,
     ]
-    // Before they hear of each other each lets a burst through.
+    // Before counts are exchanged, each process admits a burst.
     for (const limit of [one, other])
       expect(Array.from({ length: 11 }, () => limit.take('a', 0)).filter(Boolean)).toHaveLength(10)
-    await expect.poll(() => told.length).toBe(2)
-    expect(told.flat()).toEqual([
+    await expect.poll(() => sent.length).toBe(2)
+    expect(sent.flat()).toEqual([
       ['events', 'a', 10],
       ['events', 'a', 10],
     ])
@@ -50,14 +50,14 @@ describe('what several processes count', () => {
     expect([one.take('a', clock.now), other.take('b', clock.now)]).toEqual([true, true])
   })
 
-  it('is told in one message for many, and no message is larger than a thousand keys', async () => {
-    const { all, told } = together(2)
-    const heard = new Map<string, number>()
-    all[1]!.join('test', 10, (key, count) => void heard.set(key, (heard.get(key) ?? 0) + count))
+  it('send batches of at most a thousand keys', async () => {
+    const { all, sent } = together(2)
+    const received = new Map<string, number>()
+    all[1]!.join('test', 10, (key, count) => void received.set(key, (received.get(key) ?? 0) + count))
     const count = all[0]!.join('test', 10, () => {})
     for (let turn = 0; turn < 5000; turn++) count(`key ${turn % 2500}`)
-    await expect.poll(() => [...heard.values()].reduce((sum, each) => sum + each, 0)).toBe(5000)
-    expect(told.map((counted) => counted.length).every((length) => length <= 1000)).toBe(true)
-    expect(told.length).toBeLessThan(10)
+    await expect.poll(() => [...received.values()].reduce((sum, each) => sum + each, 0)).toBe(5000)
+    expect(sent.map((counted) => counted.length).every((length) => length <= 1000)).toBe(true)
+    expect(sent.length).toBeLessThan(10)
   })
 })

@@ -44,7 +44,7 @@ describe('an IP address', () => {
     'localhost',
     ':',
     '1:2:3:4:5:6:7:8:9',
-  ])('%j is judged as node:net judges it', (text) => {
+  ])('%j has the family that node:net reports', (text) => {
     expect(ipFamily(text)).toBe(isIP(text))
   })
 })
@@ -73,7 +73,7 @@ describe('mask', () => {
     ],
     ['GET /api failed', 'GET /api failed'],
     ['Is the shop up? http://host/path', 'Is the shop up? http://host/path'],
-  ])('for a log leaves no query: %s', (text, masked) => {
+  ])('maskForLog removes queries: %s', (text, masked) => {
     expect(maskForLog(text)).toBe(masked)
   })
 
@@ -83,7 +83,7 @@ describe('mask', () => {
   })
 })
 
-it('what could steer a terminal is written as an escape, everything else stays', () => {
+it('printable escapes control characters and keeps everything else', () => {
   expect(printable('a\u001b[31m\u0000\u007f\u009b\u202e\ufeff')).toBe(
     'a\\u{1b}[31m\\u{0}\\u{7f}\\u{9b}\\u{202e}\\u{feff}',
   )

@@ -284,7 +284,7 @@ describe('a page store that cannot be opened', () => {
         })
         expect(stdout, command).toBe('')
         expect(stderr, command).toMatch(
-          /Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*right to/,
+          /Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*permission/,
         )
         expect(stderr, command).not.toMatch(/ at |itself/)
         expect(code, command).toBe(5)
@@ -299,7 +299,7 @@ describe('a page store that cannot be opened', () => {
       }
       expect(checks.find(({ name }) => name === 'page index')).toMatchObject({
         status: 'failed',
-        remedy: expect.stringContaining('as the user whom the daemon runs as') as string,
+        remedy: expect.stringContaining("as the daemon's user") as string,
       })
       expect(examined.code).toBe(1)
     },
@@ -358,7 +358,7 @@ describe('inspect', () => {
     expect(await perform(await openApp(await tempDir()), inspectPage, { url: 'http://shop.example/' })).toMatchObject({
       success: true,
       cached: false,
-      reason: expect.stringContaining('no sales channel') as string,
+      reason: expect.stringContaining('No sales channel') as string,
       pages: [],
     })
   })

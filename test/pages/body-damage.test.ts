@@ -19,7 +19,7 @@ async function withOneBody() {
   return { ...opened, page, body: body! }
 }
 
-describe('an altered body is a miss, counted, never served, and goes', () => {
+describe('an altered body is a miss, counted as damaged and removed', () => {
   const damages: [string, (path: string, elsewhere: string) => Promise<unknown>][] = [
     [
       'bit flip',
@@ -90,7 +90,7 @@ describe('a body of several pieces', () => {
     await writeFile(path, bytes)
   }
 
-  it('each piece is verified by itself: a sound one is read beside a damaged one, which drops the page', async () => {
+  it('verifies each piece separately: an intact one is readable, a damaged one removes the page', async () => {
     const { pages, page, body } = await withLarge()
     await flip(body, pieceSize + 7)
     const open = (await pages.openBody(page))!
@@ -108,7 +108,7 @@ describe('a body of several pieces', () => {
     ['list of digests', large.length + 40],
     ['end of the list', large.length + (last + 1) * 32 - 1],
   ]
-  it.each(places)('a bit flip in its %s: it is not served, counted, and goes', async (_, at) => {
+  it.each(places)('a bit flip in its %s: not served, counted as damaged and removed', async (_, at) => {
     const { pages, page, body } = await withLarge()
     await flip(body, at)
     expect(await pages.readBody(page)).toBeNull()
@@ -119,7 +119,7 @@ describe('a body of several pieces', () => {
     ['without its list', large.length],
     ['in the middle', large.length >> 1],
     ['by a byte', large.length + (last + 1) * 32 - 1],
-  ])('truncated %s: it is not opened', async (_, size) => {
+  ])('truncated %s: not opened', async (_, size) => {
     const { pages, page, body } = await withLarge()
     await truncate(body, size)
     expect(await pages.openBody(page)).toBeNull()
@@ -150,7 +150,7 @@ describe('a body of several pieces', () => {
 })
 
 describe('files', () => {
-  it('a link in the place of a shard directory is not written through', async () => {
+  it('does not write through a link in place of a shard directory', async () => {
     const { pages, page, body } = await withOneBody()
     const outside = await tempDir()
     await rm(join(body, '..'), { recursive: true })
@@ -161,7 +161,7 @@ describe('files', () => {
     expect(await readdir(outside)).toEqual([])
   })
 
-  it('a page that was replaced leaves no body, and no temporary file stays', async () => {
+  it('a replaced page leaves neither its body nor a temporary file', async () => {
     const { pages, directory, body } = await withOneBody()
     await store(pages, 'a')
     await expect.poll(() => existsSync(body)).toBe(false)
@@ -178,7 +178,7 @@ describe('files', () => {
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  it('removed pages give back their files', async () => {
+  it('the files of removed pages are deleted', async () => {
     const { pages, directory } = await openPages()
     for (let n = 0; n < 200; n += 1) await store(pages, `p${n}`, { tags: n % 2 === 0 ? ['even'] : [] })
     await pages.remove({ kind: 'tags', tags: ['even'] })
@@ -187,7 +187,7 @@ describe('files', () => {
     await expect.poll(async () => (await bodiesIn(directory)).length).toBe(0)
   })
 
-  it('a sweep removes bodies without a row once no writer can be behind them', async () => {
+  it('a sweep removes orphaned bodies that no writer can still be working on', async () => {
     const { pages, directory, body, page } = await withOneBody()
     const shard = join(body, '..')
     const old = join(shard, `${'0'.repeat(32)}.00000000`)
@@ -209,7 +209,7 @@ describe('files', () => {
   })
 })
 
-it('directories are 0700 and files 0600, whatever the umask', async () => {
+it('directories are 0700 and files 0600 with any umask', async () => {
   const before = process.umask(0)
   try {
     const { pages, directory } = await openPages()

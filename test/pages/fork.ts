@@ -2,15 +2,15 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import type { Question } from './other-process.ts'
+import type { Command } from './other-process.ts'
 
 export interface OtherProcess {
-  ask(question: Question): Promise<unknown>
-  /** SIGKILL, and waits until it is dead. */
+  ask(command: Command): Promise<unknown>
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>
 }
 
-/** A second process with a page store on the same directory; ended when the test is over. */
+/** Starts a second process with a page store on the same directory. It ends with the test. */
 export async function startOther(directory: string): Promise<OtherProcess> {
   const script = fileURLToPath(new URL('other-process.ts', import.meta.url))
   const child = fork(script, [directory], { execArgv: [] })
@@ -24,9 +24,9 @@ export async function startOther(directory: string): Promise<OtherProcess> {
   onTestFinished(kill)
   await answer()
   return {
-    async ask(question) {
+    async ask(command) {
       const answered = answer()
-      child.send(question)
+      child.send(command)
       return answered
     },
     kill,

@@ -11,7 +11,7 @@ function mount(...args: string[]): boolean {
   return spawnSync('mount', args).status === 0
 }
 
-/** A file system of its own of this size; null where this user may not mount one. */
+/** Mounts a small file system; null when this user may not mount one. */
 async function smallDisk(options: string): Promise<string | null> {
   const directory = await tempDir()
   if (!mount('-t', 'tmpfs', '-o', options, 'tmpfs', directory)) return null
@@ -25,7 +25,7 @@ function onSmallDisks(): void {
   it.each([
     ['no bytes', 'size=2m'],
     ['no inodes', 'size=20m,nr_inodes=400'],
-  ])('%s left: the least recently used pages make room, no partial file stays, and purges work', async (_, size) => {
+  ])('%s left: evicts the least recently used pages, leaves no partial file, and still purges', async (_, size) => {
     const directory = (await smallDisk(size))!
     const time = clock()
     const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
@@ -44,7 +44,7 @@ function onSmallDisks(): void {
     expect(await pages.remove({ kind: 'type', type: 'products' })).toBe(left)
   })
 
-  it('a page that is larger than what a few others make room for is stored after a while', async () => {
+  it('a page larger than the space of a few evicted ones is stored eventually', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages } = await openPages({ directory, maxSize: 1e9 })
     for (let n = 0; n < 1500; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(4_000, n), pages.fence())
@@ -56,7 +56,7 @@ function onSmallDisks(): void {
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  it('another program fills the disk: pages give way until the floor for records is free again', async () => {
+  it('evicts pages until the floor for records is free again when another program fills the disk', async () => {
     const directory = (await smallDisk('size=20m'))!
     const { pages, warnings } = await openPages({ directory, maxSize: 1e9 })
     for (let n = 0; n < 200; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(40_000, n), pages.fence())
@@ -67,11 +67,11 @@ function onSmallDisks(): void {
       .poll(async () => (await spaceOf(directory)).bytes >= (await spaceOf(directory)).floorBytes, { timeout: 10_000 })
       .toBe(true)
     expect(pages.counters().products.count).toBeGreaterThan(50)
-    expect(warnings.join()).toContain('least recently used pages are evicted')
+    expect(warnings.join()).toContain('evicting the least recently used pages')
     await writeFile(`${directory}/record`, Buffer.alloc(500_000))
   })
 
-  it('several stores on one full disk go on storing, and agree on what there is', async () => {
+  it('several stores on one full disk keep storing and agree on the pages', async () => {
     const directory = (await smallDisk('size=4m'))!
     const stores = await Promise.all([1, 2, 3].map(() => openPages({ directory, maxSize: 1e9 })))
     for (let n = 0; n < 100; n += 1)
@@ -86,7 +86,7 @@ function onSmallDisks(): void {
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
-  it('without a configured limit bodies take a tenth of what is there for them, also after a restart', async () => {
+  it('without a configured limit bodies take a tenth of the available space, also after a restart', async () => {
     const directory = (await smallDisk('size=20m'))!
     const { pages } = await openPages({ directory })
     for (let n = 0; n < 100; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(40_000, n), pages.fence())
@@ -97,7 +97,7 @@ function onSmallDisks(): void {
     expect(await automaticLimit(`${directory}/none`, 0)).toBe(10 * 1024 ** 3)
   })
 
-  it('expired pages go before those that are used least', async () => {
+  it('evicts expired pages before the least recently used', async () => {
     const directory = (await smallDisk('size=2m'))!
     const time = clock()
     const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
@@ -112,7 +112,7 @@ function onSmallDisks(): void {
     expect(pages.find(draft('old').key)).toHaveLength(1)
   })
 
-  it('filled by another program to the last byte: a page still finds room, and a clear clears', async () => {
+  it('still stores and clears pages when another program has filled the disk completely', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages } = await openPages({ directory })
     for (let n = 0; n < 40; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(9_000, n), pages.fence())
@@ -125,7 +125,7 @@ function onSmallDisks(): void {
     await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
   })
 
-  it('read-only: pages pass by, a removal says why, and what was stored is there again afterwards', async () => {
+  it('read-only: stores nothing, a removal fails with STORE_FULL, and the pages are back afterwards', async () => {
     const directory = (await smallDisk('size=8m'))!
     const { pages: before } = await openPages({ directory })
     await store(before, 'a')
@@ -142,11 +142,10 @@ function onSmallDisks(): void {
   })
 }
 
-if (!canMount)
-  console.warn('The tests of full and read-only disks are left out: this user may not mount a small file system.')
-describe.skipIf(!canMount)('a disk without room', onSmallDisks)
+if (!canMount) console.warn('Skipping the tests of full and read-only disks: this user may not mount a file system.')
+describe.skipIf(!canMount)('a full disk', onSmallDisks)
 
-it('where a file has taken the place in which bodies are written, nothing is stored until the store has begun anew', async () => {
+it('recreates the store when a file replaces the directory of temporary files', async () => {
   const { pages, directory } = await openPages()
   await rm(placesIn(directory).temporary, { recursive: true })
   await writeFile(placesIn(directory).temporary, '')

@@ -11,7 +11,7 @@ function page(name: string, changes: Partial<PageDraft> = {}): Page {
   return { ...draft(name, changes), id: nextId++, size: 1_000, hits: 0, hitMs: 0, usedAt: 0 }
 }
 
-it('a page and its codings come back under its key', () => {
+it('returns a page with its codings by key', () => {
   const memory = new MemoryTier(megabyte)
   const stored = page('a')
   const entry = memory.set(stored, 'br', bodyOf('br'))
@@ -21,7 +21,7 @@ it('a page and its codings come back under its key', () => {
   expect(memory.get('another')).toBeUndefined()
 })
 
-it('variants stand side by side, the same variant is renewed', () => {
+it('keeps variants and replaces an equal one', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('a', { vary: { lang: 'de' } }), 'gzip', bodyOf('1'))
   memory.set(page('a', { vary: { lang: 'en' } }), 'gzip', bodyOf('2'))
@@ -31,7 +31,7 @@ it('variants stand side by side, the same variant is renewed', () => {
   expect(memory.count).toBe(2)
 })
 
-it('beyond the most variants of a key the least recently used one goes, and stays out of invalidations', () => {
+it('evicts the least recently used variant of a key beyond the limit', () => {
   const memory = new MemoryTier(megabyte, 3)
   const set = (language: string) =>
     memory.set(page('a', { vary: { lang: language }, tags: ['all', language] }), 'gzip', bodyOf(language))
@@ -46,7 +46,7 @@ it('beyond the most variants of a key the least recently used one goes, and stay
   expect(memory.get(draft('a').key)).toBeUndefined()
 })
 
-it('a page that was confirmed by a 304 keeps the codings of its body', () => {
+it('a page validated by a 304 keeps the codings of its body', () => {
   const memory = new MemoryTier(megabyte)
   const stored = page('a')
   memory.addBody(memory.set(stored, 'br', bodyOf('1')), 'gzip', bodyOf('2'))
@@ -55,7 +55,7 @@ it('a page that was confirmed by a 304 keeps the codings of its body', () => {
   expect(renewed.bodies).toEqual({ br: bodyOf('1'), gzip: bodyOf('2') })
 })
 
-it('the bytes are bounded, the least recently used go first', () => {
+it('evicts the least recently used pages above the size limit', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('first'), 'identity', Buffer.alloc(100_000))
   for (let n = 0; n < 30; n += 1) {
@@ -67,7 +67,7 @@ it('the bytes are bounded, the least recently used go first', () => {
   expect(memory.get(draft('p29').key)).toHaveLength(1)
 })
 
-it('another coding counts, and what no longer fits goes', () => {
+it('counts added codings towards the size limit', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('a'), 'br', Buffer.alloc(400_000))
   const entry = memory.set(page('b'), 'br', Buffer.alloc(400_000))
@@ -76,7 +76,7 @@ it('another coding counts, and what no longer fits goes', () => {
   expect(memory.get(draft('b').key)).toEqual([entry])
 })
 
-it('what is larger than the memory is handed back and not kept, nor is what it renewed', () => {
+it('a page that is too large is returned and not kept, nor is the one it replaces', () => {
   const memory = new MemoryTier(10_000)
   memory.set(page('a'), 'br', Buffer.alloc(10))
   const entry = memory.set(page('a'), 'br', Buffer.alloc(20_000))
@@ -86,7 +86,7 @@ it('what is larger than the memory is handed back and not kept, nor is what it r
   expect(new MemoryTier(0).set(page('a'), 'br', Buffer.alloc(1)).bodies.br).toHaveLength(1)
 })
 
-it('a coding that comes after its page has gone is left out', () => {
+it('ignores a coding added after its page was dropped', () => {
   const memory = new MemoryTier(megabyte)
   const entry = memory.set(page('a'), 'br', bodyOf('1'))
   memory.drop({ kind: 'all' })
@@ -94,7 +94,7 @@ it('a coding that comes after its page has gone is left out', () => {
   expect([memory.count, memory.bytes]).toEqual([0, 0])
 })
 
-describe('an invalidation drops what it selects', () => {
+describe('an invalidation drops the selected pages', () => {
   const cases: [string, Selection, string[]][] = [
     ['all', { kind: 'all' }, []],
     ['a type', { kind: 'type', type: 'cms' }, ['a', 'c']],
@@ -114,7 +114,7 @@ describe('an invalidation drops what it selects', () => {
     expect([memory.count, memory.bytes]).toEqual([0, 0])
   })
 
-  it('a page that lost a tag is not dropped by it, one that got a tag is', () => {
+  it('follows changes of tags', () => {
     const memory = new MemoryTier(megabyte)
     const stored = page('a', { tags: ['old'] })
     memory.set(stored, 'br', bodyOf('a'))
@@ -126,7 +126,7 @@ describe('an invalidation drops what it selects', () => {
   })
 })
 
-it('hits are gathered and handed over once, also those of pages that have gone', () => {
+it('takeHits returns the hits once, including those of dropped pages', () => {
   const memory = new MemoryTier(megabyte)
   const [a, b] = [memory.set(page('a'), 'br', bodyOf('a')), memory.set(page('b'), 'br', bodyOf('b'))]
   memory.countHit(a, 0.5, 10)

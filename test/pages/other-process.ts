@@ -1,9 +1,9 @@
-/** Run by `fork`: one page store on the directory given, asked over IPC. */
+/** Run by `fork`: a page store on the given directory, controlled over IPC. */
 import { bodyOf, draft } from './draft.ts'
 import { openFilesystemStore, clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { PageStore, Selection } from '../../src/pages/page-store.ts'
 
-export type Question =
+export type Command =
   | { ask: 'put'; name: string; changes?: Parameters<typeof draft>[1] }
   | { ask: 'find'; name: string }
   | { ask: 'remove'; selection: Selection }
@@ -14,21 +14,21 @@ export type Question =
 const directory = process.argv[2]!
 const pages = await openFilesystemStore({ directory, maxSize: null, now: Date.now, onWarning: () => undefined })
 
-async function answer(question: Question): Promise<unknown> {
-  switch (question.ask) {
+async function answer(command: Command): Promise<unknown> {
+  switch (command.ask) {
     case 'put':
-      return (await put(pages, question.name, question.changes)) !== null
+      return (await put(pages, command.name, command.changes)) !== null
     case 'find':
-      return pages.find(draft(question.name).key).length
+      return pages.find(draft(command.name).key).length
     case 'remove':
-      return pages.remove(question.selection)
+      return pages.remove(command.selection)
     case 'clearApplicationCache':
       return clearApplicationCache(directory)
     case 'putForEver':
       void putForEver()
       return true
     case 'close':
-      // Nothing but the closing itself keeps the process alive, as in a command that is done.
+      // Only closing keeps the process alive, as in a finished command.
       process.channel?.unref()
       await pages.close()
       return 'closed'
@@ -43,8 +43,8 @@ async function putForEver(): Promise<void> {
   for (let n = 0; ; n += 1) await put(pages, `p${n % 500}`)
 }
 
-process.on('message', (question: Question) => {
-  void answer(question).then((value) => {
+process.on('message', (command: Command) => {
+  void answer(command).then((value) => {
     if (process.connected) process.send!({ value })
   })
 })

@@ -17,73 +17,73 @@ const selections: [string, Selection][] = [
 ]
 
 describe('two stores of one process on one directory', () => {
-  it.each(selections)('a removal of %s by one holds for the other at once', async (_, selection) => {
+  it.each(selections)('a removal of %s by one applies to the other at once', async (_, selection) => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })
-    const told: Selection[] = []
-    two.onRemoved((removed) => told.push(removed))
+    const received: Selection[] = []
+    two.onRemoved((removed) => received.push(removed))
     await store(one, 'a')
     expect(two.find(draft('a').key)).toHaveLength(1)
     const fence = two.fence()
     expect(await one.remove(selection)).toBe(1)
     two.poll()
-    expect(told).toEqual([selection])
+    expect(received).toEqual([selection])
     expect(two.holds(fence)).toBe(false)
     expect(two.find(draft('a').key)).toEqual([])
     expect(await two.put(draft('a'), bodyOf('a'), fence)).toBeNull()
   })
 
-  it('what one stores the other is told of by its key, and nobody of their own', async () => {
+  it('each store is notified of the keys that the other stores', async () => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })
-    const told = { one: [] as string[], two: [] as string[] }
-    one.onRenewed((keys) => told.one.push(...keys))
-    two.onRenewed((keys) => told.two.push(...keys))
+    const received = { one: [] as string[], two: [] as string[] }
+    one.onRenewed((keys) => received.one.push(...keys))
+    two.onRenewed((keys) => received.two.push(...keys))
     await store(one, 'a')
     await store(two, 'b')
     await store(one, 'a')
     one.poll()
     two.poll()
-    expect(told).toEqual({ one: [draft('b').key], two: [draft('a').key, draft('a').key] })
+    expect(received).toEqual({ one: [draft('b').key], two: [draft('a').key, draft('a').key] })
   })
 
-  it('who slept through removals that are forgotten by now is told of everything', async () => {
+  it('a store that missed pruned removals is notified of a removal of everything', async () => {
     const { pages, directory } = await openPages()
-    const told: Selection[] = []
-    pages.onRemoved((removed) => told.push(removed))
+    const received: Selection[] = []
+    pages.onRemoved((removed) => received.push(removed))
     const index = new PageIndex(placesIn(directory))
-    // Removed and forgotten in one commit: nobody can have looked in between.
+    // Removed and pruned in one commit, so that no store can poll in between.
     index.write(() => {
       index.log.append({ kind: 'tags', tags: ['x'] }, 0)
       index.log.prune(1)
     })
     index.close()
     pages.poll()
-    expect(told).toEqual([{ kind: 'all' }])
+    expect(received).toEqual([{ kind: 'all' }])
   })
 })
 
 describe('a second process', () => {
-  it.each(selections)('its removal of %s holds for us at the next request', async (_, selection) => {
+  it.each(selections)('its removal of %s applies here at the next request', async (_, selection) => {
     const { pages, directory } = await openPages()
     const other = await startOther(directory)
     await store(pages, 'a')
     expect(await other.ask({ ask: 'find', name: 'a' })).toBe(0)
     await store(pages, 'a', { deleteAt: Number.POSITIVE_INFINITY })
     expect(await other.ask({ ask: 'find', name: 'a' })).toBe(1)
-    const told: Selection[] = []
-    pages.onRemoved((removed) => told.push(removed))
+    const received: Selection[] = []
+    pages.onRemoved((removed) => received.push(removed))
     const fence = pages.fence()
     expect(await other.ask({ ask: 'remove', selection })).toBe(1)
     pages.poll()
-    expect(told).toEqual([selection])
+    expect(received).toEqual([selection])
     expect(pages.find(draft('a').key)).toEqual([])
     expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
     await store(pages, 'a', { deleteAt: Number.POSITIVE_INFINITY })
     expect(await other.ask({ ask: 'find', name: 'a' })).toBe(1)
   })
 
-  it('clears while we store: no error, and no page from before is served', async () => {
+  it('clears while we store: no error, and no removed page is served', async () => {
     const { pages, directory, warnings } = await openPages()
     const other = await startOther(directory)
     let ended = false
@@ -103,7 +103,7 @@ describe('a second process', () => {
     for (const page of listed.items) expect(await pages.readBody(page)).not.toBeNull()
   })
 
-  it('closes while pages are still to be deleted, and leaves the rest to us', async () => {
+  it('closes before all pages are deleted: we delete the rest', async () => {
     const { pages, directory } = await openPages()
     const other = await startOther(directory)
     for (let n = 0; n < 400; n += 1) await store(pages, `p${n}`)
@@ -117,7 +117,7 @@ describe('a second process', () => {
     await expect.poll(shards, { timeout: 20_000 }).toEqual([])
   })
 
-  it('killed while it stores: what is left is whole', async () => {
+  it('killed while it stores: the pages are intact', async () => {
     const { pages, directory } = await openPages()
     for (let round = 0; round < 3; round += 1) {
       const other = await startOther(directory)
@@ -135,7 +135,7 @@ describe('a second process', () => {
 })
 
 describe('clearing', () => {
-  it('two at once: the counts add up, and nobody fails', async () => {
+  it('concurrent clears succeed, and their counts add up', async () => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })
     for (let n = 0; n < 20; n += 1) await store(one, `p${n}`)
@@ -150,14 +150,14 @@ describe('clearing', () => {
     expect(two.find(draft('new').key)).toHaveLength(1)
   })
 
-  it('what was moved aside goes in the background', async () => {
+  it('directories moved aside are deleted in the background', async () => {
     const { pages, directory } = await openPages()
     for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
     expect(await pages.remove({ kind: 'all' })).toBe(20)
     await expect.poll(() => readdir(directory), { timeout: 20_000 }).toEqual(['pages'])
   })
 
-  it('a process that died between the mark and the move: nothing from before is served, the move is made up for', async () => {
+  it('a process died between marking and moving: no removed page is served, and the move is completed', async () => {
     const { pages, directory } = await openPages()
     await store(pages, 'a')
     const index = new PageIndex(placesIn(directory))
@@ -167,7 +167,7 @@ describe('clearing', () => {
     expect(await store(pages, 'b')).not.toBeNull()
   })
 
-  it('the same with nobody running: whoever opens next makes up for it', async () => {
+  it('the next process to open the store completes an interrupted clear', async () => {
     const directory = await tempDir()
     const { pages } = await openPages({ directory })
     await store(pages, 'a')
@@ -181,7 +181,7 @@ describe('clearing', () => {
     expect(warnings).toEqual([])
   })
 
-  it('the application cache: everything in it goes, the pages are counted, the daemon goes on', async () => {
+  it('clearing the application cache removes everything, counts the pages, and the daemon keeps working', async () => {
     const { pages, directory } = await openPages()
     const { mkdir, writeFile } = await import('node:fs/promises')
     await mkdir(`${directory}/twig/a`, { recursive: true })
@@ -195,12 +195,12 @@ describe('clearing', () => {
     expect(pages.find(draft('p1').key)).toHaveLength(1)
   })
 
-  it('an application cache that is not there', async () => {
+  it('clearing a missing application cache removes nothing', async () => {
     expect(await clearApplicationCache(`${await tempDir()}/var/cache/prod`)).toBe(0)
   })
 })
 
-it('a store held by another process for a while: reads go on, a removal waits, then says so', async () => {
+it('while another process locks the store, reads work and a removal waits, then fails with STORE_BUSY', async () => {
   const { pages, directory } = await openPages({ patience: 300 })
   await store(pages, 'a')
   const { default: Database } = await import('better-sqlite3')

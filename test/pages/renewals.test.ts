@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { PageReads } from '../../src/pages/page-reads.ts'
 import { Renewals } from '../../src/pages/renewals.ts'
 
-/** Stands for an index in which pages up to a number were stored; key `k<number>`. */
+/** A fake index with pages up to an id; the key of each is `k<id>`. */
 function readsUpTo(last: number): PageReads {
   const since = (page: number, most: number) =>
     Array.from({ length: Math.min(most, Math.max(0, last - page)) }, (_, n) => ({
@@ -12,7 +12,7 @@ function readsUpTo(last: number): PageReads {
   return { since, lastPage: () => last } as unknown as PageReads
 }
 
-it('what was there at the start is known, what comes is told once', () => {
+it('reports new pages once, and none stored before the start', () => {
   const renewals = new Renewals()
   renewals.restart(readsUpTo(5))
   expect(renewals.learn(readsUpTo(5))).toEqual([])
@@ -20,7 +20,7 @@ it('what was there at the start is known, what comes is told once', () => {
   expect(renewals.learn(readsUpTo(7))).toEqual([])
 })
 
-it('pages of our own are not told, between those of others neither', () => {
+it('does not report pages that this process stored', () => {
   const renewals = new Renewals()
   renewals.restart(readsUpTo(0))
   renewals.own(1)
@@ -30,7 +30,7 @@ it('pages of our own are not told, between those of others neither', () => {
   expect(renewals.learn(readsUpTo(5))).toEqual([])
 })
 
-it('too many at once: nothing is believed, and everything is known from there on', () => {
+it('returns null for too many new pages and continues after them', () => {
   const renewals = new Renewals()
   renewals.restart(readsUpTo(0))
   expect(renewals.learn(readsUpTo(50_000))).toBeNull()

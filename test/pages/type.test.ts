@@ -9,7 +9,7 @@ const page = (more: { headers?: HeaderPair[]; tags?: string[]; target?: string }
   ...more,
 })
 
-describe('the type of a page, by the rules for a Shopware storefront', () => {
+describe('the default rules for a Shopware storefront', () => {
   const typeOf = typeResolver(defaultTypeRules)
   it.each([
     ['a product', { tags: ['product-0190c0de', 'theme'], target: '/Shoe/SW1' }, 'products'],
@@ -20,7 +20,7 @@ describe('the type of a page, by the rules for a Shopware storefront', () => {
     ['a second page of a category', { tags: ['category-route-1'], target: '/Shoes/?p=2' }, 'listings'],
     ['a sorted category', { tags: ['category-route-1'], target: '/Shoes/?a=1&order=price' }, 'listings'],
     ['a search', { target: '/search?search=shoe' }, 'listings'],
-    ['a listing that a script asks for', { target: '/widgets/cms/navigation/1?slots=2' }, 'listings'],
+    ['a listing requested by a script', { target: '/widgets/cms/navigation/1?slots=2' }, 'listings'],
     ['a buy box', { tags: ['product-1'], target: '/detail/1/buybox/2' }, 'buybox'],
     ['a content page', { tags: ['cms-page-1'] }, 'cms'],
     ['a landing page', { tags: ['landing-page-route-1'] }, 'cms'],
@@ -34,19 +34,19 @@ describe('the type of a page, by the rules for a Shopware storefront', () => {
 describe('configured rules', () => {
   const typeOf = (...rules: TypeRule[]) => typeResolver([...rules, ...defaultTypeRules])
 
-  it('come before the defaults, the first match wins', () => {
+  it('precede the defaults, and the first match wins', () => {
     const resolve = typeOf({ type: 'buybox', tag: 'product-' }, { type: 'cms', tag: 'product-1' })
     expect(resolve(page({ tags: ['product-1'] }))).toBe('buybox')
   })
 
-  it('by a field, whatever its case, and its value', () => {
+  it('match by field name, ignoring case, and by value', () => {
     const resolve = typeOf({ type: 'products', header: 'X-Type: prod*' }, { type: 'listings', header: 'x-list' })
     expect(resolve(page({ headers: [['x-TYPE', 'product']] }))).toBe('products')
     expect(resolve(page({ headers: [['X-Type', 'a product']] }))).toBe('cms')
     expect(resolve(page({ headers: [['X-List', 'anything']] }))).toBe('listings')
   })
 
-  it('by a path; everything but * and […] stands for itself', () => {
+  it('match by path, with only * and […] as special characters', () => {
     const resolve = typeOf(
       { type: 'products', path: '/p.html' },
       { type: 'categories', path: '/c[ab]/*' },
@@ -60,7 +60,7 @@ describe('configured rules', () => {
     expect(resolve(page({ target: `/${'x'.repeat(5000)}` }))).toBe('cms')
   })
 
-  it('that backtracking would not end with, on what a visitor or the shop can lengthen', () => {
+  it('take linear time with patterns that would backtrack', () => {
     const many = Array.from({ length: 50 }, (): TypeRule => ({ type: 'products', path: `${'/*'.repeat(20)}.html` }))
     const resolve = typeOf(...many, { type: 'products', header: `x-page: ${'*a'.repeat(30)}b` })
     expect(resolve(page({ target: `/?${'/'.repeat(8000)}`, headers: [['x-page', 'a'.repeat(8000)]] }))).toBe('cms')

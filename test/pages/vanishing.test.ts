@@ -9,20 +9,20 @@ import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
 
-/** As an operator's shell does it. */
+/** Deletes a path as an operator's shell would. */
 function remove(path: string): void {
   execFileSync('rm', ['-rf', path])
 }
 
 async function withOnePage() {
   const opened = await openPages()
-  const told: Selection[] = []
-  opened.pages.onRemoved((selection) => told.push(selection))
+  const removals: Selection[] = []
+  opened.pages.onRemoved((selection) => removals.push(selection))
   const page = (await store(opened.pages, 'a'))!
-  return { ...opened, page, told, places: placesIn(opened.directory) }
+  return { ...opened, page, removals, places: placesIn(opened.directory) }
 }
 
-describe('what vanishes under a running store is noticed, and the store begins anew', () => {
+describe('a running store notices vanished files and starts empty', () => {
   type Places = ReturnType<typeof placesIn>
   const losses: [string, (places: Places) => unknown][] = [
     ['the application cache directory', (places) => remove(places.directory)],
@@ -34,7 +34,7 @@ describe('what vanishes under a running store is noticed, and the store begins a
     ['the log beside the index', (places) => remove(`${places.index}-wal`)],
     ['the shared memory beside the index', (places) => remove(`${places.index}-shm`)],
     [
-      'the index, replaced by nothing',
+      'the index, replaced by an empty file',
       async (places) => {
         remove(places.index)
         await writeFile(places.index, '')
@@ -49,10 +49,10 @@ describe('what vanishes under a running store is noticed, and the store begins a
     ],
   ]
   it.each(losses)('%s', async (_, lose) => {
-    const { pages, told, places } = await withOnePage()
+    const { pages, removals, places } = await withOnePage()
     const fence = pages.fence()
     await lose(places)
-    await expect.poll(() => told, { timeout: 10_000 }).toContainEqual({ kind: 'all' })
+    await expect.poll(() => removals, { timeout: 10_000 }).toContainEqual({ kind: 'all' })
     expect(pages.find(draft('a').key)).toEqual([])
     expect(pages.counters().products.count).toBe(0)
     expect(pages.holds(fence)).toBe(false)
@@ -62,7 +62,7 @@ describe('what vanishes under a running store is noticed, and the store begins a
     expect((await readdir(places.pages)).includes('index.sqlite')).toBe(true)
   })
 
-  it('again and again while pages are stored, read, counted and removed', async () => {
+  it('repeatedly while pages are stored, read, counted and removed', async () => {
     const { pages, places, directory } = await withOnePage()
     let ended = false
     const busy = async (offset: number) => {
@@ -92,7 +92,7 @@ describe('what vanishes under a running store is noticed, and the store begins a
   })
 })
 
-describe('an index that cannot be used is moved aside, with a warning, and the store begins anew', () => {
+describe('an unusable index is moved aside with a warning, and the store starts empty', () => {
   const faults: [string, (path: string) => unknown][] = [
     ['empty', (path) => truncate(path, 0)],
     ['no database', (path) => writeFile(path, 'not a database, but long enough to be looked at as one. '.repeat(100))],
@@ -128,7 +128,7 @@ describe('an index that cannot be used is moved aside, with a warning, and the s
     expect(warnings).toHaveLength(fault === 'without its generation' ? 0 : 1)
   })
 
-  it.each(['pages', 'pages/bodies', 'pages/tmp'])('%s is a link to elsewhere', async (path) => {
+  it.each(['pages', 'pages/bodies', 'pages/tmp'])('%s is a link to another directory', async (path) => {
     const { pages, directory } = await withOnePage()
     await pages.close()
     const outside = await tempDir()
@@ -139,7 +139,7 @@ describe('an index that cannot be used is moved aside, with a warning, and the s
     expect(await readdir(outside)).toEqual([])
   })
 
-  it('bytes altered at run time: no wrong page, no error', async () => {
+  it('altered bytes cause neither a wrong page nor an error', async () => {
     for (let round = 0; round < 12; round += 1) {
       const { pages, places, directory } = await withOnePage()
       for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
@@ -153,7 +153,7 @@ describe('an index that cannot be used is moved aside, with a warning, and the s
         }
       }
       await next.remove({ kind: 'tags', tags: ['all-products'] })
-      // The first page may be the one that finds the damage.
+      // The first store may be the call that detects the damage.
       await expect.poll(() => store(next, 'after')).not.toBeNull()
       await next.close()
     }
@@ -166,7 +166,7 @@ function change(path: string, statement: string): void {
   database.close()
 }
 
-/** One bit in each of ten places, other ones each round. */
+/** Flips one bit in each of ten bytes, chosen by round. */
 async function flipBytes(path: string, round: number): Promise<void> {
   const bytes = await readFile(path)
   for (let n = 0; n < 10; n += 1) {
@@ -176,10 +176,10 @@ async function flipBytes(path: string, round: number): Promise<void> {
   await writeFile(path, bytes)
 }
 
-describe('a store that cannot be written', () => {
-  it('no permission to make it: pages pass by, and it recovers when the obstacle is gone', async () => {
+describe('a store that is not writable', () => {
+  it('stores nothing while its directory cannot be created, and recovers afterwards', async () => {
     const parent = await tempDir()
-    // A file where the directory should be stops root too.
+    // A file in place of the directory stops even root.
     await writeFile(join(parent, 'var'), '')
     const { pages, warnings } = await openPages({ directory: join(parent, 'var', 'cache') })
     expect(await store(pages, 'a')).toBeNull()

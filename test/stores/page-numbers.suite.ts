@@ -9,7 +9,7 @@ export interface SuiteOptions {
   now?: () => number
 }
 
-/** What is counted, listed, bounded and swept. */
+/** Counting, listing, size limits and sweeping. */
 export function describeNumbers(name: string, open: (options?: SuiteOptions) => Promise<PageStore>): void {
   describe(`${name}: numbers`, () => {
     it('an empty store counts zero of everything', async () => {
@@ -19,7 +19,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(pages.list({ limit: 10, offset: 0 })).toEqual({ total: 0, items: [] })
     })
 
-    it('lists by type, tag and URL prefix, in parts', async () => {
+    it('lists by type, tag and URL prefix, with pagination', async () => {
       const pages = await open()
       for (const leaf of ['a', 'b', 'c']) await store(pages, `shoes/${leaf}`, { tags: ['shoe'] })
       await store(pages, 'shoes', { tags: ['shoe'], type: 'listings' })
@@ -37,7 +37,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(names({ tag: 'nothing' })).toEqual([0])
     })
 
-    it('over the limit the least recently used go', async () => {
+    it('evicts the least recently used pages above the limit', async () => {
       const time = clock()
       const pages = await open({ maxSize: 10_000, now: time.now })
       for (let n = 0; n < 40; n += 1) {
@@ -52,12 +52,12 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(pages.find(draft('p1').key)).toHaveLength(0)
     })
 
-    it('a body larger than the limit is not taken', async () => {
+    it('a body larger than the limit is not stored', async () => {
       const pages = await open({ maxSize: 100 })
       expect(await pages.put(draft('a'), Buffer.alloc(101), pages.fence())).toBeNull()
     })
 
-    it('a sweep drops what is past any use, and counts it', async () => {
+    it('a sweep removes and counts expired pages', async () => {
       const time = clock()
       const pages = await open(time)
       for (let n = 0; n < 150; n += 1) await store(pages, `old${n}`, { deleteAt: aMoment + 10 })
@@ -68,7 +68,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
     })
 
-    it.each([1, 2, 3])('after whatever happened the counters are what a full scan counts (seed %i)', async (seed) => {
+    it.each([1, 2, 3])('after random operations the counters equal a full scan (seed %i)', async (seed) => {
       const time = clock()
       const pages = await open({ maxSize: 60_000, maxVariants: 3, now: time.now })
       const random = generator(seed)
@@ -85,7 +85,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
 
 type Random = (below: number) => number
 
-/** A small seeded generator (mulberry32), so that a failure can be run again. */
+/** A small seeded generator (mulberry32), so that a failure can be reproduced. */
 function generator(seed: number): Random {
   let state = seed
   return (below) => {
@@ -125,7 +125,7 @@ async function doSomething(pages: PageStore, random: Random, time: Clock): Promi
   else await pages.remove({ kind: 'all' })
 }
 
-/** What the counters should say. Sums of times are kept in whole microseconds. */
+/** The expected counters. Sums of times are kept in whole microseconds. */
 function scan(pages: PageStore): Record<PageType, TypeCounters> {
   const scanned = pages.list({ limit: 100_000, offset: 0 }).items
   const entries = pageTypes.map((type) => {

@@ -5,10 +5,10 @@ import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { aMoment, bodyOf, clock, draft, origin, store, type Clock } from './pages.ts'
 import { describeNumbers, type SuiteOptions } from './page-numbers.suite.ts'
 
-/** What every implementation of `PageStore` keeps. `open` closes what it opened when the test is over. */
+/** The contract of every implementation of `PageStore`. `open` closes the store at the end of the test. */
 export function describePageStore(name: string, open: (options?: SuiteOptions) => Promise<PageStore>): void {
-  describe(`${name}: taking in and finding`, () => {
-    it('a page comes back as it was stored', async () => {
+  describe(`${name}: storing and finding`, () => {
+    it('returns a page as it was stored', async () => {
       const pages = await open()
       const given = draft('a', {
         headers: [
@@ -29,14 +29,14 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(await pages.readBody(stored!)).toEqual(bodyOf('a'))
     })
 
-    it('an empty body is a body', async () => {
+    it('stores an empty body', async () => {
       const pages = await open()
       const page = await pages.put(draft('a'), Buffer.alloc(0), pages.fence())
       expect(await pages.readBody(page!)).toEqual(Buffer.alloc(0))
     })
 
     it.each([0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 3 * pieceSize])(
-      'a body of %i bytes comes back whole and in pieces, the pieces also when its page has gone',
+      'a body of %i bytes is readable whole and in pieces, and in pieces even after its removal',
       async (size) => {
         const pages = await open()
         const body = Buffer.from(Uint8Array.from({ length: size }, (_, index) => index % 251))
@@ -53,7 +53,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       },
     )
 
-    it('a page past any use is not found', async () => {
+    it('an expired page is not found', async () => {
       const time = clock()
       const pages = await open(time)
       await store(pages, 'a', { deleteAt: aMoment + 1_000 })
@@ -62,7 +62,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.find(draft('a').key)).toEqual([])
     })
 
-    it('endless times are taken in', async () => {
+    it('stores infinite times', async () => {
       const pages = await open()
       const endless = Number.POSITIVE_INFINITY
       const page = await store(pages, 'a', { lifetime: endless, staleAt: endless, deleteAt: endless })
@@ -70,7 +70,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(page!.staleAt).toBeGreaterThan(aMoment)
     })
 
-    it('names that look like paths, patterns or SQL are names', async () => {
+    it('stores names that look like paths, patterns or SQL', async () => {
       const pages = await open()
       for (const odd of ['../../etc/passwd', '%', "'; DROP TABLE page; --", 'ü/日本', 'a\0b', 'x'.repeat(4_000)]) {
         const page = await store(pages, odd, { tags: [odd] })
@@ -82,7 +82,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
   })
 
   describe(`${name}: variants`, () => {
-    it('the same secondary key and range renew a page, others stand beside it, newest first', async () => {
+    it('replaces a page with equal secondary key and range, and lists the others newest first', async () => {
       const pages = await open()
       await store(pages, 'a', { vary: { accept: 'a', lang: 'de' } })
       const english = await store(pages, 'a', { vary: { accept: 'a', lang: 'en' }, cachedAt: aMoment + 1 })
@@ -93,14 +93,14 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.counters().products.count).toBe(3)
     })
 
-    it('an absent header is another variant than an empty one', async () => {
+    it('an absent header and an empty one are different variants', async () => {
       const pages = await open()
       await store(pages, 'a', { vary: { accept: null } })
       await store(pages, 'a', { vary: { accept: '' } })
       expect(pages.find(draft('a').key)).toHaveLength(2)
     })
 
-    it('variants of a URL are bounded whatever cookies make their keys', async () => {
+    it('limits the variants of a URL across keys', async () => {
       const pages = await open({ maxVariants: 3 })
       for (let visitor = 0; visitor < 9; visitor++)
         await store(pages, 'a', { key: `${draft('a').key}\ncookie hash=${visitor}` })
@@ -108,7 +108,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.counters().products.count).toBe(3)
     })
 
-    it('variants under a key are bounded, the least recently used go', async () => {
+    it('limits the variants of a key, evicting the least recently used', async () => {
       const time = clock()
       const pages = await open({ maxVariants: 3, now: time.now })
       const stored: Page[] = []
@@ -126,7 +126,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
   })
 
   describe(`${name}: freshening`, () => {
-    it('a 304 renews headers, times and tags, and the body stays', async () => {
+    it('a 304 updates headers, times and tags and keeps the body', async () => {
       const pages = await open()
       const page = await store(pages, 'a')
       pages.recordHits([{ page: page!, hits: 2, ms: 3, usedAt: aMoment }])
@@ -148,7 +148,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(await pages.remove({ kind: 'tags', tags: ['new'] })).toBe(1)
     })
 
-    it('a page that is gone is not freshened', async () => {
+    it('a removed page is not freshened', async () => {
       const pages = await open()
       const page = await store(pages, 'a')
       await pages.remove({ kind: 'urls', urls: [page!.url] })
@@ -171,25 +171,25 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
       ['no tag', { kind: 'tags', tags: [] }, ['a', 'b', 'c', 'd']],
       ['no URL', { kind: 'urls', urls: [] }, ['a', 'b', 'c', 'd']],
     ]
-    it.each(cases)('%s: takes what it selects, counted before and after', async (_, selection, left) => {
+    it.each(cases)('%s: removes the selected pages, counted before and after', async (_, selection, left) => {
       const pages = await open()
       await store(pages, 'a', { tags: ['red', 'blue'] })
       await store(pages, 'b', { tags: ['red'] })
       await store(pages, 'c', { tags: ['green'], type: 'listings' })
       await store(pages, 'd', { tags: [] })
-      const told: Selection[] = []
-      pages.onRemoved((removed) => told.push(removed))
+      const removals: Selection[] = []
+      pages.onRemoved((removed) => removals.push(removed))
       expect(await pages.count(selection)).toBe(4 - left.length)
       expect(await pages.remove(selection)).toBe(4 - left.length)
       expect(await pages.count(selection)).toBe(0)
       expect(await pages.remove(selection)).toBe(0)
       const urls = pages.list({ limit: 10, offset: 0 }).items.map((page) => page.url)
       expect(urls.toSorted()).toEqual(left.map((rest) => `${origin}/${rest}`))
-      expect(told.every((removed) => removed.kind === selection.kind)).toBe(true)
+      expect(removals.every((removed) => removed.kind === selection.kind)).toBe(true)
       for (const rest of left) expect(await pages.readBody(pages.find(draft(rest).key)[0]!)).toEqual(bodyOf(rest))
     })
 
-    it('a removed page can no longer be read and takes no hits', async () => {
+    it('a removed page is unreadable and counts no hits', async () => {
       const pages = await open()
       const page = await store(pages, 'a')
       await pages.remove({ kind: 'type', type: 'products' })
@@ -206,7 +206,7 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
       })
     })
 
-    it('a page of a cleared store is not mistaken for one of the new', async () => {
+    it('a page of a cleared store is not confused with a new one', async () => {
       const pages = await open()
       const before = await store(pages, 'a')
       await pages.remove({ kind: 'all' })
@@ -215,17 +215,17 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
       expect(await pages.freshen(before!, draft('a'), pages.fence())).toBeNull()
     })
 
-    it('more pages of one tag than one transaction takes', async () => {
+    it('removes more pages of one tag than fit one transaction', async () => {
       const pages = await open()
       for (let n = 0; n < 1_203; n += 1) await store(pages, `p${n}`)
       expect(await pages.remove({ kind: 'tags', tags: ['all-products', 'product-p1'] })).toBe(1_203)
       expect(pages.counters().products.count).toBe(0)
     })
 
-    it('a hundred thousand tags and URLs that nobody bears', async () => {
+    it('removes by a hundred thousand tags and URLs that no page has', async () => {
       const pages = await open()
       await store(pages, 'a')
-      const many = Array.from({ length: 100_000 }, (_, n) => `nobody-${n}`)
+      const many = Array.from({ length: 100_000 }, (_, n) => `unknown-${n}`)
       expect(await pages.remove({ kind: 'tags', tags: [...many, 'all-products'] })).toBe(1)
       expect(await pages.remove({ kind: 'urls', urls: many })).toBe(0)
     })
@@ -240,7 +240,7 @@ function describeFences(name: string, open: (options?: SuiteOptions) => Promise<
       ['one of its tags', { kind: 'tags', tags: ['other', 'product-a'] }],
       ['its URL', { kind: 'urls', urls: [`${origin}/b`, `${origin}/a`] }],
     ]
-    it.each(selecting)('what was being fetched is not stored after a purge of %s', async (_, selection) => {
+    it.each(selecting)('a fetched page is not stored after a purge of %s', async (_, selection) => {
       const pages = await open()
       const fence = pages.fence()
       expect(pages.holds(fence)).toBe(true)
@@ -251,9 +251,9 @@ function describeFences(name: string, open: (options?: SuiteOptions) => Promise<
       expect(await store(pages, 'a')).not.toBeNull()
     })
 
-    it.each(selecting.slice(1))('what was being validated is not renewed after a purge of %s', async (_, selection) => {
+    it.each(selecting.slice(1))('a validated page is not freshened after a purge of %s', async (_, selection) => {
       const pages = await open()
-      // Stored with nothing that the purge selects; what the validation brings, it does select.
+      // The purge selects not the stored page but the one after validation.
       const page = await pages.put(
         draft('a', { type: 'cms', tags: [], url: `${origin}/x` }),
         bodyOf('a'),
@@ -269,14 +269,14 @@ function describeFences(name: string, open: (options?: SuiteOptions) => Promise<
       ['another tag', { kind: 'tags', tags: ['product-b'] }],
       ['another URL', { kind: 'urls', urls: [`${origin}/b`] }],
     ]
-    it.each(others)('a purge of %s does not stand in the way', async (_, selection) => {
+    it.each(others)('a purge of %s does not prevent storing', async (_, selection) => {
       const pages = await open()
       const fence = pages.fence()
       await pages.remove(selection)
       expect(await pages.put(draft('a'), bodyOf('a'), fence)).not.toBeNull()
     })
 
-    it('a fence from before an hour of removals holds for nothing once they are forgotten', async () => {
+    it('a fence older than the pruned removals no longer holds', async () => {
       const time: Clock = clock()
       const pages = await open(time)
       const fence = pages.fence()

@@ -27,7 +27,7 @@ export function clock(): Clock {
   }
 }
 
-/** A store that is closed when the test is over; warnings are collected. */
+/** Opens a store that is closed at the end of the test, and collects its warnings. */
 export async function openPages(
   changes: Partial<FilesystemStoreOptions> = {},
 ): Promise<{ pages: PageStore; directory: string; warnings: string[] }> {

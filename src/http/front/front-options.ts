@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OwnPath } from '../../cache/own-path.ts'
-import type { Proxy } from '../../cache/proxy.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
 import type { StageEndpoints } from '../stages/endpoints.ts'
 import type { Accepted } from './guard.ts'
@@ -9,7 +9,7 @@ import type { Traffic } from './traffic.ts'
 
 /** The parts that the front dispatches requests to. A reload replaces their values in place, under open connections. */
 export interface FrontOptions {
-  proxy: Proxy
+  cache: StorefrontCache
   purges: PurgeMethods
   answerOwn: AnswerOwn
   stages: StageEndpoints

@@ -119,7 +119,7 @@ function listenForUpgrades(
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
     const visit = visitOf(request, accepted, options, new AbortController().signal, () => {})
-    tunnels.open(request, socket, head, visit, options.proxy)
+    tunnels.open(request, socket, head, visit, options.cache)
   })
   server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed.'))
 }

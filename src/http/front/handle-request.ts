@@ -4,7 +4,7 @@ import { connectionFields, fieldValue, toPairs, withoutFields } from '../../cach
 import type { HotRequest } from '../../cache/hot.ts'
 import { isScript } from '../../cache/key.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
-import type { Proxy } from '../../cache/proxy.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
 import type { FrontOptions, PassOn } from './front-options.ts'
@@ -40,8 +40,8 @@ export function ownPathOfRequest(request: IncomingMessage, options: FrontOptions
   return 'status' in accepted ? null : ownPathOf(accepted, options)
 }
 
-function ownPathOf({ scheme, host, target }: Accepted, { proxy }: FrontOptions): OwnPath | null {
-  return proxy.classifying.channels.ownPath(scheme, host, canonicalPath(target))
+function ownPathOf({ scheme, host, target }: Accepted, { cache }: FrontOptions): OwnPath | null {
+  return cache.classifying.channels.ownPath(scheme, host, canonicalPath(target))
 }
 
 /**
@@ -77,7 +77,7 @@ export async function handle(
   if (
     request.method === 'GET' &&
     !wantsTags(request, options) &&
-    answerHot(request, response, accepted, options.proxy, record)
+    answerHot(request, response, accepted, options.cache, record)
   )
     return
   if (hasBody(request)) {
@@ -102,7 +102,7 @@ function forwarderOf(
 ): PassOn {
   return async (body, fallbackSite) => {
     const known =
-      options.proxy.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
+      options.cache.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
     if (!known && fallbackSite === null) return false
     const visit = visitOf(
       request,
@@ -111,7 +111,7 @@ function forwarderOf(
       goneSignal(response),
       () => {},
     )
-    const answer = await options.proxy.handOn({ ...visit, body: Readable.from([body]) })
+    const answer = await options.cache.passLogin({ ...visit, body: Readable.from([body]) })
     record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
     respond(response, answer)
     return true
@@ -135,7 +135,7 @@ async function answerFromCache(
   options: FrontOptions,
   record: RequestRecord,
 ): Promise<void> {
-  const answer = await options.proxy.answer({
+  const answer = await options.cache.answer({
     ...visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
       // A pipelined response has no socket until its turn. Writing to the connection directly would corrupt the answers before it.
       if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
@@ -204,7 +204,7 @@ function answerHot(
   request: IncomingMessage,
   response: ServerResponse,
   accepted: Accepted,
-  proxy: Proxy,
+  cache: StorefrontCache,
   record: RequestRecord,
 ): boolean {
   const { headers } = request
@@ -218,11 +218,11 @@ function answerHot(
     unkeyedCookies: null,
     field: (name) => field(headers, name),
   }
-  const view = proxy.hot.find(hotRequest)
+  const view = cache.hot.find(hotRequest)
   if (view === null) return false
   respond(response, view)
   record.beginAnswer('hit')
-  proxy.hot.count(view, performance.now() - record.started)
+  cache.hot.count(view, performance.now() - record.started)
   return true
 }
 

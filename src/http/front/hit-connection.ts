@@ -14,7 +14,7 @@ export interface HitOptions {
   /** Called for each connection that Node's server takes over, before it gets the first bytes. */
   handedOver(socket: Socket): void
   /** What answers requests now. A reload replaces its values under open connections. */
-  front: EventFront & Pick<FrontOptions, 'proxy' | 'purges' | 'onError'>
+  front: EventFront & Pick<FrontOptions, 'cache' | 'purges' | 'onError'>
   /** Milliseconds until a connection without a first request gets 408. */
   silence: number
   /** Milliseconds until a connection closes between two requests. */
@@ -162,10 +162,10 @@ class HitConnection {
   }
 }
 
-function findView(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
+function findView(chunk: Buffer, trusted: boolean, { cache, onError }: HitOptions['front']): View | null {
   try {
     const request = parseHitRequest(chunk, trusted, mostFields)
-    return request === null ? null : proxy.hot.find(request)
+    return request === null ? null : cache.hot.find(request)
   } catch (error) {
     onError('Could not look up a page in memory', error)
     return null
@@ -187,13 +187,13 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
 
 /** Counts a hit in the statistics and writes it to the access log, if there is one. */
 function recordHit(
-  { proxy, traffic, accessLog }: HitOptions['front'],
+  { cache, traffic, accessLog }: HitOptions['front'],
   view: View,
   ms: number,
   parse: () => HotRequest,
 ): void {
   const { status } = view
-  proxy.hot.count(view, ms)
+  cache.hot.count(view, ms)
   traffic.count('hit', status, ms)
   if (accessLog === null) return
   const { host, target } = parse()

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { discard } from '../../cache/body.ts'
 import { inFlight } from '../../cache/in-flight.ts'
-import { freeTaken } from '../../cache/pieces.ts'
+import { releaseSentPieces } from '../../cache/pieces.ts'
 import type { Answer, StreamedBody } from '../../cache/visit.ts'
 import { cutVisibly } from './refuse.ts'
 
@@ -25,7 +25,7 @@ export function respond(response: ServerResponse, answer: Answer): void {
   }
   // The body may take a while: send the head now.
   response.flushHeaders()
-  freeTaken(answer.body, response)
+  releaseSentPieces(answer.body, response)
   // For an HTTP/1.0 client the body ends with the connection: reset it before `pipeline` ends it regularly.
   if (response.req.httpVersion === '1.0')
     answer.body.once('error', () => response.socket !== null && cutVisibly(response.socket))

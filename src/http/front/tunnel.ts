@@ -3,8 +3,8 @@ import { request as requestTls } from 'node:https'
 import type { Socket } from 'node:net'
 import { listElements, toPairs } from '../../cache/fields.ts'
 import { isLoop, passHeaders, visibleHeaders, withAuthorization } from '../../cache/forward.ts'
-import type { Proxy } from '../../cache/proxy.ts'
-import { classify } from '../../cache/question.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
+import { classify } from '../../cache/lookup.ts'
 import type { Visit } from '../../cache/visit.ts'
 import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
@@ -41,16 +41,16 @@ export class Tunnels {
   }
 
   /** Forwards an upgrade request to the shop. If the shop agrees, relays bytes in both directions without reading them. */
-  open(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, proxy: Proxy): void {
+  open(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, cache: StorefrontCache): void {
     // Before Node 24.9 every request with Upgrade arrives here.
     if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not supported.')
-    const classified = classify(visit, proxy.classifying)
+    const classified = classify(visit, cache.classifying)
     if (classified.kind === 'unknown-site')
       return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
     // Arrives here only before Node 24.9.
     if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not supported.')
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has passed through this cache before.')
-    const channel = classified.kind === 'pass' ? classified.channel : classified.question.channel
+    const channel = classified.kind === 'pass' ? classified.channel : classified.lookup.channel
     const origin = new URL(channel.origin)
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
       method: visit.method,

@@ -64,14 +64,14 @@ async function checkTrust(app: App, { name, url }: ReverseProxy, signal: AbortSi
   if (channel === undefined) return []
   const shop = new URL(channel.url)
   try {
-    const { proxyName } = await import('../../cache/forward.ts')
+    const { cacheName } = await import('../../cache/forward.ts')
     const { headers } = await ask(new URL(shop.pathname, toProbe(url)), {
       method: 'HEAD',
       host: shop.host,
       headers: authorization(url),
       signal,
     })
-    if (!`${headers['cache-status']}`.startsWith(`${proxyName};`)) return []
+    if (!`${headers['cache-status']}`.startsWith(`${cacheName};`)) return []
     const { address } = await lookup(new URL(url).hostname.replace(/^\[|\]$/g, ''))
     if (isIn(networks(app.config.trustedProxies), address)) return []
     const message = `It stands before pagecache, which does not trust ${address}: it is shown no tags, and a purge by tag leaves its pages there`

@@ -1,14 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { HeaderPair } from '../../pages/page.ts'
-import { askFor } from '../../cache/ask.ts'
+import { classifyUrl } from '../../cache/classify-url.ts'
 import { discard } from '../../cache/body.ts'
-import { isPassingObstacle, type Fetched } from '../../cache/fetch.ts'
+import { mayStoreLater, type Fetched } from '../../cache/fetched.ts'
 import { fieldValue } from '../../cache/fields.ts'
 import { usability } from '../../cache/freshness.ts'
 import { OriginError } from '../../cache/origin.ts'
-import type { Proxy } from '../../cache/proxy.ts'
-import type { Question } from '../../cache/question.ts'
-import type { Held } from '../../cache/view.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
+import type { Lookup } from '../../cache/lookup.ts'
+import type { HeldPage } from '../../cache/view.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
@@ -19,25 +19,25 @@ const usualHeaders: Readonly<Record<string, string>> = {
 }
 
 /**
- * Fetches pages through the proxy: the same bypass rules, key, store and coalescing as for a visitor
+ * Fetches pages through the cache: the same bypass rules, key, store and coalescing as for a visitor
  * (ARCHITECTURE.md: a warmed page and a visited page come out of the same code).
  *
  * @param timeout milliseconds that one page may take
  */
-export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPage {
+export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number): FetchPage {
   return async (url, options) => {
     const started = performance.now()
-    const classified = askFor(url, { ...usualHeaders, ...options.headers }, options.signal, proxy.classifying)
+    const classified = classifyUrl(url, { ...usualHeaders, ...options.headers }, options.signal, cache.classifying)
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'own')
       return { kind: 'not-stored', status: null, ms: 0, reason: 'is an endpoint of the daemon itself' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
-    const held = options.force ? null : findFresh(proxy, classified.question, now)
+    const held = options.force ? null : findFresh(cache, classified.lookup, now)
     if (held !== null)
       return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
     const late = AbortSignal.timeout(timeout)
     try {
-      const fetched = await proxy.warm(classified.question, AbortSignal.any([options.signal, late]))
+      const fetched = await cache.warm(classified.lookup, AbortSignal.any([options.signal, late]))
       return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
@@ -49,26 +49,26 @@ export function toFetchPage(proxy: Proxy, now: Clock, timeout: number): FetchPag
 
 /** Whether a warmup would find every variant of a page fresh and leave it alone. `passes`: see `toPasses`. */
 export async function isFresh(
-  proxy: Proxy,
+  cache: StorefrontCache,
   now: Clock,
   url: string,
   passes: readonly Readonly<Record<string, string>>[],
   signal: AbortSignal,
 ): Promise<boolean> {
   for (const headers of passes) {
-    const classified = askFor(url, { ...usualHeaders, ...headers }, signal, proxy.classifying)
-    if (classified?.kind !== 'question' || findFresh(proxy, classified.question, now) === null) return false
+    const classified = classifyUrl(url, { ...usualHeaders, ...headers }, signal, cache.classifying)
+    if (classified?.kind !== 'lookup' || findFresh(cache, classified.lookup, now) === null) return false
   }
   return true
 }
 
-function findFresh(proxy: Proxy, question: Question, now: Clock): Held | null {
-  const held = proxy.find(question)
+function findFresh(cache: StorefrontCache, lookup: Lookup, now: Clock): HeldPage | null {
+  const held = cache.find(lookup)
   return held !== null && usability(held.page, now()) === 'fresh' ? held : null
 }
 
 function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
-  const { status, obstacle } = fetched
+  const { status, notStored } = fetched
   const headers: readonly HeaderPair[] = fetched.kind === 'stream' ? fetched.headers : fetched.live
   if (fetched.kind === 'stream') discard(fetched.body)
   // A confirmed page is told by its 304.
@@ -80,7 +80,7 @@ function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
       retryAfter: parseRetryAfter(fieldValue(headers, 'retry-after'), now),
       ms,
     }
-  return obstacle === null
+  return notStored === null
     ? { kind: 'stored', status, ms }
-    : { kind: 'not-stored', status, ms, reason: obstacle, passing: isPassingObstacle(obstacle) }
+    : { kind: 'not-stored', status, ms, reason: notStored, passing: mayStoreLater(notStored) }
 }

@@ -17,7 +17,7 @@ const obstacles: readonly (readonly [RegExp, string])[] = [
   [/never cached|^cookie |bypass|client state|^method |precondition|is too long/i, 'bypass'],
   [/freshness/i, 'no-freshness'],
   [/reflects/i, 'reflection'],
-  [/invalidation/i, 'invalidated'],
+  [/invalidat/i, 'invalidated'],
   [/no room|busy/i, 'store-full'],
   [/no sales channel/i, 'foreign'],
 ]

@@ -3,7 +3,7 @@ import { at, freshFor, hit, miss, named, rule, staleAfter, stored, type Case } f
 const age = (seconds: number) => ({ Age: String(seconds) })
 
 const sent = [
-  rule('9111 §5.1', 'required', 'a response from the cache says its age', {
+  rule('9111 §5.1', 'required', 'a cached response has an Age', {
     'age-zero': [miss({ 'Cache-Control': 'max-age=60' }, { fields: { Age: null } }), hit({ fields: age(0) })],
     'age-grows': [
       miss({ 'Cache-Control': 'max-age=60' }),
@@ -25,7 +25,7 @@ const sent = [
       hit({ wait: 7, status: 404, fields: age(7) }),
     ],
   }),
-  rule('9111 §5.1', 'required', 'an Age from upstream goes on, and grows', {
+  rule('9111 §5.1', 'required', 'an upstream Age is passed on and increased', {
     'age-from-upstream': [
       miss({ 'Cache-Control': 'max-age=60', Age: '20' }, { fields: age(20) }),
       hit({ wait: 5, fields: age(25) }),
@@ -56,7 +56,7 @@ const sent = [
 ]
 
 const calculation = [
-  rule('9111 §4.2.3', 'required', 'age_value: what upstream said counts against the lifetime', {
+  rule('9111 §4.2.3', 'required', 'age_value: the upstream Age reduces the remaining lifetime', {
     'age-shortens': freshFor(40, { 'Cache-Control': 'max-age=60', Age: '20' }),
     'age-shortens-s-maxage': freshFor(40, { 'Cache-Control': 's-maxage=60', Age: '20' }),
     'age-shortens-expires': freshFor(40, { Expires: at(60), Age: '20' }),
@@ -79,7 +79,7 @@ const calculation = [
       'date-missing': freshFor(60, { 'Cache-Control': 'max-age=60' }, { reply: { dateless: true } }),
     },
   ),
-  rule('9111 §4.2.3', 'required', 'response_delay: the time that the answer took counts', {
+  rule('9111 §4.2.3', 'required', 'response_delay: the response time adds to the age', {
     delay: [
       miss({ 'Cache-Control': 'max-age=60' }, { reply: { takes: 10, dateless: true } }),
       hit({ wait: 5, fields: age(15) }),
@@ -98,13 +98,13 @@ const calculation = [
 ]
 
 const parsing = [
-  rule('9111 §5.1', 'required', 'of several values of Age the first counts', {
+  rule('9111 §5.1', 'required', 'the first of several Age values counts', {
     'age-list': freshFor(40, { 'Cache-Control': 'max-age=60', Age: '20, 0' }),
     'age-list-reversed': freshFor(60, { 'Cache-Control': 'max-age=60', Age: '0, 3600' }),
     'age-two-lines': freshFor(40, { 'Cache-Control': 'max-age=60', Age: ['20', '0'] }),
     'age-two-lines-reversed': freshFor(60, { 'Cache-Control': 'max-age=60', Age: ['0', '3600'] }),
   }),
-  rule('9111 §5.1', 'ours', 'an Age that is no number of seconds is ignored', {
+  rule('9111 §5.1', 'ours', 'an invalid Age is ignored', {
     ...named(
       {
         negative: '-3600',
@@ -121,7 +121,7 @@ const parsing = [
     ),
     'age-parameter': stored({ 'Cache-Control': 'max-age=60', Age: '3600;foo=bar' }),
   }),
-  rule('9111 §1.2.2', 'required', 'an Age too large to be represented is very large, not small', {
+  rule('9111 §1.2.2', 'required', 'an Age that overflows counts as very large', {
     'age-overflow-32': staleAfter(0, { 'Cache-Control': 'max-age=60', Age: '4294967296' }),
     'age-overflow-64': staleAfter(0, { 'Cache-Control': 'max-age=60', Age: '18446744073709551616' }),
     'age-overflow-100-digits': staleAfter(0, { 'Cache-Control': 'max-age=60', Age: '9'.repeat(100) }),

@@ -12,7 +12,7 @@ import { targeted } from './targeted.ts'
 import { validation } from './validation.ts'
 import { vary } from './vary.ts'
 
-/** The whole table. */
+/** All conformance cases. */
 export const allCases: readonly Case[] = [
   storing,
   freshness,

@@ -4,7 +4,7 @@ const fresh = { 'Cache-Control': 'max-age=60', ETag: '"a"' }
 const status = (value: string | RegExp) => ({ fields: { 'Cache-Status': value } })
 
 const members = [
-  rule('9211 §2', 'ours', 'Cache-Status tells how an answer came about', {
+  rule('9211 §2', 'ours', 'Cache-Status describes how a request was handled', {
     'status-miss': [miss(fresh, status('pagecache; fwd=miss; fwd-status=200; stored'))],
     'status-hit': [miss(fresh), hit(status('pagecache; hit; ttl=60'))],
     'status-ttl': [miss(fresh), hit({ wait: 45.5, ...status('pagecache; hit; ttl=14') })],
@@ -58,7 +58,7 @@ const members = [
         asked: 2,
         status: 502,
         reply: { breaks: 'before' },
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         ...status('pagecache; fwd=miss; detail="origin unreachable"'),
       },
     ],
@@ -84,7 +84,7 @@ const members = [
       },
     ],
   }),
-  rule('9211 §2', 'required', 'caches nearer to the origin stand before us', {
+  rule('9211 §2', 'required', 'entries of caches nearer to the origin come first', {
     'status-list': [
       miss(
         { ...fresh, 'Cache-Status': 'inner; hit; ttl=9' },

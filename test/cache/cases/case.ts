@@ -7,31 +7,31 @@ import type { Fields, Reply } from '../scripted-origin.ts'
  */
 export type Level = 'required' | 'optimal' | 'ours'
 
-/** One request and what has to come of it. */
+/** One request and its expected outcome. */
 export interface Step {
-  /** Seconds that pass before it. */
+  /** Seconds to advance the clock before it. */
   wait?: number
   method?: string
-  /** What is added to the path of the case. */
+  /** Suffix of the case's path. */
   target?: string
   /** Request fields of the visitor. */
   send?: Fields
   requestBody?: string
-  /** What the origin answers in this step; the body is one of its own where none is given. */
+  /** The origin's response in this step, by default with a unique body. */
   reply?: Reply
-  /** Requests that reach the origin in this step. */
+  /** Number of requests that reach the origin in this step. */
   asked: number
-  /** Request fields as the origin gets them, of the last request; null for none. */
+  /** Expected fields of the last origin request; null when absent. */
   sent?: Readonly<Record<string, string | null>>
   status?: number
-  /** Response fields as the visitor gets them; null for none. */
+  /** Expected fields of the response; null when absent. */
   fields?: Readonly<Record<string, string | RegExp | null>>
-  /** 'new': the body that the origin sent in this step. A number: the one of that step. Text: just that. */
+  /** Expected body. 'new': the origin's body of this step. A number: the body of that step. Text: this text. */
   body?: 'new' | 'none' | number | { text: string }
   interim?: readonly number[]
-  /** Of the requests to the origin, the last one is made behind the visitor's back. */
+  /** The last origin request is a background revalidation. */
   background?: true
-  /** The transfer breaks off, or the visitor gets this error. */
+  /** The transfer breaks off. */
   fails?: true
 }
 
@@ -43,7 +43,7 @@ export interface Case {
   steps: readonly Step[]
 }
 
-/** The cases of one sentence of an RFC. */
+/** The cases of one RFC requirement. */
 export function rule(
   rfc: string,
   level: Level,
@@ -55,12 +55,12 @@ export function rule(
 
 const start = Date.UTC(2026, 0, 15, 12)
 
-/** The HTTP-date of a moment in seconds from the start of each case. */
+/** The HTTP-date at a number of seconds after the start of the case. */
 export function at(seconds: number): string {
   return formatHttpDate(start + seconds * 1000)
 }
 
-/** A first visit that finds nothing: the origin is asked, and its answer comes back. */
+/** A first visit, which is a miss. */
 export function miss(fields: Fields = {}, more: Partial<Step> & { reply?: Reply } = {}): Step {
   return {
     asked: 1,
@@ -71,27 +71,27 @@ export function miss(fields: Fields = {}, more: Partial<Step> & { reply?: Reply 
   }
 }
 
-/** A visit that the cache answers with the body of the first step. */
+/** A cache hit with the body of the first step. */
 export function hit(more: Partial<Step> = {}): Step {
   return { asked: 0, status: 200, body: 0, ...more }
 }
 
-/** Twice the same: the second visit is answered from the cache. */
+/** Two equal visits: the second is a hit. */
 export function stored(fields: Fields, more: Partial<Step> = {}): Step[] {
   return [miss(fields, more), hit({ status: more.reply?.status ?? 200 })]
 }
 
-/** Twice the same: the origin is asked both times. */
+/** Two equal visits: both are misses. */
 export function notStored(fields: Fields, more: Partial<Step> = {}): Step[] {
   return [miss(fields, more), miss(fields, more)]
 }
 
-/** Stored, but stale by the next visit, which asks the origin anew. `wait`: seconds until then. */
+/** Stored, but stale at the next visit, which is a miss. `wait`: seconds between them. */
 export function staleAfter(wait: number, fields: Fields, more: Partial<Step> = {}): Step[] {
   return [miss(fields, more), miss(fields, { wait, ...more })]
 }
 
-/** Fresh until just then. */
+/** Fresh one second before the end of its lifetime, stale at the end. */
 export function freshFor(wait: number, fields: Fields, more: Partial<Step> = {}): Step[] {
   return [
     miss(fields, more),
@@ -100,7 +100,7 @@ export function freshFor(wait: number, fields: Fields, more: Partial<Step> = {})
   ]
 }
 
-/** One case for each item, its id after it. */
+/** One case per item, with the item in its id. */
 export function each<T>(
   items: readonly T[],
   id: (item: T) => string,
@@ -109,7 +109,7 @@ export function each<T>(
   return Object.fromEntries(items.map((item) => [id(item), steps(item)]))
 }
 
-/** One case for each entry of a table of field values; `prefix` goes before its name. */
+/** One case per entry of a table of field values. `prefix` starts its id. */
 export function named(
   table: Readonly<Record<string, string>>,
   steps: (value: string) => readonly Step[],

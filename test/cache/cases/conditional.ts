@@ -14,7 +14,7 @@ const { ETag: _, ...untagged } = page
 const { 'Last-Modified': __, ...undated } = page
 
 const noneMatch = [
-  rule('9110 §13.1.2', 'optimal', 'If-None-Match: 304 where a listed tag matches weakly', {
+  rule('9110 §13.1.2', 'optimal', 'If-None-Match: 304 when a listed tag matches weakly', {
     'inm-same': not({ 'If-None-Match': '"a"' }),
     'inm-weak-asked': not({ 'If-None-Match': 'W/"a"' }),
     'inm-weak-stored': not({ 'If-None-Match': '"a"' }, { ...page, ETag: 'W/"a"' }),
@@ -29,7 +29,7 @@ const noneMatch = [
     'inm-empty-tag': not({ 'If-None-Match': '""' }, { ...page, ETag: '""' }),
     'inm-head': [miss(page), hit({ method: 'HEAD', send: { 'If-None-Match': '"a"' }, status: 304 })],
   }),
-  rule('9110 §13.1.2', 'required', 'If-None-Match: the page where none does', {
+  rule('9110 §13.1.2', 'required', 'If-None-Match: the page when no tag matches', {
     'inm-other': whole({ 'If-None-Match': '"b"' }),
     'inm-other-case': whole({ 'If-None-Match': '"A"' }),
     'inm-list-none': whole({ 'If-None-Match': '"b", W/"c"' }),
@@ -38,7 +38,7 @@ const noneMatch = [
     'inm-split-comma-tag': whole({ 'If-None-Match': '"b,a"' }),
     'inm-inside-quotes': whole({ 'If-None-Match': '"x "a" y"' }, { ...page, ETag: '"a b"' }),
   }),
-  rule('9110 §13.2.2', 'required', 'If-Modified-Since is ignored beside If-None-Match', {
+  rule('9110 §13.2.2', 'required', 'If-None-Match overrides If-Modified-Since', {
     'inm-over-ims': whole({ 'If-None-Match': '"b"', 'If-Modified-Since': at(0) }),
     'inm-over-old-ims': not({ 'If-None-Match': '"a"', 'If-Modified-Since': at(-9999) }),
     'inm-over-ims-untagged': whole({ 'If-None-Match': '"b"', 'If-Modified-Since': at(0) }, untagged),
@@ -46,7 +46,7 @@ const noneMatch = [
 ]
 
 const modifiedSince = [
-  rule('9110 §13.1.3', 'optimal', 'If-Modified-Since: 304 where the page is not newer', {
+  rule('9110 §13.1.3', 'optimal', 'If-Modified-Since: 304 when the page is not newer', {
     'ims-same': not({ 'If-Modified-Since': at(-1000) }),
     'ims-later': not({ 'If-Modified-Since': at(-10) }),
     'ims-ahead': not({ 'If-Modified-Since': at(9999) }),
@@ -54,15 +54,15 @@ const modifiedSince = [
     'ims-asctime': not({ 'If-Modified-Since': 'Thu Jan 15 11:50:00 2026' }),
     'ims-head': [miss(page), hit({ method: 'HEAD', send: { 'If-Modified-Since': at(-10) }, status: 304 })],
   }),
-  rule('9110 §13.1.3', 'required', 'If-Modified-Since: the page where it is newer', {
+  rule('9110 §13.1.3', 'required', 'If-Modified-Since: the page when it is newer', {
     'ims-earlier': whole({ 'If-Modified-Since': at(-1001) }),
   }),
-  rule('9110 §13.1.3', 'required', 'an If-Modified-Since that is no date is ignored', {
+  rule('9110 §13.1.3', 'required', 'an invalid If-Modified-Since is ignored', {
     'ims-malformed': whole({ 'If-Modified-Since': 'yesterday' }),
     'ims-malformed-zone': whole({ 'If-Modified-Since': 'Thu, 15 Jan 2026 11:50:00 UTC' }),
     'ims-two': whole({ 'If-Modified-Since': [at(-10), at(-10)] }),
   }),
-  rule('9111 §4.3.2', 'optimal', 'without Last-Modified, Date stands in for it', {
+  rule('9111 §4.3.2', 'optimal', 'Date replaces a missing Last-Modified', {
     'ims-date-equal': not({ 'If-Modified-Since': at(0) }, undated),
     'ims-date-later': not({ 'If-Modified-Since': at(10) }, undated),
     'ims-date-earlier': whole({ 'If-Modified-Since': at(-10) }, undated),
@@ -70,7 +70,7 @@ const modifiedSince = [
 ]
 
 const answers = [
-  rule('9110 §15.4.5', 'required', 'a 304 has the fields that a cache needs, and none that describe a body', {
+  rule('9110 §15.4.5', 'required', 'a 304 has the required fields and none that describe a body', {
     '304-fields': [
       miss({
         ...page,
@@ -96,14 +96,14 @@ const answers = [
       }),
     ],
   }),
-  rule('9110 §13.2.1', 'required', 'conditions apply to what would otherwise be a 200', {
+  rule('9110 §13.2.1', 'required', 'conditions apply only to a 200', {
     'inm-on-404': [miss(page, { reply: { status: 404 } }), hit({ send: { 'If-None-Match': '"a"' }, status: 404 })],
     'ims-on-301': [
       miss({ ...page, Location: '/x' }, { reply: { status: 301 } }),
       hit({ send: { 'If-Modified-Since': at(0) }, status: 301 }),
     ],
   }),
-  rule('9111 §4.3.2', 'optimal', 'a condition is met by what was fetched just now, too', {
+  rule('9111 §4.3.2', 'optimal', 'a condition applies to a page that was just fetched', {
     'inm-on-miss': [miss(page, { send: { 'If-None-Match': '"a"' }, status: 304 }), hit()],
     'inm-on-stale': [
       miss({ ...page, 'Cache-Control': 'max-age=10' }),
@@ -119,7 +119,7 @@ const answers = [
       miss({ ...page, ETag: '"b"' }, { wait: 20, send: { 'If-None-Match': '"b"' }, status: 304 }),
     ],
   }),
-  rule('9110 §13.1.1', 'required', 'If-Match and If-Unmodified-Since are for the origin', {
+  rule('9110 §13.1.1', 'required', 'If-Match and If-Unmodified-Since are passed to the origin', {
     'if-match': [
       miss(page),
       miss({}, { send: { 'If-Match': '"a"' }, sent: { 'if-match': '"a"' }, reply: { status: 412 } }),

@@ -33,14 +33,14 @@ const own = [
       miss(fresh, { target: '?a=1' }),
     ],
   }),
-  rule('9111 §4.4', 'required', 'an unsuccessful one does not', {
+  rule('9111 §4.4', 'required', 'an unsuccessful unsafe request does not invalidate', {
     ...each(
       [400, 403, 404, 409, 422, 500, 503],
       (status) => `no-invalidate-status-${status}`,
       (status) => [miss(fresh), unsafe('POST', {}, status), hit()],
     ),
   }),
-  rule('9111 §4.4', 'required', 'a safe one does not', {
+  rule('9111 §4.4', 'required', 'a safe request does not invalidate', {
     'no-invalidate-head': [miss(fresh), hit({ method: 'HEAD' }), hit()],
     'no-invalidate-options': [miss(fresh), unsafe('OPTIONS'), hit()],
     'no-invalidate-propfind': [miss(fresh), unsafe('PROPFIND'), hit()],
@@ -50,7 +50,7 @@ const own = [
       hit({ target: '?b' }),
     ],
   }),
-  rule('9111 §4.4', 'required', 'another target is not touched', {
+  rule('9111 §4.4', 'required', 'other targets are not invalidated', {
     'no-invalidate-other-query': [
       miss(fresh, { target: '?a=1' }),
       unsafe('POST', {}, 200, { target: '?a=2' }),
@@ -72,7 +72,7 @@ function named(id: string, field: string, value: string, gone: boolean): Record<
 }
 
 const fields = [
-  rule('9111 §4.4', 'optimal', 'what Location and Content-Location name on the same origin is invalidated, too', {
+  rule('9111 §4.4', 'optimal', 'Location and Content-Location on the same origin are invalidated', {
     ...named('location-absolute', 'Location', 'http://shop.example@', true),
     ...named('location-path', 'Location', '@', true),
     ...named('location-relative', 'Location', 'location-relative/named?x=1', true),
@@ -82,7 +82,7 @@ const fields = [
     ...named('content-location-absolute', 'Content-Location', 'http://shop.example@', true),
     ...named('content-location-path', 'Content-Location', '@', true),
   }),
-  rule('9111 §4.4', 'required', 'what they name elsewhere is not', {
+  rule('9111 §4.4', 'required', 'Location and Content-Location on another origin are not invalidated', {
     ...named('location-other-host', 'Location', 'http://other.example@', false),
     ...named('location-other-port', 'Location', 'http://shop.example:8080@', false),
     ...named('location-other-scheme', 'Location', 'https://shop.example@', false),
@@ -91,7 +91,7 @@ const fields = [
     ...named('location-no-url', 'Location', 'http://[@', false),
     ...named('content-location-other-host', 'Content-Location', 'http://other.example@', false),
   }),
-  rule('9111 §4.4', 'required', 'after an error they name nothing', {
+  rule('9111 §4.4', 'required', 'Location and Content-Location of an error are not invalidated', {
     'location-after-error': [
       miss(fresh, { target: '?x' }),
       unsafe('POST', { Location: '/location-after-error?x' }, 500),

@@ -40,7 +40,7 @@ function none(range: string): Step[] {
   ]
 }
 
-/** What the origin sends for a range of the ten digits. */
+/** The origin's response to a range of the ten digits. */
 const partial = (start: number, end: number, fields: Record<string, string> = page) => ({
   reply: {
     status: 206,
@@ -62,7 +62,7 @@ const serving = [
     'range-unit-case': part('Bytes=0-1', '01', 'bytes 0-1/10'),
     'range-identity': part('bytes=0-1', '01', 'bytes 0-1/10', { 'Accept-Encoding': 'br, gzip' }),
   }),
-  rule('9110 §14.1.1', 'required', 'a range that lies beyond the page: 416', {
+  rule('9110 §14.1.1', 'required', 'a range beyond the page gets a 416', {
     'range-beyond': none('bytes=10-'),
     'range-far-beyond': none('bytes=100-200'),
     'range-suffix-zero': none('bytes=-0'),
@@ -80,13 +80,13 @@ const serving = [
     'range-several': all('bytes=0-1,4-5'),
     'range-several-lines': all(['bytes=0-1', 'bytes=4-5']),
   }),
-  rule('9110 §14.2', 'required', 'Range is for GET', {
+  rule('9110 §14.2', 'required', 'Range applies to GET only', {
     'range-head': [
       miss(page, digits),
       hit({ method: 'HEAD', send: { Range: 'bytes=0-1' }, fields: { 'Content-Range': null } }),
     ],
   }),
-  rule('9110 §13.2.2', 'required', 'a condition comes before the range', {
+  rule('9110 §13.2.2', 'required', 'a condition is evaluated before the range', {
     'range-and-inm': [miss(page, digits), hit({ send: { Range: 'bytes=0-1', 'If-None-Match': '"a"' }, status: 304 })],
     'range-and-inm-other': part('bytes=0-1', '01', 'bytes 0-1/10', { 'If-None-Match': '"b"' }),
     'range-on-404': [
@@ -109,7 +109,7 @@ const serving = [
 ]
 
 const ifRange = [
-  rule('9110 §13.1.5', 'required', 'If-Range: the range only where the validator is strong and the same', {
+  rule('9110 §13.1.5', 'required', 'If-Range: the range only when the validator is strong and equal', {
     'if-range-etag': part('bytes=0-1', '01', 'bytes 0-1/10', { 'If-Range': '"a"' }),
     'if-range-date': part('bytes=0-1', '01', 'bytes 0-1/10', { 'If-Range': at(-1000) }),
     'if-range-other': all('bytes=0-1', { 'If-Range': '"b"' }),
@@ -129,7 +129,7 @@ const ifRange = [
 ]
 
 const storing = [
-  rule('9111 §3.3', 'required', 'a part does not stand for the whole', {
+  rule('9111 §3.3', 'required', 'a stored part is not served as the whole page', {
     'partial-then-whole': [miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }), miss(page, digits)],
     'partial-then-head': [
       miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
@@ -177,7 +177,7 @@ const storing = [
       miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
     ],
   }),
-  rule('9111 §3.3', 'optimal', 'a stored part answers what lies within it', {
+  rule('9111 §3.3', 'optimal', 'a stored part serves ranges within it', {
     'partial-same': [
       miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
       hit({ send: { Range: 'bytes=0-3' }, status: 206, fields: { 'Content-Range': 'bytes 0-3/10' } }),
@@ -216,7 +216,7 @@ const storing = [
       hit({ send: { Range: 'bytes=5-6' }, status: 206, body: { text: '56' } }),
     ],
   }),
-  rule('9110 §14.2', 'optimal', 'a range that is not stored is asked for as it is', {
+  rule('9110 §14.2', 'optimal', 'a range that is not stored is requested as a range', {
     'range-forwarded': [
       miss(
         {},

@@ -1,42 +1,37 @@
 import { each, hit, miss, rule, type Case } from './case.ts'
 
 const fresh = { 'Cache-Control': 'max-age=60' }
-const missing = { text: 'The page is not in the cache, and the request allows nothing else.\n' }
+const missing = { text: 'The page is not cached, and the request is only-if-cached.\n' }
 
 const advisory = [
-  rule(
-    '9111 §5.2.1',
-    'ours',
-    "a visitor's directives are advice that is not taken: a reload in a browser does not reach the shop",
-    {
-      ...each(
-        [
-          'no-cache',
-          'max-age=0',
-          'max-age=5',
-          'min-fresh=3600',
-          'max-stale',
-          'max-stale=10',
-          'no-transform',
-          'foo',
-          'max-age=x',
-        ],
-        (directive) => `request-${directive.replace(/\W/g, '-')}`,
-        (directive) => [miss(fresh), hit({ wait: 10, send: { 'Cache-Control': directive } })],
-      ),
-      'request-pragma': [miss(fresh), hit({ send: { Pragma: 'no-cache' } })],
-      'request-no-store-reads': [miss(fresh), hit({ send: { 'Cache-Control': 'no-store' } })],
-      'request-max-stale-stale': [miss(fresh), miss({}, { wait: 70, send: { 'Cache-Control': 'max-stale=3600' } })],
-      'request-directives-stay': [
-        miss(fresh, {
-          send: { 'Cache-Control': 'no-cache', Pragma: 'no-cache' },
-          sent: { 'cache-control': null, pragma: null },
-        }),
-        hit(),
+  rule('9111 §5.2.1', 'ours', 'request directives are ignored: a browser reload does not reach the shop', {
+    ...each(
+      [
+        'no-cache',
+        'max-age=0',
+        'max-age=5',
+        'min-fresh=3600',
+        'max-stale',
+        'max-stale=10',
+        'no-transform',
+        'foo',
+        'max-age=x',
       ],
-    },
-  ),
-  rule('9111 §5.2.1.7', 'required', 'only-if-cached: from the cache, or 504', {
+      (directive) => `request-${directive.replace(/\W/g, '-')}`,
+      (directive) => [miss(fresh), hit({ wait: 10, send: { 'Cache-Control': directive } })],
+    ),
+    'request-pragma': [miss(fresh), hit({ send: { Pragma: 'no-cache' } })],
+    'request-no-store-reads': [miss(fresh), hit({ send: { 'Cache-Control': 'no-store' } })],
+    'request-max-stale-stale': [miss(fresh), miss({}, { wait: 70, send: { 'Cache-Control': 'max-stale=3600' } })],
+    'request-directives-stay': [
+      miss(fresh, {
+        send: { 'Cache-Control': 'no-cache', Pragma: 'no-cache' },
+        sent: { 'cache-control': null, pragma: null },
+      }),
+      hit(),
+    ],
+  }),
+  rule('9111 §5.2.1.7', 'required', 'only-if-cached: a cached page or a 504', {
     'only-if-cached-hit': [miss(fresh), hit({ send: { 'Cache-Control': 'only-if-cached' } })],
     'only-if-cached-capitals': [{ asked: 0, status: 504, body: missing, send: { 'Cache-Control': 'Only-If-Cached' } }],
     'only-if-cached-miss': [
@@ -55,7 +50,7 @@ const advisory = [
 ]
 
 const interim = [
-  rule('9110 §15.2', 'required', 'interim responses go on to the visitor', {
+  rule('9110 §15.2', 'required', 'interim responses are forwarded to the visitor', {
     'interim-103': [
       miss(fresh, { reply: { interim: [{ status: 103, fields: { Link: '</a.css>; rel=preload' } }] }, interim: [103] }),
       hit({ interim: [] }),
@@ -90,7 +85,7 @@ const interim = [
 ]
 
 const passing = [
-  rule('9110 §7.7', 'ours', 'what is not for the cache passes through unchanged', {
+  rule('9110 §7.7', 'ours', 'requests that bypass the cache are passed through unchanged', {
     'pass-post': [
       miss(
         { 'X-A': '1' },
@@ -112,18 +107,13 @@ const passing = [
     'pass-head': [miss(fresh, { method: 'HEAD', send: { 'If-None-Match': '"a"' }, sent: { 'if-none-match': '"a"' } })],
     'pass-unstored-error': [miss({}, { reply: { status: 500 } }), miss({}, { reply: { status: 500 } })],
   }),
-  rule(
-    '9110 §9.3.1',
-    'ours',
-    'the answer to a GET with a body, or with another method in a field, is for its sender alone',
-    {
-      'get-with-body': [miss(fresh, { requestBody: 'a', sent: { 'content-length': null } }), miss(fresh)],
-      'get-with-override': [
-        miss(fresh, { send: { 'X-HTTP-Method-Override': 'DELETE' }, sent: { 'x-http-method-override': null } }),
-        miss(fresh),
-      ],
-    },
-  ),
+  rule('9110 §9.3.1', 'ours', 'the response to a GET with a body or method override is not stored', {
+    'get-with-body': [miss(fresh, { requestBody: 'a', sent: { 'content-length': null } }), miss(fresh)],
+    'get-with-override': [
+      miss(fresh, { send: { 'X-HTTP-Method-Override': 'DELETE' }, sent: { 'x-http-method-override': null } }),
+      miss(fresh),
+    ],
+  }),
 ]
 
 export const requests: Case[] = [advisory, interim, passing].flat(2)

@@ -4,10 +4,10 @@ const tag = { ETag: '"a"' }
 const grace = (directives: string) => ({ 'Cache-Control': `max-age=10, ${directives}`, ...tag })
 const stale = (more: Partial<Step> = {}): Step => ({ asked: 1, status: 200, body: 0, ...more })
 const errors = [500, 502, 503, 504]
-const gone = { text: 'The shop could not be reached or broke off.\n' }
+const gone = { text: 'The shop is unreachable or sent an invalid response.\n' }
 
 const whileRevalidate = [
-  rule('5861 §3', 'optimal', "stale-while-revalidate: the stale page at once, a fresh one behind the visitor's back", {
+  rule('5861 §3', 'optimal', 'stale-while-revalidate: serves the stale page and revalidates in the background', {
     'swr-replaced': [
       miss(grace('stale-while-revalidate=60')),
       stale({ wait: 20, background: true, reply: { fields: grace('stale-while-revalidate=60') } }),
@@ -66,14 +66,14 @@ const whileRevalidate = [
       stale({ wait: 20, background: true, reply: { status: 500 } }),
     ],
   }),
-  rule('5861 §3', 'required', 'not past its seconds, not without them', {
+  rule('5861 §3', 'required', 'not after its window, and not without one', {
     'swr-over': [miss(grace('stale-while-revalidate=60')), miss({}, { wait: 70 })],
     'swr-none': [miss(grace('foo')), miss({}, { wait: 11 })],
     'swr-zero': [miss(grace('stale-while-revalidate=0')), miss({}, { wait: 11 })],
     'swr-malformed': [miss(grace('stale-while-revalidate=x')), miss({}, { wait: 11 })],
     'swr-bare': [miss(grace('stale-while-revalidate')), miss({}, { wait: 11 })],
   }),
-  rule('9111 §5.2.2.2', 'required', 'must-revalidate, proxy-revalidate and no-cache come before it', {
+  rule('9111 §5.2.2.2', 'required', 'must-revalidate, proxy-revalidate and no-cache override it', {
     'swr-must-revalidate': [miss(grace('stale-while-revalidate=60, must-revalidate')), miss({}, { wait: 20 })],
     'swr-proxy-revalidate': [miss(grace('stale-while-revalidate=60, proxy-revalidate')), miss({}, { wait: 20 })],
     'swr-no-cache': [miss(grace('stale-while-revalidate=60, no-cache')), miss({})],
@@ -81,7 +81,7 @@ const whileRevalidate = [
 ]
 
 const ifError = [
-  rule('5861 §4', 'optimal', 'stale-if-error: the stale page for a server error or a dead origin', {
+  rule('5861 §4', 'optimal', 'stale-if-error: serves the stale page on a server error or unreachable origin', {
     ...each(
       errors,
       (status) => `sie-${status}`,
@@ -106,7 +106,7 @@ const ifError = [
     ],
     'sie-age': [miss(grace('stale-if-error=60')), stale({ wait: 20, reply: { status: 503 }, fields: { Age: '20' } })],
   }),
-  rule('5861 §4', 'required', 'not past its seconds, not for other statuses', {
+  rule('5861 §4', 'required', 'not after its window, and not for other statuses', {
     'sie-over': [miss(grace('stale-if-error=60')), miss({}, { wait: 70, reply: { status: 503 } })],
     'sie-404': [miss(grace('stale-if-error=60')), miss({}, { wait: 20, reply: { status: 404 } })],
     'sie-403': [miss(grace('stale-if-error=60')), miss({}, { wait: 20, reply: { status: 403 } })],
@@ -114,7 +114,7 @@ const ifError = [
     'sie-none': [miss(grace('foo')), miss({}, { wait: 20, reply: { status: 503 } })],
     'sie-malformed': [miss(grace('stale-if-error=x')), miss({}, { wait: 20, reply: { status: 503 } })],
   }),
-  rule('9111 §5.2.2.2', 'required', 'must-revalidate, proxy-revalidate and no-cache come before it', {
+  rule('9111 §5.2.2.2', 'required', 'must-revalidate, proxy-revalidate and no-cache override it', {
     'sie-must-revalidate': [
       miss(grace('stale-if-error=60, must-revalidate')),
       miss({}, { wait: 20, reply: { status: 503 } }),
@@ -128,7 +128,7 @@ const ifError = [
 ]
 
 const disconnected = [
-  rule('9111 §4.2.4', 'optimal', 'disconnected: a stale page is better than none', {
+  rule('9111 §4.2.4', 'optimal', 'disconnected: serves a stale page', {
     'disconnected-max-age': [miss(grace('foo')), stale({ wait: 3600, asked: 2, reply: { breaks: 'before' } })],
     'disconnected-broken-within': [
       miss(grace('foo')),
@@ -140,7 +140,7 @@ const disconnected = [
       miss(grace('foo')),
     ],
   }),
-  rule('9111 §4.2.4', 'required', 'never where a directive forbids it', {
+  rule('9111 §4.2.4', 'required', 'disconnected: not when a directive forbids it', {
     ...each(
       ['must-revalidate', 'proxy-revalidate', 's-maxage=10', 'no-cache'],
       (directive) => `disconnected-${directive.replace(/\W/g, '-')}`,
@@ -150,7 +150,7 @@ const disconnected = [
       ],
     ),
   }),
-  rule('9111 §4.2.4', 'ours', 'nor after a week', {
+  rule('9111 §4.2.4', 'ours', 'disconnected: not after a week', {
     'disconnected-a-week': [
       miss(grace('foo')),
       { wait: 8 * 86_400, asked: 2, status: 502, body: gone, reply: { breaks: 'before' } },

@@ -6,7 +6,7 @@ const cdn = (value: string | string[], control = 'no-store') => ({
 })
 
 const holding = [
-  rule('9213 §2.2', 'required', 'the targeted field holds in place of Cache-Control and Expires', {
+  rule('9213 §2.2', 'required', 'the targeted field overrides Cache-Control and Expires', {
     'cdn-over-no-store': stored(cdn('max-age=3600')),
     'cdn-over-private': stored(cdn('max-age=3600', 'private')),
     'cdn-over-max-age': freshFor(60, cdn('max-age=60', 'max-age=10')),
@@ -32,7 +32,7 @@ const holding = [
     'cdn-parameters': freshFor(60, cdn('max-age=60;foo=bar;baz')),
     'cdn-last-of-a-name': freshFor(60, cdn('max-age=10, max-age=60')),
   }),
-  rule('9213 §2.1', 'required', 'a field that is malformed or empty is as if it were not there', {
+  rule('9213 §2.1', 'required', 'a malformed or empty field is ignored', {
     ...named(
       {
         'upper-case': 'Max-Age=60',
@@ -57,7 +57,7 @@ const holding = [
     'cdn-invalid-max-age-holds': freshFor(10, cdn('MAX-AGE=60', 'max-age=10')),
     'cdn-invalid-expires-holds': freshFor(10, { 'CDN-Cache-Control': 'max-age=60,', Expires: at(10) }),
   }),
-  rule('9213 §2.1', 'ours', 'a lifetime that is no Integer is none', {
+  rule('9213 §2.1', 'ours', 'a lifetime that is not an Integer is invalid', {
     ...named(
       {
         string: 'max-age="60"',
@@ -71,7 +71,7 @@ const holding = [
       'cdn-lifetime-',
     ),
   }),
-  rule('9213 §2.2', 'ours', 'the targeted field goes on to the caches after us', {
+  rule('9213 §2.2', 'ours', 'the targeted field is forwarded to downstream caches', {
     'cdn-forwarded': [
       miss(cdn('max-age=60'), { fields: { 'CDN-Cache-Control': 'max-age=60', 'Cache-Control': 'no-store' } }),
     ],

@@ -3,13 +3,13 @@ import { at, hit, miss, rule, stored, type Case, type Step } from './case.ts'
 const tagged = (age = 10, tag = '"a"') => ({ 'Cache-Control': `max-age=${age}`, ETag: tag })
 const dated = { 'Cache-Control': 'max-age=10', 'Last-Modified': at(-100) }
 
-/** The origin says that the page still holds; the visitor gets the stored body. */
+/** The origin answers 304 and the visitor gets the stored body. */
 function confirmed(fields: Readonly<Record<string, string | readonly string[]>>, more: Partial<Step> = {}): Step {
   return { wait: 20, asked: 1, body: 0, ...more, reply: { status: 304, fields, ...more.reply } }
 }
 
 const sending = [
-  rule('9111 §4.3.1', 'optimal', 'a stale page is validated with the validators that it has', {
+  rule('9111 §4.3.1', 'optimal', 'a stale page is validated with its validators', {
     'validate-etag': [
       miss(tagged()),
       confirmed(tagged(), { sent: { 'if-none-match': '"a"', 'if-modified-since': null } }),
@@ -32,13 +32,13 @@ const sending = [
       confirmed({ 'Cache-Control': 'max-age=10' }, { sent: { 'if-none-match': 'unquoted' } }),
     ],
   }),
-  rule('9111 §4.3.1', 'required', 'a page without validators is asked for anew', {
+  rule('9111 §4.3.1', 'required', 'a page without validators is refetched', {
     'validate-none': [
       miss({ 'Cache-Control': 'max-age=10' }),
       miss({}, { wait: 20, sent: { 'if-none-match': null, 'if-modified-since': null } }),
     ],
   }),
-  rule('9111 §4.3.1', 'ours', "a visitor's conditions do not reach the origin: what is fetched is the whole page", {
+  rule('9111 §4.3.1', 'ours', "a visitor's conditions do not reach the origin", {
     'validate-not-visitors': [
       miss(tagged(), {
         send: { 'If-None-Match': '"b"', 'If-Modified-Since': at(-5) },
@@ -67,7 +67,7 @@ const sending = [
     'no-cache-second-line': [miss({ 'Cache-Control': ['max-age=3600', 'no-cache'] }), miss({})],
     'no-cache-empty-fields': [miss({ 'Cache-Control': 'max-age=3600, no-cache=""' }), miss({})],
   }),
-  rule('9111 §5.2.2.4', 'optimal', 'no-cache: stored, and reused when validated', {
+  rule('9111 §5.2.2.4', 'optimal', 'no-cache: stored, and reused after validation', {
     'no-cache-validated': [
       miss({ 'Cache-Control': 'no-cache, max-age=3600', ETag: '"a"' }),
       confirmed({ ETag: '"a"' }, { wait: 0, sent: { 'if-none-match': '"a"' } }),
@@ -111,7 +111,7 @@ const receiving = [
       hit({ status: 301, body: 1, fields: { Location: '/x' } }),
     ],
   }),
-  rule('9111 §4.3.3', 'required', 'a server error goes on where nothing allows the stale page', {
+  rule('9111 §4.3.3', 'required', 'a server error is forwarded unless a stale page is allowed', {
     'validate-500': [
       miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
       miss({}, { wait: 20, reply: { status: 500 } }),
@@ -122,7 +122,7 @@ const receiving = [
 ]
 
 const freshening = [
-  rule('9111 §3.2', 'required', 'a 304 replaces the fields that it has; the others stay', {
+  rule('9111 §3.2', 'required', 'a 304 replaces the fields that it has', {
     'update-fields': [
       miss({ ...tagged(), 'X-A': '1', 'X-B': '1' }),
       confirmed({ ...tagged(), 'X-A': '2', 'X-C': '3' }, { fields: { 'X-A': '2', 'X-B': '1', 'X-C': '3' } }),
@@ -154,7 +154,7 @@ const freshening = [
       hit({ fields: { 'Content-Type': 'text/html' } }),
     ],
   }),
-  rule('9111 §3.2', 'required', 'but for those that describe the stored body or one connection', {
+  rule('9111 §3.2', 'required', 'a 304 does not replace fields of the body or the connection', {
     'update-content-length': [
       miss(tagged()),
       confirmed({ ...tagged(), 'Content-Length': '1' }),
@@ -176,42 +176,42 @@ const freshening = [
       hit({ fields: { 'X-A': null } }),
     ],
   }),
-  rule('9111 §7.3', 'ours', 'a cookie that comes with a 304 is for the visitor who caused it', {
+  rule('9111 §7.3', 'ours', 'Set-Cookie of a 304 goes only to the visitor who caused it', {
     'update-set-cookie': [
       miss(tagged()),
       confirmed({ ...tagged(), 'Set-Cookie': 'a=1' }, { fields: { 'Set-Cookie': 'a=1' } }),
       hit({ fields: { 'Set-Cookie': null } }),
     ],
   }),
-  rule('9111 §4.3.4', 'required', 'a 304 with another strong validator is not about the stored page', {
+  rule('9111 §4.3.4', 'required', 'a 304 with another strong validator does not match the stored page', {
     'freshen-other-etag': [
       miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
       {
         wait: 20,
         asked: 2,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: { status: 304, fields: tagged(60, '"b"') },
       },
     ],
   }),
-  rule('9110 §15.4.5', 'required', 'a 304 that nobody asked for is no answer', {
+  rule('9110 §15.4.5', 'required', 'an unsolicited 304 is an invalid response', {
     'unasked-304': [
       {
         asked: 1,
         status: 502,
-        body: { text: 'The shop could not be reached or broke off.\n' },
+        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
         reply: { status: 304, fields: tagged(60) },
       },
       miss(tagged()),
     ],
   }),
-  rule('9111 §4.3.4', 'ours', 'what a 304 makes private or no-store is not kept fresh', {
+  rule('9111 §4.3.4', 'ours', 'a 304 with private or no-store does not freshen the page', {
     'freshen-private': [miss(tagged()), confirmed({ ETag: '"a"', 'Cache-Control': 'private, max-age=60' }), miss({})],
     'freshen-no-store': [miss(tagged()), confirmed({ ETag: '"a"', 'Cache-Control': 'no-store' }), miss({})],
     'freshen-vary-star': [miss(tagged()), confirmed({ ...tagged(60), Vary: '*' }), miss({})],
   }),
-  rule('9111 §4.3.5', 'optimal', 'HEAD of a stale page validates and freshens it', {
+  rule('9111 §4.3.5', 'optimal', 'a HEAD of a stale page validates and freshens it', {
     'head-freshens': [
       miss(tagged()),
       { wait: 20, method: 'HEAD', asked: 1, fields: { 'X-A': '2' }, reply: { fields: { ...tagged(60), 'X-A': '2' } } },
@@ -263,7 +263,7 @@ const freshening = [
 ]
 
 const rules = [
-  rule('9111 §4.3.5', 'ours', 'a HEAD that says too little, or of a page without validators, changes nothing', {
+  rule('9111 §4.3.5', 'ours', 'a HEAD without matching validators changes nothing', {
     'head-no-validator': [
       miss(tagged()),
       { wait: 20, method: 'HEAD', asked: 1, reply: { fields: { 'Cache-Control': 'max-age=60' } } },
@@ -299,21 +299,21 @@ const rules = [
       hit({ fields: { 'Set-Cookie': null } }),
     ],
   }),
-  rule('9111 §5.2.2.2', 'required', 'must-revalidate: fresh without, stale only after validation', {
+  rule('9111 §5.2.2.2', 'required', 'must-revalidate: a stale page is used only after validation', {
     'must-revalidate-fresh': stored({ 'Cache-Control': 'max-age=60, must-revalidate' }),
     'must-revalidate-stale': [
       miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
       confirmed(tagged(), { sent: { 'if-none-match': '"a"' } }),
     ],
   }),
-  rule('9111 §5.2.2.8', 'required', 'proxy-revalidate: the same for a shared cache', {
+  rule('9111 §5.2.2.8', 'required', 'proxy-revalidate: a stale page is used only after validation', {
     'proxy-revalidate-fresh': stored({ 'Cache-Control': 'max-age=60, proxy-revalidate' }),
     'proxy-revalidate-stale': [miss({ 'Cache-Control': 'max-age=10, proxy-revalidate' }), miss({}, { wait: 20 })],
   }),
 ]
 
 const origins = [
-  rule('9111 §3', 'ours', 'a field that reflects what one visitor sent does not come into a page by a 304', {
+  rule('9111 §3', 'ours', 'a field that reflects the request is not stored from a 304', {
     'freshen-reflected': [
       miss(tagged()),
       confirmed({ ...tagged(60), 'X-Echo': 'hello-visitor-one' }, { send: { 'X-Mine': 'hello-visitor-one' } }),

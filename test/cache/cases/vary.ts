@@ -6,7 +6,7 @@ const varying = (vary: string | string[], more: Record<string, string> = {}) => 
   ...more,
 })
 
-/** Stored with the first request's fields, then asked for with the second's. */
+/** A visit with the first fields, then one with the second fields. */
 function pair(
   vary: string | string[],
   first: Record<string, string>,
@@ -21,7 +21,7 @@ function pair(
 }
 
 const selecting = [
-  rule('9111 §4.1', 'required', 'a response is not reused where the fields that Vary names do not match', {
+  rule('9111 §4.1', 'required', 'a response is not reused when the fields named by Vary differ', {
     'vary-other': pair('Foo', { Foo: '1' }, { Foo: '2' }, false),
     'vary-then-absent': pair('Foo', { Foo: '1' }, {}, false),
     'vary-absent-then': pair('Foo', {}, { Foo: '1' }, false),
@@ -37,7 +37,7 @@ const selecting = [
     'vary-name-case': pair('fOO', { Foo: '1' }, { Foo: '2' }, false),
     'vary-user-agent': pair('User-Agent', { 'User-Agent': 'phone' }, { 'User-Agent': 'desk' }, false),
   }),
-  rule('9111 §4.1', 'optimal', 'a response is reused where they match', {
+  rule('9111 §4.1', 'optimal', 'a response is reused when the fields named by Vary match', {
     'vary-same': pair('Foo', { Foo: '1' }, { Foo: '1' }, true),
     'vary-both-absent': pair('Foo', {}, {}, true),
     'vary-two-same': pair('Foo, Bar', { Foo: '1', Bar: 'a' }, { Foo: '1', Bar: 'a' }, true),
@@ -46,7 +46,7 @@ const selecting = [
     'vary-empty': pair('', { Foo: '1' }, { Foo: '2' }, true),
     'vary-commas': pair(', Foo,,', { Foo: '1' }, { Foo: '1' }, true),
   }),
-  rule('9111 §4.1', 'optimal', "white space and lines that the field's grammar does not mind are normalised", {
+  rule('9111 §4.1', 'optimal', 'insignificant whitespace and line breaks are normalised', {
     'vary-white-space': pair('Foo', { Foo: 'a, b' }, { Foo: 'a,b' }, true),
     'vary-white-space-tabs': pair('Foo', { Foo: 'a ,\tb' }, { Foo: 'a, b' }, true),
     'vary-lines': [miss(varying('Foo'), { send: { Foo: ['a', 'b'] } }), hit({ send: { Foo: 'a, b' } })],
@@ -70,7 +70,7 @@ const selecting = [
       true,
     ),
   }),
-  rule('9111 §4.1', 'optimal', "a visitor whose most wanted language is the page's gets it", {
+  rule('9111 §4.1', 'optimal', 'a visitor who prefers the language of the page gets it', {
     'vary-language-matches-content': pair(
       'Accept-Language',
       { 'Accept-Language': 'en, de;q=0.5' },
@@ -79,7 +79,7 @@ const selecting = [
       { 'Content-Language': 'en' },
     ),
   }),
-  rule('9111 §4.1', 'required', 'another language is another page', {
+  rule('9111 §4.1', 'required', 'other languages get other pages', {
     'vary-language-other': pair('Accept-Language', { 'Accept-Language': 'en' }, { 'Accept-Language': 'de' }, false, {
       'Content-Language': 'en',
     }),
@@ -112,7 +112,7 @@ const selecting = [
 ]
 
 const variants = [
-  rule('9111 §4.1', 'optimal', 'several variants are kept side by side', {
+  rule('9111 §4.1', 'optimal', 'several variants are stored', {
     'vary-three': [
       miss(varying('Foo'), { send: { Foo: '1' } }),
       miss(varying('Foo'), { send: { Foo: '2' } }),
@@ -128,7 +128,7 @@ const variants = [
       hit({ body: 1 }),
     ],
   }),
-  rule('9111 §4.1', 'required', 'of several that match, the one with the latest Date', {
+  rule('9111 §4.1', 'required', 'of several matching variants the latest is served', {
     'vary-latest-wins': [
       miss(varying('Foo'), { send: { Foo: '1', Bar: 'a' } }),
       miss(varying('Foo, Bar'), { wait: 1, send: { Foo: '2', Bar: 'a' } }),
@@ -141,7 +141,7 @@ const variants = [
       hit({ wait: 1, send: { Foo: '1' }, body: 1 }),
     ],
   }),
-  rule('9111 §4.1', 'ours', 'Vary: Cookie is kept for visitors without cookies outside the key', {
+  rule('9111 §4.1', 'ours', 'Vary: Cookie is cached for visitors without cookies outside the key', {
     'vary-cookie-none': stored(varying('Cookie')),
     'vary-cookie-reader': [
       miss(varying('Cookie')),
@@ -153,7 +153,7 @@ const variants = [
       miss(varying('Cookie'), { send: { Cookie: 'a=1' } }),
     ],
   }),
-  rule('9110 §12.5.3', 'ours', 'Vary: Accept-Encoding is no variant: codings are ours to negotiate', {
+  rule('9110 §12.5.3', 'ours', 'Vary: Accept-Encoding creates no variants', {
     ...named(
       { gzip: 'gzip', br: 'br', identity: 'identity', any: '*' },
       (coding) => [miss(varying('Accept-Encoding')), hit({ send: { 'Accept-Encoding': coding } })],

@@ -11,7 +11,7 @@ const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 async function open(): Promise<{ server: Server; closeIdle(quiet: number): void; visit(): Promise<Socket> }> {
   const server = createServer((_, response) => response.end('answered'))
   const front = {
-    proxy: { hot: { find: () => null } },
+    cache: { hot: { find: () => null } },
     isTrusted: () => false,
     accessLog: null,
     onError: () => {},

@@ -22,7 +22,7 @@ it.each<{ result: WarmResult; verdict: object }>([
     verdict: { kind: 'failed', status: 200, error: 'private' },
   },
   {
-    result: { kind: 'not-stored', status: 200, ms: 5, reason: 'an invalidation came meanwhile', passing: true },
+    result: { kind: 'not-stored', status: 200, ms: 5, reason: 'invalidated while it was fetched', passing: true },
     verdict: { kind: 'retry', after: 500 },
   },
   { result: { kind: 'not-stored', status: 503, ms: 5, reason: 'no-store' }, verdict: { kind: 'retry', after: 500 } },

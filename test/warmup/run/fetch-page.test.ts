@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
-import { buildProxy } from '../../../src/cache/build.ts'
+import { buildCache } from '../../../src/cache/build.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
 import { startOrigin, type Origin } from '../../helpers/origin.ts'
@@ -23,7 +23,7 @@ beforeEach(async () => {
     now: Date.now,
     onWarning: () => {},
   })
-  const { proxy, close: closeProxy } = await buildProxy({
+  const { cache, close: closeCache } = await buildCache({
     channels: [{ id: 'a', name: 'A', url: shop, origin: origin.url }],
     aliases: new Map(),
     store,
@@ -41,9 +41,9 @@ beforeEach(async () => {
       throw error
     },
   })
-  fetchPage = toFetchPage(proxy, Date.now, 1000)
+  fetchPage = toFetchPage(cache, Date.now, 1000)
   close = async () => {
-    await closeProxy()
+    await closeCache()
     await store.close()
   }
 })

@@ -1,4 +1,4 @@
-import { cacheStatus } from './cache-status.ts'
+import { formatCacheStatus } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import type { Confirmations } from './confirmations.ts'
 import { cookieHeader, parseCookies } from './fields.ts'
@@ -12,12 +12,15 @@ export interface Route {
   channel: Channel
   target: Target
   url: string
-  /** Why this goes past the cache, in words. */
+  /** Why the request bypasses the cache, in words. */
   reason: string
 }
 
-/** Passes requests through to the shop, streaming both ways; successful unsafe ones invalidate (RFC 9111 §4.4). */
-export class Passage {
+/**
+ * Passes requests through to the shop, streaming both ways. Successful unsafe requests invalidate pages (RFC 9111
+ * §4.4).
+ */
+export class PassThrough {
   readonly #origin: OriginClient
   readonly #confirmations: Confirmations
   readonly #unsafe: UnsafeInvalidation
@@ -44,7 +47,7 @@ export class Passage {
       response.headers,
     )
     await this.#unsafe.after(visit.method, route.url, response)
-    const outcome = cacheStatus({
+    const outcome = formatCacheStatus({
       kind: 'forward',
       why: visit.method === 'GET' ? 'bypass' : 'method',
       status: response.status,

@@ -14,35 +14,38 @@ import {
   unkeyedCookies,
   type VariantRules,
 } from './key.ts'
-import type { Asked } from './may-store.ts'
+import type { RequestTraits } from './may-store.ts'
 import type { Canonicaliser, Target } from './target.ts'
-import type { Selecting } from './vary.ts'
+import type { SelectingFields } from './vary.ts'
 import type { Visit } from './visit.ts'
 
-/** A visit that the cache may answer: what is looked up, and by what a stored page is chosen. */
-export interface Question extends Selecting, Asked {
+/** A request that the cache may answer: the keys it is looked up by and the fields that select a stored page. */
+export interface Lookup extends SelectingFields, RequestTraits {
   visit: Visit
   channel: Channel
   target: Target
   url: string
-  /** Under which the answer is stored. */
+  /** The key under which the response is stored. */
   key: string
-  /** Of the page that all visitors with these variants get; the same as `key` for a visitor whose variants the shop has confirmed. */
+  /**
+   * The key of the page that all visitors with these variants share; equal to `key` when the shop has confirmed the
+   * visitor's variant.
+   */
   sharedKey: string
   visitor: Visitor
-  /** The cookies of the key, by name; empty where the request has none. */
+  /** The variant cookies by name; empty strings where the request has none. */
   variantCookies: ReadonlyMap<string, string>
-  /** False where a stored page must not be the answer (Authorization), though the answer may be stored. */
+  /** False when a stored page must not be served (Authorization), although the response may be stored. */
   mayReuse: boolean
   onlyIfCached: boolean
 }
 
 export type Classified =
   | { kind: 'unknown-site' }
-  /** The daemon's own endpoint: the cache neither asks the shop for it nor looks it up. `channel`: null where the site has none. */
+  /** The daemon's own endpoint, which is never forwarded or cached. `channel`: null when no channel has the site. */
   | { kind: 'own'; channel: Channel | null; target: Target; url: string }
   | { kind: 'pass'; channel: Channel; target: Target; url: string; reason: string }
-  | { kind: 'question'; question: Question }
+  | { kind: 'lookup'; lookup: Lookup }
 
 export interface ClassifyOptions {
   channels: Channels
@@ -54,9 +57,9 @@ export interface ClassifyOptions {
 }
 
 /**
- * Decides what a visit is to the cache: nothing that we serve, something to pass through, or a question for the cache.
+ * Decides how a request is handled: rejected, answered by the daemon itself, passed through, or looked up in the cache.
  *
- * @param trusted whether the variants come from an operator, not from a visitor
+ * @param trusted whether an operator and not a visitor chose the variants
  */
 export function classify(visit: Visit, options: ClassifyOptions, trusted = false): Classified {
   const target = options.canonical(visit.target)
@@ -77,8 +80,8 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
   const visitor = { channelId: channel.id, cookies }
   const confirmed = trusted || options.confirmations.covers(visitor)
   return {
-    kind: 'question',
-    question: {
+    kind: 'lookup',
+    lookup: {
       visit,
       channel,
       target,
@@ -118,7 +121,7 @@ function passReason(
     : null
 }
 
-/** Request fields by lower-case name, lines combined; made when first asked. */
+/** Reads request fields by lower-case name, lines combined. Indexed at the first read. */
 function fieldReader(headers: readonly HeaderPair[]): (name: string) => string | null {
   let fields: Map<string, string> | null = null
   return (name) => {

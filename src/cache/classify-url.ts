@@ -1,11 +1,11 @@
 import type { HeaderPair } from '../pages/page.ts'
-import { classify, type Classified, type ClassifyOptions } from './question.ts'
+import { classify, type Classified, type ClassifyOptions } from './lookup.ts'
 
 /**
- * A URL as a visitor without anything but these request fields would ask for it; null where it belongs to no channel. This is how the
- * warmup and an operator's question come to the same key as a visitor.
+ * Classifies a URL as if a visitor requested it with these request fields only; null when no sales channel has the URL.
+ * The warmup and `cache:inspect` use it to get the same cache key as a visitor.
  */
-export function askFor(
+export function classifyUrl(
   url: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,

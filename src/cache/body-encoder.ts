@@ -1,29 +1,32 @@
 import { Gate } from '../lib/gate.ts'
 import { decode, encode, isCompressible, toEncoding, TooLarge } from '../pages/codec.ts'
 import type { Encoding } from '../pages/page.ts'
-import type { Share } from './body.ts'
+import type { BudgetShare } from './body.ts'
 import { directivesOf } from './cache-control.ts'
 import { fieldValue } from './fields.ts'
 import type { Received } from './freshness.ts'
 import { OriginError } from './origin.ts'
-import type { Held } from './view.ts'
+import type { HeldPage } from './view.ts'
 
-/** A body in the coding in which it is to be stored, and without any. `known`: whether the coding that the origin named is one of ours. */
-export interface Coded {
+/**
+ * A response body in its stored coding and in identity. `known` is false when the origin's Content-Encoding is
+ * unsupported.
+ */
+export interface EncodedBody {
   identity: Buffer
   encoding: Encoding
   known: boolean
-  bodies: Held['bodies']
+  bodies: HeldPage['bodies']
 }
 
-/** Why a body is not coded: it grows too large, or other bodies take the memory. */
-export type Uncoded = 'limit' | 'budget'
+/** Why a body was not encoded: it exceeds the size limit or the memory budget. */
+export type EncodingRefusal = 'limit' | 'budget'
 
-/** Bodies that are decoded or coded at a time: as many as Node has threads for them. */
+/** Bodies encoded or decoded at a time: the size of Node's thread pool. */
 const atOnce = 4
 
-/** Checks the coding of what a shop sends and chooses the one to be stored, within the fetch's share of the budget. */
-export class Coder {
+/** Verifies the coding of an origin's body and encodes it for storage, within the fetch's share of the budget. */
+export class BodyEncoder {
   readonly #gate = new Gate(atOnce)
   readonly #options: { compression: boolean; maxPageSize: number }
 
@@ -31,33 +34,38 @@ export class Coder {
     this.#options = options
   }
 
-  /** @throws OriginError when the body is not in the coding that it is said to be in */
-  code(response: Received, body: Buffer, share: Share): Promise<Coded | Uncoded> {
-    return this.#gate.pass(() => this.#code(response, body, share))
+  /** @throws OriginError when the body does not match its Content-Encoding */
+  encode(response: Received, body: Buffer, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
+    return this.#gate.pass(() => this.#encode(response, body, share))
   }
 
-  async #code(response: Received, body: Buffer, share: Share): Promise<Coded | Uncoded> {
+  async #encode(response: Received, body: Buffer, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
     const received = toEncoding(fieldValue(response.headers, 'content-encoding'))
-    const plain: Coded = { identity: body, encoding: 'identity', known: received !== null, bodies: { identity: body } }
+    const plain: EncodedBody = {
+      identity: body,
+      encoding: 'identity',
+      known: received !== null,
+      bodies: { identity: body },
+    }
     if (received === null || body.length === 0) return plain
     if (received !== 'identity') return this.#decode(body, received, share)
     const worthIt =
       isCompressible(fieldValue(response.headers, 'content-type'), body.length) &&
       !directivesOf(response.headers).noTransform
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
-    // Coded, it takes no more than it did before.
+    // The encoded body is at most as large as the original.
     if (!share.take(body.length)) return 'budget'
     return { ...plain, encoding: 'br', bodies: { identity: body, br: await encode(body, 'br') } }
   }
 
-  async #decode(body: Buffer, encoding: Encoding, share: Share): Promise<Coded | Uncoded> {
+  async #decode(body: Buffer, encoding: Encoding, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
     let fits = true
     try {
       const identity = await decode(body, encoding, this.#options.maxPageSize, (bytes) => (fits = share.take(bytes)))
       return { identity, encoding, known: true, bodies: { identity, [encoding]: body } }
     } catch (error) {
       if (error instanceof TooLarge) return fits ? 'limit' : 'budget'
-      throw new OriginError(`the origin sent a broken ${encoding} body`, 'broken', error)
+      throw new OriginError(`the origin sent an invalid ${encoding} body`, 'broken', error)
     }
   }
 }

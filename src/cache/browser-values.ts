@@ -47,13 +47,13 @@ const usual: readonly (readonly [name: RegExp, value: RegExp])[] = [
 ]
 
 /** Whether a request field (its name in lower case) says what any browser could say. */
-export function isCommonplace(name: string, value: string): boolean {
+export function isCommonBrowserValue(name: string, value: string): boolean {
   if (name === 'accept-language') return areLanguages(value)
   return [...closed, ...usual].some(([names, values]) => names.test(name) && values.test(value))
 }
 
 /** Whether a value is one that no browser sends in this field, or holds what could be markup or script where it is repeated. */
-export function isOutlandish(name: string, value: string): boolean {
+export function isImplausibleValue(name: string, value: string): boolean {
   if (/[^\t\x20-\x7e]/.test(value)) return true
   const rule = closed.find(([names]) => names.test(name))
   if (rule !== undefined) return !rule[1].test(value)

@@ -42,7 +42,7 @@ describe('a Host', () => {
     'é',
     '[x]',
     'a'.repeat(256),
-  ])('%j is none', (host) => {
+  ])('%j is invalid', (host) => {
     expect(normaliseHost(host, 'http')).toBeNull()
   })
 })
@@ -87,7 +87,7 @@ describe('the channel of a request', () => {
     expect(channels.find(scheme, host, path)?.id).toBe(id)
   })
 
-  it('its own form: no slash at the end, no path of the origin', () => {
+  it('is normalised: no trailing slash, no path in the origin', () => {
     expect(channel('a', 'HTTP://Shop.Example:80/de//')).toMatchObject({
       scheme: 'http',
       host: 'shop.example',
@@ -97,7 +97,7 @@ describe('the channel of a request', () => {
     })
   })
 
-  it('of an absolute URL, with its target', () => {
+  it('is located by an absolute URL', () => {
     expect(channels.locate('http://shop.example/de/a?b=1#c')).toMatchObject({
       channel: { id: 'de' },
       target: '/de/a?b=1',
@@ -121,7 +121,7 @@ describe('the key of a page', () => {
   const key = (cookie: string, headers: Record<string, string> = {}) =>
     primaryKey(de, url, rules, parseCookies(cookie), (name) => headers[name] ?? null)
 
-  it('names channel, URL and what the request has of the variants', () => {
+  it('has the channel, the URL and the variants of the request', () => {
     expect(url).toBe('http://shop.example/de/a?b=1')
     expect(key('')).toBe('de http://shop.example/de/a?b=1')
     expect(key('sw-currency=EUR; sw-cache-hash=x', { 'x-country': 'AT' })).toBe(
@@ -129,12 +129,12 @@ describe('the key of a page', () => {
     )
   })
 
-  it('the order of cookies, other cookies and empty ones say nothing', () => {
+  it('ignores the order of cookies, other cookies and empty values', () => {
     expect(key('a=1; sw-cache-hash=x; sw-currency=EUR')).toBe(key('sw-currency=EUR; sw-cache-hash=x; b=2'))
     expect(key('sw-currency=')).toBe(key(''))
   })
 
-  it('a value cannot pass for another variant', () => {
+  it('a value cannot imitate another variant', () => {
     const keys = [
       key('sw-currency=EUR'),
       key('sw-cache-hash=EUR'),
@@ -145,19 +145,19 @@ describe('the key of a page', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  it('what is too long to be a variant is none', () => {
+  it('is null for a variant value that is too long', () => {
     expect(key(`sw-cache-hash=${'x'.repeat(256)}`)).not.toBeNull()
     expect(key(`sw-cache-hash=${'x'.repeat(257)}`)).toBeNull()
     expect(key('', { 'x-country': 'x'.repeat(257) })).toBeNull()
   })
 
-  it('cookies beyond it are compared whatever their order', () => {
+  it('sorts the cookies outside the key', () => {
     expect(unkeyedCookies(parseCookies('b=2; sw-currency=EUR; a=1'), rules.cookies)).toBe('a=1; b=2')
     expect(unkeyedCookies(parseCookies('sw-currency=EUR'), rules.cookies)).toBeNull()
   })
 })
 
-describe('past the cache', () => {
+describe('bypass', () => {
   const bypasses = pathBypass(['/checkout', '/account/', '/Admin'])
   it.each([
     '/checkout',
@@ -214,7 +214,7 @@ describe('past the cache', () => {
   })
 })
 
-it("credentials in the address of a shop let requests in, but a visitor's own go before them", () => {
+it('sends the credentials of the origin URL unless the visitor sends some', () => {
   const channel = toChannel({
     id: 'c',
     name: 'Shop',

@@ -37,7 +37,7 @@ async function open(answers: (request: OriginRequest) => Reply) {
 
 const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(answer.field('cache-status') ?? '')
 
-/** What a shop makes of a field: the part that the pattern finds, into the page. */
+/** A shop that reflects the matching part of a request field in its page. */
 const reflects =
   (name: string, part: RegExp) =>
   (request: OriginRequest): Reply => ({
@@ -45,7 +45,7 @@ const reflects =
     body: `page ${part.exec(request.fields.get(name.toLowerCase()) ?? '')?.[0] ?? ''}`,
   })
 
-describe('a part of a field in the page', () => {
+describe('a reflected part of a request field is not stored', () => {
   it.each<[string, string, RegExp]>([
     ['Accept-Language', 'xx-<script>alert(1)</script>, de', /<script.*script>/],
     ['Accept-Language', 'de, evilcanary;q=0.5', /evil\w+/],
@@ -96,7 +96,7 @@ describe('a part of a field in the page', () => {
     expect(isHit(await visit())).toBe(true)
   })
 
-  it('a field that comes twice, and one whose name has another case', async () => {
+  it('a repeated field, and a field name in another case', async () => {
     const { visit } = await open(reflects('accept-language', /evil/))
     await visit({ fields: { 'Accept-Language': ['de', 'xx-evil'] } })
     await visit({ fields: { 'ACCEPT-language': 'xx-evil' } })
@@ -104,8 +104,8 @@ describe('a part of a field in the page', () => {
   })
 })
 
-describe('what a shop makes of an Accept', () => {
-  /** A shop that negotiates without a word in Vary: HTML alone is for everybody. */
+describe('a shop that negotiates by Accept', () => {
+  /** A shop that negotiates without sending Vary. Only its HTML may be shared. */
   const negotiates = (request: OriginRequest): Reply => {
     const type = (request.fields.get('accept') ?? '').split(',')[0]!.split(';')[0]!.trim()
     if (type.endsWith('html') && !type.includes('turbo')) return { fields: html, body: 'page' }
@@ -143,7 +143,7 @@ describe('what a shop makes of an Accept', () => {
     expect(isHit(await visit())).toBe(true)
   })
 
-  it('is stored where Vary names it', async () => {
+  it('is cached when Vary names Accept', async () => {
     const { visit } = await open((request) => ({
       ...negotiates(request),
       fields: { ...negotiates(request).fields, Vary: 'Accept' },
@@ -153,7 +153,7 @@ describe('what a shop makes of an Accept', () => {
     expect((await visit()).text).toBe('page')
   })
 
-  it('of an image or a script is stored for browsers', async () => {
+  it('is cached for the Accept values of browsers for images and scripts', async () => {
     const { site } = await open(() => ({ fields: { ...shared, 'Content-Type': 'image/webp' }, body: 'image' }))
     const accepts = [
       'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
@@ -168,13 +168,13 @@ describe('what a shop makes of an Accept', () => {
   })
 })
 
-describe('a part of a page that a script asks for', () => {
+describe('a fragment requested by a script', () => {
   const fragment = (request: OriginRequest): Reply => ({
     fields: html,
     body: request.fields.has('x-requested-with') ? 'fragment' : 'page',
   })
 
-  it('is not the page, nor the page the part, on any way', async () => {
+  it('is stored separately from the page, on both paths', async () => {
     const { site } = await open(fragment)
     for (const long of [true, false]) {
       const script = () => site.visit('/p', { long, fields: { 'X-Requested-With': 'XMLHttpRequest' } })
@@ -186,7 +186,7 @@ describe('a part of a page that a script asks for', () => {
   })
 
   it.each(['xmlhttprequest', 'XMLHttpRequest, x', 'com.example.app', 'fetch'])(
-    'and what is called %s leaves nothing',
+    'is not stored for X-Requested-With: %s',
     async (value) => {
       const { visit } = await open(fragment)
       await visit({ fields: { 'X-Requested-With': value } })
@@ -202,7 +202,7 @@ describe('a part of a page that a script asks for', () => {
     ['A-IM', 'feed'],
     ['Api-Version', '2'],
     ['RSC', '1'],
-  ])('%s neither', async (name, value) => {
+  ])('is not stored for %s', async (name, value) => {
     const { visit } = await open((request) => ({
       fields: html,
       body: request.fields.has(name.toLowerCase()) ? 'fragment' : 'page',
@@ -212,7 +212,7 @@ describe('a part of a page that a script asks for', () => {
   })
 })
 
-describe('a foreign Origin', () => {
+describe('another Origin', () => {
   const font = (allow: string | null) => ({
     fields: {
       ...shared,
@@ -223,10 +223,10 @@ describe('a foreign Origin', () => {
   })
 
   it.each<[string, string | null, string, boolean]>([
-    ['an answer for all origins', '*', 'https://other.example', true],
-    ["the shop's own", null, 'http://shop.example', true],
-    ['an answer that does not say', null, 'https://other.example', false],
-    ['an answer for this origin', 'https://other.example', 'https://other.example', false],
+    ['a response for all origins', '*', 'https://other.example', true],
+    ["the shop's own origin", null, 'http://shop.example', true],
+    ['a response without Access-Control-Allow-Origin', null, 'https://other.example', false],
+    ['a response for this origin', 'https://other.example', 'https://other.example', false],
     ['no origin at all', null, 'null', false],
   ])('%s', async (_, allow, origin, stored) => {
     const { visit } = await open(() => font(allow))
@@ -234,7 +234,7 @@ describe('a foreign Origin', () => {
     expect(isHit(await visit())).toBe(stored)
   })
 
-  it('that Vary names is stored', async () => {
+  it('is cached when Vary names it', async () => {
     const { visit } = await open(({ fields }) => ({
       fields: { ...shared, Vary: 'Origin', 'Access-Control-Allow-Origin': fields.get('origin') ?? '*' },
       body: 'font',
@@ -290,11 +290,11 @@ it.each<[string, Record<string, string>]>([
     },
   ],
   [
-    'consent in cookies',
+    'a browser with consent cookies',
     { ...browser, Cookie: 'consent={"stats":true,"marketing":false}; _ga=GA1.1.123.456; cookie-preference=1' },
   ],
-  ['the simplest client', {}],
-])('%s leaves a page, though it holds words that browsers send', async (_, fields) => {
+  ['a client without fields', {}],
+])('%s fills the cache, although the page contains words that browsers send', async (_, fields) => {
   const { visit } = await open(() => ({
     fields: html,
     body: '<html lang="de">document navigate Linux https scheme DE cors Chrome stats marketing</html>',
@@ -307,9 +307,9 @@ it.each<[string, Record<string, string>]>([
 it.each<[string, Record<string, string>]>([
   ['an unusual Accept', { Accept: 'application/json' }],
   ['markup', { Foo: '<b>' }],
-  ['a foreign Origin', { Origin: 'https://other.example' }],
-  ['a field that asks for a part', { 'HX-Request': 'true' }],
-])('%s does not make other visitors ask for the page one by one', async (_, fields) => {
+  ['another Origin', { Origin: 'https://other.example' }],
+  ['a field that requests a fragment', { 'HX-Request': 'true' }],
+])('%s does not disable coalescing for other visitors', async (_, fields) => {
   const { site, visit } = await open(() => ({ fields: { ...shared, 'Content-Type': 'application/json' }, body: '{}' }))
   await visit({ fields })
   let release = () => {}
@@ -325,7 +325,7 @@ it.each<[string, Record<string, string>]>([
   expect(site.origin.requests).toHaveLength(2)
 })
 
-it('of what a trusted proxy passes on in X-Forwarded-For, addresses alone reach the shop', () => {
+it('only addresses in the X-Forwarded-For of a trusted proxy reach the shop', () => {
   const channel = toChannel({ id: 'c1', name: 'Shop', url: 'http://shop.example', origin: 'http://127.0.0.1' })
   const visit = {
     method: 'GET',

@@ -1,0 +1,95 @@
+import type { Readable } from 'node:stream'
+import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
+import { connectionFields, hasField, withoutFields } from './fields.ts'
+import { tagsOf, visibleHeaders } from './forward.ts'
+import type { Received } from './freshness.ts'
+import type { Lookup } from './lookup.ts'
+import type { OriginResponse } from './origin.ts'
+import { reflectedField } from './reflection.ts'
+import type { HeldPage } from './view.ts'
+
+/** The result of a request to the origin. */
+export type Fetched =
+  /**
+   * HeldPage in memory as a whole. `notStored` is the reason why it was not stored, null when it was. `shareable`: whether
+   * visitors who wait for the same fetch may have it, stored or not. `live`: the fields for the visitor who caused the
+   * fetch.
+   */
+  | { kind: 'held'; held: HeldPage; status: number; notStored: string | null; shareable: boolean; live: HeaderPair[] }
+  /** Streamed to the visitor who caused the fetch. */
+  | {
+      kind: 'stream'
+      status: number
+      headers: HeaderPair[]
+      tags: readonly string[]
+      body: Readable
+      notStored: string
+    }
+
+export const noBody = Buffer.alloc(0)
+
+/** Why a storable page was not stored. */
+export const notTaken = { noRoom: 'the store has no room or is busy', invalidated: 'invalidated while it was fetched' }
+
+/** Whether a later fetch of the same page may be stored. */
+export function mayStoreLater(notStored: string): boolean {
+  return notStored === notTaken.noRoom || notStored === notTaken.invalidated
+}
+
+/** Why a body was not read completely. */
+export const overflow = {
+  limit: 'larger than cache.maxPageSize',
+  unannounced: 'larger than 1 MiB without Content-Length',
+  budget: 'too many large pages are being fetched',
+}
+
+export function passedOn(response: OriginResponse, notStored: string): Fetched {
+  return {
+    kind: 'stream',
+    status: response.status,
+    headers: visibleHeaders(response.headers),
+    tags: tagsOf(response.headers),
+    body: response.body,
+    notStored,
+  }
+}
+
+export function reflectionReason(
+  lookup: Lookup,
+  sent: readonly HeaderPair[],
+  response: Received,
+  body: Buffer,
+): string | null {
+  // Fields of the connection are no part of the page and cannot reflect a visitor's request.
+  const reflected = reflectedField(
+    lookup,
+    sent,
+    withoutFields(response.headers, connectionFields(response.headers)),
+    body,
+  )
+  return reflected === null ? null : `the response reflects the request's ${reflected}`
+}
+
+/** A page that is served but not stored. */
+export function unstored(draft: PageDraft, size: number): Page {
+  return { ...draft, id: 0, size, hits: 0, hitMs: 0, usedAt: draft.cachedAt }
+}
+
+export function partialReason({ status, headers }: OriginResponse, range: PageDraft['range']): string | null {
+  if (status !== 206) return null
+  if (range === null) return 'several ranges, or no valid Content-Range'
+  return hasField(headers, 'content-encoding') ? 'a range of an encoded body' : null
+}
+
+/** A range that is not cached is requested as a range: the whole body might be a film. */
+export function rangeOf(lookup: Lookup): HeaderPair[] {
+  const range = lookup.field('range')
+  if (range === null) return []
+  const condition = lookup.field('if-range')
+  return condition === null
+    ? [['range', range]]
+    : [
+        ['range', range],
+        ['if-range', condition],
+      ]
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../lib/clock.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import { Flights, Uncacheable, type Flight } from './coalesce.ts'
+import type { Fetcher } from './fetch.ts'
+import type { Fetched } from './fetched.ts'
+import { mayServeStale, usability, type StaleReason } from './freshness.ts'
+import type { Lookup } from './lookup.ts'
+import { isTypicalRequest } from './may-store.ts'
+import { hasValidator } from './validation.ts'
+import type { HeldPage } from './view.ts'
+
+/** Statuses that a stale page may replace (RFC 5861 §4). */
+export const serverErrors = new Set([500, 502, 503, 504])
+
+/** Fetches pages so that concurrent visitors share one fetch. */
+export class SharedFetches {
+  readonly #fetcher: Fetcher
+  readonly #options: { store: PageStore; now: Clock }
+  /** Number of fetches under way, by URL. */
+  readonly #underWay = new Map<string, number>()
+  readonly #flights: Flights<HeldPage>
+  readonly #uncacheable = new Uncacheable()
+
+  constructor(fetcher: Fetcher, options: { store: PageStore; now: Clock }) {
+    this.#fetcher = fetcher
+    this.#options = options
+    this.#flights = new Flights((fence) => options.store.holds(fence))
+  }
+
+  /**
+   * The fetch of this page that is under way, if any. Visitors with different Vary values join it too: most pages do not vary, and the
+   * response tells.
+   */
+  join(lookup: Lookup): Flight<HeldPage> | null {
+    return this.#flights.join(lookup.key)
+  }
+
+  /** Whether other visitors may wait for a fetch of this page. */
+  mayShare(lookup: Lookup): boolean {
+    return (
+      lookup.mayReuse &&
+      lookup.field('range') === null &&
+      this.#uncacheable.reason(lookup.key, this.#options.now()) === null
+    )
+  }
+
+  /** Fetches a page in a way that other visitors can join. */
+  async fetch(lookup: Lookup, stale: HeldPage | null, signal?: AbortSignal): Promise<Fetched> {
+    const { store, now } = this.#options
+    const fence = store.fence()
+    // A page under another key must not be renewed by this visitor.
+    const validated = stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
+    const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence) : null
+    let shared: HeldPage | null = null
+    this.#underWay.set(lookup.url, (this.#underWay.get(lookup.url) ?? 0) + 1)
+    try {
+      const fetched = await this.#fetcher.fetch(lookup, validated, fence, signal)
+      if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
+      // Only the response to a request without personal parts says something about the page itself.
+      else if (fetched.kind === 'stream' && isPlain(lookup)) this.#uncacheable.add(lookup.key, fetched.notStored, now())
+      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
+        shared = fetched.held
+      if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
+      return fetched
+    } catch (error) {
+      if (stale !== null && this.#standsIn(stale, 'unreachable')) shared = stale
+      throw error
+    } finally {
+      flight?.settle(shared)
+      const others = this.#underWay.get(lookup.url)! - 1
+      if (others === 0) this.#underWay.delete(lookup.url)
+      else this.#underWay.set(lookup.url, others)
+    }
+  }
+
+  #standsIn(stale: HeldPage, reason: StaleReason): boolean {
+    return mayServeStale(stale.page, reason, this.#options.now())
+  }
+
+  isUnderWay(url: string): boolean {
+    return this.#underWay.has(url)
+  }
+
+  /** Why the last response to a lookup could not be stored; null when unknown. */
+  notStored(lookup: Lookup): string | null {
+    return this.#uncacheable.reason(lookup.key, this.#options.now())
+  }
+}
+
+function isPlain(lookup: Lookup): boolean {
+  return (
+    lookup.unkeyedCookies === null &&
+    lookup.mayReuse &&
+    !lookup.odd &&
+    lookup.field('range') === null &&
+    isTypicalRequest(lookup)
+  )
+}

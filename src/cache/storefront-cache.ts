@@ -1,0 +1,293 @@
+import type { Clock } from '../lib/clock.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
+import type { Page } from '../pages/page.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import { Bodies } from './bodies.ts'
+import { discard } from './body.ts'
+import { pathBypass, type BypassRules } from './bypass.ts'
+import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
+import type { Channels } from './channel.ts'
+import { Fetcher, type FetchOptions } from './fetch.ts'
+import type { Fetched } from './fetched.ts'
+import { mayServeStale, usability } from './freshness.ts'
+import { isLoop } from './forward.ts'
+import { HotPath } from './hot.ts'
+import { inFlight } from './in-flight.ts'
+import type { VariantRules } from './key.ts'
+import { OriginError, type OriginClient } from './origin.ts'
+import { PassThrough } from './pass-through.ts'
+import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
+import { answeringOriginErrors, loopAnswer, originFailureText, plainAnswer } from './refusal.ts'
+import { serverErrors, SharedFetches } from './shared-fetches.ts'
+import { canonicaliser } from './target.ts'
+import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
+import { hasValidator } from './validation.ts'
+import { selects } from './vary.ts'
+import { answerFrom, coversRange, newest, presentationOf, toHeldPage, type HeldPage } from './view.ts'
+import type { Answer, Visit } from './visit.ts'
+
+export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
+  channels: Channels
+  store: PageStore
+  memory: MemoryTier
+  origin: OriginClient
+  now: Clock
+  variants: VariantRules
+  bypass: BypassRules
+  ignoreQuery: readonly string[]
+  invalidateOnUnsafe: UnsafeMode
+  /** Reports background errors that no visitor sees. */
+  onFault(message: string, error: unknown): void
+}
+
+/** How often a visitor waits for another visitor's fetch before starting one. */
+const mostWaits = 2
+
+/** Answers visitors' requests: from the cache where allowed, else from the shop. */
+export class StorefrontCache {
+  readonly hot: HotPath
+  readonly classifying: ClassifyOptions
+  readonly #options: StorefrontCacheOptions
+  readonly #fetcher: Fetcher
+  readonly #passThrough: PassThrough
+  readonly #unsafe: UnsafeInvalidation
+  readonly #fetches: SharedFetches
+  readonly #bodies: Bodies
+
+  constructor(options: StorefrontCacheOptions) {
+    this.#options = options
+    this.classifying = {
+      channels: options.channels,
+      canonical: canonicaliser(options.ignoreQuery),
+      variants: options.variants,
+      confirmations: options.confirmations,
+      bypassCookies: options.bypass.cookies,
+      bypassPath: pathBypass(options.bypass.paths),
+    }
+    this.#fetcher = new Fetcher(options)
+    this.#fetches = new SharedFetches(this.#fetcher, options)
+    this.#unsafe = new UnsafeInvalidation({
+      mode: options.invalidateOnUnsafe,
+      store: options.store,
+      classifying: this.classifying,
+      isUnderWay: (url) => this.#fetches.isUnderWay(url),
+      onFault: options.onFault,
+    })
+    this.#passThrough = new PassThrough(options, this.#unsafe)
+    this.#bodies = new Bodies({ ...options, budgets: inFlight })
+    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
+  }
+
+  /** Answers a visitor's request. Errors of the shop become a response, never an exception. */
+  async answer(visit: Visit): Promise<Answer> {
+    const classified = classify(visit, this.classifying)
+    if (classified.kind === 'unknown-site')
+      return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    // The front answers the daemon's own endpoints before it calls this.
+    if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
+    if (isLoop(visit.headers)) return loopAnswer()
+    return answeringOriginErrors(() =>
+      classified.kind === 'pass' ? this.#passThrough.pass(visit, classified) : this.#ask(classified.lookup),
+    )
+  }
+
+  /**
+   * Passes a login of the shop through, although its path is the daemon's token endpoint
+   * (docs/decisions/0027-shop-logins.md).
+   */
+  async passLogin(visit: Visit): Promise<Answer> {
+    const classified = classify(visit, this.classifying)
+    if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
+    const { channel, target, url } = classified
+    if (isLoop(visit.headers)) return loopAnswer()
+    return answeringOriginErrors(() => this.#passThrough.pass(visit, { channel, target, url, reason: 'a shop login' }))
+  }
+
+  async #ask(lookup: Lookup): Promise<Answer> {
+    const { now } = this.#options
+    for (let waits = 0; ; waits++) {
+      let held = lookup.mayReuse ? this.find(lookup) : null
+      if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
+        return this.#passThrough.pass(lookup.visit, {
+          ...lookup,
+          reason: 'the page must not be served in this client state',
+        })
+      }
+      const usable = held === null ? 'stale' : usability(held.page, now())
+      if (held !== null && usable !== 'stale') {
+        const answer = await this.#serve(lookup, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
+        if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
+        if (answer !== null) return answer
+        // Its body is missing or damaged: treated as a miss.
+        held = null
+      }
+      if (lookup.onlyIfCached) return plainAnswer(504, 'The page is not cached, and the request is only-if-cached.')
+      if (lookup.visit.method === 'HEAD' && (held === null || !hasValidator(held.page)))
+        return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'HEAD of a page that is not cached' })
+      const flight = waits < mostWaits && this.#fetches.mayShare(lookup) ? this.#fetches.join(lookup) : null
+      if (flight === null) return this.#lead(lookup, held)
+      const shared = await flight.outcome
+      if (shared !== null && this.#answers(shared.page, lookup)) {
+        const answer = await this.#serve(lookup, shared, {
+          kind: 'forward',
+          why: held === null ? 'miss' : 'stale',
+          collapsed: true,
+        })
+        if (answer !== null) return answer
+        // It was removed meanwhile: join or start the next fetch.
+        continue
+      }
+      // A response that could not be shared: every visitor fetches at once, rather than one after another.
+      waits = mostWaits
+    }
+  }
+
+  /**
+   * The best page for a lookup, whatever its age, from memory or the store's index, without its body. A visitor with an
+   * unconfirmed variant may read the shared page too, but not replace it.
+   */
+  find(lookup: Lookup): HeldPage | null {
+    // Removes from memory what other processes have invalidated.
+    this.#options.store.poll()
+    const shared = this.#find(lookup, lookup.sharedKey)
+    if (lookup.key === lookup.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh'))
+      return shared
+    const own = this.#find(lookup, lookup.key)
+    return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
+  }
+
+  #find(lookup: Lookup, key: string): HeldPage | null {
+    const { store, memory } = this.#options
+    const inMemory = newest(memory.get(key) ?? [], lookup, (held) => held.page)
+    const stored = newest(store.find(key), lookup, (page) => page)
+    if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
+    return toHeldPage(stored, {})
+  }
+
+  #answers(page: Page, lookup: Lookup): boolean {
+    return (
+      selects(page, lookup) &&
+      !page.states.some((state) => lookup.states.includes(state)) &&
+      coversRange(page, lookup.field('range'))
+    )
+  }
+
+  /** Fetches from the origin for this visitor and all who wait with them. */
+  async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
+    const why = stale === null ? 'miss' : 'stale'
+    try {
+      const fetched = await this.#fetches.fetch(lookup, stale)
+      if (
+        serverErrors.has(fetched.status) &&
+        stale !== null &&
+        mayServeStale(stale.page, 'error', this.#options.now())
+      ) {
+        const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
+        if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
+        if (answer !== null) return answer
+      }
+      const outcome: CacheStatus = {
+        kind: 'forward',
+        why,
+        status: fetched.status,
+        ...(fetched.notStored === null ? { stored: true } : { detail: fetched.notStored }),
+      }
+      if (fetched.kind === 'stream')
+        return {
+          status: fetched.status,
+          headers: [...fetched.headers, ['Cache-Status', formatCacheStatus(outcome)]],
+          body: fetched.body,
+          tags: fetched.tags,
+        }
+      const answer = await answerFrom(
+        fetched.held,
+        presentationOf(lookup.visit.method, lookup.field),
+        this.#options.now(),
+        outcome,
+        this.#bodies,
+        fetched.live,
+      )
+      if (answer !== null) return answer
+      // Removed before it was sent.
+      if (stale !== null) return await this.#lead(lookup, null)
+      return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
+    } catch (error) {
+      if (
+        !(error instanceof OriginError) ||
+        stale === null ||
+        !mayServeStale(stale.page, 'unreachable', this.#options.now())
+      )
+        throw error
+      const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale, ${originFailureText[error.failure]}`))
+      if (answer === null) throw error
+      return answer
+    }
+  }
+
+  /** Counters of what unsafe requests have invalidated. */
+  get unsafe(): UnsafeCounts {
+    return this.#unsafe.counts
+  }
+
+  /**
+   * Refetches a page in the background, once for all visitors who get the stale page (stale-while-revalidate, RFC 5861
+   * §3).
+   */
+  #revalidate(lookup: Lookup, stale: HeldPage): void {
+    if (this.#fetches.join(lookup) !== null) return
+    const quiet: Lookup = { ...lookup, visit: { ...lookup.visit, method: 'GET', onInterim: () => {} } }
+    this.#fetches.fetch(quiet, stale).then(
+      (fetched) => {
+        if (fetched.kind === 'stream') discard(fetched.body)
+      },
+      (error: unknown) => {
+        if (!(error instanceof OriginError))
+          this.#options.onFault(`could not revalidate ${lookup.url} in the background`, error)
+      },
+    )
+  }
+
+  #hit(held: HeldPage, detail?: string): CacheStatus {
+    return {
+      kind: 'hit',
+      ttl: (held.page.staleAt - this.#options.now()) / 1000,
+      ...(detail === undefined ? {} : { detail }),
+    }
+  }
+
+  /** Null when the body of the page no longer exists. */
+  async #serve(lookup: Lookup, held: HeldPage, outcome: CacheStatus): Promise<Answer | null> {
+    const started = performance.now()
+    const answer = await answerFrom(
+      held,
+      presentationOf(lookup.visit.method, lookup.field),
+      this.#options.now(),
+      outcome,
+      this.#bodies,
+    )
+    if (answer !== null && outcome.kind === 'hit')
+      this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
+    return answer
+  }
+
+  /** Why the last response to a lookup could not be stored; null when unknown. */
+  notStored(lookup: Lookup): string | null {
+    return this.#fetches.notStored(lookup)
+  }
+
+  /**
+   * Fetches a page into the cache as a visitor's miss would. Null when a concurrent fetch already did. @throws
+   * OriginError
+   */
+  async warm(lookup: Lookup, signal: AbortSignal): Promise<Fetched | null> {
+    const flight = this.#fetches.join(lookup)
+    const shared = flight === null ? null : await flight.outcome
+    if (shared !== null && this.#answers(shared.page, lookup)) return null
+    return this.#fetches.fetch(lookup, this.find(lookup), signal)
+  }
+
+  /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */
+  probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
+    return this.#fetcher.probe(lookup)
+  }
+}
