@@ -55,14 +55,14 @@ export function endWith(socket: Duplex, bytes: Buffer): void {
 }
 
 /** Closes a connection behind what was written to it: never by a reset, which could take that along. Harmless where it is done already. */
-export function endGently(socket: Duplex): void {
+export function endGently(socket: Duplex, patience: number = lastLinger): void {
   if (!socket.writable) {
     if (!socket.writableEnded) socket.destroy()
     return
   }
   // Nobody understands what comes from here on: listening to it oneself takes it from Node's parser, too.
   socket.removeAllListeners('data').on('data', () => {})
-  end(socket, nothing, lastLinger)
+  end(socket, nothing, patience)
 }
 
 function end(socket: Duplex, bytes: Buffer, patience: number): void {
