@@ -1,11 +1,13 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { OwnPath } from '../../cache/own-path.ts'
 import type { Proxy } from '../../cache/proxy.ts'
-import type { Accepted } from './guard.ts'
-import type { AnswerOwn } from '../api/own.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
-import type { AccessLog } from './request-record.ts'
 import type { StageEndpoints } from '../stages/endpoints.ts'
+import type { Accepted } from './guard.ts'
+import type { AccessLog } from './request-record.ts'
 import type { Traffic } from './traffic.ts'
 
+/** The parts that the front dispatches requests to. A reload replaces their values in place, under open connections. */
 export interface FrontOptions {
   proxy: Proxy
   purges: PurgeMethods
@@ -15,10 +17,24 @@ export interface FrontOptions {
   traffic: Traffic
   /** Null: no access log is kept. */
   accessLog: AccessLog | null
-  /** A request that does not come from memory has begun; what comes back is called when it is over. */
+  /** Marks the start of a request that is not answered from memory. Returns a function to call when it ends. */
   begin(): () => void
   onError(message: string, error: unknown): void
 }
 
-/** `standIn`: the site that is meant where the Host names none. False where there is no such site: nothing was answered. */
-export type PassOn = (body: Buffer, standIn: Pick<Accepted, 'scheme' | 'host'> | null) => Promise<boolean>
+/** Answers a request whose canonical path belongs to the daemon. `pass` forwards it to the shop with the body already read. */
+export type AnswerOwn = (
+  path: OwnPath,
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  pass: PassOn,
+) => void
+
+/**
+ * Forwards a request to the shop.
+ *
+ * @param fallbackSite the site to use when the Host belongs to no sales channel
+ * @returns false when there is no such site either; nothing was sent then
+ */
+export type PassOn = (body: Buffer, fallbackSite: Pick<Accepted, 'scheme' | 'host'> | null) => Promise<boolean>

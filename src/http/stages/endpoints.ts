@@ -4,7 +4,8 @@ import { canonicalPath } from '../../cache/target.ts'
 import { BuiltFile } from '../built-file.ts'
 import type { Accepted } from '../front/guard.ts'
 import { readSmallBody } from '../read-small-body.ts'
-import { awaitsContinue, isReading } from '../front/respond.ts'
+import { isReading } from '../front/respond.ts'
+import { send as sendAnswer } from '../send.ts'
 import { readStageCookies, sessionDigest } from './cookies.ts'
 import { TrackEndpoint } from './track.ts'
 import {
@@ -18,10 +19,10 @@ import {
 } from './request.ts'
 
 /** The storefront script. Browsers ask for it again after ten minutes. */
-const script = new BuiltFile('stages/client.js', {
-  'Cache-Control': 'public, max-age=600',
-  'Content-Type': 'text/javascript; charset=utf-8',
-})
+const script = new BuiltFile('stages/client.js', [
+  ['Cache-Control', 'public, max-age=600'],
+  ['Content-Type', 'text/javascript; charset=utf-8'],
+])
 
 /** The stage endpoints of every channel: `track`, `active`, `client.js`. */
 export interface StageEndpoints {
@@ -37,9 +38,11 @@ export function stageEndpoints(options: StagesOptions): StageEndpoints {
   const guarded = <Answer>(work: () => Promise<Answer>) => work().catch((error: unknown) => failure(error, options))
   return {
     serve: (request, response, accepted, place) => {
-      if (awaitsContinue(request)) response.writeContinue()
       if (place.name === 'client.js' && isReading(request)) {
-        script.serve(request, response).catch((error: unknown) => send(request, response, failure(error, options)))
+        script.answer(request).then(
+          (answer) => sendAnswer(response, answer),
+          (error: unknown) => send(request, response, failure(error, options)),
+        )
         return
       }
       void guarded(() => answer(request, toStageRequest(request, accepted), place, options, endpoint)).then(
