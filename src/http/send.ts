@@ -4,18 +4,23 @@ import { discard } from '../cache/body.ts'
 import { inFlight } from '../cache/in-flight.ts'
 import { freeTaken } from '../cache/pieces.ts'
 import type { StreamedBody } from '../cache/visit.ts'
+import type { HeaderPair } from '../pages/page.ts'
 import type { Answer, WholeAnswer } from './answer.ts'
 import { hasBody } from './body.ts'
 import { cutVisibly, endGently } from './front/refuse.ts'
 import { renderHead } from './front/render.ts'
 
-/** Sends an answer. A stream that fails cuts the connection, so that the client sees that the body is incomplete. */
-export function send(response: ServerResponse, answer: Answer): void {
+/**
+ * Sends an answer. A stream that fails cuts the connection, so that the client sees that the body is incomplete.
+ *
+ * @param extra further fields; an answer may be shared by several requests and is never changed
+ */
+export function send(response: ServerResponse, answer: Answer, extra: readonly HeaderPair[] = []): void {
   const { status, reason, headers, body } = answer
   // A connection that was refused meanwhile has been answered on its socket.
   if (response.destroyed || response.headersSent || response.socket?.writableEnded === true) return drop(body)
   closeAfterUnread(response.req, response)
-  const fields = headers.flat()
+  const fields = flatten(headers, extra)
   if (reason === undefined) response.writeHead(status, fields)
   else response.writeHead(status, reason, fields)
   if (body === null) response.end()
@@ -36,6 +41,13 @@ export function send(response: ServerResponse, answer: Answer): void {
       if (error) response.destroy()
     })
   }
+}
+
+/** Names and values in turn, as `writeHead` takes them. */
+function flatten(...lists: (readonly HeaderPair[])[]): string[] {
+  const fields: string[] = []
+  for (const list of lists) for (const [name, value] of list) fields.push(name, value)
+  return fields
 }
 
 /** A whole answer as bytes, for connections that are answered on their socket. `close`: the connection closes after it. */

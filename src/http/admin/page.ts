@@ -1,4 +1,4 @@
-import type { H3 } from 'h3'
+import type { H3, H3Event } from 'h3'
 import type { HeaderPair } from '../../pages/page.ts'
 import type { Answer } from '../answer.ts'
 import { addRoutes } from '../api/route.ts'
@@ -42,9 +42,9 @@ const toAdmin: Answer = {
 
 /** Adds the operators' page and its files. `/admin/` redirects to `/admin`. */
 export function addAdmin(app: H3): void {
-  app.use('/admin/', ({ url }) => (url.pathname === '/admin/' ? toAdmin : undefined))
+  const redirect = ({ url }: H3Event) => (url.pathname === '/admin/' ? toAdmin : undefined)
   for (const [path, name, type] of files) {
     const file = new BuiltFile(`admin/${name}`, [...headers, ['Content-Type', `${type}; charset=utf-8`]])
-    addRoutes(app, path, { GET: ({ context }) => file.answer(context.exchange.request) })
+    addRoutes(app, path, { GET: ({ context }) => file.answer(context.exchange.request) }, [redirect])
   }
 }

@@ -1,6 +1,7 @@
 import { H3, type H3Event } from 'h3'
 import { operations } from '../../operations/index.ts'
 import type { Operation } from '../../operations/operation.ts'
+import type { HeaderPair } from '../../pages/page.ts'
 import { addAdmin } from '../admin/page.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
 import { announcesMoreThan, awaitsContinue, toBodyAnswer } from '../body.ts'
@@ -69,19 +70,18 @@ async function answer(app: H3, exchange: Exchange, onError: ApiOptions['onError'
   const { request, response, place } = exchange
   try {
     const result = (await app.handler(toEvent(app, exchange))) as Answer | null
-    if (result !== null) send(response, identified(result, exchange))
+    if (result !== null) send(response, result, requestId(exchange))
   } catch (error) {
     if (isInternal(error)) onError(`${request.method} ${place.path} failed`, error)
-    send(response, identified(toErrorAnswer(error), exchange))
+    send(response, toErrorAnswer(error), requestId(exchange))
   }
 }
 
 /**
- * Adds `X-Request-Id`, by which the log can be searched for the request. It is never what the client has sent: a client could
+ * `X-Request-Id`, by which the log can be searched for the request. It is never what the client has sent: a client could
  * repeat the id of another request. Pages for browsers go without.
  */
-function identified(answer: Answer, { place }: Exchange): Answer {
+function requestId({ place }: Exchange): HeaderPair[] {
   const record = currentRequest.getStore()
-  if (record === undefined || place.kind === 'admin' || place.kind === 'stage') return answer
-  return { ...answer, headers: [...answer.headers, ['X-Request-Id', record.id]] }
+  return record === undefined || place.kind === 'admin' || place.kind === 'stage' ? [] : [['X-Request-Id', record.id]]
 }

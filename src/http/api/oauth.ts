@@ -20,8 +20,7 @@ const path = '/api/oauth/token'
 
 /** Adds the token endpoint. Its errors have OAuth's own form, that of an unsupported method too. */
 export function addTokenEndpoint(app: H3, options: ApiOptions): void {
-  app.use(path, ({ context }) => refuseEarly(context.exchange, options) ?? undefined)
-  app.post(path, (event) => answerToken(event, options))
+  app.post(path, (event) => refuseEarly(event.context.exchange, options) ?? answerToken(event, options))
   app.all(path, (event) =>
     failure(405, 'invalid_request', `${event.req.method} is not allowed here.`, [['Allow', 'POST']]),
   )
@@ -57,7 +56,6 @@ function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: ApiOp
       ['Connection', 'close'],
       ['Retry-After', '5'],
     ])
-  if (request.method !== 'POST') return null
   if (query !== null && carriesSecret(query))
     return failure(400, 'invalid_request', 'Send the secret in the body, never in the URL.')
   if (isFromForeignPage(request, ownHosts(request, isTrusted)))

@@ -13,10 +13,9 @@ import { SharedAnswers } from './shared-answers.ts'
 
 export type OperationOptions = Pick<ApiOptions, 'app' | 'isReady' | 'onPerformed'> & CallerOptions
 
-/** Adds a route for each operation that has a place in the HTTP API. Everything below their prefixes needs a token, unknown paths too. */
+/** Adds a route for each operation that has a place in the HTTP API. Every path below their prefixes needs a token, also one without an endpoint. */
 export function addOperations(app: H3, operations: readonly Operation[], options: OperationOptions): void {
-  for (const prefix of ['/api/_action/vendor-cache/**', '/api/_action/vendor-stage/**'])
-    app.use(prefix, (event) => admit(event, options))
+  app.use('/api/_action/**', (event) => admit(event, options))
   const shared = new SharedAnswers()
   const published = operations.filter((operation) => operation.http !== undefined)
   for (const [path, group] of Map.groupBy(published, (operation) => pathOf(operation.http!))) {

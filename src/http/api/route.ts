@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { H3Event, type H3 } from 'h3'
+import { H3Event, type H3, type Middleware } from 'h3'
 import type { Identity } from '../../auth/judgement.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
 import { errorAnswer, methodNotAllowed, type Answer } from '../answer.ts'
@@ -30,21 +30,31 @@ export type Handler = (event: H3Event) => Answer | null | Promise<Answer | null>
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Adds the handlers of one path. GET answers HEAD too; any other method gets 405 with `Allow`. */
-export function addRoutes(app: H3, path: string, handlers: Partial<Record<Method, Handler>>): void {
+/**
+ * Adds the handlers of one path. GET answers HEAD too; any other method gets 405 with `Allow`.
+ *
+ * @param middleware runs before each handler; what it returns is the answer
+ */
+export function addRoutes(
+  app: H3,
+  path: string,
+  handlers: Partial<Record<Method, Handler>>,
+  middleware: Middleware[] = [],
+): void {
   for (const [method, handler] of Object.entries(handlers) as [Method, Handler][]) {
-    app.on(method, path, exact(handler))
-    if (method === 'GET') app.head(path, exact(handler))
+    app.on(method, path, exact(handler), { middleware })
+    if (method === 'GET') app.head(path, exact(handler), { middleware })
   }
   const allow = [...Object.keys(handlers), ...(handlers.GET === undefined ? [] : ['HEAD'])].join(', ')
   app.all(
     path,
     exact((event) => methodNotAllowed(event.req.method, allow)),
+    { middleware },
   )
 }
 
 /** A handler for one path and no other: h3 also routes the path with a slash behind it. */
-export function exact(handler: Handler): Handler {
+function exact(handler: Handler): Handler {
   return (event) => (event.url.pathname.endsWith('/') ? notFound() : handler(event))
 }
 
