@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { addressBlock } from '../lib/address-block.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
 import { Remembered } from './remembered.ts'
 
@@ -42,12 +42,12 @@ export class Failures {
 
   /** Seconds until an address is listened to again; null where it is now. */
   limitOf(address: string): number | null {
-    return this.#limit(this.#addresses.get(networkOf(address)), mostOfAddress)
+    return this.#limit(this.#addresses.get(addressBlock(address)), mostOfAddress)
   }
 
   /** Notes a failure; the seconds to wait where that was one too many for the client, else null. */
   note(address: string, client: string | null): number | null {
-    const network = networkOf(address)
+    const network = addressBlock(address)
     this.#count(this.#addresses, network, 1)
     this.#tellAddress?.(network)
     if (client === null) return null
@@ -74,20 +74,4 @@ export class Failures {
       ? null
       : Math.ceil((count.until - now) / 1000)
   }
-}
-
-/** One who has an IPv6 address has 2^64 of them: the /64 counts. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
-  const [head = '', tail] = address.split('%')[0]!.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const rest = tail === undefined || tail === '' ? [] : tail.split(':')
-  const all =
-    tail === undefined
-      ? groups
-      : [...groups, ...Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0'), ...rest]
-  return `${all
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
-    .join(':')}::/64`
 }

@@ -1,21 +1,21 @@
 import type { Encoding } from '../pages/page.ts'
 
 const known: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity']
-const remembered = new Map<string, readonly Encoding[]>()
+const parsed = new Map<string, readonly Encoding[]>()
 const identityOnly: readonly Encoding[] = ['identity']
 
 /**
- * The codings that a client wants most (RFC 9110 §12.5.3), in our own order; all of them are equally good to it. Identity is the
- * last resort, even where it was refused: the visitor gets a page rather than a 406.
+ * The codings that a client weights highest (RFC 9110 §12.5.3), in the daemon's order of preference. Falls back to identity even where the
+ * client refuses it: the visitor gets a page rather than a 406.
  */
 export function bestEncodings(header: string | null): readonly Encoding[] {
   if (header === null) return identityOnly
-  let accepted = remembered.get(header)
+  let accepted = parsed.get(header)
   if (accepted === undefined) {
     accepted = parse(header)
-    // Browsers send a handful of different values; whoever sends thousands empties the memory, no more.
-    if (remembered.size > 500) remembered.clear()
-    remembered.set(header, accepted)
+    // Browsers send a handful of different values; thousands only clear this cache.
+    if (parsed.size > 500) parsed.clear()
+    parsed.set(header, accepted)
   }
   return accepted
 }
@@ -31,7 +31,7 @@ function parse(header: string): readonly Encoding[] {
   const weight = (coding: Encoding) => weights.get(coding) ?? weights.get('*') ?? 0
   const coded = known.filter((coding) => coding !== 'identity' && weight(coding) > 0)
   const best = Math.max(0, ...coded.map(weight))
-  // Identity is wanted where it is named with more weight than any coding; at equal weight the smaller body is.
+  // Identity wins only with a higher weight than any coding; at equal weight the smaller body wins.
   if (coded.length === 0 || (weights.get('identity') ?? 0) > best) return identityOnly
   return coded.filter((coding) => weight(coding) === best)
 }

@@ -5,10 +5,9 @@ import { inFlight } from '../cache/in-flight.ts'
 import { freeTaken } from '../cache/pieces.ts'
 import type { StreamedBody } from '../cache/visit.ts'
 import type { HeaderPair } from '../pages/page.ts'
-import type { Answer, WholeAnswer } from './answer.ts'
+import type { Answer } from './answer.ts'
 import { hasBody } from './body.ts'
 import { cutVisibly, endGently } from './front/refuse.ts'
-import { renderHead } from './front/render.ts'
 
 /**
  * Sends an answer. A stream that fails cuts the connection, so that the client sees that the body is incomplete.
@@ -48,12 +47,6 @@ function flatten(...lists: (readonly HeaderPair[])[]): string[] {
   const fields: string[] = []
   for (const list of lists) for (const [name, value] of list) fields.push(name, value)
   return fields
-}
-
-/** A whole answer as bytes, for connections that are answered on their socket. `close`: the connection closes after it. */
-export function renderAnswer({ status, reason, headers, body }: WholeAnswer, close: boolean): Buffer {
-  const fields = close ? [...headers, ['Connection', 'close'] as const] : headers
-  return Buffer.concat([renderHead(status, fields, reason), typeof body === 'string' ? Buffer.from(body) : body])
 }
 
 /** How long a client may go on sending a body that is not read, in milliseconds. */

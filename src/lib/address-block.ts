@@ -1,10 +1,9 @@
 /**
- * What stands for one visitor's network: an IPv4 address, or the /64 of an IPv6 address, within which a visitor has
- * as many addresses as they like.
+ * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use any address within it.
  */
 export function addressBlock(address: string): string {
   const bare = address.split('%', 1)[0]!
-  // IPv4 as an IPv6 socket sees it.
+  // An IPv4 address, or an IPv4-mapped one as an IPv6 socket reports it.
   if (bare.includes('.')) return bare.slice(bare.lastIndexOf(':') + 1)
   const [head = '', tail] = bare.toLowerCase().split('::')
   const front = head === '' ? [] : head.split(':')

@@ -8,6 +8,7 @@ import { announcesMoreThan, awaitsContinue, toBodyAnswer } from '../body.ts'
 import type { AnswerOwn } from '../front/front-options.ts'
 import { currentRequest } from '../front/request-record.ts'
 import { send } from '../send.ts'
+import { addStages } from '../stages/routes.ts'
 import { isInternal, toErrorAnswer } from './error-answer.ts'
 import { addHealth } from './health.ts'
 import { largestBody } from './input.ts'
@@ -29,7 +30,7 @@ export function createApi(options: ApiOptions, published: readonly Operation[] =
   addOpenapi(app)
   addMetrics(app, { ...options, judge })
   addAdmin(app)
-  app.all('/vendor-stage/**', ({ context }) => answerStage(context.exchange, options))
+  addStages(app, options.stages)
   app.all('/**', notFound)
   return (place, request, response, accepted, pass) => {
     const mark = accepted.target.indexOf('?')
@@ -50,12 +51,6 @@ function prepare({ context }: H3Event, { isKnownHost }: ApiOptions): Answer | un
   }
   if (awaitsContinue(request)) response.writeContinue()
   return undefined
-}
-
-/** Hands a request over to the endpoints of popup stages, which write their answers themselves. */
-function answerStage({ request, response, accepted, place }: Exchange, { stages }: ApiOptions): null {
-  if (place.kind === 'stage') stages.serve(request, response, accepted, place)
-  return null
 }
 
 /** 421 for a Host that is no name of the daemon: an attacker has pointed a name at its address, or `server.names` lacks one. */

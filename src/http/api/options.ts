@@ -2,7 +2,7 @@ import type { App } from '../../app.ts'
 import type { Authority } from '../../auth/authority.ts'
 import type { Judge } from '../../auth/judgement.ts'
 import type { Channel } from '../../cache/channel.ts'
-import type { StageEndpoints } from '../stages/endpoints.ts'
+import type { StageEndpoints } from '../stages/request.ts'
 
 /** What the endpoints of the daemon work with. */
 export interface ApiOptions {

@@ -2,14 +2,15 @@ import type { HeaderPair } from '../../pages/page.ts'
 import { normaliseHost } from '../../cache/channel.ts'
 import { fieldLines } from '../../cache/fields.ts'
 
-/** Why a request is refused before anything is looked up. */
+/** The answer to a request that the guard rejects before anything is looked up. */
 export interface Refusal {
   status: number
   text: string
-  /** Fields that go with it. */
+  /** Additional fields. */
   headers?: HeaderPair[]
 }
 
+/** The parts of a valid request that name a page. */
 export interface Accepted {
   /** Origin-form. */
   target: string
@@ -17,7 +18,7 @@ export interface Accepted {
   host: string
 }
 
-/** The head of a request as the parser gave it. */
+/** A request head as the parser delivered it. */
 export interface RequestHead {
   method: string
   target: string
@@ -26,37 +27,39 @@ export interface RequestHead {
   headers: readonly HeaderPair[]
 }
 
-/** The longest target, the most fields and the largest block of them, in bytes (shared/threats: front). */
+/** Bytes; a longer target gets 414. */
 export const longestTarget = 8192
+/** A request with more header fields gets 431. */
 export const mostFields = 200
+/** Bytes; a request with larger header fields gets 431. */
 export const largestHead = 64 * 1024
 
-const allowed = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
- * Whether a request is sound enough to be looked at. What Node's parser lets through but two readers could understand in two
- * ways is refused here: several Hosts, an absolute form that disagrees, odd transfer codings.
+ * Checks a request head. Rejects what Node's parser accepts but two servers could interpret differently: several Hosts, an absolute form
+ * that names another site, unusual transfer codings.
  *
- * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Host and -Proto are believed
+ * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Host and -Proto apply
  */
 export function examine(
   { method, target: rawTarget, version, headers }: RequestHead,
   trusted: boolean,
 ): Accepted | Refusal {
   if (method === 'TRACE' || method === 'CONNECT')
-    return { status: 405, text: `${method} is not allowed here.`, headers: [['Allow', allowed]] }
-  if (version !== '1.1' && version !== '1.0') return { status: 505, text: 'HTTP/1.1 is spoken here.' }
+    return { status: 405, text: `${method} is not allowed.`, headers: [['Allow', allowedMethods]] }
+  if (version !== '1.1' && version !== '1.0') return { status: 505, text: 'Only HTTP/1.0 and HTTP/1.1 are supported.' }
   if (rawTarget.length > longestTarget) return { status: 414, text: `The URL is longer than ${longestTarget} bytes.` }
   if (headers.length > mostFields)
     return { status: 431, text: `The request has more than ${mostFields} header fields.` }
   if (headers.reduce((size, [name, value]) => size + name.length + value.length + 4, 0) > largestHead)
     return { status: 431, text: 'The header fields are too large.' }
   const coding = fieldLines(headers, 'transfer-encoding')
-  // HTTP/1.0 knows no chunks: whoever relayed this did not read the body as we would (RFC 9112 §6.1).
+  // HTTP/1.0 has no chunked coding: a proxy that relayed this may have framed the body differently (RFC 9112 §6.1).
   if (coding.length > 1 || (coding.length === 1 && (version !== '1.1' || coding[0]!.toLowerCase() !== 'chunked')))
-    return { status: 400, text: 'This Transfer-Encoding is not understood.' }
+    return { status: 400, text: 'This Transfer-Encoding is not supported.' }
   const hosts = fieldLines(headers, 'host')
-  if (hosts.length !== 1) return { status: 400, text: 'A request has exactly one Host.' }
+  if (hosts.length !== 1) return { status: 400, text: 'A request must have exactly one Host.' }
   const site = publicSite(hosts[0]!, headers, trusted)
   if (site === null) return { status: 400, text: 'The Host is not valid.' }
   const target = originForm(method, rawTarget, `${site.scheme}://${hosts[0]!}`)
@@ -64,6 +67,7 @@ export function examine(
   return { target, ...site }
 }
 
+/** The scheme and host that the visitor typed; null where they are invalid. */
 function publicSite(
   host: string,
   headers: readonly HeaderPair[],
@@ -74,13 +78,13 @@ function publicSite(
   if (scheme !== 'http' && scheme !== 'https') return null
   const own = normaliseHost(host, scheme)
   const forwarded = last('x-forwarded-host')
-  const name = own === null || forwarded === '' ? own : normaliseHost(forwarded, scheme)
-  return name === null ? null : { scheme, host: name }
+  const publicHost = own === null || forwarded === '' ? own : normaliseHost(forwarded, scheme)
+  return publicHost === null ? null : { scheme, host: publicHost }
 }
 
-/** The origin-form of a target; an absolute form must name the same site (RFC 9112 §3.2.2). Null where it is neither. */
+/** Converts a target to origin-form. An absolute form must name the same site (RFC 9112 §3.2.2). Null where the target is invalid. */
 function originForm(method: string, target: string, site: string): string | null {
-  // Fragments are never sent; controls and blanks the parser refuses already.
+  // Clients never send fragments. The parser already rejects most control characters and spaces.
   if (target.includes('#') || /[\x00-\x20\x7f]/.test(target)) return null
   if (target.startsWith('/')) return target
   if (target === '*') return method === 'OPTIONS' ? '/*' : null

@@ -9,13 +9,15 @@ import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
 import type { FrontOptions, PassOn } from './front-options.ts'
 import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
+import { errorAnswer } from '../answer.ts'
+import { awaitsContinue, hasBody } from '../body.ts'
+import { fieldsThatDisqualify } from './hot-fields.ts'
 import type { Pipelines } from './pipelines.ts'
-import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from '../purge/methods.ts'
+import { isPurgeMethod, type PurgeMethods } from '../purge/methods.ts'
 import { tagFields } from '../purge/order.ts'
-import { refusalAnswer, refuse } from './refuse.ts'
+import { send } from '../send.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
-import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
 import { resultOf } from './traffic.ts'
 
@@ -28,11 +30,12 @@ function headOf(request: IncomingMessage): RequestHead {
   }
 }
 
+/** Checks the head of a request (see `examine`). */
 export function examineRequest(request: IncomingMessage, options: FrontOptions) {
   return examine(headOf(request), options.isTrusted(request.socket.remoteAddress))
 }
 
-/** The daemon's own endpoint that a request names; null for the shop's, and for what the guard refuses. */
+/** The daemon's own endpoint that a request names; null for the shop's URLs and for requests that the guard rejects. */
 export function ownPathOfRequest(request: IncomingMessage, options: FrontOptions): OwnPath | null {
   const accepted = examineRequest(request, options)
   return 'status' in accepted ? null : ownPathOf(accepted, options)
@@ -42,6 +45,11 @@ function ownPathOf({ scheme, host, target }: Accepted, { proxy }: FrontOptions):
   return proxy.classifying.channels.ownPath(scheme, host, canonicalPath(target))
 }
 
+/**
+ * Answers a request by the first that applies: the guard, purge methods, the daemon's own endpoints, memory, the cache or the shop.
+ *
+ * @throws `visitorLeft` when the visitor disconnects first
+ */
 export async function handle(
   request: IncomingMessage,
   response: ServerResponse,
@@ -52,14 +60,20 @@ export async function handle(
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
     pipelines.refuse(request.socket)
-    return refuseRequest(request, response, accepted, record)
+    return refuseRequest(response, accepted)
   }
   record.accepted = accepted
   if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges, record)
   const own = ownPathOf(accepted, options)
   if (own !== null) {
-    record.is(own.kind === 'stage' ? 'stage' : 'own')
-    return options.answerOwn(own, request, response, accepted, passerOf(request, response, accepted, options, record))
+    record.setResult(own.kind === 'stage' ? 'stage' : 'own')
+    return options.answerOwn(
+      own,
+      request,
+      response,
+      accepted,
+      forwarderOf(request, response, accepted, options, record),
+    )
   }
   if (
     request.method === 'GET' &&
@@ -71,50 +85,50 @@ export async function handle(
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
     watchBody(request, () => {
-      // What is under way to the shop ends with the connection: to end it first would cut the answer off.
+      // The exchange with the shop ends with the connection. Ending it here would cut off this answer.
       pipelines.refuse(socket)
-      refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' }, record)
+      refuseRequest(response, { status: 408, text: 'The request body arrived too slowly.' })
     })
   }
-  await passOn(request, response, accepted, hasBody(request) ? request : null, options, record)
+  await answerFromCache(request, response, accepted, hasBody(request) ? request : null, options, record)
 }
 
-/** Hands requests of the token endpoint on to the shop that they are meant for. */
-function passerOf(
+/** Forwards requests for the token endpoint to their shop. */
+function forwarderOf(
   request: IncomingMessage,
   response: ServerResponse,
   accepted: Accepted,
   options: FrontOptions,
   record: RequestRecord,
 ): PassOn {
-  return async (body, standIn) => {
+  return async (body, fallbackSite) => {
     const known =
       options.proxy.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
-    if (!known && standIn === null) return false
+    if (!known && fallbackSite === null) return false
     const visit = visitOf(
       request,
-      known ? accepted : { ...accepted, ...standIn },
+      known ? accepted : { ...accepted, ...fallbackSite },
       options,
       goneSignal(response),
       () => {},
     )
     const answer = await options.proxy.handOn({ ...visit, body: Readable.from([body]) })
-    record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
-    respond(response, answer)
+    record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
+    send(response, answer)
     return true
   }
 }
 
-/** Whether a cache in front of us asks for the tags of a page, by which it will be purged (docs/varnish.md). */
+/** Whether a cache in front of the daemon asks for a page's tags, to be purged by them (docs/varnish.md). */
 function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
   return request.headers['x-pagecache-tags'] !== undefined && options.isTrusted(request.socket.remoteAddress)
 }
 
-/** One for all: an error of its own, with a stack, for each request that ends costs more than some requests. */
-export const left = new VisitorLeft()
+/** The reason of every aborted request. Shared: creating an error with a stack costs more than some requests. */
+export const visitorLeft = new VisitorLeft()
 
-/** Through the cache or to the shop. */
-async function passOn(
+/** Answers a request through the cache or from the shop. */
+async function answerFromCache(
   request: IncomingMessage,
   response: ServerResponse,
   accepted: Accepted,
@@ -124,39 +138,27 @@ async function passOn(
 ): Promise<void> {
   const answer = await options.proxy.answer({
     ...visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
-      // A response that others stand before has no socket yet: what is written past it would land in the midst of them.
+      // A pipelined response has no socket until its turn. Writing to the connection directly would corrupt the answers before it.
       if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
     }),
     body,
   })
-  record.answered(resultOf(fieldValue(answer.headers, 'cache-status')))
+  record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
-  // A body that nobody reads must not be taken for the next request.
-  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
-  respond(response, answer)
+  send(response, answer)
 }
 
-/** Aborts when the visitor is gone. */
+/** Aborts when the visitor disconnects. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  response.once('close', () => gone.abort(left))
+  response.once('close', () => gone.abort(visitorLeft))
   return gone.signal
 }
 
-/** Answers a request that is not taken up, and closes its connection. */
-export function refuseRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, text, headers = [] }: Refusal,
-  record: RequestRecord | null,
-): void {
-  if (!request.complete && response.socket !== null && !response.headersSent) {
-    request.resume()
-    record?.refused(status)
-    return refuse(response.socket, status, text, headers)
-  }
+/** Rejects a request and closes its connection. */
+export function refuseRequest(response: ServerResponse, { status, text, headers = [] }: Refusal): void {
   response.shouldKeepAlive = false
-  respond(response, refusalAnswer(status, text, headers))
+  send(response, errorAnswer(status, text, headers))
 }
 
 async function purge(
@@ -166,25 +168,22 @@ async function purge(
   purges: PurgeMethods,
   record: RequestRecord,
 ): Promise<void> {
-  record.is('purge')
+  record.setResult('purge')
   const { remoteAddress } = request.socket
   if (awaitsContinue(request)) response.writeContinue()
   request.resume()
-  const answer = await purges.perform(headOf(request), accepted, remoteAddress)
-  if (response.destroyed || response.headersSent) return
-  // A body that nobody reads must not be taken for the next request.
-  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
-  response.writeHead(answer.status, reasonOf(answer), purgeHeaders(answer).flat())
-  response.end(answer.text)
+  send(response, await purges.perform(headOf(request), accepted, remoteAddress))
 }
 
-/** A request field by its lower-case name, lines combined. */
+/** Returns a request field by its lower-case name, with its lines combined. */
 function field(headers: IncomingHttpHeaders, name: string): string | null {
   const value = headers[name]
   return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value
 }
 
-/** Hits on connections that are Node's already: the same look into memory as on the socket. */
+const notHot = fieldsThatDisqualify('semantics')
+
+/** Answers a hit on a connection that Node's server has taken over, with the same lookup in memory as on the socket. */
 function answerHot(
   request: IncomingMessage,
   response: ServerResponse,
@@ -193,15 +192,8 @@ function answerHot(
   record: RequestRecord,
 ): boolean {
   const { headers } = request
-  if (
-    hasBody(request) ||
-    headers.range !== undefined ||
-    headers.authorization !== undefined ||
-    headers['if-modified-since'] !== undefined
-  )
-    return false
-  if (headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined) return false
-  const asked: HotRequest = {
+  if (hasBody(request) || notHot.some((name) => headers[name] !== undefined)) return false
+  const hotRequest: HotRequest = {
     ...accepted,
     cookie: headers.cookie ?? null,
     acceptEncoding: headers['accept-encoding'] ?? null,
@@ -210,18 +202,15 @@ function answerHot(
     unkeyedCookies: null,
     field: (name) => field(headers, name),
   }
-  const view = proxy.hot.find(asked)
+  const view = proxy.hot.find(hotRequest)
   if (view === null) return false
-  respond(response, view)
-  record.answered('hit')
+  send(response, view)
+  record.beginAnswer('hit')
   proxy.hot.count(view, performance.now() - record.started)
   return true
 }
 
-function hasBody(request: IncomingMessage): boolean {
-  return request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0'
-}
-
+/** The request as the cache sees it. */
 export function visitOf(
   request: IncomingMessage,
   accepted: Accepted,
@@ -235,7 +224,7 @@ export function visitOf(
   return {
     method: request.method!,
     ...accepted,
-    // What `Connection` names never reaches the shop, so that it must not be part of a key either.
+    // Fields that `Connection` names never reach the shop, so they must not be part of a key either.
     headers: withoutFields(headers, connectionFields(headers)),
     remoteAddress: address,
     forwardedFor: options.isTrusted(address ?? undefined) && typeof forwarded === 'string' ? forwarded : null,

@@ -1,152 +1,178 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HotRequest, View } from '../../cache/hot.ts'
-import { inFlight } from '../../cache/in-flight.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
-import { mostFields } from './guard.ts'
-import { endGently, refuse } from './refuse.ts'
-import { renderHead } from './render.ts'
-import { parseHitRequest } from './hit-request.ts'
 import type { FrontOptions } from './front-options.ts'
-import { nextRequestId, type AccessLog } from './request-record.ts'
+import { mostFields } from './guard.ts'
+import { parseHitRequest } from './hit-request.ts'
+import { endGently, refuse } from './refuse.ts'
+import { nextRequestId } from './request-record.ts'
+import { pauseUntilDrained, sendView } from './send-view.ts'
 
 export interface HitOptions {
-  /** Told of each connection that Node's server takes over, before it gets the first bytes. */
+  /** Called for each connection that Node's server takes over, before it gets the first bytes. */
   handedOver(socket: Socket): void
-  /** What answers now: a reload exchanges it under the connections that are open. */
+  /** What answers requests now. A reload replaces its values under open connections. */
   front: EventFront & Pick<FrontOptions, 'proxy' | 'purges' | 'onError'>
-  /** A connection on which nothing was said is told 408 after this, one between two requests is closed; milliseconds. */
+  /** Milliseconds until a connection without a first request gets 408. */
   silence: number
+  /** Milliseconds until a connection closes between two requests. */
   idle: number
-  /** A client that takes nothing of what it asked for is cut after this, in milliseconds. */
+  /** Milliseconds until a client that does not read its answer is cut. */
   stall: number
-}
-
-/** A connection that nobody has handed over to Node yet. */
-interface OwnConnection {
-  readers: { readonly working: boolean; stop(): void }[]
-  /** Whether no request is in hand and nothing has happened since it was made, or last answered, for so many milliseconds. */
-  isIdle(quiet: number): boolean
 }
 
 const nothing = Buffer.alloc(0)
 
-/** Larger bodies go out beside their head instead of in one piece with it. */
-const onePiece = 64 * 1024
-
 /**
- * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory is answered here, and so is one
- * that is exactly one event of a popup stage; the first one that is anything else goes, with its connection, to Node's own server
- * for good. What is accepted is a strict subset of what Node's parser accepts (test/http/front/plain-requests.test.ts compares the two),
- * so nothing can be smuggled between them. Purges by methods that Node does not know are answered here too, by a grammar of their own.
+ * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory, or exactly one event of a popup stage,
+ * is answered here; the first chunk that is anything else hands the connection to Node's own server for good. The accepted requests are a
+ * strict subset of what Node's parser accepts (test/http/front/plain-requests.test.ts compares the two), so nothing can be smuggled
+ * between them. Purges by methods that Node does not know are answered here too, by a grammar of their own.
  */
 export function serveHitsFirst(server: Server, options: HitOptions): { drain(): void; closeIdle(quiet: number): void } {
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  const open = new Map<Socket, OwnConnection>()
-  const end = { draining: false }
-  const stop = ({ readers }: OwnConnection) => readers.forEach((reader) => reader.stop())
+  const open = new Map<Socket, HitConnection>()
+  let draining = false
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const connection = serve(socket, options, end, (chunk) => {
+    const connection = new HitConnection(socket, options, (chunk) => {
       open.delete(socket)
       toNode!.call(server, socket)
       options.handedOver(socket)
       socket.emit('data', chunk)
     })
     open.set(socket, connection)
-    if (end.draining) stop(connection)
-    // It may have been held until now (`stopListening`).
+    if (draining) connection.drain()
+    // `stopListening` may have paused it.
     socket.resume()
   })
   return {
     drain: () => {
-      end.draining = true
-      open.forEach(stop)
+      draining = true
+      for (const connection of open.values()) connection.drain()
     },
     closeIdle: (quiet) => {
-      for (const [socket, { isIdle }] of open) if (isIdle(quiet)) endGently(socket)
+      for (const [socket, connection] of open) if (connection.isIdle(quiet)) endGently(socket)
     },
   }
 }
 
-function look(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
+/** A connection that Node's server has not taken over yet. */
+class HitConnection {
+  readonly #socket: Socket
+  readonly #options: HitOptions
+  readonly #handOver: (chunk: Buffer) => void
+  readonly #isTrusted: () => boolean
+  readonly #events: EventReader
+  readonly #bans: BanReader
+  readonly #listeners: readonly (readonly [event: string, listener: (chunk: Buffer) => void])[]
+  #lastActive = performance.now()
+  #answered = false
+  /** The client has sent its last byte. */
+  #ended = false
+  /** The next answer is the last. */
+  #draining = false
+
+  constructor(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void) {
+    this.#socket = socket
+    this.#options = options
+    this.#handOver = handOver
+    const { front, silence } = options
+    this.#isTrusted = trustOf(socket, front)
+    const proceed = (flushed: boolean, rest: Buffer) => this.#proceed(flushed, rest)
+    this.#events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
+    this.#bans = new BanReader(socket, () => front.purges, silence, { proceed, leave: (bytes) => this.#leave(bytes) })
+    this.#listeners = [
+      ['data', (chunk) => this.#onData(chunk)],
+      ['timeout', () => this.#onTimeout()],
+      ['error', () => socket.destroy()],
+      ['end', () => this.#onEnd()],
+    ]
+    socket.setTimeout(silence)
+    for (const [event, listener] of this.#listeners) socket.on(event, listener)
+  }
+
+  /** Makes the next answer the last. */
+  drain(): void {
+    this.#draining = true
+    this.#bans.stop()
+    this.#events.stop()
+  }
+
+  /** Whether no request is in progress and nothing has happened for `quiet` milliseconds. */
+  isIdle(quiet: number): boolean {
+    return !this.#isWorking && performance.now() - this.#lastActive > quiet
+  }
+
+  get #isWorking(): boolean {
+    return this.#bans.working || this.#events.working
+  }
+
+  #onData(chunk: Buffer): void {
+    const trusted = this.#isTrusted()
+    if (this.#bans.take(chunk) || this.#events.take(chunk, trusted)) return
+    const { front, idle } = this.#options
+    const started = (this.#lastActive = performance.now())
+    const view = findView(chunk, trusted, front)
+    if (view === null) return this.#leave(chunk)
+    if (!this.#answered) {
+      this.#answered = true
+      this.#socket.setTimeout(idle)
+    }
+    const sent = sendView(this.#socket, view, this.#draining)
+    if (!sent.flushed) pauseUntilDrained(this.#socket, this.#options, sent.bytes)
+    recordHit(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
+  }
+
+  /** A client may end its side and still wait for the answer. A paused socket reports its end too. */
+  #onEnd(): void {
+    this.#ended = true
+    if (!this.#isWorking) this.#socket.end()
+  }
+
+  #onTimeout(): void {
+    // The client does not read: what is still buffered will never be sent.
+    if (this.#socket.writableLength > 0) this.#socket.destroy()
+    else if (this.#answered) this.#socket.destroySoon()
+    else refuse(this.#socket, 408, 'The request came too slowly.')
+  }
+
+  /** Hands the connection to Node's server, from this chunk on. */
+  #leave(chunk: Buffer): void {
+    for (const [event, listener] of this.#listeners) this.#socket.removeListener(event, listener)
+    this.#socket.setTimeout(0)
+    this.#handOver(chunk)
+    if (!this.#ended) return
+    this.#ended = false
+    this.#socket.emit('end')
+  }
+
+  /** Reads on after an event or a purge was answered. */
+  #proceed(flushed: boolean, rest: Buffer): void {
+    this.#answered = true
+    this.#lastActive = performance.now()
+    this.#socket.setTimeout(this.#options.idle)
+    if (flushed) this.#socket.resume()
+    else pauseUntilDrained(this.#socket, this.#options, nothing)
+    if (rest.length > 0) this.#onData(rest)
+    if (this.#ended) this.#onEnd()
+  }
+}
+
+function findView(chunk: Buffer, trusted: boolean, { proxy, onError }: HitOptions['front']): View | null {
   try {
     const request = parseHitRequest(chunk, trusted, mostFields)
     return request === null ? null : proxy.hot.find(request)
   } catch (error) {
-    onError('the hot path failed', error)
+    onError('Could not look up a page in memory', error)
     return null
   }
 }
 
-/** @param end `draining`: each answer is the last of its connection */
-function serve(
-  socket: Socket,
-  options: HitOptions,
-  end: { readonly draining: boolean },
-  handOver: (chunk: Buffer) => void,
-): OwnConnection {
-  const { front } = options
-  let active = performance.now()
-  const isTrusted = trustOf(socket, front)
-  let answered = false
-
-  const onData = (chunk: Buffer) => {
-    const trusted = isTrusted()
-    if (bans.take(chunk) || events.take(chunk, trusted)) return
-    const started = (active = performance.now())
-    const view = look(chunk, trusted, front)
-    if (view === null) return leave(chunk)
-    if (!answered) {
-      answered = true
-      socket.setTimeout(options.idle)
-    }
-    const sent = (end.draining ? sendLast : send)(socket, view)
-    if (!sent.flushed) waitForReader(socket, options, sent.bytes)
-    account(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
-  }
-  let ended = false
-  // A client that has said its last word still waits for the answer to it. A paused socket tells of its end too.
-  const onEnd = () => {
-    ended = true
-    if (!bans.working && !events.working) socket.end()
-  }
-  const leave = (chunk: Buffer) => {
-    for (const [name, listener] of listeners) socket.removeListener(name, listener)
-    socket.setTimeout(0)
-    handOver(chunk)
-    if (!ended) return
-    ended = false
-    socket.emit('end')
-  }
-  const proceed = (flushed: boolean, rest: Buffer) => {
-    answered = true
-    active = performance.now()
-    socket.setTimeout(options.idle)
-    if (flushed) socket.resume()
-    else waitForReader(socket, options, nothing)
-    if (rest.length > 0) onData(rest)
-    if (ended) onEnd()
-  }
-  const events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
-  const bans = new BanReader(socket, () => front.purges, options.silence, { proceed, leave })
-  const listeners = Object.entries({
-    data: onData,
-    timeout: () => timeOut(socket, answered),
-    error: () => socket.destroy(),
-    end: onEnd,
-  })
-  socket.setTimeout(options.silence)
-  for (const [name, listener] of listeners) socket.on(name, listener)
-  return {
-    readers: [bans, events],
-    isIdle: (quiet) => !bans.working && !events.working && performance.now() - active > quiet,
-  }
-}
-
-/** Whether the peer is a trusted proxy: looked up once for all its requests, and again after a reload. */
+/** Returns whether the peer is a trusted proxy: looked up once per connection, and again after a reload. */
 function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
   let judge = front.isTrusted
   let trusted = judge(remoteAddress)
@@ -159,73 +185,18 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
   }
 }
 
-function timeOut(socket: Socket, answered: boolean): void {
-  // What is still to be written never will be.
-  if (socket.writableLength > 0) return void socket.destroy()
-  if (answered) socket.destroySoon()
-  else refuse(socket, 408, 'The request came too slowly.')
-}
-
-/** A hit in the statistics, and in the log where one is kept. */
-function account(
+/** Counts a hit in the statistics and writes it to the access log, if there is one. */
+function recordHit(
   { proxy, traffic, accessLog }: HitOptions['front'],
   view: View,
   ms: number,
-  request: () => HotRequest,
+  parse: () => HotRequest,
 ): void {
+  const { status } = view
   proxy.hot.count(view, ms)
-  traffic.count('hit', view.status, ms)
-  if (accessLog !== null) logHit(accessLog, request(), view, ms)
-}
-
-function logHit(log: AccessLog, { host, target }: HotRequest, { status }: View, ms: number): void {
-  log({
-    id: nextRequestId(),
-    method: 'GET',
-    host,
-    path: target.split('?', 1)[0]!,
-    status,
-    result: 'hit',
-    ms,
-    totalMs: ms,
-  })
-}
-
-/**
- * The client reads slower than it asks: no further request is read until it has caught up. What is kept for it meanwhile counts among all
- * bodies that are being sent.
- */
-function waitForReader(socket: Socket, { stall, idle }: HitOptions, kept: Buffer): void {
-  socket.pause()
-  socket.setTimeout(stall)
-  const lease = inFlight.bodies.hold(kept, () => socket.destroy())
-  const release = () => lease.release()
-  socket.once('close', release)
-  socket.once('drain', () => {
-    socket.removeListener('close', release)
-    release()
-    socket.setTimeout(idle)
-    socket.resume()
-  })
-}
-
-/** Sends the last answer of a connection, which says so. */
-function sendLast(socket: Socket, { status, headers, body }: View): { flushed: boolean; bytes: Buffer } {
-  socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
-  socket.write(body)
-  endGently(socket)
-  return { flushed: true, bytes: body }
-}
-
-function send(socket: Socket, view: View): { flushed: boolean; bytes: Buffer } {
-  const { body } = view
-  if (body.length > onePiece) {
-    socket.cork()
-    socket.write(renderHead(view.status, view.headers))
-    const flushed = socket.write(body)
-    socket.uncork()
-    return { flushed, bytes: body }
-  }
-  view.bytes ??= Buffer.concat([renderHead(view.status, view.headers), body])
-  return { flushed: socket.write(view.bytes), bytes: view.bytes }
+  traffic.count('hit', status, ms)
+  if (accessLog === null) return
+  const { host, target } = parse()
+  const path = target.split('?', 1)[0]!
+  accessLog({ id: nextRequestId(), method: 'GET', host, path, status, result: 'hit', ms, totalMs: ms })
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The connections of a server, also those that it has handed over to others, tunnels too. */
+/** All open connections of a server, including those that it has handed over, such as tunnels. */
 export class OpenConnections {
   readonly #open = new Set<Socket>()
   readonly #waiting: (() => void)[] = []
@@ -16,12 +16,12 @@ export class OpenConnections {
     })
   }
 
-  /** Resolves when the last one has ended. */
+  /** Resolves when the last connection has closed. */
   ended(): Promise<void> {
     return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Ends all of them; says on how many something was still to be said. */
+  /** Destroys all connections. Returns how many of them still had something to send. */
   cut(): number {
     const unfinished = [...this.#open].filter((socket) => !socket.writableEnded)
     this.#open.forEach((socket) => socket.destroy())

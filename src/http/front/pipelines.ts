@@ -4,23 +4,24 @@ import type { Duplex } from 'node:stream'
 import { listElements } from '../../cache/fields.ts'
 import { endGently } from './refuse.ts'
 
-/** So many requests of one connection may wait for their answers; a client that has sent more asks again (RFC 9112 §9.3.2). */
-const mostWaiting = 32
-/** Behind the last one that is answered so many are thrown away; then the connection is cut: Node keeps something of each. */
-const mostDropped = 64
+/** Requests of one connection that may wait for their answers. The connection then closes and the client retries the rest (RFC 9112 §9.3.2). */
+const maxWaiting = 32
+/** Requests discarded after the last answered one before the connection is cut: Node keeps some memory for each. */
+const maxDropped = 64
 
-/** A connection on which requests came. */
+/** The requests of one connection. */
 interface Pipeline {
-  /** Their answers in the making, in order. */
+  /** Unfinished responses, in order. */
   waiting: Set<ServerResponse>
-  /** When the last of them had ended, by `performance.now`, and the bytes that had come until then. */
+  /** When the last response finished, by `performance.now`. */
   endedAt: number
+  /** Bytes received until then. */
   bytesRead: number
 }
 
 /**
- * Whether Node ends a connection with the answer to a request, though nobody asked for it: its parser reads nothing behind an upgrade that
- * is not granted, and it closes behind an expectation that was not met, as there is no body to be sent.
+ * Whether Node closes the connection after this request even though the client did not ask for it: its parser stops after an upgrade that
+ * was not granted, and it closes after an expectation on a request without a body.
  */
 function isLast({ headers }: IncomingMessage): boolean {
   if (headers.upgrade !== undefined && listElements(headers.connection ?? null).includes('upgrade')) return true
@@ -32,28 +33,28 @@ function isLast({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * The requests of each connection that wait for their answers, in order. Node goes on parsing behind a request that was refused, and
- * reports a broken one before those in front of it are answered: this puts both right. It also takes any number of requests from a client
- * that reads no answer: here they are bounded.
+ * Pipelined requests of each connection, answered in order. Corrects three habits of Node's server: it keeps parsing after a refused
+ * request, it reports a broken request before the ones ahead of it are answered, and it accepts any number of requests from a client that
+ * reads no answer.
  */
 export class Pipelines {
   readonly #open = new Map<Duplex, Pipeline>()
-  /** What begins the answers to those requests that have others in front of them. */
+  /** Starts the answers of requests that wait for others. */
   readonly #begin = new WeakMap<ServerResponse, () => void>()
-  /** How many requests were thrown away behind the last one. */
+  /** Connections that accept no further request, with the number of requests discarded since. */
   readonly #refused = new WeakMap<Duplex, number>()
   #draining = false
 
-  /** Takes up a request; false where the connection was refused before, so that nothing more of it is to be read. */
+  /** Admits a request; false where its connection accepts none, so that the request must be ignored. */
   enter(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
     const before = this.#open.get(socket)?.waiting
-    // Behind the last answer of a connection a request would be carried out and never answered (RFC 9112 §9.6).
+    // After the last answer of a connection, a request would be executed and never answered (RFC 9112 §9.6).
     if (socket.writableEnded || (before !== undefined && [...before].some((waiting) => !waiting.shouldKeepAlive)))
       this.refuse(socket)
     const dropped = this.#refused.get(socket)
     if (dropped !== undefined) {
-      if (dropped === mostDropped) socket.destroy()
+      if (dropped === maxDropped) socket.destroy()
       this.#refused.set(socket, dropped + 1)
       return false
     }
@@ -65,10 +66,10 @@ export class Pipelines {
       if (waiting.size > 0) return this.#next(waiting, socket.destroyed || !response.shouldKeepAlive)
       pipeline.endedAt = performance.now()
       pipeline.bytesRead = socket.bytesRead
-      // The head of this answer was out before anybody knew that it is the last.
+      // The head of this answer was sent without `Connection: close`, before draining began.
       if (this.#draining && !this.#refused.has(socket)) endGently(socket)
     })
-    if (this.#draining || waiting.size === mostWaiting || isLast(request)) this.#endBehind(response)
+    if (this.#draining || waiting.size === maxWaiting || isLast(request)) this.#closeAfter(response)
     return true
   }
 
@@ -81,71 +82,72 @@ export class Pipelines {
     return pipeline
   }
 
-  /** Its connection closes behind this answer, which says so. */
-  #endBehind(response: ServerResponse): void {
+  /** Makes a response the last of its connection, with `Connection: close`. */
+  #closeAfter(response: ServerResponse): void {
     response.shouldKeepAlive = false
     this.refuse(response.req.socket)
   }
 
-  /** Runs `begin` when all answers before this one are with the client: those that are made and not read would fill the memory. */
+  /** Runs `begin` once all earlier answers are with the client. Answers prepared ahead would pile up in memory. */
   inTurn(response: ServerResponse, begin: () => void): void {
     const [first] = this.#open.get(response.req.socket)?.waiting ?? []
     if (first === response || first === undefined) begin()
     else this.#begin.set(response, begin)
   }
 
-  /** @param isOver the connection has ended, or ends behind the answer that was just sent: what waits is dropped */
+  /** @param isOver whether the connection has ended or ends after the answer just sent; waiting requests are dropped then */
   #next(waiting: ReadonlySet<ServerResponse>, isOver: boolean): void {
     const [next] = waiting
     if (next === undefined) return
     if (!isOver) return this.#begin.get(next)?.()
-    // Node emits `close` for the response whose turn it was, and for no other.
+    // Node emits `close` only for the response that is being sent.
     next.destroy()
     next.emit('close')
   }
 
+  /** Whether a connection has no unfinished response. */
   isIdle(socket: Duplex): boolean {
     return (this.#open.get(socket)?.waiting.size ?? 0) === 0
   }
 
-  /** Each connection closes from now on behind the last request that it has sent; where the head of that answer is out, a further one is taken. */
+  /** Closes each connection after the last request that it has sent. Where the head of that answer is already out, one more request is admitted. */
   drain(): void {
     this.#draining = true
     for (const [socket, { waiting }] of this.#open) {
       const last = [...waiting].at(-1)
-      if (last !== undefined && !last.headersSent && !this.#refused.has(socket)) this.#endBehind(last)
+      if (last !== undefined && !last.headersSent && !this.#refused.has(socket)) this.#closeAfter(last)
     }
   }
 
-  /** Closes the connections on which nothing has come since the last answer, for `quiet` milliseconds. */
+  /** Closes the connections that have received nothing for `quiet` milliseconds since their last answer. */
   closeIdle(quiet: number): void {
     for (const [socket, { waiting, endedAt, bytesRead }] of this.#open as Map<Socket, Pipeline>) {
       if (waiting.size === 0 && socket.bytesRead === bytesRead && performance.now() - endedAt > quiet) endGently(socket)
     }
   }
 
-  /** No requests come on this connection any more, but something else. */
+  /** Forgets a connection that has switched to another protocol. */
   release(socket: Duplex): void {
     this.refuse(socket)
     this.#open.delete(socket)
   }
 
-  /** Nothing that comes behind on this connection is taken up. */
+  /** Ignores all further requests of a connection. */
   refuse(socket: Duplex): void {
     if (!this.#refused.has(socket)) this.#refused.set(socket, 0)
   }
 
-  /** Refuses what the parser could not read: `say` runs, once, when all that came before is answered. */
-  refuseBroken(socket: Duplex, say: () => void): void {
+  /** Refuses bytes that the parser rejected: runs `answer` once, after all earlier requests are answered. */
+  refuseBroken(socket: Duplex, answer: () => void): void {
     if (this.#refused.has(socket)) return
     this.#refused.set(socket, 0)
     const waiting = [...(this.#open.get(socket)?.waiting ?? [])]
-    // The request whose body turned out to be broken has an answer in the making.
+    // A request whose body turned out to be broken already has a response.
     const broken = waiting.find((response) => !response.req.complete)
     const last = waiting.findLast((response) => response !== broken)
     const end = () => {
       if (broken?.headersSent === true) socket.destroy()
-      else say()
+      else answer()
     }
     if (last === undefined) end()
     else last.once('close', end)

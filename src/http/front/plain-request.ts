@@ -2,49 +2,58 @@ import { normaliseHost } from '../../cache/channel.ts'
 import type { HotRequest } from '../../cache/hot.ts'
 import { longestTarget } from './guard.ts'
 
-/** Larger chunks are not what browsers send for a page or an event. */
-const largest = 16 * 1024
+/** Bytes. Browsers send smaller chunks for a page or an event. */
+const largestChunk = 16 * 1024
 
-/**
- * Request line, fields and the empty line behind them; the group is the target. Each repetition is closed by a character that it cannot
- * hold, so that the time is linear. The no-break space is left to the long way: `trim` takes it for a blank, HTTP does not.
- */
-export function headOf(method: string): string {
-  return String.raw`^${method} (/[!-"$-~]*) HTTP/1\.1\r\n(?:[!#$%&'*+\-.^_\`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\x9f\xa1-\xff]*\r\n)+\r\n`
-}
-
-/** How one kind of request is read: a strict subset of what Node's parser accepts. */
-export interface PlainGrammar {
+/** How to read one kind of request: a strict subset of what Node's parser accepts. */
+interface PlainGrammar {
   /** Matches the text from its beginning to the end of the head; group 1 is the target. */
   head: RegExp
-  /** Fields that change what is to be sent, or how the message is framed: with one of them the long way decides. By length, for speed. */
-  decisive: ReadonlyMap<number, readonly string[]>
+  /** Fields whose presence leaves the request to Node's parser, grouped by length for speed. */
+  disqualifying: ReadonlyMap<number, readonly string[]>
 }
 
-/** Hosts as the channels know them, by scheme; remembered, since there are few. */
+/**
+ * Builds the grammar of one method. The expression matches the request line, the fields and the empty line after them. Each repetition
+ * ends at a character that it cannot contain, so that matching takes linear time. It rejects the no-break space: `trim` strips it, HTTP
+ * does not.
+ */
+export function defineGrammar(
+  method: string,
+  disqualifying: readonly string[],
+  { body }: { body: boolean },
+): PlainGrammar {
+  const head = String.raw`^${method} (/[!-"$-~]*) HTTP/1\.1\r\n(?:[!#$%&'*+\-.^_\`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\x9f\xa1-\xff]*\r\n)+\r\n`
+  return {
+    head: new RegExp(body ? head : `${head}$`),
+    disqualifying: Map.groupBy(disqualifying, (name) => name.length),
+  }
+}
+
+/** Normalised hosts by scheme and the text that was sent. Cached, since a daemon serves few. */
 const hosts = { http: new Map<string, string | null>(), https: new Map<string, string | null>() }
 
 function hostOf(text: string, scheme: 'http' | 'https'): string | null {
-  const known = hosts[scheme]
-  let host = known.get(text)
+  const cached = hosts[scheme]
+  let host = cached.get(text)
   if (host === undefined) {
     host = normaliseHost(text, scheme)
-    if (known.size > 1000) known.clear()
-    known.set(text, host)
+    if (cached.size > 1000) cached.clear()
+    cached.set(text, host)
   }
   return host
 }
 
-/** A request read from the bytes of one chunk. Fields that are seldom asked for are found again in its text. */
+/** A request parsed from the bytes of one chunk. Rarely used fields are looked up in its text again. */
 export class PlainRequest implements HotRequest {
   readonly unkeyedCookies = null
-  /** Such requests go the long way. */
+  /** `X-Requested-With` disqualifies a request, so this is never a script's. */
   readonly script = false
   scheme = 'http'
   forwardedHost = ''
-  /** Empty until `locate` has accepted the Host line. */
+  /** Empty until `resolveSite` has accepted the Host line. */
   host = ''
-  /** The Host line as sent; null while none was read, so that an empty one counts as one. */
+  /** The Host line as sent, which may be empty; null until one was read. */
   sentHost: string | null = null
   cookie: string | null = null
   acceptEncoding: string | null = null
@@ -57,58 +66,62 @@ export class PlainRequest implements HotRequest {
     this.target = target
   }
 
-  /** Bytes until the end of the empty line. */
+  /** Bytes up to and including the empty line. */
   get length(): number {
     return this.#head.length
   }
 
-  /** A field by its lower-case name, its lines combined; those of cookies as RFC 9113 §8.2.3 has it, and Node. */
+  /** Returns a field by its lower-case name with its lines combined; cookie lines as in RFC 9113 §8.2.3, like Node. */
   field(name: string): string | null {
     const head = this.#head
     let value: string | null = null
     for (let position = head.indexOf('\r\n') + 2; position < head.length - 2;) {
       const colon = head.indexOf(':', position)
-      const close = head.indexOf('\r\n', colon)
+      const end = head.indexOf('\r\n', colon)
       if (colon - position === name.length && is(head, position, colon, name)) {
-        const line = head.slice(colon + 1, close).trim()
+        const line = head.slice(colon + 1, end).trim()
         value = value === null ? line : `${value}${name === 'cookie' ? '; ' : ', '}${line}`
       }
-      position = close + 2
+      position = end + 2
     }
     return value
   }
 }
 
 /**
- * Reads the head of a chunk; null for everything that is not plain by the book.
+ * Parses the head at the beginning of a chunk; null for everything that is not plain.
  *
- * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host are believed (as in `examine`)
+ * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host apply (as in `examine`)
  */
 export function parsePlainRequest(
   chunk: Buffer,
-  { head, decisive }: PlainGrammar,
+  { head, disqualifying }: PlainGrammar,
   trusted: boolean,
   mostFields: number,
 ): PlainRequest | null {
-  if (chunk.length > largest) return null
+  if (chunk.length > largestChunk) return null
   const text = chunk.toString('latin1')
   const match = head.exec(text)
   if (match === null || match[1]!.length > longestTarget) return null
   const request = new PlainRequest(match[0], match[1]!)
-  const end = match[0].length - 2
+  const headEnd = match[0].length - 2
   let position = text.indexOf('\r\n') + 2
-  for (let fields = 0; position < end; fields++) {
+  for (let fields = 0; position < headEnd; fields++) {
     if (fields === mostFields) return null
     const colon = text.indexOf(':', position)
-    const close = text.indexOf('\r\n', colon)
-    if (!take(request, text, position, colon, close, trusted, decisive)) return null
-    position = close + 2
+    const end = text.indexOf('\r\n', colon)
+    const plain =
+      setField(request, text, position, colon, end) ??
+      (mayIgnore(text, position, colon, end, disqualifying) &&
+        (!trusted || setForwarded(request, text, position, colon, end)))
+    if (!plain) return null
+    position = end + 2
   }
-  return locate(request) ? request : null
+  return resolveSite(request) ? request : null
 }
 
-/** Makes scheme and Host of a request what the channels know; false where they are none. */
-function locate(request: PlainRequest): boolean {
+/** Normalises scheme and Host; false where they are invalid. */
+function resolveSite(request: PlainRequest): boolean {
   if (request.scheme !== 'http' && request.scheme !== 'https') return false
   const own = request.sentHost === null ? null : hostOf(request.sentHost, request.scheme)
   const host = own === null || request.forwardedHost === '' ? own : hostOf(request.forwardedHost, request.scheme)
@@ -117,59 +130,64 @@ function locate(request: PlainRequest): boolean {
   return true
 }
 
-/** Takes one field into the request; false where it makes the request one for the long way. */
-function take(
-  request: PlainRequest,
-  text: string,
-  start: number,
-  colon: number,
-  close: number,
-  trusted: boolean,
-  decisive: PlainGrammar['decisive'],
-): boolean {
+/** Sets a field that hits are looked up by. False where a line repeats that may not; null for any other field. */
+function setField(request: PlainRequest, text: string, start: number, colon: number, end: number): boolean | null {
   const length = colon - start
   if (length === 4 && is(text, start, colon, 'host')) {
     if (request.sentHost !== null) return false
-    request.sentHost = text.slice(colon + 1, close).trim()
+    request.sentHost = text.slice(colon + 1, end).trim()
     return true
   }
   if (length === 6 && is(text, start, colon, 'cookie')) {
-    const value = text.slice(colon + 1, close).trim()
+    const value = text.slice(colon + 1, end).trim()
     request.cookie = request.cookie === null ? value : `${request.cookie}; ${value}`
     return true
   }
   if (length === 15 && is(text, start, colon, 'accept-encoding')) {
     if (request.acceptEncoding !== null) return false
-    request.acceptEncoding = text.slice(colon + 1, close).trim()
+    request.acceptEncoding = text.slice(colon + 1, end).trim()
     return true
   }
   if (length === 13 && is(text, start, colon, 'if-none-match')) {
     if (request.ifNoneMatch !== null) return false
-    request.ifNoneMatch = text.slice(colon + 1, close).trim()
+    request.ifNoneMatch = text.slice(colon + 1, end).trim()
     return true
   }
-  if (length === 10 && is(text, start, colon, 'connection'))
-    return (
-      text
-        .slice(colon + 1, close)
-        .trim()
-        .toLowerCase() === 'keep-alive'
-    )
-  const names = decisive.get(length)
-  if (names !== undefined) {
-    const name = text.slice(start, colon).toLowerCase()
-    if (names.includes(name)) return false
-  }
-  if (!trusted) return true
-  if (length === 17 && is(text, start, colon, 'x-forwarded-proto')) {
-    request.scheme = lastOf(text.slice(colon + 1, close)).toLowerCase()
-  }
+  return null
+}
+
+/** Whether a field has no effect on a plain request. `Connection: keep-alive` is the default of HTTP/1.1. */
+function mayIgnore(
+  text: string,
+  start: number,
+  colon: number,
+  end: number,
+  disqualifying: PlainGrammar['disqualifying'],
+): boolean {
+  const names = disqualifying.get(colon - start)
+  if (names === undefined) return true
+  const name = text.slice(start, colon).toLowerCase()
+  if (!names.includes(name)) return true
+  return (
+    name === 'connection' &&
+    text
+      .slice(colon + 1, end)
+      .trim()
+      .toLowerCase() === 'keep-alive'
+  )
+}
+
+/** Applies what a trusted proxy says about the public site. */
+function setForwarded(request: PlainRequest, text: string, start: number, colon: number, end: number): true {
+  const length = colon - start
+  if (length === 17 && is(text, start, colon, 'x-forwarded-proto'))
+    request.scheme = lastOf(text.slice(colon + 1, end)).toLowerCase()
   if (length === 16 && is(text, start, colon, 'x-forwarded-host'))
-    request.forwardedHost = lastOf(text.slice(colon + 1, close))
+    request.forwardedHost = lastOf(text.slice(colon + 1, end))
   return true
 }
 
-/** The element that the nearest proxy has added. */
+/** The last list element, which the nearest proxy added. */
 function lastOf(list: string): string {
   return list.slice(list.lastIndexOf(',') + 1).trim()
 }

@@ -1,19 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 
-/** How often an upload is looked at, and the least it has to bring between two looks while we are waiting for it. */
+/** Milliseconds between two checks of an upload. */
 const interval = 10_000
-const leastBytes = 500
+/** Bytes that must arrive between two checks while the daemon is reading. */
+const minBytes = 500
 
 /**
- * Calls `onStall` when a request body comes so slowly that it only holds a connection (shared/threats: front). An upload that waits
- * for the shop to take it is not slow.
+ * Calls `onStall` when a request body arrives so slowly that it merely occupies a connection (a "slow POST" attack). An upload that waits
+ * because the shop reads slowly does not count.
  */
 export function watchBody(request: IncomingMessage, onStall: () => void): void {
   let seen = request.socket.bytesRead
   const timer = setInterval(() => {
     const read = request.socket.bytesRead
-    const waitingForUs = request.readableLength > 0 || request.isPaused()
-    if (!waitingForUs && read - seen < leastBytes) {
+    const isBlocked = request.readableLength > 0 || request.isPaused()
+    if (!isBlocked && read - seen < minBytes) {
       clearInterval(timer)
       onStall()
     }

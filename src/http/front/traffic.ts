@@ -1,13 +1,13 @@
-/** What became of a request, for the metrics and the access log. */
+/** The results of a request, for the metrics and the access log. */
 export const results = ['hit', 'stale', 'miss', 'pass', 'purge', 'stage', 'own', 'refused'] as const
 export type Result = (typeof results)[number]
 
-/** Upper bounds in seconds: hits take microseconds, shops seconds. */
+/** Upper bounds of the duration buckets, in seconds: from hits in microseconds to slow shops. */
 export const durationBounds = [
   0.000_05, 0.000_1, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ] as const
 
-/** How long requests of one result took. Not cumulative: `buckets[n]` are those up to bound n that are over the one before. */
+/** A histogram of the durations of one result. Not cumulative: `buckets[n]` counts those between bound n-1 and bound n. */
 export interface Durations {
   count: number
   /** Seconds. */
@@ -16,11 +16,11 @@ export interface Durations {
 }
 
 /**
- * What this process answered since its start. A hit adds to five numbers here and nothing else: what reads them
- * (src/http/api/metrics.ts) does the rest when it is asked.
+ * Request counters of this process since its start. Cheap to update: a hit changes five numbers. src/http/api/metrics.ts turns them into
+ * metrics on demand.
  */
 export class Traffic {
-  /** By status. */
+  /** Number of answers by status. */
   readonly statuses = new Float64Array(600)
   readonly durations: Readonly<Record<Result, Durations>>
 
@@ -29,7 +29,12 @@ export class Traffic {
     this.durations = Object.fromEntries(results.map((result) => [result, empty()])) as Record<Result, Durations>
   }
 
-  /** @param status 0: there was no answer; @param ms until it began */
+  /**
+   * Counts a request.
+   *
+   * @param status 0: there was no answer
+   * @param ms milliseconds until the answer began
+   */
   count(result: Result, status: number, ms: number): void {
     const durations = this.durations[result]
     const seconds = ms / 1000
@@ -42,7 +47,7 @@ export class Traffic {
   }
 }
 
-/** What `Cache-Status` says of an answer of the proxy, in one word. */
+/** Derives the result from the `Cache-Status` of an answer. */
 export function resultOf(cacheStatus: string | null): Result {
   if (cacheStatus === null) return 'refused'
   if (cacheStatus.includes('; hit')) return cacheStatus.includes('detail="stale') ? 'stale' : 'hit'

@@ -9,47 +9,47 @@ import type { Visit } from '../../cache/visit.ts'
 import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 
-/** How long the shop may take to agree, and how long a tunnel stays open on which neither side says anything; milliseconds. */
-const patience = 30_000
-const silence = 10 * 60_000
+/** Milliseconds that the shop may take to answer an upgrade request. */
+const upgradeTimeout = 30_000
+/** Milliseconds that a silent tunnel stays open. */
+const idleTimeout = 10 * 60_000
+/** Milliseconds that a silent tunnel stays open after one side has ended, or during shutdown. */
+const closingTimeout = 500
 
-/** How long neither side may say anything once one of them has said its last word, or the daemon is to end; milliseconds. */
-const lastSilence = 500
+/** Bytes that are read from a client before the shop has agreed; more stay in its connection. */
+const maxEarlyBytes = 64 * 1024
 
-/** What a client may say before the shop has agreed, in bytes; further bytes wait in its connection. */
-const mostEarly = 64 * 1024
+/** Never tunnelled: HTTP inside the tunnel would bypass the guard and the cache. */
+const untunnelled = /^(?:h2c?|http|tls)(?:\/|$)/
 
-/** To speak another HTTP with the shop would be to speak past everything that we look at. */
-const ownAffair = /^(?:h2c?|http|tls)(?:\/|$)/
-
-/** Whether a request to change the protocol goes to the shop. Others are answered as if they had not asked (RFC 9110 §7.8). */
+/** Whether an upgrade request is forwarded to the shop. Other requests are answered as if they had no `Upgrade` (RFC 9110 §7.8). */
 export function mayTunnel(request: IncomingMessage): boolean {
   const wanted = listElements(request.headers.upgrade ?? null)
-  return request.method === 'GET' && wanted.length > 0 && !wanted.some((protocol) => ownAffair.test(protocol))
+  return request.method === 'GET' && wanted.length > 0 && !wanted.some((protocol) => untunnelled.test(protocol))
 }
 
-/** Upgrade requests (WebSockets, say) and the tunnels that come of them. */
+/** Tunnels to the shop, opened by upgrade requests such as WebSockets. */
 export class Tunnels {
-  /** Ends each open tunnel as soon as nothing is said in it. */
+  /** Closes each open tunnel once it falls silent. */
   readonly #open = new Set<() => void>()
   #draining = false
 
-  /** Open tunnels end as soon as nothing is said in them: what they carry has no end of its own. */
+  /** Closes each tunnel once it falls silent, since its traffic has no end of its own. */
   drain(): void {
     this.#draining = true
     for (const finish of this.#open) finish()
   }
 
-  /** Hands an upgrade request to the shop and, when it agrees, carries bytes both ways, unread. */
+  /** Forwards an upgrade request to the shop. If the shop agrees, relays bytes in both directions without reading them. */
   open(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, proxy: Proxy): void {
-    // Before Node 24.9 every request with Upgrade comes here.
-    if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not served here.')
+    // Before Node 24.9 every request with Upgrade arrives here.
+    if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not supported.')
     const classified = classify(visit, proxy.classifying)
     if (classified.kind === 'unknown-site')
       return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
-    // Only before Node 24.9, where every request with Upgrade comes here.
-    if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not served here.')
-    if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has come through here before.')
+    // Arrives here only before Node 24.9.
+    if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not supported.')
+    if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has passed through this cache before.')
     const channel = classified.kind === 'pass' ? classified.channel : classified.question.channel
     const origin = new URL(channel.origin)
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
@@ -67,9 +67,9 @@ export class Tunnels {
     outgoing.end()
   }
 
-  /** Waits for the shop's answer, for as long as the client does. */
+  /** Waits for the shop's answer while the client stays connected. */
   #await(outgoing: ClientRequest, socket: Socket, head: Buffer): void {
-    const early = listen(socket, head)
+    const early = bufferEarlyBytes(socket, head)
     const fail = (status: number, text: string) => {
       clearTimeout(timer)
       early.stop()
@@ -81,11 +81,11 @@ export class Tunnels {
         .on('error', () => {})
         .destroy()
       fail(504, 'The shop took too long to answer.')
-    }, patience)
-    const unreachable = () => fail(502, 'The shop could not be reached or broke off.')
+    }, upgradeTimeout)
+    const unreachable = () => fail(502, 'The shop could not be reached or closed the connection.')
     socket.setTimeout(0)
     socket.on('error', () => socket.destroy())
-    // A client that has said its last word before there is a tunnel has left.
+    // A client that ends its side before the tunnel is open has left.
     socket.once('end', () => outgoing.destroyed || socket.destroy())
     socket.once('close', () => {
       clearTimeout(timer)
@@ -113,7 +113,7 @@ export class Tunnels {
 
   #join(socket: Socket, shop: Socket): void {
     const sides = [socket, shop]
-    const finish = () => sides.forEach((side) => side.setTimeout(lastSilence))
+    const finish = () => sides.forEach((side) => side.setTimeout(closingTimeout))
     this.#open.add(finish)
     shop.pipe(socket)
     socket.pipe(shop)
@@ -124,39 +124,39 @@ export class Tunnels {
       shop.destroy()
     })
     for (const side of sides) {
-      side.setTimeout(silence, () => sides.forEach((each) => each.destroySoon()))
-      // The other one has heard it and may still have something to say; most have not.
+      side.setTimeout(idleTimeout, () => sides.forEach((each) => each.destroySoon()))
+      // The other side may still have something to send, but rarely does.
       side.once('end', finish)
     }
     if (this.#draining) finish()
   }
 }
 
-/** Hears a client while the shop has not agreed: what it says, and above all that it leaves, which a connection that is not read does not tell. */
-function listen(socket: Socket, head: Buffer): { stop(): Buffer } {
-  const said = [head]
+/** Buffers what a client sends before the shop has agreed. Reading is also the only way to notice that it has left. */
+function bufferEarlyBytes(socket: Socket, head: Buffer): { stop(): Buffer } {
+  const chunks = [head]
   let size = 0
-  const hear = (bytes: Buffer) => {
-    said.push(bytes)
+  const onData = (bytes: Buffer) => {
+    chunks.push(bytes)
     size += bytes.length
-    if (size > mostEarly) socket.pause()
+    if (size > maxEarlyBytes) socket.pause()
   }
-  socket.on('data', hear)
+  socket.on('data', onData)
   return {
-    /** What it has said. */
+    /** Stops and returns the bytes. */
     stop: () => {
-      socket.off('data', hear)
-      return Buffer.concat(said)
+      socket.off('data', onData)
+      return Buffer.concat(chunks)
     },
   }
 }
 
-/** The shop did not agree: its answer is the answer, and nothing more is carried on this connection. */
+/** Relays the answer of a shop that did not agree, and closes the connection. */
 function decline(response: IncomingMessage, socket: Socket): void {
   socket.write(
     renderHead(response.statusCode!, [...visibleHeaders(toPairs(response.rawHeaders)), ['Connection', 'close']]),
   )
-  socket.setTimeout(patience, () => socket.destroy())
+  socket.setTimeout(upgradeTimeout, () => socket.destroy())
   socket.resume()
   response.on('error', () => cutVisibly(socket))
   response.pipe(socket)

@@ -1,18 +1,18 @@
 import { hash, randomBytes } from 'node:crypto'
 import { parseCookies } from '../../cache/fields.ts'
 
-/** The cookie behind which the shows of a session are counted (contract section 7). */
+/** The cookie that identifies a session, so that its impressions can be counted. */
 const sessionCookie = 'vendor-stage-session'
-/** Followed by a stage's id: this visitor does not see it again. */
+/** Followed by a stage's id: the stage is no longer shown to this visitor. */
 const hiddenCookie = 'vendor-stage-hidden-'
-/** Browsers keep a cookie no longer than 400 days (RFC 6265bis); in seconds. */
-const longest = 400 * 24 * 3600
+/** Seconds. Browsers keep a cookie for at most 400 days (RFC 6265bis). */
+const maxAge = 400 * 24 * 3600
 
 /** What a visitor's cookies say about the stages. */
 export interface StageCookies {
-  /** Null where there is none, or one that is not ours. */
+  /** Null where the cookie is missing or malformed. */
   session: string | null
-  /** Ids of the stages that are not to be shown again. */
+  /** Ids of the stages that are no longer shown to this visitor. */
   hidden: string[]
 }
 
@@ -32,16 +32,17 @@ export function newSession(): string {
   return randomBytes(16).toString('base64url')
 }
 
-/** What is stored instead of the session: it cannot be turned back into the cookie. */
+/** A one-way hash, stored instead of the session so that the cookie cannot be recovered. */
 export function sessionDigest(session: string): string {
   return hash('sha256', session, 'base64url').slice(0, 22)
 }
 
-/** A cookie that lives as long as the browser does. `path`: where the channel's endpoints are, so that no page is asked for with it. */
+/** The `Set-Cookie` line of a session cookie. `path`: the channel's stage endpoints, so that page requests do not carry it. */
 export function sessionLine(session: string, path: string, secure: boolean): string {
   return `${sessionCookie}=${session}; Path=${path}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }
 
+/** The `Set-Cookie` line that hides a stage from this visitor. */
 export function hiddenLine(stageId: string, path: string, secure: boolean): string {
-  return `${hiddenCookie}${stageId}=1; Path=${path}; Max-Age=${longest}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+  return `${hiddenCookie}${stageId}=1; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }

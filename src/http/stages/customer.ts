@@ -3,13 +3,13 @@ import { toCustomerId } from '../../stages/customer-id.ts'
 import type { StageRequest, StagesOptions } from './request.ts'
 
 /**
- * Who is logged in, as a proxy of ours or a token of the shop's says; never as the visitor does. Where a trusted proxy sends the header
- * it alone decides, an empty one too: it knows of a logout before the token ends.
+ * The id of the logged-in customer, from a trusted proxy's header or from a token of the shop; never from the visitor. If a trusted proxy
+ * sends the header, it alone decides, even when empty: the proxy learns of a logout before the token expires.
  */
 export function customerOf(request: StageRequest, options: StagesOptions): string | null | Promise<string | null> {
   const { customerHeader, isTrusted, customerTokens } = options
-  const named = customerHeader === null ? null : request.field(customerHeader)
-  if (named !== null && isTrusted(request.address)) return toCustomerId(named)
+  const header = customerHeader === null ? null : request.field(customerHeader)
+  if (header !== null && isTrusted(request.address)) return toCustomerId(header)
   const token = customerTokens === null ? null : tokenOf(request, options.customerToken)
   if (token === null) return null
   const customer = customerTokens!.read(token)
@@ -23,6 +23,6 @@ function tokenOf(request: StageRequest, { cookie, header }: StagesOptions['custo
     const cookies = request.field('cookie')
     return cookies?.includes(cookie) ? (parseCookies(cookies).get(cookie) ?? null) : null
   }
-  // Where it comes as Authorization it is a bearer token.
+  // In `Authorization` it is a bearer token.
   return request.field(header!)?.replace(/^Bearer +/i, '') ?? null
 }

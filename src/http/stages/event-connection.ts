@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 import { formatHttpDate } from '../../lib/http-date.ts'
+import type { WholeAnswer } from '../answer.ts'
 import { parseEventRequest } from './event-request.ts'
 import type { FrontOptions } from '../front/front-options.ts'
 import { mostFields } from '../front/guard.ts'
 import { endWith } from '../front/refuse.ts'
-import { renderHead } from '../front/render.ts'
+import { renderAnswer } from '../front/render.ts'
 import { currentRequest, RequestRecord } from '../front/request-record.ts'
-import { fieldsOf, type StageAnswer } from './request.ts'
 
 export type EventFront = Pick<FrontOptions, 'stages' | 'isTrusted' | 'traffic' | 'accessLog' | 'begin'>
 
-/** Takes events of popup stages off a connection that is still ours (`hit-connection`). */
+/** Answers events of popup stages on a connection that Node's server has not taken over (`hit-connection`). */
 export class EventReader {
   readonly #socket: Socket
   readonly #front: EventFront
@@ -18,14 +18,16 @@ export class EventReader {
   #stopping = false
   working = false
 
-  /** @param proceed an event was answered and the connection, which is paused, goes on; `flushed`: the client has room for more */
+  /**
+   * @param proceed resumes the paused connection after an answer; `flushed`: the kernel has taken all of it
+   */
   constructor(socket: Socket, front: EventFront, proceed: (flushed: boolean) => void) {
     this.#socket = socket
     this.#front = front
     this.#proceed = proceed
   }
 
-  /** True where the chunk is one event and is taken care of. */
+  /** Answers the chunk if it is exactly one event; false where it is not. */
   take(chunk: Buffer, trusted: boolean): boolean {
     const event = parseEventRequest(chunk, trusted, mostFields)
     if (event === null) return false
@@ -41,41 +43,35 @@ export class EventReader {
     )
     if (answer === null) return false
     record.accepted = accepted
-    record.is('stage')
+    record.setResult('stage')
     void this.#answer(answer, record)
     return true
   }
 
-  /** The connection ends when the next answer is sent. */
+  /** Makes the next answer the last of the connection. */
   stop(): void {
     this.#stopping = true
   }
 
-  async #answer(answering: Promise<StageAnswer>, record: RequestRecord): Promise<void> {
-    const over = this.#front.begin()
+  async #answer(pending: Promise<WholeAnswer>, record: RequestRecord): Promise<void> {
+    const end = this.#front.begin()
     this.working = true
-    // Requests are answered one after the other: what comes behind waits in the socket.
+    // Requests are answered one at a time: the next one waits in the socket.
     this.#socket.pause()
     this.#socket.setTimeout(0)
-    const answer = await answering
+    const answer = await pending
     this.working = false
     this.#send(answer)
-    over()
+    end()
     record.end('POST', answer.status)
   }
 
-  #send(answer: StageAnswer): void {
+  #send(answer: WholeAnswer): void {
     if (this.#socket.destroyed) return
-    const bytes = render(answer, this.#stopping)
+    const headers = [...answer.headers, ['Date', formatHttpDate(Date.now())] as const]
+    const bytes = renderAnswer({ ...answer, headers }, this.#stopping)
     if (!this.#stopping) return this.#proceed(this.#socket.write(bytes))
     this.#socket.removeAllListeners('data')
     endWith(this.#socket, bytes)
   }
-}
-
-function render(answer: StageAnswer, close: boolean): Buffer {
-  const fields = fieldsOf(answer)
-  fields.push(['Date', formatHttpDate(Date.now())])
-  if (close) fields.push(['Connection', 'close'])
-  return Buffer.concat([renderHead(answer.status, fields), Buffer.from(answer.body)])
 }

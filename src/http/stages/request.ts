@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { CustomerTokens } from '../../auth/customer-tokens.ts'
 import type { CustomerTokenSettings } from '../../config/schema.ts'
 import type { HeaderPair } from '../../pages/page.ts'
@@ -8,68 +9,69 @@ import type { Channels } from '../../cache/channel.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
 import type { StageCounts } from '../../stages/counts.ts'
 import type { Tracker } from '../../stages/tracker.ts'
+import { errorAnswer, jsonAnswer, type Answer, type WholeAnswer } from '../answer.ts'
 import type { Accepted } from '../front/guard.ts'
 
-/** What the storefront's stage endpoints work with. */
+/** Settings and services of the storefront's stage endpoints. */
 export interface StagesOptions {
   channels: Channels
   tracker: Tracker
   counts: StageCounts
-  /** In lower case; believed from trusted proxies alone. Null: nobody says who is logged in. */
+  /** The header with the customer's id, in lower case; only accepted from trusted proxies. Null: no such header. */
   customerHeader: string | null
-  /** Where a visitor's token is; believed once `customerTokens` has verified it. */
+  /** Where the visitor's token is; only used after `customerTokens` has verified it. */
   customerToken: Pick<CustomerTokenSettings, 'cookie' | 'header'>
-  /** Null: tokens say nothing. */
+  /** Null: tokens are ignored. */
   customerTokens: Pick<CustomerTokens, 'read'> | null
-  /** Whether a request without an Origin is refused too. */
+  /** Whether a request without `Origin` is refused. */
   requireOrigin: boolean
-  /** Requests a second; null for any number. */
+  /** Requests per second; null: unlimited. */
   rateLimit: { perAddress: number | null; perStage: number | null; total: number | null }
-  /** What the processes of a daemon count together; null where there is one. */
+  /** Counts shared by the processes of the daemon; null in a single process. */
   shared: SharedCounts | null
   isTrusted(address: string | undefined): boolean
   now: Clock
   onError(message: string, error: unknown): void
 }
 
-/** A request to one of the endpoints, whoever read it: Node, or we off the socket. */
+/** A request to a stage endpoint, read by Node's server or from the socket. */
 export interface StageRequest extends Accepted {
-  /** The peer; undefined where a Unix socket has none. */
+  /** The peer's address; undefined on a Unix socket. */
   address: string | undefined
-  /** A request field by its lower-case name. */
+  /** Returns a request field by its lower-case name. */
   field(name: string): string | null
 }
 
-/** A stage endpoint of a channel. */
-export type StagePlace = Extract<OwnPath, { kind: 'stage' }>
+/** The path of a channel's stage endpoint. */
+export type StagePath = Extract<OwnPath, { kind: 'stage' }>
 
-/** JSON that nobody keeps. */
-export interface StageAnswer {
-  status: number
-  body: string
-  /** Fields beside those that all have. */
-  headers: HeaderPair[]
+/** The stage endpoints of every channel. */
+export interface StageEndpoints {
+  /** Records the event in the body of a POST; null where the visitor left before it had arrived. */
+  track(request: IncomingMessage, accepted: Accepted, path: StagePath): Promise<Answer | null>
+  /** Lists the stages that may be shown to a visitor now. */
+  active(request: IncomingMessage, accepted: Accepted, path: StagePath): Promise<Answer>
+  /** The storefront script. */
+  script(request: IncomingMessage): Promise<Answer>
+  /** Answers a POST that was read from the socket; null where it is not an event. */
+  take(request: StageRequest, body: Buffer): Promise<WholeAnswer> | null
 }
 
-/** The fields of an answer, in full. */
-export function fieldsOf({ body, headers }: StageAnswer): HeaderPair[] {
-  return [
-    ['Content-Type', 'application/json'],
-    ['Cache-Control', 'no-store'],
-    ['Content-Length', String(Buffer.byteLength(body))],
-    ['X-Content-Type-Options', 'nosniff'],
-    ...headers,
-  ]
+const nosniff: HeaderPair = ['X-Content-Type-Options', 'nosniff']
+
+/** 200 with a JSON value. */
+export function success(value: object, headers: readonly HeaderPair[] = []): WholeAnswer {
+  return jsonAnswer(200, { success: true, ...value }, [nosniff, ...headers])
 }
 
-export function refusal(status: number, message: string, headers: HeaderPair[] = []): StageAnswer {
-  return { status, body: JSON.stringify({ success: false, message }), headers }
+export function refusal(status: number, message: string, headers: readonly HeaderPair[] = []): WholeAnswer {
+  return errorAnswer(status, message, [nosniff, ...headers])
 }
 
-/** What went wrong behind us: the visitor learns that it did, the log learns what. */
-export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): StageAnswer {
+/** The answer to an internal error. The cause is only logged. */
+export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): WholeAnswer {
   if (error instanceof PagecacheError && error.status === 503)
-    return refusal(503, 'Events cannot be written at the moment.', [['Retry-After', '5']])
-  onError('a stage request failed', error)
-  return refusal(500, 'Something went wrong here.')
+    return refusal(503, 'Events cannot be stored at the moment.', [['Retry-After', '5']])
+  onError('Could not answer a stage request', error)
+  return refusal(500, 'Internal error.')
 }

@@ -10,18 +10,10 @@ import { openRateLimit, type RateLimit } from '../../stages/rate-limit.ts'
 import { readTrackRequest, type TrackRequest } from '../../stages/track-request.ts'
 import { customerOf } from './customer.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './cookies.ts'
-import {
-  failure,
-  refusal,
-  type StageAnswer,
-  type StagePlace,
-  type StageRequest,
-  type StagesOptions,
-} from './request.ts'
+import type { WholeAnswer } from '../answer.ts'
+import { failure, refusal, success, type StagePath, type StageRequest, type StagesOptions } from './request.ts'
 
-const success = '{"success":true}'
-
-/** `POST /vendor-stage/track`, and the rate limit that it shares with its neighbour. */
+/** `POST /vendor-stage/track`, with the rate limit that it shares with `active`. */
 export class TrackEndpoint {
   readonly #options: StagesOptions
   readonly #addresses: RateLimit
@@ -36,71 +28,67 @@ export class TrackEndpoint {
     this.#all = openRateLimit('events', rateLimit.total, shared, now)
   }
 
-  /** Whether this visitor may ask once more. */
+  /** Whether the rate limit allows another request from this visitor. */
   admit(request: StageRequest): boolean {
     return this.#addresses.take(visitorBlock(request, this.#options), this.#options.now())
   }
 
-  /** Why an event is not taken, as far as its head tells; null where its body decides. */
-  refuse(request: StageRequest): StageAnswer | null {
+  /** Rejects an event by its head; null where the head is acceptable. */
+  refuse(request: StageRequest): WholeAnswer | null {
     if (!isOurOrigin(request, this.#options))
-      return this.#deny('origin', 403, 'Events are taken from pages of the shop alone.')
+      return this.#deny('origin', 403, 'Events are only accepted from pages of the shop.')
     if (!this.admit(request)) return this.#tooMany('rate_address')
     if (!this.#all.take('', this.#options.now())) return this.#tooMany('rate_total')
     return isTextOrJson(request)
       ? null
-      : this.#deny('malformed', 400, 'Expected application/json, or the text/plain of a beacon.')
+      : this.#deny('malformed', 400, 'Expected application/json, or text/plain as sent by a beacon.')
   }
 
-  tooLarge(): StageAnswer {
+  tooLarge(): WholeAnswer {
     return this.#deny('too_large', 413, 'The body is larger than 8 KiB.')
   }
 
-  /** Takes an event that was not refused; the answer is there when it is durable. */
-  async take(request: StageRequest, place: StagePlace, body: Buffer): Promise<StageAnswer> {
-    const asked = read(body)
-    if (asked instanceof PagecacheError) return this.#deny('malformed', 400, asked.message)
-    if (!this.#stages.take(asked.popupId, this.#options.now())) return this.#tooMany('rate_stage')
+  /** Records an event that `refuse` has let pass. Resolves once the event is durable. */
+  async record(request: StageRequest, path: StagePath, body: Buffer): Promise<WholeAnswer> {
+    const event = parseEvent(body)
+    if (event instanceof PagecacheError) return this.#deny('malformed', 400, event.message)
+    if (!this.#stages.take(event.popupId, this.#options.now())) return this.#tooMany('rate_stage')
     const { counts, tracker, now } = this.#options
     const automated = automatedBy((name) => request.field(name))
-    const known = asked.type === 'impression' ? readStageCookies(request.field('cookie')).session : null
-    const session = asked.type === 'impression' ? (known ?? newSession()) : null
+    const ownSession = event.type === 'impression' ? readStageCookies(request.field('cookie')).session : null
+    const session = event.type === 'impression' ? (ownSession ?? newSession()) : null
     try {
       const customer = customerOf(request, this.#options)
       const outcome = await tracker.track({
-        ...asked,
-        salesChannelId: place.channel.id,
-        // Waiting for what is there would cost every event a turn.
+        ...event,
+        salesChannelId: path.channel.id,
+        // Awaiting a plain value would cost every event a turn of the event loop.
         customerId: customer instanceof Promise ? await customer : customer,
         at: now(),
         session: session === null ? null : sessionDigest(session),
         counted: automated === null,
       })
-      if (outcome === 'unknown') return this.#deny('unknown_stage', 404, 'There is no such stage.')
+      if (outcome === 'unknown') return this.#deny('unknown_stage', 404, 'This stage does not exist.')
       if (outcome === 'ignored') counts.ignored[automated ?? 'not_recording'] += 1
       else counts.recorded += 1
-      return {
-        status: 200,
-        body: success,
-        headers: cookiesFor(request, place, asked, outcome, known === null ? session : null),
-      }
+      return success({}, cookiesFor(request, path, event, outcome, ownSession === null ? session : null))
     } catch (error) {
       counts.refused.unavailable += 1
       return failure(error, this.#options)
     }
   }
 
-  #deny(reason: RefusedReason, status: number, message: string, headers: HeaderPair[] = []): StageAnswer {
+  #deny(reason: RefusedReason, status: number, message: string, headers: HeaderPair[] = []): WholeAnswer {
     this.#options.counts.refused[reason] += 1
     return refusal(status, message, headers)
   }
 
-  #tooMany(reason: RefusedReason): StageAnswer {
+  #tooMany(reason: RefusedReason): WholeAnswer {
     return this.#deny(reason, 429, 'Too many requests.', [['Retry-After', '1']])
   }
 }
 
-function read(body: Buffer): TrackRequest | PagecacheError {
+function parseEvent(body: Buffer): TrackRequest | PagecacheError {
   try {
     return readTrackRequest(body)
   } catch (error) {
@@ -109,23 +97,23 @@ function read(body: Buffer): TrackRequest | PagecacheError {
   }
 }
 
-/** What the visitor's browser has to remember of a recorded event. */
+/** The cookies that a recorded event sets. */
 function cookiesFor(
   { scheme }: StageRequest,
-  { channel }: StagePlace,
+  { channel }: StagePath,
   { type, popupId }: TrackRequest,
   outcome: Outcome,
   session: string | null,
 ): HeaderPair[] {
   if (outcome === 'ignored') return []
   const secure = scheme === 'https'
-  const path = channel.path + stagePrefix
-  const lines = session === null ? [] : [sessionLine(session, path, secure)]
-  if (type === 'permanent_dismiss' || outcome === 'shown_once') lines.push(hiddenLine(popupId, path, secure))
+  const cookiePath = channel.path + stagePrefix
+  const lines = session === null ? [] : [sessionLine(session, cookiePath, secure)]
+  if (type === 'permanent_dismiss' || outcome === 'shown_once') lines.push(hiddenLine(popupId, cookiePath, secure))
   return lines.map((line) => ['Set-Cookie', line])
 }
 
-/** A page of a channel sent it, or of the very site that it was sent to, or nobody says. */
+/** Whether `Origin` names a sales channel or the requested site; a missing one counts unless it is required. */
 function isOurOrigin(request: StageRequest, { channels, requireOrigin }: StagesOptions): boolean {
   const origin = request.field('origin')
   if (origin === null) return !requireOrigin
@@ -135,13 +123,13 @@ function isOurOrigin(request: StageRequest, { channels, requireOrigin }: StagesO
   )
 }
 
-/** A beacon with a text is `text/plain`; whoever says nothing means JSON. */
+/** Whether the body is JSON or the `text/plain` of a beacon. Without a type it is taken as JSON. */
 function isTextOrJson(request: StageRequest): boolean {
   const type = (request.field('content-type') ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase()
   return type === 'application/json' || type === 'text/plain'
 }
 
-/** The network of the visitor: of the last address that no proxy of ours has. */
+/** The visitor's network: that of the last address that is not a trusted proxy. */
 function visitorBlock(request: StageRequest, { isTrusted }: StagesOptions): string {
   let { address } = request
   if (address !== undefined && !isTrusted(address)) return addressBlock(address)
@@ -151,6 +139,6 @@ function visitorBlock(request: StageRequest, { isTrusted }: StagesOptions): stri
     if (ipFamily(before) === 0) break
     address = before
   }
-  // A socket of this machine has no address.
+  // Peers on a Unix socket have no address.
   return address === undefined ? '' : addressBlock(address)
 }

@@ -7,6 +7,7 @@ import type { Authority } from '../../../src/auth/authority.ts'
 import type { Judge } from '../../../src/auth/judgement.ts'
 import { createApi } from '../../../src/http/api/app.ts'
 import type { ApiOptions } from '../../../src/http/api/options.ts'
+import type { StageEndpoints } from '../../../src/http/stages/request.ts'
 import { cacheStatistics } from '../../../src/operations/cache.ts'
 import { PagecacheError } from '../../../src/errors.ts'
 import type { Operation } from '../../../src/operations/operation.ts'
@@ -33,7 +34,7 @@ async function startApi(operation: Operation, options: Partial<ApiOptions> = {})
       isTrusted: () => false,
       isKnownHost: () => true,
       metrics: async () => ({ type: 'text/plain', text: '' }),
-      stages: { serve: () => {}, take: () => null },
+      stages: {} as StageEndpoints,
       onError: (message, error) => logged.push(message, error),
       onPerformed: () => {},
       ...options,
