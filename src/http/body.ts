@@ -20,11 +20,6 @@ export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boole
   return headers.expect !== undefined && httpVersion === '1.1'
 }
 
-/** Whether the method is GET or HEAD. */
-export function isReading({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
 /** Reads a body of at most `limit` bytes. A larger one is read no further. */
 export function readBody(request: IncomingMessage, limit: number): Promise<Buffer | BodyFailure> {
   if (announcesMoreThan(request, limit)) return Promise.resolve('too-large')
