@@ -7,7 +7,7 @@ import type { Answer } from '../answer.ts'
 export class SharedAnswers {
   readonly #pending = new Map<string, Promise<Answer>>()
 
-  /** @param key the same for requests that have the same answer */
+  /** @param key identifies the requests that may share an answer */
   get(key: string, perform: () => Promise<Answer>): Promise<Answer> {
     const shared = this.#pending.get(key)
     if (shared !== undefined) return shared

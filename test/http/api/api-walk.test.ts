@@ -28,7 +28,7 @@ afterAll(async () => {
 const published = operations.filter((operation) => operation.http !== undefined)
 const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS'] as const
 
-/** Values that most fields refuse, each in its own way. */
+/** Values that most fields reject, for different reasons. */
 const extremes: unknown[] = [
   null,
   true,
@@ -72,7 +72,7 @@ function toSend({ http }: Operation, fields: Record<string, unknown>): Sent {
   return { path: query.size > 0 ? `${path}?${query}` : path, headers: {} }
 }
 
-/** The fields of a request as its own definition reads them, and what that finds wrong. */
+/** The fields of a request that the operation's own schema rejects. */
 function faultsOf(operation: Operation, fields: Record<string, unknown>): string[] {
   const asSent =
     operation.http!.method === 'GET'
@@ -88,7 +88,7 @@ function faultsOf(operation: Operation, fields: Record<string, unknown>): string
     : parsed.error.issues.map((issue) => writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol')))
 }
 
-/** The example of the OpenAPI document: the least that the operation takes. */
+/** The example of the OpenAPI document, which has the required fields only. */
 function exampleOf({ http, name }: Operation): Record<string, unknown> {
   const document = openapiDocument(operations, '0') as {
     paths: Record<
@@ -199,7 +199,7 @@ describe.each(
       expectRefusal(answer, 400)
       const { message } = jsonOf(answer) as { message: string }
       for (const fault of faults) expect(message).toContain(fault)
-      // What would be right is said, once, not only that something is wrong.
+      // The message says once what is expected, not only that the value is invalid.
       expect(message).not.toContain('Invalid input')
       expect(message).not.toContain(String(Number.MAX_SAFE_INTEGER))
       expect(new Set(message.split('; ')).size).toBe(message.split('; ').length)

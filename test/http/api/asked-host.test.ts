@@ -36,7 +36,7 @@ const integration = {
   client_secret: 'shop-secret',
 }
 
-/** As a web server sends it that gives its own Host and tells the visitor's beside it. */
+/** The field of a web server that sends its own Host and forwards the visitor's. */
 const forwarded = (name: string) => ({ 'x-forwarded-host': name })
 
 it('verifies a token with the shop that a trusted proxy names', async () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop())
 
-/** Everything that a client could know or guess, said in every wrong way. */
+/** Sends a secret and a token in every invalid way; returns the answers as text. */
 async function misuse(secret: string, token: string): Promise<string[]> {
   const path = '/api/oauth/token'
   const json = { 'content-type': 'application/json' }

@@ -37,11 +37,11 @@ function linesOf(api: Api): Line[] {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** From now on the daemon can check no token: a fault that it keeps to itself. */
+/** Breaks the signing key: the daemon can verify no token, and hides the cause from clients. */
 async function breakKey(api: Api): Promise<void> {
   const file = join(api.daemon.projectDir, 'var', 'data', 'prod', 'keys', '000001.json')
   await writeFile(file, (await readFile(file, 'utf8')).replace('"kid"', '"broken"'))
-  // The directory of the keys has to change, so that they are read again.
+  // Change the directory of the keys, so that they are read again.
   await writeFile(join(file, '..', 'touched'), '')
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectRefusal, openApi, type Api } from '../../helpers/api.ts'
 import { bearer, json, jsonOf, prefix } from '../../helpers/api-client.ts'
 
-/** Spec 1, section 4, and contract section 4, on a system that holds nothing. */
+/** The documented answers and errors of the API on an empty system. */
 let api: Api
 
 beforeAll(async () => {
