@@ -8,13 +8,14 @@ import type { StageCounts } from '../stages/counts.ts'
 import type { FrontOptions } from '../http/front/front-options.ts'
 import { isIn, networks } from '../lib/networks.ts'
 import { knownHosts, ownHosts, ownUrl } from '../cache/own-hosts.ts'
-import { ownEndpoints, type OwnOptions } from '../http/api/own.ts'
+import { createApi } from '../http/api/app.ts'
+import type { ApiOptions } from '../http/api/options.ts'
 import { PurgeMethods, type PurgeMethodsOptions } from '../http/purge/methods.ts'
 import type { PurgeOrder } from '../http/purge/order.ts'
 import { stageEndpoints } from '../http/stages/endpoints.ts'
 
-/** What stays the same across reloads. */
-export interface SiteOptions extends Pick<OwnOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
+/** What is the same before and after a reload. */
+export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
   /** The public address of the daemon. */
   host: string
   port: number
@@ -62,7 +63,7 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
     onError,
   })
   const authority = () => app.authority(options.failures)
-  const answerOwn = ownEndpoints({
+  const answerOwn = createApi({
     ...options,
     app,
     isTrusted,

@@ -1,52 +1,48 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import { bestEncodings } from '../cache/accept-encoding.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import type { Answer } from './answer.ts'
 
 interface Content {
   etag: string
   codings: Record<'br' | 'gzip' | 'identity', Buffer>
 }
 
-/** A file that scripts/build.js generates for browsers, read and compressed on the first request. */
+/** A file that scripts/build.js builds for browsers. It is read and compressed with the first request for it. */
 export class BuiltFile {
   readonly #file: URL
-  readonly #headers: OutgoingHttpHeaders
+  readonly #headers: readonly HeaderPair[]
   #loading: Promise<Content> | null = null
 
   /**
    * @param path below dist/
-   * @param headers fields of every answer, including Content-Type
+   * @param headers of every answer, its Content-Type among them
    */
-  constructor(path: string, headers: OutgoingHttpHeaders) {
-    // This module runs from source or from a chunk in dist/.
+  constructor(path: string, headers: readonly HeaderPair[]) {
+    // This module runs from source, or from a chunk in dist/.
     this.#file = new URL(import.meta.url.endsWith('.ts') ? `../../dist/${path}` : `../${path}`, import.meta.url)
-    this.#headers = { ...headers, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff' }
+    this.#headers = [...headers, ['Vary', 'Accept-Encoding'], ['X-Content-Type-Options', 'nosniff']]
   }
 
-  /** Answers a GET or HEAD, with 304 where the client has the current version. Throws where the file is missing, so the package is broken. */
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** The answer to a GET or HEAD: 304 where the client has the file already. Throws where the package lacks the file. */
+  async answer({ headers }: IncomingMessage): Promise<Answer> {
     this.#loading ??= load(this.#file)
     const { etag, codings } = await this.#loading.catch((error: unknown) => {
       this.#loading = null
       throw error
     })
-    const headers = { ...this.#headers, ETag: etag }
-    if (request.headers['if-none-match'] === etag) {
-      response.writeHead(304, headers).end()
-      return
-    }
-    const best = bestEncodings((request.headers['accept-encoding'] as string | undefined) ?? null)
+    const fields: HeaderPair[] = [...this.#headers, ['ETag', etag]]
+    if (headers['if-none-match'] === etag) return { status: 304, headers: fields, body: null }
+    const best = bestEncodings((headers['accept-encoding'] as string | undefined) ?? null)
     const coding = best.includes('br') ? 'br' : best.includes('gzip') ? 'gzip' : 'identity'
     const body = codings[coding]
-    response.writeHead(200, {
-      ...headers,
-      'Content-Length': body.length,
-      ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
-    })
-    response.end(request.method === 'HEAD' ? undefined : body)
+    fields.push(['Content-Length', String(body.length)])
+    if (coding !== 'identity') fields.push(['Content-Encoding', coding])
+    return { status: 200, headers: fields, body }
   }
 }
 

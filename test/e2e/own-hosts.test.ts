@@ -58,7 +58,7 @@ describe.each(guarded)('%s', (path) => {
   ])('is not for the Host %s', async (host) => {
     for (const headers of [{}, bearer(api.write.token), { origin: `http://${host}` }]) {
       const answer = await ask(path, host, headers)
-      expectRefusal(answer, 421, /is no name of this daemon/)
+      expectRefusal(answer, 421, /is not a name of this daemon/)
       expect(answer.body.toString()).not.toContain('pagecache_')
     }
   })

@@ -1,21 +1,13 @@
 import type { IncomingMessage } from 'node:http'
+import type { H3, H3Event } from 'h3'
 import type { Authority } from '../../auth/authority.ts'
-import type { ApiAnswer } from './api-answer.ts'
-import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './body.ts'
-import { ownHosts, type ApiOptions } from './api.ts'
-import { addressOf, carriesSecret, isFromForeignPage, queryOf } from './caller.ts'
-
-export interface OauthOptions extends Omit<ApiOptions, 'judge' | 'shared' | 'onPerformed'> {
-  /** Null where the shop issues all tokens. */
-  authority: (() => Promise<Authority>) | null
-}
-
-/** A request for a token that is meant for the shop; its body has been read. */
-export interface ForShop {
-  body: Buffer
-  /** What is answered where there is no shop. */
-  otherwise: ApiAnswer
-}
+import type { HeaderPair } from '../../pages/page.ts'
+import { jsonAnswer, type Answer } from '../answer.ts'
+import { mediaTypeOf, parseJson, readBody, toBodyAnswer } from '../body.ts'
+import { addressOf, carriesSecret, isFromForeignPage, ownHosts } from './caller.ts'
+import { largestBody } from './input.ts'
+import type { ApiOptions } from './options.ts'
+import type { Exchange } from './route.ts'
 
 interface Fields {
   grant_type: string
@@ -24,60 +16,65 @@ interface Fields {
   scope: string | null
 }
 
+const path = '/api/oauth/token'
+
+/** Adds the token endpoint. Its errors have OAuth's own form, that of an unsupported method too. */
+export function addTokenEndpoint(app: H3, options: ApiOptions): void {
+  app.post(path, (event) => refuseEarly(event.context.exchange, options) ?? answerToken(event, options))
+  app.all(path, (event) =>
+    failure(405, 'invalid_request', `${event.req.method} is not allowed here.`, [['Allow', 'POST']]),
+  )
+}
+
 /**
- * `POST /api/oauth/token` (RFC 6749 §4.4): JSON, or a form as the RFC has it, with the client in the body or in `Authorization: Basic`.
- * What is plainly meant for the shop's own endpoint of this name comes back as it is.
+ * `POST /api/oauth/token` (RFC 6749 §4.4): JSON or a form, with the client in the body or in `Authorization: Basic`. Logins of the shop's
+ * own clients, and all logins where the shop issues the tokens, are passed to the shop.
  */
-export async function answerToken(request: IncomingMessage, options: OauthOptions): Promise<ApiAnswer | ForShop> {
-  const refused = refuseUnread(request, options)
-  if (refused !== null) return refused
-  const body = await readBody(request)
-  if (!Buffer.isBuffer(body)) return body
-  if (options.authority === null)
-    return {
-      body,
-      otherwise: failure(503, 'temporarily_unavailable', 'The shop issues the tokens, and none is configured.'),
-    }
+async function answerToken({ context }: H3Event, options: ApiOptions): Promise<Answer | null> {
+  const { request, pass } = context.exchange
+  const body = await readBody(request, largestBody)
+  if (!Buffer.isBuffer(body)) return toBodyAnswer(body)
+  if (options.app.config.auth.mode === 'shop') {
+    if (await pass(body, options.shop)) return null
+    return failure(503, 'temporarily_unavailable', 'The shop issues the tokens, but no sales channel is configured.')
+  }
   const read = readFields(mediaTypeOf(request), body)
   if ('status' in read) return read
-  if (isForShop(read.sent)) return { body, otherwise: unknownClient(request) }
+  if (isForShop(read.sent)) return (await pass(body, null)) ? null : unknownClient(request)
   const fields = withBasic(read.sent, request.headers.authorization)
   if ('status' in fields) return fields
-  return grant(fields, request, options.authority, options)
+  return grant(fields, request, options)
 }
 
 /** RFC 6749 §5.1. */
-const noStore = { pragma: 'no-cache' }
+const noCache: HeaderPair = ['Pragma', 'no-cache']
 
-function refuseUnread(request: IncomingMessage, { isReady, isTrusted }: OauthOptions): ApiAnswer | null {
+/** What is refused before the body is read. */
+function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: ApiOptions): Answer | null {
   if (!isReady())
-    return failure(503, 'temporarily_unavailable', 'The daemon is stopping.', {
-      connection: 'close',
-      'retry-after': '5',
-    })
-  if (request.method !== 'POST')
-    return failure(405, 'invalid_request', `${request.method} is not allowed here.`, { allow: 'POST' })
-  if (announcesTooMuch(request)) return tooLarge
-  const query = queryOf(request)
+    return failure(503, 'temporarily_unavailable', 'The daemon is stopping.', [
+      ['Connection', 'close'],
+      ['Retry-After', '5'],
+    ])
   if (query !== null && carriesSecret(query))
-    return failure(400, 'invalid_request', 'A secret belongs into the body, never into the URL.')
+    return failure(400, 'invalid_request', 'Send the secret in the body, never in the URL.')
   if (isFromForeignPage(request, ownHosts(request, isTrusted)))
-    return failure(403, 'access_denied', 'Pages of other sites may not do this.')
+    return failure(403, 'access_denied', 'Requests from pages of other sites are not allowed.')
   return null
 }
 
-/** The parameters of a body, each at most once and a text. */
-function readFields(type: string | null, body: Buffer): { sent: Sent } | ApiAnswer {
+/** The parameters of a body: each at most once, and a string. */
+function readFields(type: string | null, body: Buffer): { sent: Sent } | Answer {
   if (type === 'application/json') {
     const parsed = parseJson(body)
-    if ('status' in parsed) return failure(400, 'invalid_request', 'The body is no valid JSON.')
+    if (parsed === null) return failure(400, 'invalid_request', 'The body is not valid JSON.')
     const { value } = parsed
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return failure(400, 'invalid_request', 'The body is no JSON object.')
+      return failure(400, 'invalid_request', 'The body must be a JSON object.')
     const wrong = names.find(
       (name) => Object.hasOwn(value, name) && typeof (value as Record<string, unknown>)[name] !== 'string',
     )
-    return wrong === undefined ? { sent: value } : failure(400, 'invalid_request', `${wrong}: expected a text`)
+    return wrong === undefined ? { sent: value } : failure(400, 'invalid_request', `${wrong}: must be a string`)
   }
   if (type === 'application/x-www-form-urlencoded') {
     const pairs = [...new URLSearchParams(body.toString())]
@@ -93,13 +90,13 @@ type Sent = Partial<Record<(typeof names)[number], string>>
 
 const names = ['grant_type', 'client_id', 'client_secret', 'scope'] as const
 
-/** Shopware's administration and its integrations log in at the same path: those clients are the shop's (docs/decisions/0027-shop-logins.md). */
+/** Whether a client is the shop's: Shopware's administration and its integrations log in at this path too (docs/decisions/0027-shop-logins.md). */
 function isForShop({ client_id: id = '' }: Sent): boolean {
   return id === 'administration' || /^SW(?:IA|UA)[A-Z0-9_-]{16,32}$/.test(id)
 }
 
-/** RFC 6749 §2.3.1: a client names itself in one place. */
-function withBasic(sent: Sent, authorization: string | undefined): Fields | ApiAnswer {
+/** Adds the client of `Authorization: Basic`. A client may use one way of authentication only (RFC 6749 §2.3). */
+function withBasic(sent: Sent, authorization: string | undefined): Fields | Answer {
   const fields = {
     grant_type: sent.grant_type ?? '',
     client_id: sent.client_id ?? '',
@@ -112,15 +109,16 @@ function withBasic(sent: Sent, authorization: string | undefined): Fields | ApiA
   if (id === undefined || secret === undefined)
     return failure(400, 'invalid_request', 'The Authorization field holds no Basic credentials.')
   if (fields.client_secret !== '' || (fields.client_id !== '' && fields.client_id !== id))
-    return failure(400, 'invalid_request', 'The client names itself twice.')
-  return complete({ ...fields, client_id: decoded(id), client_secret: decoded(secret) })
+    return failure(400, 'invalid_request', 'The client is given twice: in the body and in the Authorization field.')
+  return complete({ ...fields, client_id: formDecoded(id), client_secret: formDecoded(secret) })
 }
 
-function decoded(text: string): string {
+/** Undoes the form encoding of one value (RFC 6749 §2.3.1). */
+function formDecoded(text: string): string {
   return new URLSearchParams(`text=${text.replaceAll('&', '%26')}`).get('text') ?? ''
 }
 
-function complete(fields: Fields): Fields | ApiAnswer {
+function complete(fields: Fields): Fields | Answer {
   if (fields.grant_type === '') return failure(400, 'invalid_request', 'grant_type: missing')
   if (fields.grant_type !== 'client_credentials')
     return failure(400, 'unsupported_grant_type', 'grant_type: expected client_credentials')
@@ -131,47 +129,37 @@ function complete(fields: Fields): Fields | ApiAnswer {
 async function grant(
   fields: Fields,
   request: IncomingMessage,
-  authority: () => Promise<Authority>,
-  { isTrusted }: OauthOptions,
-): Promise<ApiAnswer> {
-  const granted = await (
-    await authority()
-  ).grant({
+  options: Pick<ApiOptions, 'authority' | 'isTrusted'>,
+): Promise<Answer> {
+  const authority: Authority = await options.authority()
+  const granted = await authority.grant({
     clientId: fields.client_id,
     clientSecret: fields.client_secret,
     scope: fields.scope,
-    address: addressOf(request, isTrusted),
+    address: addressOf(request, options.isTrusted),
   })
   switch (granted.kind) {
     case 'granted':
-      return {
-        status: 200,
-        value: { token_type: 'Bearer', expires_in: granted.expiresIn, access_token: granted.token },
-        headers: noStore,
-      }
+      return jsonAnswer(200, { token_type: 'Bearer', expires_in: granted.expiresIn, access_token: granted.token }, [
+        noCache,
+      ])
     case 'unknown-client':
       return unknownClient(request)
     case 'invalid-scope':
-      return failure(400, 'invalid_scope', 'scope: this client may not have it')
+      return failure(400, 'invalid_scope', 'scope: this client does not have it')
     case 'limited':
-      return failure(429, 'slow_down', 'Too many failures. Try again later.', {
-        'retry-after': String(granted.retryAfter),
-      })
+      return failure(429, 'slow_down', 'Too many failures. Try again later.', [
+        ['Retry-After', String(granted.retryAfter)],
+      ])
   }
 }
 
-function unknownClient({ headers }: IncomingMessage): ApiAnswer {
+function unknownClient({ headers }: IncomingMessage): Answer {
   const scheme = headers.authorization === undefined ? 'Bearer' : 'Basic realm="pagecache"'
-  return failure(401, 'invalid_client', 'The client is not known, or its secret is another one.', {
-    'www-authenticate': scheme,
-  })
+  return failure(401, 'invalid_client', 'Wrong client ID or secret.', [['WWW-Authenticate', scheme]])
 }
 
-/** OAuth's own form (RFC 6749 §5.2), with ours beside it. */
-function failure(status: number, error: string, message: string, headers: ApiAnswer['headers'] = {}): ApiAnswer {
-  return {
-    status,
-    value: { error, error_description: message, success: false, message },
-    headers: { ...noStore, ...headers },
-  }
+/** An error in OAuth's own form (RFC 6749 §5.2), with the API's `success` and `message`. */
+function failure(status: number, error: string, message: string, headers: readonly HeaderPair[] = []): Answer {
+  return jsonAnswer(status, { error, error_description: message, success: false, message }, [noCache, ...headers])
 }

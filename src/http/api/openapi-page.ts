@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto'
+import type { H3 } from 'h3'
+import { textAnswer, type Answer } from '../answer.ts'
+import { addRoutes } from './route.ts'
 
-/** The OpenAPI document as text; it is made once. */
-export async function openapiText(): Promise<string> {
-  return (text ??= JSON.stringify(await document()))
+/** Adds the OpenAPI document, and the page that shows it. */
+export function addOpenapi(app: H3): void {
+  let text: Promise<string> | null = null
+  const documentText = async () => JSON.stringify(await document())
+  addRoutes(app, '/api/_info/openapi.json', {
+    GET: async () => textAnswer(200, 'application/json', await (text ??= documentText())),
+  })
+  addRoutes(app, '/api/_info/docs', { GET: () => openapiPage() })
 }
-
-let text: string | null = null
 
 interface Described {
   summary?: string
@@ -37,11 +43,11 @@ h2{font-size:1.1rem;margin-top:2.5rem;border-top:1px solid #8886;padding-top:1re
 pre{background:#8881;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}
 td:last-child{overflow-wrap:anywhere}`
 
-/** Nothing may be loaded or run; the one style is known by its hash. */
+/** Content-Security-Policy: the page may load and run nothing; its one style is allowed by its hash. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-/** The document as a page to read: static HTML, no script, nothing from anywhere else. */
-export async function openapiPage(): Promise<Response> {
+/** The document as static HTML, without a script or anything from elsewhere. */
+async function openapiPage(): Promise<Answer> {
   const { info, paths } = await document()
   const sections = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
@@ -52,15 +58,11 @@ export async function openapiPage(): Promise<Response> {
 ${sections.join('\n')}
 </body></html>
 `
-  return new Response(html, {
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-    },
-  })
+  return textAnswer(200, 'text/html; charset=utf-8', html, [
+    ['Content-Security-Policy', policy],
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Referrer-Policy', 'no-referrer'],
+  ])
 }
 
 function section(

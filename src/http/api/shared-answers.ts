@@ -1,18 +1,19 @@
-import type { ApiAnswer } from './api-answer.ts'
+import type { Answer } from '../answer.ts'
 
 /**
- * Equal questions that come in one turn of the event loop are answered once: a dashboard's many viewers cost what one does. What is
- * answered in a turn had arrived when it began (src/lib/once-per-turn.ts).
+ * Performs equal GET requests that arrive in one turn of the event loop once, so that many viewers of a dashboard cost what one does. Nothing is
+ * cached: a request that arrives a turn later is performed again (src/lib/once-per-turn.ts).
  */
 export class SharedAnswers {
-  readonly #underWay = new Map<string, Promise<ApiAnswer>>()
+  readonly #pending = new Map<string, Promise<Answer>>()
 
-  ask(question: string, answer: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
-    const shared = this.#underWay.get(question)
+  /** @param key identifies the requests that may share an answer */
+  get(key: string, perform: () => Promise<Answer>): Promise<Answer> {
+    const shared = this.#pending.get(key)
     if (shared !== undefined) return shared
-    if (this.#underWay.size === 0) setImmediate(() => this.#underWay.clear())
-    const asking = answer().then((given) => ({ ...given, text: JSON.stringify(given.value) }))
-    this.#underWay.set(question, asking)
-    return asking
+    if (this.#pending.size === 0) setImmediate(() => this.#pending.clear())
+    const pending = perform()
+    this.#pending.set(key, pending)
+    return pending
   }
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { plainAnswer } from '../../cache/refusal.ts'
 import { LateBans } from '../purge/late-bans.ts'
+import { send } from '../send.ts'
 import type { FrontOptions } from './front-options.ts'
 import { largestHead } from './guard.ts'
 import { examineRequest, handle, ownPathOfRequest, refuseRequest, visitOf, visitorLeft } from './handle-request.ts'
@@ -10,7 +11,6 @@ import { OpenConnections } from './open-connections.ts'
 import { Pipelines } from './pipelines.ts'
 import { endGently, refuse } from './refuse.ts'
 import { currentRequest, RequestRecord } from './request-record.ts'
-import { respond } from './respond.ts'
 import { mayTunnel, Tunnels } from './tunnel.ts'
 
 export interface Front {
@@ -104,7 +104,7 @@ function listenForRequests(server: Server, options: FrontOptions, pipelines: Pip
   server.on('checkExpectation', (request, response) => {
     if (!pipelines.enter(request, response)) return
     pipelines.refuse(request.socket)
-    refuseRequest(request, response, { status: 417, text: 'This expectation is not supported.' }, null)
+    refuseRequest(response, { status: 417, text: 'This expectation is not supported.' })
   })
 }
 
@@ -142,7 +142,7 @@ function startRequest(
     handle(request, response, options, pipelines, record).catch((error: unknown) => {
       if (error === visitorLeft) return
       options.onError('Could not answer a request', error)
-      respond(response, plainAnswer(500, 'Internal error.'))
+      send(response, plainAnswer(500, 'Internal error.'))
     })
   }
   pipelines.inTurn(request.socket, response, () => currentRequest.run(record, begin))

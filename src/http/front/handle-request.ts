@@ -9,14 +9,15 @@ import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
 import type { FrontOptions, PassOn } from './front-options.ts'
 import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
+import { errorAnswer } from '../answer.ts'
+import { awaitsContinue, hasBody } from '../body.ts'
 import { fieldsThatDisqualify } from './hot-fields.ts'
 import type { Pipelines } from './pipelines.ts'
-import { isPurgeMethod, purgeHeaders, reasonOf, type PurgeMethods } from '../purge/methods.ts'
+import { isPurgeMethod, type PurgeMethods } from '../purge/methods.ts'
 import { tagFields } from '../purge/order.ts'
-import { refusalAnswer, refuse } from './refuse.ts'
+import { send } from '../send.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
-import { awaitsContinue, respond } from './respond.ts'
 import { watchBody } from './slow-body.ts'
 import { resultOf } from './traffic.ts'
 
@@ -59,7 +60,7 @@ export async function handle(
   const accepted = examineRequest(request, options)
   if ('status' in accepted) {
     pipelines.refuse(request.socket)
-    return refuseRequest(request, response, accepted, record)
+    return refuseRequest(response, accepted)
   }
   record.accepted = accepted
   if (isPurgeMethod(request.method!)) return purge(request, response, accepted, options.purges, record)
@@ -86,7 +87,7 @@ export async function handle(
     watchBody(request, () => {
       // The exchange with the shop ends with the connection. Ending it here would cut off this answer.
       pipelines.refuse(socket)
-      refuseRequest(request, response, { status: 408, text: 'The request came too slowly.' }, record)
+      refuseRequest(response, { status: 408, text: 'The request body arrived too slowly.' })
     })
   }
   await answerFromCache(request, response, accepted, hasBody(request) ? request : null, options, record)
@@ -113,7 +114,7 @@ function forwarderOf(
     )
     const answer = await options.cache.passLogin({ ...visit, body: Readable.from([body]) })
     record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
-    respond(response, answer)
+    send(response, answer)
     return true
   }
 }
@@ -144,9 +145,7 @@ async function answerFromCache(
   })
   record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
-  // The rest of an unread body must not be parsed as the next request.
-  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
-  respond(response, answer)
+  send(response, answer)
 }
 
 /** Aborts when the visitor disconnects. */
@@ -157,19 +156,9 @@ function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 /** Rejects a request and closes its connection. */
-export function refuseRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, text, headers = [] }: Refusal,
-  record: RequestRecord | null,
-): void {
-  if (!request.complete && response.socket !== null && !response.headersSent) {
-    request.resume()
-    record?.setRefused(status)
-    return refuse(response.socket, status, text, headers)
-  }
+export function refuseRequest(response: ServerResponse, { status, text, headers = [] }: Refusal): void {
   response.shouldKeepAlive = false
-  respond(response, refusalAnswer(status, text, headers))
+  send(response, errorAnswer(status, text, headers))
 }
 
 async function purge(
@@ -183,12 +172,7 @@ async function purge(
   const { remoteAddress } = request.socket
   if (awaitsContinue(request)) response.writeContinue()
   request.resume()
-  const answer = await purges.perform(headOf(request), accepted, remoteAddress)
-  if (response.destroyed || response.headersSent) return
-  // The rest of an unread body must not be parsed as the next request.
-  if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
-  response.writeHead(answer.status, reasonOf(answer), purgeHeaders(answer).flat())
-  response.end(answer.text)
+  send(response, await purges.perform(headOf(request), accepted, remoteAddress))
 }
 
 /** Returns a request field by its lower-case name, with its lines combined. */
@@ -220,14 +204,10 @@ function answerHot(
   }
   const view = cache.hot.find(hotRequest)
   if (view === null) return false
-  respond(response, view)
+  send(response, view)
   record.beginAnswer('hit')
   cache.hot.count(view, performance.now() - record.started)
   return true
-}
-
-function hasBody(request: IncomingMessage): boolean {
-  return request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0'
 }
 
 /** The request as the cache sees it. */

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { HeaderPair } from '../../pages/page.ts'
-import type { Answer } from '../../cache/visit.ts'
-import { renderHead } from './render.ts'
+import { errorAnswer } from '../answer.ts'
+import { renderAnswer } from './render.ts'
 
 /** Milliseconds that a refused client may keep sending before its connection is cut. */
 const refusedLinger = 2000
@@ -10,39 +10,11 @@ const refusedLinger = 2000
 const closingLinger = 500
 
 /**
- * The answer to a request that is refused before its path is known. It always has the form of the API's errors, because the request may
- * have been for the API.
- */
-export function refusalAnswer(
-  status: number,
-  text: string,
-  headers: readonly HeaderPair[] = [],
-): Answer & { body: Buffer } {
-  const body = Buffer.from(JSON.stringify({ success: false, message: text }))
-  return {
-    status,
-    headers: [
-      ['Content-Type', 'application/json'],
-      ['Cache-Control', 'no-store'],
-      ['Content-Length', String(body.length)],
-      ...headers,
-    ],
-    body,
-  }
-}
-
-/**
- * Writes a refusal to the socket directly, bypassing Node's response, and closes the connection. Discards further input for a moment:
+ * Writes a refusal in the form of the API's errors to the socket directly, bypassing Node's response, and closes the connection. Discards further input for a moment:
  * closing a connection with unread input resets it, and the client may never see the answer (RFC 9112 §9.6).
  */
 export function refuse(socket: Duplex, status: number, text: string, headers: readonly HeaderPair[] = []): void {
-  const answer = refusalAnswer(status, text, headers)
-  refuseWith(socket, status, answer.headers, answer.body)
-}
-
-/** Refuses a request with a custom answer; otherwise like `refuse`. */
-export function refuseWith(socket: Duplex, status: number, headers: readonly HeaderPair[], body: Buffer): void {
-  endWith(socket, Buffer.concat([renderHead(status, [...headers, ['Connection', 'close']]), body]))
+  endWith(socket, renderAnswer(errorAnswer(status, text, headers), true))
 }
 
 /** Writes the last bytes of a connection and closes it, discarding further input. */
@@ -55,14 +27,14 @@ export function endWith(socket: Duplex, bytes: Buffer): void {
 }
 
 /** Closes a connection after everything written to it has been sent; a reset could discard that. Safe to call twice. */
-export function endGently(socket: Duplex): void {
+export function endGently(socket: Duplex, linger: number = closingLinger): void {
   if (!socket.writable) {
     if (!socket.writableEnded) socket.destroy()
     return
   }
   // Further input is discarded. Replacing the listeners also keeps it from Node's parser.
   socket.removeAllListeners('data').on('data', () => {})
-  end(socket, nothing, closingLinger)
+  end(socket, nothing, linger)
 }
 
 function end(socket: Duplex, bytes: Buffer, linger: number): void {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderPair } from '../../pages/page.ts'
+import type { WholeAnswer } from '../answer.ts'
 
 /** Renders a response head as bytes. Names and values came through an HTTP parser, so none contains a line break. */
 export function renderHead(
@@ -10,4 +11,10 @@ export function renderHead(
   let head = `HTTP/1.1 ${status} ${reason}\r\n`
   for (const [name, value] of headers) head += `${name}: ${value}\r\n`
   return Buffer.from(`${head}\r\n`, 'latin1')
+}
+
+/** An answer as bytes, for connections that are answered on their socket. `close`: the connection closes after it. */
+export function renderAnswer({ status, reason, headers, body }: WholeAnswer, close: boolean): Buffer {
+  const fields = close ? [...headers, ['Connection', 'close'] as const] : headers
+  return Buffer.concat([renderHead(status, fields, reason), typeof body === 'string' ? Buffer.from(body) : body])
 }

@@ -23,11 +23,6 @@ export type AccessLog = (line: AccessLine) => void
 /** The request being handled; log lines carry its id. Hits answered from the socket log nothing and have none. */
 export const currentRequest = new AsyncLocalStorage<RequestRecord>()
 
-/** The public host of the current request: X-Forwarded-Host from a trusted proxy, else Host. */
-export function askedHost(): string {
-  return currentRequest.getStore()?.accepted?.host ?? ''
-}
-
 /** Creates an id for a request. Random: a running number would disclose the traffic and restart with each process. */
 export function nextRequestId(): string {
   return randomUUID()
@@ -43,7 +38,6 @@ export class RequestRecord {
   #id: string | null = null
   #result: Result = 'refused'
   #answeredAt = 0
-  #refusedStatus = 0
 
   constructor(traffic: Traffic, log: AccessLog | null) {
     this.#traffic = traffic
@@ -64,20 +58,14 @@ export class RequestRecord {
     this.#answeredAt = performance.now()
   }
 
-  /** Notes an answer that was written to the connection, bypassing the response. */
-  setRefused(status: number): void {
-    this.#refusedStatus = status
-  }
-
   /**
    * Counts and logs the finished request.
    *
-   * @param responseStatus 0 where the response was not used
+   * @param status 0 where the visitor left before the answer began
    */
-  end(method: string, responseStatus: number): void {
+  end(method: string, status: number): void {
     const ended = performance.now()
     const ms = (this.#answeredAt === 0 ? ended : this.#answeredAt) - this.started
-    const status = responseStatus === 0 ? this.#refusedStatus : responseStatus
     this.#traffic.count(this.#result, status, ms)
     if (this.#log === null) return
     const path = (this.accepted?.target ?? '').split('?', 1)[0]!

@@ -1,19 +1,20 @@
 import type { Socket } from 'node:net'
+import type { WholeAnswer } from '../answer.ts'
 import { mayBeBan, readBan, type BanReading } from './ban-request.ts'
-import { forbidden, purgeHeaders, reasonOf, type PurgeAnswer, type PurgeMethods } from './methods.ts'
+import { forbidden, purgeAnswer, type PurgeMethods } from './methods.ts'
 import { endWith } from '../front/refuse.ts'
-import { renderHead } from '../front/render.ts'
+import { renderAnswer } from '../front/render.ts'
 
 interface Next {
-  /** A request was answered, and what came behind it is to be looked at; the connection is paused. `flushed`: the client has room for more. */
+  /** Resumes the paused connection after an answer. `flushed`: the kernel has taken all of it; `rest`: what arrived behind the request. */
   proceed(flushed: boolean, rest: Buffer): void
-  /** It was none: Node decides about all of it. */
+  /** Hands the connection to Node's parser: the bytes are no purge. */
   leave(bytes: Buffer): void
 }
 
 type WholeBan = Extract<BanReading, { kind: 'whole' }>
 
-/** Reads purges by methods that Node's parser does not know off a connection that is still ours (`hit-connection`). */
+/** Answers BAN and PURGEKEYS, which Node's parser does not know, on a connection that Node's server has not taken over (`hit-connection`). */
 export class BanReader {
   readonly #socket: Socket
   readonly #purges: () => PurgeMethods
@@ -24,7 +25,7 @@ export class BanReader {
   #stopping = false
   working = false
 
-  /** @param patience how long a head may take, milliseconds */
+  /** @param patience milliseconds until the whole head must have arrived */
   constructor(socket: Socket, purges: () => PurgeMethods, patience: number, next: Next) {
     this.#socket = socket
     this.#purges = purges
@@ -33,7 +34,7 @@ export class BanReader {
     socket.once('close', () => this.#drop())
   }
 
-  /** True where the chunk is part of such a request and is taken care of. */
+  /** Handles a chunk that is part of such a request; false where it is not. */
   take(chunk: Buffer): boolean {
     if (this.#held === null && !mayBeBan(chunk)) return false
     const bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
@@ -52,7 +53,7 @@ export class BanReader {
     return true
   }
 
-  /** The connection ends when the next answer is sent. */
+  /** Makes the next answer the last of the connection. */
   stop(): void {
     this.#stopping = true
   }
@@ -60,7 +61,7 @@ export class BanReader {
   #hold(bytes: Buffer): void {
     this.#held = bytes
     this.#deadline ??= setTimeout(
-      () => this.#refuse({ status: 408, text: 'The request came too slowly.' }),
+      () => this.#refuse(purgeAnswer(408, 'The request arrived too slowly.')),
       this.#patience,
     )
   }
@@ -71,7 +72,7 @@ export class BanReader {
     this.#deadline = null
   }
 
-  #refuse(answer: PurgeAnswer): void {
+  #refuse(answer: WholeAnswer): void {
     this.#drop()
     this.#socket.removeAllListeners('data')
     endWith(this.#socket, renderAnswer(answer, true))
@@ -80,30 +81,17 @@ export class BanReader {
   async #answer(ban: WholeBan, rest: Buffer): Promise<void> {
     this.#drop()
     this.working = true
-    // Requests are answered one after the other: what comes behind waits in the socket.
+    // Requests are answered one at a time: the next one waits in the socket.
     this.#socket.pause()
     this.#socket.setTimeout(0)
     const answer = await this.#purges().answer(ban.head, this.#socket.remoteAddress)
     this.working = false
     const close = ban.close || this.#stopping || answer.status >= 400
     if (close) {
-      // What comes behind the last answer is read and thrown away.
+      // Discard what arrives behind the last answer.
       this.#socket.removeAllListeners('data')
       return endWith(this.#socket, renderAnswer(answer, true))
     }
     this.#next.proceed(this.#socket.write(renderAnswer(answer, false)), rest)
   }
-}
-
-/** An answer in bytes. */
-export function renderAnswer(answer: PurgeAnswer, close: boolean): Buffer {
-  const headers = close ? [...purgeHeaders(answer), ['Connection', 'close'] as const] : purgeHeaders(answer)
-  return Buffer.concat([
-    renderHead(
-      answer.status,
-      headers.map(([name, value]) => [name, value]),
-      reasonOf(answer),
-    ),
-    Buffer.from(answer.text),
-  ])
 }

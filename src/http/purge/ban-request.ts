@@ -2,30 +2,30 @@ import type { HeaderPair } from '../../pages/page.ts'
 import { trimBlanks } from '../../cache/fields.ts'
 import { largestHead, type RequestHead } from '../front/guard.ts'
 
-/** What bytes are that may begin with a purge by a method that Node's parser does not know. */
+/** The result of reading bytes that may begin with BAN or PURGEKEYS. */
 export type BanReading =
-  /** Something else: Node's parser decides about it. */
+  /** Anything else: left to Node's parser. */
   | { kind: 'other' }
-  /** The beginning of one. `named`: so much of it that the method is certain. */
+  /** The beginning of a purge. `named`: the method is complete. */
   | { kind: 'partial'; named: boolean }
-  /** One whole request, `length` bytes of what was given. */
+  /** One whole request, in the first `length` bytes. */
   | { kind: 'whole'; head: RequestHead; length: number; close: boolean }
 
-/** `BAN` is what shops send for "everything"; `PURGEKEYS` is FOSHttpCache's purge by xkey (docs/purging.md). */
+/** Shops send `BAN` to purge everything; `PURGEKEYS` is FOSHttpCache's purge by xkey (docs/purging.md). */
 const methods = ['BAN ', 'PURGEKEYS ']
 
-/** One request line and fields by the book. Each repetition is closed by a character that it cannot hold: the time is linear. */
+/** A strict request line and fields. Each repetition ends with a character that it cannot match, so that the time is linear. */
 const wholeHead =
   /^(BAN|PURGEKEYS) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n$/
 
-/** Fields that would give the request a body, or make more of it than one request. */
+/** Fields that would give the request a body or change its framing. */
 const forbidden = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'te'])
 
 const end = Buffer.from('\r\n\r\n')
 
 /**
- * Reads a BAN or PURGEKEYS request from the first bytes of a message. It is stricter than Node's parser in every point: HTTP/1.1,
- * CR LF, no folding, no body. What it does not take is refused by that parser, with the connection.
+ * Reads a BAN or PURGEKEYS request from the first bytes of a message. It is stricter than Node's parser throughout: HTTP/1.1, CR LF, no
+ * folding, no body. Anything else goes to that parser, which refuses it and closes the connection.
  */
 export function readBan(bytes: Buffer): BanReading {
   const start = bytes.toString('latin1', 0, 10)
@@ -54,10 +54,10 @@ export function readBan(bytes: Buffer): BanReading {
   return { kind: 'whole', head: { method: match[1]!, target: match[2]!, version: '1.1', headers }, length, close }
 }
 
-/** Whether a chunk could begin with such a method: one look at one byte for everybody else. */
+/** Whether a chunk may begin with such a method. For most other chunks this compares one byte. */
 export function mayBeBan(chunk: Buffer): boolean {
   if (chunk[0] === 0x42) return true
-  // `PURGEK`, or less of it than tells it from PUT, PATCH, POST and PURGE.
+  // `PURGEK`, or a prefix of it that PUT, PATCH, POST and PURGE may share.
   return chunk[0] === 0x50 && 'PURGEK'.startsWith(chunk.toString('latin1', 0, 6))
 }
 

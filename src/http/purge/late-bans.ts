@@ -1,21 +1,20 @@
 import type { Socket } from 'node:net'
-import { renderAnswer } from './ban-connection.ts'
 import { readBan, type BanReading } from './ban-request.ts'
 import type { Pipelines } from '../front/pipelines.ts'
 import { forbidden, type PurgeMethods } from './methods.ts'
 import { endWith } from '../front/refuse.ts'
+import { renderAnswer } from '../front/render.ts'
 
-/** What Node's parser tells of bytes that it cannot read. */
+/** The error of Node's parser, with the chunk that it could not parse. */
 type ParseError = NodeJS.ErrnoException & { bytesParsed?: number; rawPacket?: Buffer }
 
-/** Bytes kept of what a connection sent: the longest beginning of a method, and the byte before it. */
+/** Bytes kept of what a connection has sent: the longest prefix of a method, and the byte before it. */
 const tailLength = 16
 
 /**
- * Reads purges by methods that Node's parser does not know off connections that are Node's already: the parser refuses the method and
- * hands over the chunk. The beginning of the method may have come in the chunk before that, which the parser does not keep, so the last
- * bytes of each chunk are kept here, on connections of purgers alone. The answer is the last on the connection, since the parser
- * cannot go on.
+ * Answers BAN and PURGEKEYS on connections that Node's server has taken over: its parser refuses the method and hands over the chunk. The first
+ * bytes of the method may have arrived in the chunk before, which the parser does not keep. So the last bytes of each chunk are kept here,
+ * for connections of purgers only. The answer is the last on its connection, because the parser cannot continue.
  */
 export class LateBans {
   readonly #purges: () => PurgeMethods
@@ -28,11 +27,11 @@ export class LateBans {
     this.#pipelines = pipelines
   }
 
-  /** Looks at what a connection sends from here on; Node's parser must listen to it already, so that it reports a chunk before this keeps its end. */
+  /** Keeps the last bytes of each further chunk. Node's parser must be listening already, so that it reports a chunk before its end is kept. */
   watch(socket: Socket): void {
     if (!this.#purges().isPurger(socket.remoteAddress)) return
     const listener = (chunk: Buffer) => {
-      // Copied: a part of the chunk would keep all of it in memory.
+      // Copied: a slice would keep the whole chunk in memory.
       tail.bytes = Buffer.concat([tail.bytes, chunk.subarray(-tailLength)]).subarray(-tailLength)
     }
     const tail = { bytes: nothing, listener }
@@ -40,14 +39,14 @@ export class LateBans {
     socket.on('data', listener)
   }
 
-  /** The connection speaks HTTP no longer. */
+  /** Stops watching a connection that no longer speaks HTTP. */
   forget(socket: Socket): void {
     const tail = this.#tails.get(socket)
     if (tail !== undefined) socket.removeListener('data', tail.listener)
     this.#tails.delete(socket)
   }
 
-  /** True where a parse error is such a request, or the beginning of one, and is taken care of. */
+  /** Handles a parse error that is such a request, or the beginning of one; false for any other error. */
   take(error: ParseError, socket: Socket): boolean {
     const reading = this.#read(error, socket)
     if (reading === null) return false
@@ -55,7 +54,7 @@ export class LateBans {
       this.#pipelines.refuseBroken(socket, () => endWith(socket, renderAnswer(forbidden, true)))
       return true
     }
-    // The rest of it comes as a further error of the same parser.
+    // The rest arrives as a further error of the same parser.
     if (reading.kind === 'partial') return true
     this.#held.delete(socket)
     this.#pipelines.refuseBroken(socket, () => {
@@ -86,25 +85,25 @@ export class LateBans {
 
 const nothing: Buffer = Buffer.alloc(0)
 
-/** How far into a method Node's parser gets before it knows that it is none of its own: `BIND`, `PURGE`. */
-const readable = [
+/** How many bytes of a method Node's parser reads before it fails: `B` of BIND, `PURGE`. */
+const prefixLengths = [
   1, // BAN
   5, // PURGEKEYS
 ]
 
 /**
- * The bytes from the beginning of the message that could not be parsed on; null where it is no purge.
+ * The bytes from the start of the message that Node's parser could not parse; null where it is no purge.
  *
- * @param tail what came before the chunk
- * @param parsed how many bytes of the chunk the parser has read
+ * @param tail the last bytes before the chunk
+ * @param parsed bytes of the chunk that the parser has read
  */
 function beginningOf(tail: Buffer, chunk: Buffer, parsed: number): Buffer | null {
-  for (const into of readable) {
+  for (const into of prefixLengths) {
     const missing = Math.max(0, into - parsed)
     if (missing > tail.length) continue
     const bytes = missing === 0 ? chunk : Buffer.concat([tail, chunk])
     const start = (missing === 0 ? parsed : tail.length + parsed) - into
-    // `UNBAN`: the parser was on its way to UNBIND.
+    // Not `UNBAN`, which the parser took for UNBIND so far.
     const before = start > 0 ? bytes[start - 1]! : ((missing === 0 ? tail.at(-1) : undefined) ?? 0)
     if (before >= 0x41 && before <= 0x5a) continue
     if (readBan(bytes.subarray(start)).kind !== 'other') return bytes.subarray(start)

@@ -2,34 +2,38 @@ import { PagecacheError } from '../../errors.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { plural } from '../../lib/plural.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
+import { textAnswer, type WholeAnswer } from '../answer.ts'
 import { examine, type Accepted, type RequestHead } from '../front/guard.ts'
 import { toPurgeOrder, type PurgeOrder, type PurgeSite } from './order.ts'
 
 export interface PurgeMethodsOptions extends PurgeSite {
-  /** By the address of the socket; what a request says about whom it comes from gives nobody a right. */
+  /** Whether an address may purge. The address of the socket decides: no header field of a request grants the right. */
   isPurger(address: string | undefined): boolean
   isTrusted(address: string | undefined): boolean
-  /** Every purge by tag only marks pages as stale. */
+  /** Whether every purge by tag only marks pages as stale. */
   softPurge: boolean
-  /** Purges here and durably notes what the other reverse proxies are to be told; resolves to the pages removed. */
+  /** Purges the local pages and queues the deliveries to the other reverse proxies durably; resolves to the number of pages removed. */
   purge(order: PurgeOrder, address: string | null): Promise<number>
   onError(message: string, error: unknown): void
 }
 
-/** Reason phrase and body are the same text, as clients of Varnish know it. */
-export interface PurgeAnswer {
-  status: number
-  text: string
+/** The answer to a client that may not purge. */
+export const forbidden = purgeAnswer(403, 'Purging is not allowed from this address.')
+
+/** An answer whose reason phrase is its body, as clients of Varnish expect it. */
+export function purgeAnswer(status: number, text: string): WholeAnswer {
+  const headers: readonly HeaderPair[] = status === 503 ? [['Retry-After', '1']] : []
+  // A reason phrase consists of visible ASCII and spaces (RFC 9112 §4).
+  const reason = text.replace(/[^\x20-\x7e]+/g, ' ')
+  return { ...textAnswer(status, 'text/plain; charset=utf-8', text, headers), reason }
 }
 
-export const forbidden: PurgeAnswer = { status: 403, text: 'Purging is not allowed from this address.' }
-
-/** Methods that are purges, whoever sends them. */
+/** Whether a method is a purge on every path. */
 export function isPurgeMethod(method: string): boolean {
   return method === 'PURGE' || method === 'BAN' || method === 'PURGEKEYS'
 }
 
-/** The purge methods of the front: who may, what is meant, what is answered. The answer waits for the local purge alone. */
+/** Answers the purge methods, once the local pages are purged; the other reverse proxies follow later. */
 export class PurgeMethods {
   readonly #options: PurgeMethodsOptions
 
@@ -41,44 +45,42 @@ export class PurgeMethods {
     return this.#options.isPurger(address)
   }
 
-  /** Answers a request that nobody has examined yet. */
-  async answer(head: RequestHead, address: string | undefined): Promise<PurgeAnswer> {
+  /** Answers a request that the guard has not examined yet. */
+  async answer(head: RequestHead, address: string | undefined): Promise<WholeAnswer> {
     const accepted = examine(head, false)
-    return 'status' in accepted
-      ? { status: accepted.status, text: accepted.text }
-      : this.perform(head, accepted, address)
+    return 'status' in accepted ? purgeAnswer(accepted.status, accepted.text) : this.perform(head, accepted, address)
   }
 
-  /** A trusted proxy may purge for itself and for those who may. One on this machine passes on what any visitor sends. */
-  #mayPass(headers: readonly HeaderPair[], address: string | undefined): boolean {
+  /** Whether a trusted proxy may forward a purge: only for a purger. A proxy on this machine forwards whatever any visitor sends. */
+  #mayForward(headers: readonly HeaderPair[], address: string | undefined): boolean {
     const forwarded = this.#options.isTrusted(address) ? fieldLines(headers, 'x-forwarded-for') : []
     return forwarded.length === 0 || this.isPurger(lastAddress(forwarded))
   }
 
+  /** Answers a request that the guard has accepted. */
   async perform(
     { method, headers }: RequestHead,
     { target, host }: Accepted,
     address: string | undefined,
-  ): Promise<PurgeAnswer> {
-    // Shops send no Origin: a browser does, on an operator's machine perhaps, for a page that is not to purge anything.
-    if (!this.isPurger(address) || !this.#mayPass(headers, address) || hasField(headers, 'origin')) return forbidden
+  ): Promise<WholeAnswer> {
+    // Shops send no Origin. A browser does, perhaps on an operator's machine, for a page that must not purge anything.
+    if (!this.isPurger(address) || !this.#mayForward(headers, address) || hasField(headers, 'origin')) return forbidden
     try {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
-      // Varnish's answer to an empty list; there is nothing to note.
-      const removed =
-        order.kind === 'tags' && order.tags.length === 0 ? 0 : await this.#options.purge(order, address ?? null)
-      return { status: 200, text: describe(order, removed) }
+      // Varnish answers an empty list of tags like this, and there is nothing to record.
+      const isEmpty = order.kind === 'tags' && order.tags.length === 0
+      return purgeAnswer(200, describe(order, isEmpty ? 0 : await this.#options.purge(order, address ?? null)))
     } catch (error) {
-      if (error instanceof PagecacheError && error.status < 500) return { status: error.status, text: error.message }
-      this.#options.onError('a purge failed', error)
+      if (error instanceof PagecacheError && error.status < 500) return purgeAnswer(error.status, error.message)
+      this.#options.onError('A purge failed', error)
       return error instanceof PagecacheError
-        ? { status: 503, text: 'The purge could not be recorded: it has to be sent again.' }
-        : { status: 500, text: 'The purge failed: it has to be sent again.' }
+        ? purgeAnswer(503, 'The purge could not be recorded: send it again.')
+        : purgeAnswer(500, 'The purge failed: send it again.')
     }
   }
 }
 
-/** The element that the nearest proxy has added, without a port. */
+/** The address that the nearest proxy has added to X-Forwarded-For, without a port. */
 function lastAddress(lines: readonly string[]): string {
   const last = lines.join(',').split(',').at(-1)!.trim()
   return /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^([^:]*):\d+$/.exec(last)?.[1] ?? last
@@ -87,19 +89,4 @@ function lastAddress(lines: readonly string[]): string {
 function describe(order: PurgeOrder, removed: number): string {
   if (order.kind === 'tags') return `Invalidated ${removed} objects`
   return order.kind === 'urls' ? 'Purged' : `Banned ${plural(removed, 'page')}`
-}
-
-/** The fields of an answer. */
-export function purgeHeaders({ status, text }: PurgeAnswer): HeaderPair[] {
-  return [
-    ...(status === 503 ? [['Retry-After', '1'] as const] : []),
-    ['Content-Type', 'text/plain; charset=utf-8'],
-    ['Cache-Control', 'no-store'],
-    ['Content-Length', String(Buffer.byteLength(text))],
-  ]
-}
-
-/** What can stand in a status line (RFC 9112 §4). */
-export function reasonOf({ text }: PurgeAnswer): string {
-  return text.replace(/[^\x20-\x7e]+/g, ' ')
 }

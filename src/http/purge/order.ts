@@ -4,12 +4,12 @@ import { fieldLines, fieldValue } from '../../cache/fields.ts'
 import { canonicalUrl } from '../../cache/key.ts'
 import type { Canonicaliser } from '../../cache/target.ts'
 
-/** What a purge request asks for (contract section 3, "Purge methods"). */
+/** The pages that a purge request names. */
 export type PurgeOrder =
   | { kind: 'tags'; tags: string[]; soft: boolean }
-  /** Absolute and canonical. */
+  /** Absolute, canonical URLs. */
   | { kind: 'urls'; urls: string[] }
-  /** A regular expression that is searched for in path and query, on every channel. */
+  /** A regular expression that is matched anywhere in path and query, on every channel. */
   | { kind: 'pattern'; pattern: string }
   | { kind: 'all' }
 
@@ -17,20 +17,20 @@ export interface PurgeRequest {
   method: string
   /** Origin-form. */
   target: string
-  /** Normalised. */
+  /** Normalised (`normaliseHost`). */
   host: string
   headers: readonly HeaderPair[]
 }
 
-/** Where the URLs are that a path may mean. */
+/** The channels whose URLs a path may name. */
 export interface PurgeSite {
   channels: Channels
   canonical: Canonicaliser
 }
 
 /**
- * What a request with method PURGE, BAN or PURGEKEYS asks for. A request with tags never purges the path that it names: shops
- * send `PURGE /` with their tags.
+ * Converts a PURGE, BAN or PURGEKEYS request into the order that it gives. A request with tags never purges its path: shops send `PURGE /`
+ * with their tags.
  *
  * @param softly whether every purge by tag only marks pages as stale (`purge.softPurge`)
  */
@@ -38,22 +38,22 @@ export function toPurgeOrder(request: PurgeRequest, site: PurgeSite, softly: boo
   if (request.method === 'BAN') return banOrder(request)
   const hard = fieldLines(request.headers, 'xkey')
   const soft = fieldLines(request.headers, 'xkey-softpurge')
-  // `xkey-softpurge` beside `xkey` is a flag; alone it has the tags itself, as in FOSHttpCache's VCL.
+  // Next to `xkey`, `xkey-softpurge` is a flag; alone it carries the tags, as in FOSHttpCache's VCL.
   const lines = hard.length > 0 ? hard : soft
   if (lines.length > 0) return { kind: 'tags', tags: splitTags(lines), soft: softly || soft.length > 0 }
   if (request.method === 'PURGEKEYS') return { kind: 'tags', tags: [], soft: softly }
   return { kind: 'urls', urls: urlsOf(request, site) }
 }
 
-/** Tags are separated by blanks and commas; the field may repeat (varnish-modules, vmod_xkey). */
+/** Splits lists of tags, which are separated by spaces, tabs and commas (varnish-modules, vmod_xkey). */
 export function splitTags(lines: readonly string[]): string[] {
   return [...new Set(lines.flatMap((line) => line.split(/[\t ,]+/)))].filter((tag) => tag !== '')
 }
 
-/** Longer lines are too long for Varnish (`http_resp_hdr_len`, 8 KiB by default). */
+/** The longest field line, in bytes: Varnish accepts 8 KiB by default (`http_resp_hdr_len`). */
 const longestLine = 7500
 
-/** Tags as fields of an answer to a cache: as many lines as it takes. */
+/** Tags as `xkey` fields of an answer to another cache, split into lines that it accepts. */
 export function tagFields(tags: readonly string[]): HeaderPair[] {
   const fields: HeaderPair[] = []
   let line = ''
@@ -81,22 +81,22 @@ function tagsOfExpression(expression: string | null): string[] | null {
   const list = /^\(\^\|,\)\((.+)\)\(,\|\$\)$/.exec(expression ?? '')?.[1]
   if (list === undefined) return null
   const tags = list.split(/(?<!\\)\|/)
-  // Whatever is still special without a quote in front of it is no tag that was quoted.
+  // A special character without a backslash is no part of a quoted tag.
   if (tags.some((tag) => /[()[\]{}*+?^$|]/.test(tag.replace(/\\./g, '')))) return null
   return splitTags(tags.map((tag) => tag.replace(/\\(.)/g, '$1')))
 }
 
-/** The URLs of a path: on the channel that Host names by either scheme, else on every channel that has such a path. */
+/** The URLs of a path: on the channel that Host names with either scheme, else on every channel that has such a path. */
 function urlsOf({ target, host }: PurgeRequest, { channels, canonical }: PurgeSite): string[] {
   const place = canonical(target)
   const named = ['http', 'https']
     .map((scheme) => channels.find(scheme, host, place.path))
     .filter((channel) => channel !== null)
-  const meant: readonly Channel[] =
+  const matching: readonly Channel[] =
     named.length > 0
       ? named
       : channels.all.filter(({ scheme, host: own, path }) => channels.find(scheme, own, place.path)?.path === path)
-  // A path that no channel has is purged by the name that was given: it is logged, and the reverse proxies are told of it.
-  if (meant.length === 0) return [`http://${host}${place.path}${place.query}`]
-  return [...new Set(meant.map((channel) => canonicalUrl(channel, place)))]
+  // A path of no channel is purged under the given Host: it is logged and delivered to the reverse proxies.
+  if (matching.length === 0) return [`http://${host}${place.path}${place.query}`]
+  return [...new Set(matching.map((channel) => canonicalUrl(channel, place)))]
 }

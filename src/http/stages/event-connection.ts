@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import { formatHttpDate } from '../../lib/http-date.ts'
+import type { WholeAnswer } from '../answer.ts'
 import { parseEventRequest } from './event-request.ts'
 import type { FrontOptions } from '../front/front-options.ts'
 import { mostFields } from '../front/guard.ts'
 import { endWith } from '../front/refuse.ts'
-import { renderHead } from '../front/render.ts'
+import { renderAnswer } from '../front/render.ts'
 import { currentRequest, RequestRecord } from '../front/request-record.ts'
-import { fieldsOf, type StageAnswer } from './request.ts'
 
 export type EventFront = Pick<FrontOptions, 'stages' | 'isTrusted' | 'traffic' | 'accessLog' | 'begin'>
 
@@ -53,7 +53,7 @@ export class EventReader {
     this.#stopping = true
   }
 
-  async #answer(pending: Promise<StageAnswer>, record: RequestRecord): Promise<void> {
+  async #answer(pending: Promise<WholeAnswer>, record: RequestRecord): Promise<void> {
     const end = this.#front.begin()
     this.working = true
     // Requests are answered one at a time: the next one waits in the socket.
@@ -66,18 +66,12 @@ export class EventReader {
     record.end('POST', answer.status)
   }
 
-  #send(answer: StageAnswer): void {
+  #send(answer: WholeAnswer): void {
     if (this.#socket.destroyed) return
-    const bytes = render(answer, this.#stopping)
+    const headers = [...answer.headers, ['Date', formatHttpDate(Date.now())] as const]
+    const bytes = renderAnswer({ ...answer, headers }, this.#stopping)
     if (!this.#stopping) return this.#proceed(this.#socket.write(bytes))
     this.#socket.removeAllListeners('data')
     endWith(this.#socket, bytes)
   }
-}
-
-function render(answer: StageAnswer, close: boolean): Buffer {
-  const fields = fieldsOf(answer)
-  fields.push(['Date', formatHttpDate(Date.now())])
-  if (close) fields.push(['Connection', 'close'])
-  return Buffer.concat([renderHead(answer.status, fields), Buffer.from(answer.body)])
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { CustomerTokens } from '../../auth/customer-tokens.ts'
 import type { CustomerTokenSettings } from '../../config/schema.ts'
 import type { HeaderPair } from '../../pages/page.ts'
@@ -8,6 +9,7 @@ import type { Channels } from '../../cache/channel.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
 import type { StageCounts } from '../../stages/counts.ts'
 import type { Tracker } from '../../stages/tracker.ts'
+import { errorAnswer, jsonAnswer, type Answer, type WholeAnswer } from '../answer.ts'
 import type { Accepted } from '../front/guard.ts'
 
 /** Settings and services of the storefront's stage endpoints. */
@@ -43,31 +45,31 @@ export interface StageRequest extends Accepted {
 /** The path of a channel's stage endpoint. */
 export type StagePath = Extract<OwnPath, { kind: 'stage' }>
 
-/** A JSON answer that must not be cached. */
-export interface StageAnswer {
-  status: number
-  body: string
-  /** Fields in addition to the common ones. */
-  headers: HeaderPair[]
+/** The stage endpoints of every channel. */
+export interface StageEndpoints {
+  /** Records the event in the body of a POST; null where the visitor left before it had arrived. */
+  track(request: IncomingMessage, accepted: Accepted, path: StagePath): Promise<Answer | null>
+  /** Lists the stages that may be shown to a visitor now. */
+  active(request: IncomingMessage, accepted: Accepted, path: StagePath): Promise<Answer>
+  /** The storefront script. */
+  script(request: IncomingMessage): Promise<Answer>
+  /** Answers a POST that was read from the socket; null where it is not an event. */
+  take(request: StageRequest, body: Buffer): Promise<WholeAnswer> | null
 }
 
-/** All fields of an answer. */
-export function fieldsOf({ body, headers }: StageAnswer): HeaderPair[] {
-  return [
-    ['Content-Type', 'application/json'],
-    ['Cache-Control', 'no-store'],
-    ['Content-Length', String(Buffer.byteLength(body))],
-    ['X-Content-Type-Options', 'nosniff'],
-    ...headers,
-  ]
+const nosniff: HeaderPair = ['X-Content-Type-Options', 'nosniff']
+
+/** 200 with a JSON value. */
+export function success(value: object, headers: readonly HeaderPair[] = []): WholeAnswer {
+  return jsonAnswer(200, { success: true, ...value }, [nosniff, ...headers])
 }
 
-export function refusal(status: number, message: string, headers: HeaderPair[] = []): StageAnswer {
-  return { status, body: JSON.stringify({ success: false, message }), headers }
+export function refusal(status: number, message: string, headers: readonly HeaderPair[] = []): WholeAnswer {
+  return errorAnswer(status, message, [nosniff, ...headers])
 }
 
 /** The answer to an internal error. The cause is only logged. */
-export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): StageAnswer {
+export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): WholeAnswer {
   if (error instanceof PagecacheError && error.status === 503)
     return refusal(503, 'Events cannot be stored at the moment.', [['Retry-After', '5']])
   onError('Could not answer a stage request', error)

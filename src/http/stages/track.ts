@@ -10,9 +10,8 @@ import { openRateLimit, type RateLimit } from '../../stages/rate-limit.ts'
 import { readTrackRequest, type TrackRequest } from '../../stages/track-request.ts'
 import { customerOf } from './customer.ts'
 import { hiddenLine, newSession, readStageCookies, sessionDigest, sessionLine } from './cookies.ts'
-import { failure, refusal, type StageAnswer, type StagePath, type StageRequest, type StagesOptions } from './request.ts'
-
-const success = '{"success":true}'
+import type { WholeAnswer } from '../answer.ts'
+import { failure, refusal, success, type StagePath, type StageRequest, type StagesOptions } from './request.ts'
 
 /** `POST /vendor-stage/track`, with the rate limit that it shares with `active`. */
 export class TrackEndpoint {
@@ -35,7 +34,7 @@ export class TrackEndpoint {
   }
 
   /** Rejects an event by its head; null where the head is acceptable. */
-  refuse(request: StageRequest): StageAnswer | null {
+  refuse(request: StageRequest): WholeAnswer | null {
     if (!isOurOrigin(request, this.#options))
       return this.#deny('origin', 403, 'Events are only accepted from pages of the shop.')
     if (!this.admit(request)) return this.#tooMany('rate_address')
@@ -45,12 +44,12 @@ export class TrackEndpoint {
       : this.#deny('malformed', 400, 'Expected application/json, or text/plain as sent by a beacon.')
   }
 
-  tooLarge(): StageAnswer {
+  tooLarge(): WholeAnswer {
     return this.#deny('too_large', 413, 'The body is larger than 8 KiB.')
   }
 
   /** Records an event that `refuse` has let pass. Resolves once the event is durable. */
-  async record(request: StageRequest, path: StagePath, body: Buffer): Promise<StageAnswer> {
+  async record(request: StageRequest, path: StagePath, body: Buffer): Promise<WholeAnswer> {
     const event = parseEvent(body)
     if (event instanceof PagecacheError) return this.#deny('malformed', 400, event.message)
     if (!this.#stages.take(event.popupId, this.#options.now())) return this.#tooMany('rate_stage')
@@ -72,23 +71,19 @@ export class TrackEndpoint {
       if (outcome === 'unknown') return this.#deny('unknown_stage', 404, 'This stage does not exist.')
       if (outcome === 'ignored') counts.ignored[automated ?? 'not_recording'] += 1
       else counts.recorded += 1
-      return {
-        status: 200,
-        body: success,
-        headers: cookiesFor(request, path, event, outcome, ownSession === null ? session : null),
-      }
+      return success({}, cookiesFor(request, path, event, outcome, ownSession === null ? session : null))
     } catch (error) {
       counts.refused.unavailable += 1
       return failure(error, this.#options)
     }
   }
 
-  #deny(reason: RefusedReason, status: number, message: string, headers: HeaderPair[] = []): StageAnswer {
+  #deny(reason: RefusedReason, status: number, message: string, headers: HeaderPair[] = []): WholeAnswer {
     this.#options.counts.refused[reason] += 1
     return refusal(status, message, headers)
   }
 
-  #tooMany(reason: RefusedReason): StageAnswer {
+  #tooMany(reason: RefusedReason): WholeAnswer {
     return this.#deny(reason, 429, 'Too many requests.', [['Retry-After', '1']])
   }
 }

@@ -87,9 +87,9 @@ const oauthError = {
       },
       example: {
         error: 'invalid_client',
-        error_description: 'The client is not known, or its secret is another one.',
+        error_description: 'Wrong client ID or secret.',
         success: false,
-        message: 'The client is not known, or its secret is another one.',
+        message: 'Wrong client ID or secret.',
       },
     },
   },

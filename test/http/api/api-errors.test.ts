@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { App } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { answerApi, type ApiOptions } from '../../../src/http/api/api.ts'
-import { endpointsOf, routerOf } from '../../../src/http/api/endpoints.ts'
-import { sendAnswer } from '../../../src/http/api/send-answer.ts'
-import { SharedAnswers } from '../../../src/http/api/shared-answers.ts'
+import type { Authority } from '../../../src/auth/authority.ts'
+import type { Judge } from '../../../src/auth/judgement.ts'
+import { createApi } from '../../../src/http/api/app.ts'
+import type { ApiOptions } from '../../../src/http/api/options.ts'
+import type { StageEndpoints } from '../../../src/http/stages/request.ts'
 import { cacheStatistics } from '../../../src/operations/cache.ts'
 import { PagecacheError } from '../../../src/errors.ts'
 import type { Operation } from '../../../src/operations/operation.ts'
@@ -15,30 +16,36 @@ import { expectRefusal } from '../../helpers/api.ts'
 import { exchange } from '../../helpers/exchange.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 
-/** The API by itself, with one operation and a judge that accepts everybody. */
+/** Starts the API with one operation and a judge that accepts every token. */
 async function startApi(operation: Operation, options: Partial<ApiOptions> = {}) {
   const app = new App({
     loaded: await loadConfig({ projectDir: await tempDir() }, { variables: {} }),
     onWarning: () => {},
   })
   const logged: unknown[] = []
-  const route = routerOf(endpointsOf([operation]))
-  const api: ApiOptions = {
-    app,
-    judge: async () => ({ judge: () => ({ kind: 'accepted', actor: 'me', scopes: ['read', 'write'] }) }),
-    isReady: () => true,
-    isTrusted: () => false,
-    onError: (message, error) => logged.push(message, error),
-    onPerformed: () => {},
-    shared: new SharedAnswers(),
-    ...options,
-  }
-  const server = createServer(
-    (request, response) =>
-      void answerApi(request, route(request.url!.split('?')[0]!), api).then((answer) =>
-        sendAnswer(request, response, answer),
-      ),
+  const judge: Judge = { judge: () => ({ kind: 'accepted', actor: 'me', scopes: ['read', 'write'] }) }
+  const answerOwn = createApi(
+    {
+      app,
+      authority: async () => judge as Authority,
+      shopJudge: async () => judge,
+      shop: null,
+      isReady: () => true,
+      isTrusted: () => false,
+      isKnownHost: () => true,
+      metrics: async () => ({ type: 'text/plain', text: '' }),
+      stages: {} as StageEndpoints,
+      onError: (message, error) => logged.push(message, error),
+      onPerformed: () => {},
+      ...options,
+    },
+    [operation],
   )
+  const server = createServer((request, response) => {
+    const target = request.url!
+    const accepted = { scheme: 'http', host: request.headers.host!, target }
+    answerOwn({ kind: 'operation', path: target.split('?')[0]! }, request, response, accepted, async () => false)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   onTestFinished(async () => {
     server.close()
@@ -49,14 +56,14 @@ async function startApi(operation: Operation, options: Partial<ApiOptions> = {})
 
 const failing = (error: unknown): Operation => ({ ...cacheStatistics, run: () => Promise.reject(error) }) as Operation
 
-it('a daemon that is stopping takes nothing more up', async () => {
+it('refuses requests while the daemon is stopping', async () => {
   const { url } = await startApi(cacheStatistics as Operation, { isReady: () => false })
   const answer = await exchange(`${url}/stats`, { headers: bearer('token') })
   expectRefusal(answer, 503, /stopping/)
   expect([answer.headers.get('connection'), answer.headers.get('retry-after')]).toEqual(['close', '5'])
 })
 
-it('a bug of ours is neutral outside, and in the log', async () => {
+it('hides an unexpected error from the client and logs it', async () => {
   const bug = new Error('/var/secret/place: canary')
   const { url, logged } = await startApi(failing(bug))
   const answer = await exchange(`${url}/stats`, { headers: bearer('token') })
@@ -65,7 +72,7 @@ it('a bug of ours is neutral outside, and in the log', async () => {
   expect(logged).toEqual([`GET ${prefix}/stats failed`, bug])
 })
 
-it('what is wrong with the machine is neutral outside, with its code', async () => {
+it('hides the cause of a machine failure but sends its error code', async () => {
   const { url, logged } = await startApi(
     failing(new PagecacheError('STORE_FULL', '/var/secret/place is full', { hint: 'Look into /var/secret.' })),
   )
@@ -77,7 +84,7 @@ it('what is wrong with the machine is neutral outside, with its code', async () 
   expect(logged.length).toBe(2)
 })
 
-it('what an operator can act on is said, with its hint', async () => {
+it('sends the message and hint of an error that the operator can act on', async () => {
   const { url, logged } = await startApi(
     failing(new PagecacheError('WRONG_STATE', 'It is paused.', { hint: 'Résumé: go on.\nNow.' })),
   )
@@ -87,7 +94,7 @@ it('what an operator can act on is said, with its hint', async () => {
   expect(logged).toEqual([])
 })
 
-it('a hint of any text and length is no fault', async () => {
+it('encodes and shortens a hint of any text and length', async () => {
   const { url } = await startApi(
     failing(new PagecacheError('WRONG_STATE', '\ud800', { hint: `\ud800\r\nX: y${'ä'.repeat(9000)}` })),
   )
@@ -97,9 +104,9 @@ it('a hint of any text and length is no fault', async () => {
   expect(answer.headers.get('x')).toBeNull()
 })
 
-it('nobody who could judge a token is no refusal of it', async () => {
+it('answers 503, not 401, where tokens cannot be judged', async () => {
   const { url } = await startApi(cacheStatistics as Operation, {
-    judge: () => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')),
+    authority: () => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')),
   })
   expectRefusal(await exchange(`${url}/stats`, { headers: bearer('token') }), 503)
 })

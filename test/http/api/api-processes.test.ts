@@ -18,7 +18,7 @@ async function statuses(token: string): Promise<number[]> {
   return [...new Set(answers.map(({ status }) => status))]
 }
 
-it('every process takes the tokens of every other one, until their client is revoked or their key dropped', async () => {
+it('every process accepts the tokens of the others until the client is revoked or the key dropped', async () => {
   const client = await createClient(api.daemon, 'everywhere')
   const tokens = await Promise.all(Array.from({ length: 6 }, () => fetchToken(api.daemon.url, client)))
   for (const token of tokens) expect(await statuses(token)).toEqual([200])

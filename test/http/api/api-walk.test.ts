@@ -28,7 +28,7 @@ afterAll(async () => {
 const published = operations.filter((operation) => operation.http !== undefined)
 const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS'] as const
 
-/** Values that most fields refuse, each in its own way. */
+/** Values that most fields reject, for different reasons. */
 const extremes: unknown[] = [
   null,
   true,
@@ -72,7 +72,7 @@ function toSend({ http }: Operation, fields: Record<string, unknown>): Sent {
   return { path: query.size > 0 ? `${path}?${query}` : path, headers: {} }
 }
 
-/** The fields of a request as its own definition reads them, and what that finds wrong. */
+/** The fields of a request that the operation's own schema rejects. */
 function faultsOf(operation: Operation, fields: Record<string, unknown>): string[] {
   const asSent =
     operation.http!.method === 'GET'
@@ -88,7 +88,7 @@ function faultsOf(operation: Operation, fields: Record<string, unknown>): string
     : parsed.error.issues.map((issue) => writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol')))
 }
 
-/** The example of the OpenAPI document: the least that the operation takes. */
+/** The example of the OpenAPI document, which has the required fields only. */
 function exampleOf({ http, name }: Operation): Record<string, unknown> {
   const document = openapiDocument(operations, '0') as {
     paths: Record<
@@ -129,7 +129,7 @@ describe.each(
 )('%s', (_, operation) => {
   const { http } = operation
 
-  it('asks for a token, and for a good one', async () => {
+  it('requires a valid token', async () => {
     expectRefusal(await send(operation, {}, {}), 401, /missing/)
     for (const authorization of [
       'Bearer nonsense',
@@ -142,7 +142,7 @@ describe.each(
     }
   })
 
-  it('takes no token from the URL', async () => {
+  it('rejects a token in the URL', async () => {
     const { path, body, headers } = toSend(operation, {})
     const url = `${path}${path.includes('?') ? '&' : '?'}access_token=${api.write.token}`
     expectRefusal(
@@ -156,13 +156,13 @@ describe.each(
     )
   })
 
-  it('gives a read-only client what its scope allows', async () => {
+  it('allows a read-only client what its scope covers', async () => {
     const answer = await send(operation, { dryRun: true, ...exampleOf(operation) }, bearer(api.read.token))
     if (accessOf(operation) === 'write') expectRefusal(answer, 403, /scope write/)
     else expect([200, 400, 404, 409]).toContain(answer.status)
   })
 
-  it('answers what it describes, or an error of ours', async () => {
+  it('answers as documented, or with an API error', async () => {
     const answer = await send(operation, exampleOf(operation), bearer(api.write.token))
     expect(answer.headers.get('cache-control')).toBe('no-store')
     if (answer.status !== 200) {
@@ -172,7 +172,7 @@ describe.each(
     expect(z.safeParse(operation.output, jsonOf(answer)).error).toBeUndefined()
   })
 
-  it('names the methods that it has', async () => {
+  it('answers 405 with the allowed methods', async () => {
     const own = published
       .filter((other) => other.http!.path === http!.path && other.http!.prefix === http!.prefix)
       .map((other) => other.http!.method as string)
@@ -183,7 +183,7 @@ describe.each(
     }
   })
 
-  it('names every field that is missing or wrong', async () => {
+  it('names every missing or invalid field', async () => {
     const good = exampleOf(operation)
     const inPath = [...http!.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     const without = fieldsOf(operation.input)
@@ -199,7 +199,7 @@ describe.each(
       expectRefusal(answer, 400)
       const { message } = jsonOf(answer) as { message: string }
       for (const fault of faults) expect(message).toContain(fault)
-      // What would be right is said, once, not only that something is wrong.
+      // The message says once what is expected, not only that the value is invalid.
       expect(message).not.toContain('Invalid input')
       expect(message).not.toContain(String(Number.MAX_SAFE_INTEGER))
       expect(new Set(message.split('; ')).size).toBe(message.split('; ').length)
@@ -214,7 +214,7 @@ describe.each(
 )('%s', (_, operation) => {
   const { http } = operation
 
-  it('takes JSON objects of at most 1 MiB alone', async () => {
+  it('accepts only JSON objects of at most 1 MiB', async () => {
     const post = (type: string | null, body: string | Buffer) =>
       api.ask(toSend(operation, {}).path, {
         method: http!.method,
@@ -246,21 +246,21 @@ describe.each(
     expectRefusal(await post('application/json', JSON.stringify({ padding: 'x'.repeat(1024 * 1024) })), 413)
   })
 
-  it('does nothing for a page of another site', async () => {
+  it('rejects requests from pages of other sites', async () => {
     for (const origin of ['http://evil.example', 'null'])
       expectRefusal(await send(operation, {}, { ...bearer(api.write.token), origin }), 403)
     expectRefusal(await send(operation, {}, { ...bearer(api.write.token), 'sec-fetch-site': 'cross-site' }), 403)
   })
 })
 
-it('what is no endpoint is not found, and asks for a token first', async () => {
+it('answers 404 for an unknown path, but 401 without a token', async () => {
   for (const path of ['/nothing', '', '/', '/stats/more', '/stats%2F', '/STATS', '//stats']) {
     expectRefusal(await api.ask(`/api/_action/vendor-cache${path}`), 401)
     expectRefusal(await api.ask(`/api/_action/vendor-cache${path}`, { headers: bearer(api.write.token) }), 404)
   }
 })
 
-it('a path that leads out of the API by its dots is what it leads to', async () => {
+it('resolves dot segments before it decides whose path it is', async () => {
   const statuses = new Map([
     ['/api/_action/vendor-cache/../../../checkout', 200],
     ['/api/_action/vendor-cache/%2e%2e/%2e%2e/x', 200],
@@ -276,7 +276,7 @@ it('a path that leads out of the API by its dots is what it leads to', async () 
   }
 })
 
-it('unknown fields of a body are ignored, and none reaches a prototype', async () => {
+it('ignores unknown fields of a body and never pollutes a prototype', async () => {
   const body = '{"dryRun":true,"unknown":1,"__proto__":{"type":"products"},"constructor":{}}'
   const answer = await api.ask('/api/_action/vendor-cache/clear', {
     method: 'POST',
@@ -286,7 +286,7 @@ it('unknown fields of a body are ignored, and none reaches a prototype', async (
   expect(jsonOf(answer)).toEqual({ success: true, filesDeleted: 0, dryRun: true, wouldDelete: 0, pages: [] })
 })
 
-it('a body without a length is cut at 1 MiB too', async () => {
+it('limits a chunked body to 1 MiB', async () => {
   const answer = await api.ask('/api/_action/vendor-cache/clear', {
     method: 'POST',
     headers: { ...bearer(api.write.token), 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
@@ -295,7 +295,7 @@ it('a body without a length is cut at 1 MiB too', async () => {
   expectRefusal(answer, 413)
 })
 
-it('HEAD answers as GET does, without a body', async () => {
+it('answers HEAD like GET, without a body', async () => {
   const answer = await api.ask('/api/_action/vendor-cache/stats', { method: 'HEAD', headers: bearer(api.read.token) })
   expect([answer.status, answer.body.length, answer.headers.get('cache-control')]).toEqual([200, 0, 'no-store'])
 })

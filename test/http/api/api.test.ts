@@ -27,7 +27,7 @@ const post = (path: string, value: unknown) => {
   return api.ask(prefix + path, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(api.write.token) } })
 }
 
-it('a change is logged with the client that asked for it', async () => {
+it('logs a write operation with its client', async () => {
   await api.ask('/a')
   expect(jsonOf(await post('/clear', {}))).toEqual({ success: true, filesDeleted: 1 })
   await post('/purge', { urls: [`${api.daemon.url}/a`] })
@@ -38,7 +38,7 @@ it('a change is logged with the client that asked for it', async () => {
   expect(items.length).toBe(2)
 })
 
-it('the own paths of the daemon stay its own, and those of the shop the shop’s', async () => {
+it('separates the paths of the daemon from those of the shop', async () => {
   origin.on('/api/search', { headers: { 'content-type': 'application/json' }, body: '{"from":"shop"}' })
   expect(jsonOf(await api.ask('/api/search'))).toEqual({ from: 'shop' })
   expect((await api.ask('/api/_action/vendor-cacheable')).body.toString()).toBe('page')
@@ -59,7 +59,7 @@ it.each(['/healthz', '/readyz', '/api/_info/health-check', '/api/_info/openapi.j
   },
 )
 
-describe('the document', () => {
+describe('the OpenAPI document', () => {
   it('is served without a token', async () => {
     const answer = await api.ask('/api/_info/openapi.json')
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([
@@ -86,8 +86,8 @@ describe('the document', () => {
   })
 })
 
-describe('several at a time', () => {
-  it('equal questions get equal answers, each its own', async () => {
+describe('concurrent requests', () => {
+  it('get equal answers for equal URLs', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         api.ask(`${prefix}/pages?limit=${1 + (index % 2)}`, { headers: bearer(api.read.token) }),
@@ -97,7 +97,7 @@ describe('several at a time', () => {
       expect(jsonOf(answer)).toMatchObject({ success: true, limit: 1 + (index % 2) })
   })
 
-  it('requests behind one another on a connection are answered in order', async () => {
+  it('are answered in order when pipelined', async () => {
     const request = (path: string) =>
       `GET ${prefix}${path} HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${api.read.token}\r\n\r\n`
     const { answers } = await speak(
@@ -109,13 +109,13 @@ describe('several at a time', () => {
   })
 })
 
-it('a client behind Expect: 100-continue sends its body after we have said so', async () => {
+it('a client that sends Expect: 100-continue receives 100 before it sends its body', async () => {
   const head = `POST ${prefix}/clear HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${api.write.token}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`
   const { answers } = await speak(api.daemon.port, [head, '{}'])
   expect(answers.map(({ status }) => status)).toEqual([100, 200])
 })
 
-it('a body that breaks off does nothing and harms nobody', async () => {
+it('a truncated body changes nothing and does not affect other requests', async () => {
   const head = `POST ${prefix}/clear HTTP/1.1\r\nHost: ${api.daemon.host}\r\nAuthorization: Bearer ${api.write.token}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"dry`
   const { connect } = await import('node:net')
   const socket = connect(api.daemon.port, '127.0.0.1')
@@ -124,7 +124,7 @@ it('a body that breaks off does nothing and harms nobody', async () => {
   expect((await api.ask(`${prefix}/stats`, { headers: bearer(api.read.token) })).status).toBe(200)
 })
 
-it('a very deep body is refused or read, and nobody is harmed', async () => {
+it('a deeply nested body does not affect other requests', async () => {
   const depth = 200_000
   const answer = await api.ask(`${prefix}/clear`, {
     method: 'POST',

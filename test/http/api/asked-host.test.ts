@@ -36,10 +36,10 @@ const integration = {
   client_secret: 'shop-secret',
 }
 
-/** As a web server sends it that gives its own Host and tells the visitor's beside it. */
+/** The field of a web server that sends its own Host and forwards the visitor's. */
 const forwarded = (name: string) => ({ 'x-forwarded-host': name })
 
-it('the shop that a trusted proxy names is asked about a token', async () => {
+it('verifies a token with the shop that a trusted proxy names', async () => {
   const body = json(integration)
   const login = await exchange(`${daemon.url}/api/oauth/token`, {
     method: 'POST',
@@ -58,12 +58,12 @@ it('the shop that a trusted proxy names is asked about a token', async () => {
   ).toBe(401)
 })
 
-it("/admin is the shop's under the name that a trusted proxy tells", async () => {
+it('passes /admin to the shop under a Host forwarded by a trusted proxy', async () => {
   expect((await exchange(`${daemon.url}/admin`, { headers: forwarded('one.example') })).body.toString()).toBe('page')
   expect((await exchange(`${daemon.url}/admin`)).body.toString()).toContain('admin.js')
 })
 
-it('a target in the absolute form is the same endpoint', async () => {
+it('accepts a target in absolute form', async () => {
   const token = await fetchToken(builtin.url, await createClient(builtin, 'absolute'))
   const { answers } = await speak(
     Number(new URL(builtin.url).port),

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop())
 
-/** Everything that a client could know or guess, said in every wrong way. */
+/** Sends a secret and a token in every invalid way; returns the answers as text. */
 async function misuse(secret: string, token: string): Promise<string[]> {
   const path = '/api/oauth/token'
   const json = { 'content-type': 'application/json' }
@@ -53,7 +53,7 @@ async function misuse(secret: string, token: string): Promise<string[]> {
   return answers.map((answer) => `${JSON.stringify([...answer.headers])}\n${answer.body.toString()}`)
 }
 
-it('a secret and a token are repeated by no answer and stand in no log', async () => {
+it('no answer and no log line contains a secret or a token', async () => {
   const { clientSecret } = api.write
   const token = await fetchToken(api.daemon.url, api.write)
   for (const text of [...(await misuse(clientSecret, token)), api.daemon.logs()]) {
@@ -62,7 +62,7 @@ it('a secret and a token are repeated by no answer and stand in no log', async (
   }
 })
 
-it('a secret that was made over the API stands in its answer alone', async () => {
+it('a secret created over the API appears in that answer only', async () => {
   const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
   const there = (...args: string[]) =>
     runProgram([...args, '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
@@ -93,7 +93,7 @@ it('a secret that was made over the API stands in its answer alone', async () =>
   for (const text of texts) for (const { clientSecret } of [byHttp, byCommand]) expect(text).not.toContain(clientSecret)
 })
 
-it('they are printed by no command but the one that makes them', async () => {
+it('only the command that creates a secret prints it', async () => {
   const { clientId, clientSecret } = api.write
   const projectDir = await tempDir()
   await writeFile(join(projectDir, 'secret'), clientSecret)
@@ -126,7 +126,7 @@ it('they are printed by no command but the one that makes them', async () => {
   expect(listed.stdout).not.toContain(clientSecret)
 }, 120_000)
 
-it('they stand in no command line and in no file of the state', async () => {
+it('no command line and no state file contains a secret or a token', async () => {
   const { clientId, clientSecret, token } = api.write
   const child = start(['warmup:watch', '--server', api.daemon.url], {
     env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
@@ -147,7 +147,7 @@ it('they stand in no command line and in no file of the state', async () => {
   }
 })
 
-it('a fault of ours tells the client nothing', async () => {
+it('an internal error discloses nothing to the client', async () => {
   const file = join(api.daemon.projectDir, 'var', 'data', 'prod', 'keys', '000001.json')
   const key = await readFile(file, 'utf8')
   try {

@@ -66,8 +66,8 @@ async function statuses(token: string): Promise<number[]> {
   return [...new Set(answers.map(({ status }) => status))]
 }
 
-describe('who makes a client', { timeout: 60_000 }, () => {
-  it('may give it what it may do itself, and no more', async () => {
+describe('creating a client', { timeout: 60_000 }, () => {
+  it('grants at most the scopes of its creator', async () => {
     expect((await make(api.write.token, 'writer')).scopes).toEqual(['read', 'write'])
     expect((await make(api.write.token, 'reader', 'read')).scopes).toEqual(['read'])
     expectRefusal(await post(api.read.token, '/clients', { name: 'x', scope: 'read' }), 403, /scope write/)
@@ -85,7 +85,7 @@ describe('who makes a client', { timeout: 60_000 }, () => {
       expectRefusal(await post(narrow, '/clients', { name: 'x', scope }), 403, /has them/)
   })
 
-  it('is remembered, and everybody who may look sees it; secrets are shown to nobody', async () => {
+  it('records the creator, which every client may list; secrets are never listed', async () => {
     const { clientSecret } = await make(api.write.token, 'remembered')
     expect(await listed('remembered')).toMatchObject({ createdBy: api.write.clientId, revokedBy: null })
     expect(await listed('write')).toMatchObject({ createdBy: null })
@@ -94,7 +94,7 @@ describe('who makes a client', { timeout: 60_000 }, () => {
     expect((await api.daemon.run('client:list')).stdout).toContain(`\t${api.write.clientId}\t`)
   })
 
-  it('is in the log, as who revokes and who replaces the key', async () => {
+  it('is logged, like revoking a client and rotating the key', async () => {
     const maker = await local('logged')
     const { clientId } = await make(maker.token, 'made and logged')
     await post(maker.token, '/clients/revoke', { clientId })
@@ -116,7 +116,7 @@ describe('who makes a client', { timeout: 60_000 }, () => {
 })
 
 describe('a revocation', { timeout: 60_000 }, () => {
-  it('over the API ends all that came of the client, at once and in every process, and says whom', async () => {
+  it('over the API also revokes the clients that it created, at once and in every process, and lists them', async () => {
     const first = await local('first')
     const second = await make(first.token, 'second')
     const third = await make(second.token, 'third', 'read')
@@ -140,7 +140,7 @@ describe('a revocation', { timeout: 60_000 }, () => {
     expectRefusal(await post(api.write.token, '/clients/revoke', { clientId: 'nobody' }), 404)
   })
 
-  it('on the command line does the same, and says whom', async () => {
+  it('on the command line also revokes the clients that it created, and lists them', async () => {
     const first = await local('here')
     const second = await make(first.token, 'made there')
     const { code, stdout } = await api.daemon.run('client:revoke', first.clientId, '--yes')
@@ -151,7 +151,7 @@ describe('a revocation', { timeout: 60_000 }, () => {
     expect(await statuses(second.token)).toEqual([401])
   })
 
-  it('of oneself is the last that one does; of the one by which one came too', async () => {
+  it('of itself or of its creator is the last request of a client', async () => {
     const own = await local('own')
     expect((await post(own.token, '/clients/revoke', { clientId: own.clientId })).status).toBe(200)
     expect(await statuses(own.token)).toEqual([401])
@@ -182,7 +182,7 @@ describe('a revocation', { timeout: 60_000 }, () => {
 })
 
 describe('a new key', { timeout: 60_000 }, () => {
-  it('that drops the old ones voids the token that asked for it, and ends no client', async () => {
+  it('that drops the old ones invalidates the token of the request, but revokes no client', async () => {
     const own = await local('rotating')
     expect(jsonOf(await post(own.token, '/clients/rotate-key', { dropOld: true }))).toEqual({
       success: true,
@@ -194,7 +194,7 @@ describe('a new key', { timeout: 60_000 }, () => {
     for (const one of [api.read, api.write]) one.token = await fetchToken(api.daemon.url, one)
   })
 
-  it('is refused where there are too many', async () => {
+  it('is refused when there are too many keys', async () => {
     let answer: Answer
     do answer = await post(api.write.token, '/clients/rotate-key', {})
     while (answer.status === 200)
@@ -202,7 +202,7 @@ describe('a new key', { timeout: 60_000 }, () => {
   })
 })
 
-it('a remote command makes and ends a client, whose secret is good', { timeout: 60_000 }, async () => {
+it('a remote command creates a client with a valid secret and revokes it', { timeout: 60_000 }, async () => {
   const there = (...args: string[]): Promise<CommandResult> =>
     runProgram([...args, '--server', api.daemon.url], {
       projectDir: api.daemon.projectDir,

@@ -27,7 +27,7 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shapeOf(item)]))
 }
 
-it('every example of docs/http-api.md does what stands below it', async () => {
+it('every example of docs/http-api.md gives the documented answer', async () => {
   expect(examples.length).toBeGreaterThan(8)
   const marker = '\n--- the next one ---\n'
   const script = ['set -eu', ...examples.map((example) => `${example.script}\nprintf '%s' '${marker}'`)].join('\n')

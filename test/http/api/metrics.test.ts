@@ -32,7 +32,7 @@ async function scrape(): Promise<Map<string, number>> {
   )
 }
 
-it('requests by what became of them, with their durations', async () => {
+it('counts requests and their durations by result', async () => {
   await shop.ask('/counted')
   for (let count = 0; count < 3; count++) await shop.ask('/counted')
   await shop.ask('/checkout/cart')
@@ -53,7 +53,7 @@ it('requests by what became of them, with their durations', async () => {
   expect(samples.get(`${name}_sum{result="miss"}`)).toBeGreaterThan(0)
 })
 
-it('the store, the queue, the purges that wait, the warmups', async () => {
+it('exports the store, the queue, the purge backlog and the warmups', async () => {
   expect((await shop.daemon.run('purge:url', `${shop.daemon.url}/counted`)).code).toBe(0)
   // The reverse proxy does not answer, so that the purge of it waits.
   await until(async () => (await scrape()).get('pagecache_purge_backlog{proxy="varnish-1",state="pending"}') === 1)
@@ -76,7 +76,7 @@ it('the store, the queue, the purges that wait, the warmups', async () => {
   )
 })
 
-it('records that cannot be read are missing, and the rest is told', async () => {
+it('omits metrics of unreadable records and exports the others', async () => {
   const projectDir = await tempDir()
   await mkdir(join(projectDir, 'var/data/prod'), { recursive: true })
   await writeFile(join(projectDir, 'var/data/prod/records.sqlite'), 'no database of ours')
@@ -90,7 +90,7 @@ it('records that cannot be read are missing, and the rest is told', async () => 
   expect(String(body)).toMatch(/^pagecache_requests_total\{result="hit"\} 0$/m)
 })
 
-it('what a reload closes stays counted', async () => {
+it('keeps its counts across a reload', async () => {
   const storeThatCounted = (damaged: number) => ({ damaged: () => damaged, unstored: () => 2 * damaged })
   let pages = storeThatCounted(3)
   const { values } = await openMetrics({
@@ -108,7 +108,7 @@ it('what a reload closes stays counted', async () => {
   expect(await told('pagecache_store_failures_total')).toBe(8)
 })
 
-it('who is not on this machine needs a token', async () => {
+it('requires a token from other machines', async () => {
   for (const name of ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via']) {
     const { status, headers } = await shop.ask('/metrics', { headers: { [name]: '192.0.2.1' } })
     expect(status, name).toBe(401)

@@ -38,7 +38,7 @@ async function post(value: unknown, headers: Record<string, string> = {}) {
 }
 
 describe('a token', () => {
-  it('is given for JSON and for a form, in the body or as Basic', async () => {
+  it('is issued for JSON and for a form, with the client in the body or as Basic', async () => {
     const fields = credentials() as Record<string, string>
     const basic = { authorization: `Basic ${btoa(`${api.write.clientId}:${api.write.clientSecret}`)}` }
     for (const answer of [
@@ -63,7 +63,7 @@ describe('a token', () => {
     }
   })
 
-  it('of less scope may do less', async () => {
+  it('of a smaller scope allows less', async () => {
     const { access_token: token } = jsonOf(await post(credentials({ scope: 'read' }))) as { access_token: string }
     expect((await api.ask(`${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
     expectRefusal(await api.ask(`${prefix}/clear`, { method: 'POST', headers: bearer(token) }), 403)
@@ -97,7 +97,7 @@ it.each([
   if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer')
 })
 
-it('a wrong secret and an unknown client are answered alike', async () => {
+it('answers a wrong secret like an unknown client', async () => {
   const [wrong, unknown] = [
     await post(credentials({ client_secret: 'wrong' })),
     await post(credentials({ client_id: '0190c0de-0000-7000-8000-000000000009' })),
@@ -154,7 +154,7 @@ it.each([
   expect(jsonOf(answer)).toMatchObject({ success: false, message: expect.any(String) as string })
 })
 
-it('takes no secret from the URL', async () => {
+it('rejects a secret in the URL', async () => {
   const query = new URLSearchParams(credentials() as Record<string, string>)
   expect(
     (await api.ask(`${path}?${query}`, { method: 'POST', headers: form, body: 'grant_type=client_credentials' }))
@@ -163,7 +163,7 @@ it('takes no secret from the URL', async () => {
 })
 
 describe('failures', () => {
-  it('are limited for a client; the rightful one still gets in from elsewhere', async () => {
+  it('are limited per client; the owner can still log in from another address', async () => {
     const client = await createClient(api.daemon, 'guessed')
     let last = await askToken(api.daemon.url, { ...client, clientSecret: 'wrong' }, from())
     expect(last.status).toBe(401)
@@ -175,7 +175,7 @@ describe('failures', () => {
     expect((await askToken(api.daemon.url, client, from())).status).toBe(200)
   })
 
-  it('are limited for an address', async () => {
+  it('are limited per address', async () => {
     const address = from()
     for (let turn = 0; turn < 10; turn++)
       expect((await askToken(api.daemon.url, { clientId: `nobody-${turn}`, clientSecret: 'x' }, address)).status).toBe(
@@ -186,7 +186,7 @@ describe('failures', () => {
   })
 })
 
-it('a client that another process revokes is out at once', async () => {
+it('rejects a client at once when another process revokes it', async () => {
   const client = await createClient(api.daemon, 'leaver')
   const token = await fetchToken(api.daemon.url, client)
   expect((await api.ask(`${prefix}/stats`, { headers: bearer(token) })).status).toBe(200)
@@ -198,7 +198,7 @@ it('a client that another process revokes is out at once', async () => {
   expect(await api.daemon.run('client:revoke', 'nobody', '--yes')).toMatchObject({ code: 3 })
 })
 
-it('a key that another process replaces goes on for the tokens that it has signed; one that is dropped does not', async () => {
+it('accepts tokens of a rotated key until the key is dropped by any process', async () => {
   const before = await fetchToken(api.daemon.url, api.write)
   expect((await api.daemon.run('client:rotate-key')).code).toBe(0)
   const after = await fetchToken(api.daemon.url, api.write)
@@ -210,8 +210,8 @@ it('a key that another process replaces goes on for the tokens that it has signe
   expect((await api.ask(`${prefix}/stats`, { headers: bearer(api.write.token) })).status).toBe(200)
 })
 
-describe("clients of the shop's own", () => {
-  it('log in at the shop, through us', async () => {
+describe("the shop's own clients", () => {
+  it('log in at the shop through the daemon', async () => {
     for (const body of [
       { grant_type: 'password', client_id: 'administration', username: 'admin', password: 'shopware', scopes: 'write' },
       { grant_type: 'client_credentials', client_id: 'SWIAQ0JDREVGR0HJSKTMTU5PUA', client_secret: 'shop-secret' },
@@ -222,7 +222,7 @@ describe("clients of the shop's own", () => {
     }
   })
 
-  it('are nobody here', async () => {
+  it('are unknown to the daemon', async () => {
     const { access_token: token } = jsonOf(await post({ grant_type: 'password', client_id: 'administration' })) as {
       access_token: string
     }
@@ -230,7 +230,7 @@ describe("clients of the shop's own", () => {
   })
 })
 
-it('the list of clients says when each was last used, and no secret', async () => {
+it('lists when each client was last used, and no secrets', async () => {
   const { stdout } = await api.daemon.run('client:list', '--json')
   const { items } = JSON.parse(stdout) as { items: { clientId: string; lastUsedAt: string | null }[] }
   expect(items.find(({ clientId }) => clientId === api.write.clientId)?.lastUsedAt).toMatch(/^20/)

@@ -37,11 +37,11 @@ function linesOf(api: Api): Line[] {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** From now on the daemon can check no token: a fault that it keeps to itself. */
+/** Breaks the signing key: the daemon can verify no token, and hides the cause from clients. */
 async function breakKey(api: Api): Promise<void> {
   const file = join(api.daemon.projectDir, 'var', 'data', 'prod', 'keys', '000001.json')
   await writeFile(file, (await readFile(file, 'utf8')).replace('"kid"', '"broken"'))
-  // The directory of the keys has to change, so that they are read again.
+  // Change the directory of the keys, so that they are read again.
   await writeFile(join(file, '..', 'touched'), '')
 }
 
@@ -56,7 +56,7 @@ const token = (api: Api) => ({
 })
 
 describe('the id of a request', { timeout: 60_000 }, () => {
-  it('goes with every answer of the API, is another one each time and never what the client says', async () => {
+  it('is in every answer of the API, unique, and never the id that the client sent', async () => {
     const api = await open({ config: { log: { access: true } } })
     const own = { ...bearer(api.write.token), 'x-request-id': 'mine' }
     const answers = [
@@ -84,7 +84,7 @@ describe('the id of a request', { timeout: 60_000 }, () => {
     await until(() => ids.every((id) => linesOf(api).some(({ request }) => request?.id === id)))
   })
 
-  it('of equal questions that share an answer is each its own', async () => {
+  it('differs between requests that share an answer', async () => {
     const api = await open({})
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => api.ask(`${prefix}/stats`, { headers: bearer(api.read.token) })),
@@ -92,7 +92,7 @@ describe('the id of a request', { timeout: 60_000 }, () => {
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20)
   })
 
-  it('leads from an answer without a reason to the reason in the log, for a remote command too', async () => {
+  it('finds the cause of a neutral error in the log, for a remote command too', async () => {
     const api = await open({})
     await breakKey(api)
     const answers = [
@@ -116,14 +116,14 @@ describe('the id of a request', { timeout: 60_000 }, () => {
     expect(api.daemon.logs()).not.toContain('mine')
   })
 
-  it('stands in a log for reading too', async () => {
+  it('is in a text log too', async () => {
     const api = await open({ config: { log: { format: 'text' } } })
     await breakKey(api)
     const id = (await api.ask(`${prefix}/stats`, { headers: bearer(api.write.token) })).headers.get('x-request-id')!
     await until(() => api.daemon.logs().includes(`[${id}]`))
   })
 
-  it('is not told to visitors', async () => {
+  it('is not sent to visitors', async () => {
     const api = await open({})
     for (const [path, method] of [
       ['/a', 'GET'],

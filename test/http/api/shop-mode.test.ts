@@ -41,7 +41,7 @@ function login(fields: Record<string, string>, headers: Record<string, string> =
   })
 }
 
-it("the shop's own answers come back as they are", async () => {
+it("returns the shop's answers unchanged", async () => {
   const good = await login(integration)
   expect([good.status, jsonOf(good)]).toEqual([
     200,
@@ -55,11 +55,11 @@ it("the shop's own answers come back as they are", async () => {
   ])
 })
 
-it('the address of the daemon itself will do for a shop', async () => {
+it('logs in under the address of the daemon', async () => {
   expect((await login(integration, {})).status).toBe(200)
 })
 
-it('a token of the shop is asked about once, and may read and write', async () => {
+it('verifies a token of the shop once and grants read and write', async () => {
   const { access_token: token } = jsonOf(await login(integration)) as { access_token: string }
   const asked = shop.asked()
   for (const _ of [1, 2, 3])
@@ -72,17 +72,17 @@ it('a token of the shop is asked about once, and may read and write', async () =
   })
 })
 
-it('what the shop does not accept is refused', async () => {
+it('rejects a token that the shop rejects', async () => {
   expectRefusal(await exchange(`${daemon.url}${prefix}/stats`, { headers: bearer('nonsense') }), 401)
   expectRefusal(await exchange(`${daemon.url}${prefix}/stats`), 401)
 })
 
-it('a shop that does not answer so is no refusal', async () => {
+it('answers 503, not 401, when the shop fails', async () => {
   shop.origin.on('/api/_info/version', { status: 500, body: 'broken' })
   expectRefusal(await exchange(`${daemon.url}${prefix}/stats`, { headers: bearer('another') }), 503)
 })
 
-it('clients of ours are made and ended as on the command line, and are nobody', async () => {
+it('manages its own clients, which cannot log in', async () => {
   shop.origin.on('/api/_info/version', {
     headers: { 'content-type': 'application/json' },
     body: '{"version":"6.7.6.0"}',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectRefusal, openApi, type Api } from '../../helpers/api.ts'
 import { bearer, json, jsonOf, prefix } from '../../helpers/api-client.ts'
 
-/** Spec 1, section 4, and contract section 4, on a system that holds nothing. */
+/** The documented answers and errors of the API on an empty system. */
 let api: Api
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('an empty system', () => {
     expect(jsonOf(answer)).toMatchObject(value)
   })
 
-  it('GET /reverse-proxy-stats has all of the last 24 hours, the oldest first', async () => {
+  it('GET /reverse-proxy-stats has all of the last 24 hours, oldest first', async () => {
     const value = jsonOf(await get('/reverse-proxy-stats')) as {
       overview: object
       hourly: { hour: string; purges: number }[]
@@ -104,7 +104,7 @@ describe('an empty system', () => {
   })
 })
 
-describe('what is wrong', () => {
+describe('an invalid request', () => {
   it.each([
     [400, '/clear-by-type', {}, /^type: /],
     [400, '/clear-by-type', { type: 'product' }, /^type: /],
@@ -152,7 +152,7 @@ describe('what is wrong', () => {
     expectRefusal(await get(path), status)
   })
 
-  it('409: a warmup that is not in a state for it', async () => {
+  it('gets 409 for a warmup in the wrong state', async () => {
     const { progressId } = jsonOf(await post('/warmup/start', { salesChannelId: null })) as { progressId: string }
     const { progress } = jsonOf(await get(`/warmup/progress?progressId=${progressId}`)) as {
       progress: { id: string; status: string }

@@ -75,7 +75,7 @@ describe('DELETE of a stage', () => {
     expect((await send('GET', `${stages}/stages/${id}`)).status).toBe(200)
   })
 
-  it('keeps them where nobody says anything, and ignores what it does not know', async () => {
+  it('keeps the events by default and ignores unknown fields', async () => {
     const { id } = await newStage()
     expect(jsonOf(await send('DELETE', `${stages}/stages/${id}?_=1&id=other`, { _: 2 }))).toMatchObject({
       mode: 'keep',
@@ -91,7 +91,7 @@ describe('an id', () => {
     ['in both', (id: string) => plain(id).toUpperCase()],
   ] as const
 
-  it.each(spellings)('of a stage is the same %s', async (_how, spell) => {
+  it.each(spellings)('of a stage is recognised %s', async (_how, spell) => {
     const { id } = await newStage()
     expect(jsonOf(await send('GET', `${stages}/stages/${spell(id)}`))).toMatchObject({ stage: { id } })
     expect(jsonOf(await send('PATCH', `${stages}/stages/${spell(id)}`, { name: 'Other' }))).toMatchObject({
@@ -101,30 +101,33 @@ describe('an id', () => {
     expect(jsonOf(await send('DELETE', `${stages}/stages/${spell(id)}`))).toMatchObject({ stage: { id } })
   })
 
-  it.each(spellings)('of a sales channel is the same %s, however the configuration has it', async (_how, spell) => {
-    expect((await newStage({ salesChannelId: spell(channelId) })).salesChannelId).toBe(channelId)
-    const started = jsonOf(
-      await send('POST', '/api/_action/vendor-cache/warmup/start', { salesChannelId: spell(channelId) }),
-    ) as { progressId: string }
-    const { progress } = jsonOf(
-      await api.ask(`/api/_action/vendor-cache/warmup/progress?progressId=${spell(started.progressId)}`, {
-        headers: bearer(api.read.token),
-      }),
-    ) as { progress: object }
-    expect(progress).toMatchObject({ id: started.progressId, sales_channel_id: channelId })
-  })
+  it.each(spellings)(
+    'of a sales channel is recognised %s, whatever its spelling in the configuration',
+    async (_how, spell) => {
+      expect((await newStage({ salesChannelId: spell(channelId) })).salesChannelId).toBe(channelId)
+      const started = jsonOf(
+        await send('POST', '/api/_action/vendor-cache/warmup/start', { salesChannelId: spell(channelId) }),
+      ) as { progressId: string }
+      const { progress } = jsonOf(
+        await api.ask(`/api/_action/vendor-cache/warmup/progress?progressId=${spell(started.progressId)}`, {
+          headers: bearer(api.read.token),
+        }),
+      ) as { progress: object }
+      expect(progress).toMatchObject({ id: started.progressId, sales_channel_id: channelId })
+    },
+  )
 
-  it('of a channel is that of its stages and events', async () => {
+  it('of a channel is stored with its stages and events', async () => {
     const { id } = await newStage({ salesChannelId: channelId })
     const shown = await api.ask('/vendor-stage/active', { headers: { host: 'shop.example' } })
     expect((jsonOf(shown) as { items: { id: string }[] }).items.map((item) => item.id)).toContain(id)
   })
 })
 
-describe('what names nothing', () => {
+describe('an unknown id', () => {
   const unknown = '0190c0de-0000-7000-8000-0000000000ff'
 
-  it('is 404 as the sales channel of a stage, when it is made and when it is changed', async () => {
+  it('is 404 as the sales channel of a stage, in create and update', async () => {
     for (const salesChannelId of [unknown, plain(unknown), 'nobody']) {
       expectRefusal(
         await send('POST', `${stages}/stages`, { name: 'Sale', salesChannelId }),
@@ -166,7 +169,7 @@ describe('what names nothing', () => {
 })
 
 describe('a list', () => {
-  it('names its faulty item as the client wrote it, and each fault once', async () => {
+  it('names its invalid item as the client wrote it, and each error once', async () => {
     const purge = (body: object) => send('POST', '/api/_action/vendor-cache/purge', body)
     expectRefusal(
       await purge({ urls: ['http://shop.example/', ''] }),
@@ -204,7 +207,7 @@ describe('a list', () => {
 })
 
 describe('statistics', () => {
-  it('are of a hundred years at most; what is wrong is named', async () => {
+  it('cover a hundred years at most; invalid fields are named', async () => {
     const { id } = await newStage()
     const ask = (range: object) => send('POST', `${stages}/stats`, { popupId: id, ...range })
     expectRefusal(

@@ -12,7 +12,7 @@ import { speak } from '../front/wire.ts'
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 
 describe('a BAN read from bytes', () => {
-  it('is one request by the book', () => {
+  it('is exactly one valid request', () => {
     const text = 'BAN /detail/.* HTTP/1.1\r\nHost: varnish\r\nUser-Agent: GuzzleHttp/7\r\n\r\n'
     expect(readBan(bytes(`${text}GET / HTTP/1.1\r\n`))).toEqual({
       kind: 'whole',
@@ -66,7 +66,7 @@ describe('a BAN read from bytes', () => {
     expect(readBan(bytes(text)).kind).toBe('other')
   })
 
-  it('hears that the connection is to be closed', () => {
+  it('recognises Connection: close', () => {
     const close = (value: string) => readBan(bytes(`BAN / HTTP/1.1\r\nHost: a\r\nConnection: ${value}\r\n\r\n`))
     expect(
       [close('close'), close('Keep-Alive, Close'), close('keep-alive'), close('closed')].map(
@@ -75,7 +75,7 @@ describe('a BAN read from bytes', () => {
     ).toEqual([true, true, false, false])
   })
 
-  it('costs other requests one look', () => {
+  it('costs other requests one comparison', () => {
     for (const text of ['GET / HTTP/1.1', 'POST /', 'PUT /', 'PATCH /', 'PURGE /'])
       expect(mayBeBan(bytes(text))).toBe(false)
     for (const text of ['B', 'BAN /', 'P', 'PURGE', 'PURGEKEYS /']) expect(mayBeBan(bytes(text))).toBe(true)
@@ -83,7 +83,7 @@ describe('a BAN read from bytes', () => {
 })
 
 /** Node's parser is asked about the same message under a method that it knows. */
-describe('beside Node', () => {
+describe('compared with Node', () => {
   const seen: IncomingMessage[] = []
   let server: ReturnType<typeof createServer>
   beforeAll(async () => {
@@ -142,7 +142,7 @@ describe('beside Node', () => {
     return text
   }
 
-  it('what we take for a BAN, Node and the guard read as the same one request', async () => {
+  it('accepts only what Node and the guard read as the same single request', async () => {
     const next = random(20_261_121)
     const whole = Array.from({ length: 6000 }, () => request(next)).flatMap((text) => {
       const reading = readBan(bytes(text))
@@ -177,7 +177,7 @@ describe('beside Node', () => {
   }
 })
 
-describe('what a purge request asks for', () => {
+describe('the order of a purge request', () => {
   const channels = new Channels(
     [
       { id: '1', name: 'a', url: 'https://shop.example', origin: 'http://127.0.0.1:1' },
@@ -189,7 +189,7 @@ describe('what a purge request asks for', () => {
   const ask = (request: Partial<PurgeRequest>, softly = false) =>
     toPurgeOrder({ method: 'PURGE', target: '/', host: 'varnish', headers: [], ...request }, site, softly)
 
-  it('tags, and not the path that is named', () => {
+  it('purges the tags and not the path', () => {
     expect(
       ask({
         headers: [
@@ -200,7 +200,7 @@ describe('what a purge request asks for', () => {
     ).toEqual({ kind: 'tags', tags: ['a', 'b', 'c', 'd'], soft: false })
     expect(ask({ headers: [['xkey', '']] })).toEqual({ kind: 'tags', tags: [], soft: false })
   })
-  it('softly', () => {
+  it('marks pages as stale', () => {
     expect(ask({ headers: [['xkey-softpurge', 'a b']] })).toEqual({ kind: 'tags', tags: ['a', 'b'], soft: true })
     expect(
       ask({
@@ -212,7 +212,7 @@ describe('what a purge request asks for', () => {
     ).toEqual({ kind: 'tags', tags: ['a'], soft: true })
     expect(ask({ headers: [['xkey', 'a']] }, true)).toEqual({ kind: 'tags', tags: ['a'], soft: true })
   })
-  it('a path on the channel of its Host, whatever the scheme', () => {
+  it('purges a path on the channel of its Host with either scheme', () => {
     expect(ask({ target: '/p?b=1&utm_source=x&a=2', host: 'shop.example' })).toEqual({
       kind: 'urls',
       urls: ['https://shop.example/p?a=2&b=1'],
@@ -222,18 +222,18 @@ describe('what a purge request asks for', () => {
       urls: ['http://shop.example/de/p', 'https://shop.example/de/p'],
     })
   })
-  it('a path on every channel where Host is none', () => {
+  it('purges a path on every channel when Host names none', () => {
     expect(ask({ target: '/p' })).toEqual({ kind: 'urls', urls: ['https://shop.example/p', 'http://other.example/p'] })
     expect(ask({ target: '/de/p' })).toEqual({
       kind: 'urls',
       urls: ['https://shop.example/de/p', 'http://shop.example/de/p', 'http://other.example/de/p'],
     })
   })
-  it('a regular expression, or everything', () => {
+  it('purges by regular expression, or everything', () => {
     expect(ask({ method: 'BAN', target: '/detail/.*' })).toEqual({ kind: 'pattern', pattern: '/detail/.*' })
     expect(ask({ method: 'BAN' })).toEqual({ kind: 'all' })
   })
-  it('what FOSHttpCache sends', () => {
+  it('understands FOSHttpCache', () => {
     const any = [
       ['X-Host', '.*'],
       ['X-Url', '.*'],
@@ -257,7 +257,7 @@ describe('what a purge request asks for', () => {
       soft: true,
     })
   })
-  it('a hundred thousand tags, each once', () => {
+  it('removes duplicates from a hundred thousand tags', () => {
     const tags = Array.from({ length: 100_000 }, (_, number) => `t${number}`)
     expect(splitTags([tags.join(' '), tags.join(',')])).toEqual(tags)
   })

@@ -1,0 +1,159 @@
+import { pageTypes } from '../../pages/page.ts'
+import type { PageStore } from '../../pages/page-store.ts'
+import type { UnsafeCounts } from '../../cache/unsafe.ts'
+import { results } from '../front/traffic.ts'
+import { one, shared, type MetricsOptions, type Reading, type Sample } from './metric.ts'
+import { readRecords } from './record-metrics.ts'
+
+const own = { aggregator: 'sum', type: 'counter' } as const
+
+/** Statuses that are exported as 0 from the start: Prometheus sees a counter rise only if it existed before. */
+const usualStatuses = [200, 304, 404, 429, 500, 502, 503, 504]
+
+/** Every metric of this process except the histogram of durations. */
+export function readings(options: MetricsOptions): Reading[] {
+  return [
+    ...readTraffic(options),
+    ...readStages(options),
+    ...readUnsafe(options),
+    ...readStore(options),
+    ...readRecords(options),
+  ]
+}
+
+function readTraffic({ traffic, memory }: MetricsOptions): Reading[] {
+  return [
+    {
+      ...own,
+      name: 'pagecache_requests_total',
+      help: 'Requests by result',
+      read: () => results.map((result) => [{ result }, traffic.durations[result].count]),
+    },
+    {
+      ...own,
+      name: 'pagecache_responses_total',
+      help: 'Responses by status',
+      read: () =>
+        [...traffic.statuses].flatMap((count, status) =>
+          count === 0 && !usualStatuses.includes(status) ? [] : [[{ status: String(status) }, count] as const],
+        ),
+    },
+    {
+      ...own,
+      name: 'pagecache_memory_bytes',
+      help: 'Memory used by cached bodies and their bookkeeping',
+      type: 'gauge',
+      read: () => one(memory().bytes),
+    },
+    { ...own, name: 'pagecache_memory_pages', help: 'Pages in memory', type: 'gauge', read: () => one(memory().pages) },
+  ]
+}
+
+function readStages({ stages }: MetricsOptions): Reading[] {
+  return [
+    {
+      ...own,
+      name: 'pagecache_stage_events_total',
+      help: 'Recorded events of popup stages',
+      read: () => one(stages.recorded),
+    },
+    {
+      ...own,
+      name: 'pagecache_stage_events_ignored_total',
+      help: 'Accepted events that were not counted',
+      read: () => Object.entries(stages.ignored).map(([reason, count]) => [{ reason }, count]),
+    },
+    {
+      ...own,
+      name: 'pagecache_stage_events_refused_total',
+      help: 'Refused track requests',
+      read: () => Object.entries(stages.refused).map(([reason, count]) => [{ reason }, count]),
+    },
+  ]
+}
+
+const noUnsafe: UnsafeCounts = { pages: 0, writes: 0, failures: 0 }
+
+function readUnsafe({ unsafe = () => noUnsafe }: MetricsOptions): Reading[] {
+  return [
+    {
+      ...own,
+      name: 'pagecache_unsafe_pages_total',
+      help: 'Pages dropped by POST and other unsafe requests',
+      read: rising(unsafe, (counts) => counts.pages),
+    },
+    {
+      ...own,
+      name: 'pagecache_unsafe_writes_total',
+      help: 'Transactions in which unsafe requests dropped pages',
+      read: rising(unsafe, (counts) => counts.writes),
+    },
+    {
+      ...own,
+      name: 'pagecache_unsafe_failures_total',
+      help: 'Failed transactions of unsafe requests',
+      read: rising(unsafe, (counts) => counts.failures),
+    },
+  ]
+}
+
+function readStore({ app }: MetricsOptions): Reading[] {
+  const byType = async (what: 'count' | 'size' | 'originalSize'): Promise<Sample[]> => {
+    const counters = (await app().pages()).counters()
+    return pageTypes.map((type) => [{ type }, counters[type][what]])
+  }
+  return [
+    { ...shared, name: 'pagecache_pages', help: 'Pages in the store', read: () => byType('count') },
+    {
+      ...shared,
+      name: 'pagecache_pages_bytes',
+      help: 'Size of the stored bodies, compressed',
+      read: () => byType('size'),
+    },
+    {
+      ...shared,
+      name: 'pagecache_pages_original_bytes',
+      help: 'Size of the stored bodies, uncompressed',
+      read: () => byType('originalSize'),
+    },
+    {
+      ...shared,
+      name: 'pagecache_store_readable',
+      help: '1 while the page store is readable',
+      read: async () => one((await app().pages()).fault() === null ? 1 : 0),
+    },
+    {
+      ...own,
+      name: 'pagecache_bodies_damaged_total',
+      help: 'Stored bodies that were missing or altered',
+      read: countOf(app, (pages) => pages.damaged()),
+    },
+    {
+      ...own,
+      name: 'pagecache_store_failures_total',
+      help: 'Pages that could not be stored: disk full, no permission, or the store was busy',
+      read: countOf(app, (pages) => pages.unstored()),
+    },
+  ]
+}
+
+/** A counter of the page stores of this process. */
+function countOf(app: MetricsOptions['app'], count: (pages: PageStore) => number): () => Promise<Sample[]> {
+  return rising(() => app().pages(), count)
+}
+
+/** A counter that keeps rising when a reload replaces its source with one that starts at 0. */
+function rising<Source>(
+  current: () => Source | Promise<Source>,
+  count: (source: Source) => number,
+): () => Promise<Sample[]> {
+  let source: Source | null = null
+  let [before, last] = [0, 0]
+  return async () => {
+    const now = await current()
+    if (now !== source) before += last
+    source = now
+    last = count(now)
+    return one(before + last)
+  }
+}

@@ -1,0 +1,35 @@
+import type { App } from '../../app.ts'
+import type { UnsafeCounts } from '../../cache/unsafe.ts'
+import type { StageCounts } from '../../stages/counts.ts'
+import type { Traffic } from '../front/traffic.ts'
+
+export interface MetricsOptions {
+  /** The current app: a reload replaces it. */
+  app(): App
+  traffic: Traffic
+  stages: StageCounts
+  /** The bodies in the memory of this process. */
+  memory(): { bytes: number; pages: number }
+  /** Pages dropped by unsafe requests; a reload starts new counts. */
+  unsafe?(): UnsafeCounts
+}
+
+export type Sample = readonly [labels: Record<string, string>, value: number]
+
+/** How the values of several processes become one. `first`: for what all processes share. */
+export type Aggregator = 'sum' | 'first' | 'max'
+
+/** One metric, read with each scrape. */
+export interface Reading {
+  name: string
+  help: string
+  type: 'counter' | 'gauge'
+  aggregator: Aggregator
+  read(): readonly Sample[] | Promise<readonly Sample[]>
+}
+
+/** A gauge with the same value in every process. */
+export const shared = { aggregator: 'first', type: 'gauge' } as const
+
+/** The samples of a metric without labels. */
+export const one = (value: number): Sample[] => [[{}, value]]
