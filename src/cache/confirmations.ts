@@ -189,10 +189,10 @@ export function variantMismatch(
   for (const [name, value] of given) {
     const change = changes.get(name)
     if (change !== undefined && (change ?? '') !== value)
-      return `the response changes the cookie ${name}, which is part of the key`
+      return `the response changes the variant cookie ${name}`
     const marked = fieldValue(headers, name.toLowerCase())
     if (marked !== null && marked !== value && changes.get(name) === undefined)
-      return `the response is for another ${name} than the request`
+      return `the response is for a different ${name} than the request`
   }
   return null
 }

@@ -71,7 +71,7 @@ function requestObstacle(asked: RequestTraits, directives: Directives): string |
   if (requestDirectives(asked.headers).noStore) return 'the request said no-store'
   const shared = directives.public || directives.sMaxage !== null
   if (hasField(asked.headers, 'authorization') && !shared && !directives.mustRevalidate)
-    return 'the request had an Authorization that the response does not allow for'
+    return 'the request had Authorization and the response is not public, s-maxage or must-revalidate'
   if (asked.unkeyedCookies !== null && !shared && !directives.targeted)
     return 'the request had cookies and the response is not marked public or s-maxage'
   return null
@@ -84,7 +84,7 @@ function responseObstacle(
   defaultTtl: number,
 ): string | null {
   if (directives.noStore && !(directives.mustUnderstand && understood.has(status))) return 'Cache-Control: no-store'
-  if (directives.mustUnderstand && !understood.has(status)) return `must-understand with the unknown status ${status}`
+  if (directives.mustUnderstand && !understood.has(status)) return `must-understand with unknown status ${status}`
   if (directives.private) return 'Cache-Control: private'
   if (varyNames(headers) === '*') return 'Vary: *'
   if (fieldValue(headers, 'sw-dynamic-cache-bypass') === '1') return 'sw-dynamic-cache-bypass'
@@ -102,18 +102,18 @@ function responseObstacle(
 function mismatch(asked: RequestTraits, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
   if (vary.includes('cookie') && asked.unkeyedCookies !== null)
-    return 'Vary: Cookie, and the request had cookies outside the key'
+    return 'Vary: Cookie and the request had cookies outside the key'
   const state = excludedStates(headers).find((each) => asked.states.includes(each))
-  if (state !== undefined) return `the visitor is in the state ${state}, in which nobody gets this page`
+  if (state !== undefined) return `the page excludes visitors in state ${state}`
   const unkeyed = (name: string) =>
     !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
   const peculiar = peculiarity(asked, unkeyed)
   if (peculiar !== null) return peculiar
   if (unkeyed('origin') && isForeign(asked, headers))
-    return 'the request came from a foreign Origin, and neither Vary nor Access-Control-Allow-Origin: * allows for that'
+    return 'the request came from another Origin without Vary: Origin or Access-Control-Allow-Origin: *'
   const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'), type))
-    return 'the request had an unusual Accept, Vary does not name it, and the answer is no HTML'
+    return 'the request had an unusual Accept without Vary: Accept, and the response is not HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
 }
@@ -122,9 +122,9 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
 function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): string | null {
   const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
   const steered = told.find(([name]) => steering.test(name) || choosing.test(name))
-  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which neither the key nor Vary holds`
+  if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which is in neither the key nor Vary`
   const outlandish = told.find(([name, value]) => isImplausibleValue(name.toLowerCase(), value))
-  if (outlandish !== undefined) return `the request's ${outlandish[0].toLowerCase()} is none that a browser sends`
+  if (outlandish !== undefined) return `no browser sends the request's ${outlandish[0].toLowerCase()}`
   return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies)
     ? 'the request had markup in its cookies'
     : null
