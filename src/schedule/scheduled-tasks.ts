@@ -1,5 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import { dispatch } from '../queue/dispatch.ts'
+import { findFailure, hasMessageOfType } from '../queue/find-messages.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import type { ScheduledTaskRow } from '../records/task-rows.ts'
@@ -72,15 +73,15 @@ async function lookAt(transaction: RecordsTransaction, task: Task, now: number):
     .executeTakeFirst()
   if (!row) return false
   if (isUnderWay(row)) {
-    if (await hasMessage(transaction, task.name)) return false
-    const given = await givenUp(transaction, row)
-    if (given === null) {
+    if (await hasMessageOfType(transaction, 'scheduler', task.name)) return false
+    const error = await findFailure(transaction, task.name, row.updated_at)
+    if (error === null) {
       await queueTask(transaction, task, now)
       return true
     }
     await change(transaction, task.name, {
       status: 'failed',
-      error: given,
+      error,
       next_execution_at: task.nextAfter(now),
       updated_at: now,
     })
@@ -109,31 +110,6 @@ function isOutOfTime(
   now: number,
 ): boolean {
   return status !== 'inactive' && next > now + interval
-}
-
-/** Whether the queue has its message, waiting or in some worker's hands. */
-async function hasMessage(db: RecordsDatabase, name: string): Promise<boolean> {
-  const found = await db
-    .selectFrom('queue_messages')
-    .select('id')
-    .where('transport', '=', 'scheduler')
-    .where('type', '=', name)
-    .limit(1)
-    .executeTakeFirst()
-  return found !== undefined
-}
-
-/** Why the queue has given up this execution; null where it has not. */
-async function givenUp(db: RecordsDatabase, row: ScheduledTaskRow): Promise<string | null> {
-  const failed = await db
-    .selectFrom('queue_messages')
-    .select('last_error')
-    .where('transport', '=', 'failed')
-    .where('type', '=', row.name)
-    .where('failed_at', '>=', row.updated_at)
-    .limit(1)
-    .executeTakeFirst()
-  return failed ? (failed.last_error ?? 'given up') : null
 }
 
 export async function change(db: RecordsDatabase, name: string, values: Partial<ScheduledTaskRow>): Promise<void> {

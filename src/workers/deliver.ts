@@ -6,7 +6,7 @@ import type { Pending } from '../purge/deliver/plan.ts'
 import type { Handler } from '../queue/queue.ts'
 
 /** A proxy that has nothing else on its mind answers within this (milliseconds). */
-const promptly = 250
+const slowAfter = 250
 
 /** The handler that tells the configured reverse proxies of purges. */
 export async function makeDeliver(app: App): Promise<Handler> {
@@ -30,7 +30,7 @@ export async function makeDeliver(app: App): Promise<Handler> {
       retryFor: purge.retryFor,
       everythingAbove: purge.everythingAbove,
       settle: purge.settleTime,
-      promptly,
+      slowAfter,
     },
     onDelivered: async (proxy, delivered) => {
       if (behind.has(proxy)) await takeAgain(await app.pages(), delivered)

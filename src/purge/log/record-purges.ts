@@ -2,6 +2,7 @@ import type { NewMessage, Queue } from '../../queue/queue.ts'
 import { prepareRows } from '../../records/prepared-rows.ts'
 import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
+import { deliverMessage } from '../deliver/message.ts'
 import type { Entity } from '../entities.ts'
 import { countEntities, countTags, findUrls, notePages } from './log-texts.ts'
 import type { PurgeKey } from '../purge-key.ts'
@@ -147,17 +148,6 @@ async function tellProxies(
     }))
     await addDeliveries.execute(transaction, rows)
   }
-  const messages = [...proxies.map(toMessage), ...(followUp === null ? [] : [followUp])]
+  const messages = [...proxies.map((proxy) => deliverMessage(proxy)), ...(followUp === null ? [] : [followUp])]
   if (messages.length > 0) await queue.dispatch(messages, transaction)
-}
-
-/** One for each reverse proxy: its handler delivers all that is pending there, so one that waits already is enough. */
-function toMessage(proxy: string): NewMessage {
-  return {
-    transport: 'async',
-    type: 'purge.deliver',
-    payload: { proxy },
-    group: `proxy:${proxy}`,
-    key: `proxy:${proxy}`,
-  }
 }

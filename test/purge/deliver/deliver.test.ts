@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { realTiming } from '../../../src/lib/timing.ts'
-import { deliverHandler, resumeDeliveries, type DeliverSettings } from '../../../src/purge/deliver/deliver.ts'
+import { deliverHandler, resumeDeliveries } from '../../../src/purge/deliver/deliver.ts'
+import type { DeliverSettings } from '../../../src/purge/deliver/delivery.ts'
 import type { Target } from '../../../src/purge/invalidation.ts'
 import { clearPurges } from '../../../src/purge/log/prune.ts'
 import { readProxyStates } from '../../../src/purge/deliver/proxy-state.ts'
@@ -16,7 +17,7 @@ const settings: DeliverSettings = {
   retryFor: 86_400_000,
   everythingAbove: 1000,
   settle: 20,
-  promptly: 60_000,
+  slowAfter: 60_000,
 }
 
 interface Setting {
@@ -144,7 +145,7 @@ describe('delivery', () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({
       proxies: [{ name: 'a', url: proxy.url }],
-      settings: { promptly: -1 },
+      settings: { slowAfter: -1 },
     })
     await purge(tags('x'))
     start()
