@@ -7,7 +7,7 @@ import {
   expiredToken,
   invalidToken,
   longestToken,
-  scopes,
+  allScopes,
   type Judge,
   type Judgement,
   type Scope,
@@ -120,5 +120,5 @@ function narrow(client: Client, scope: string | null): Scope[] | null {
   const asked = scope === null ? [] : scope.split(' ').filter((word) => word !== '')
   if (asked.length === 0) return client.scopes
   if (!asked.every((word) => client.scopes.some((own) => own === word))) return null
-  return scopes.filter((own) => asked.includes(own))
+  return allScopes.filter((own) => asked.includes(own))
 }

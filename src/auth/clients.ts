@@ -4,7 +4,7 @@ import { uuidv7 } from '../lib/uuid.ts'
 import type { ApiClientRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { scopes, type Scope } from './judgement.ts'
+import { allScopes, type Scope } from './judgement.ts'
 
 /** A client of the API, without its secret. Times are milliseconds since the epoch. */
 export interface Client {
@@ -196,7 +196,7 @@ function toClient(row: ApiClientRow): Client {
   return {
     id: row.id,
     name: row.name,
-    scopes: scopes.filter((scope) => row.scopes.split(' ').includes(scope)),
+    scopes: allScopes.filter((scope) => row.scopes.split(' ').includes(scope)),
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,

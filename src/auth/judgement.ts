@@ -1,6 +1,6 @@
 /** What a client may do: look, or change too. */
 export type Scope = 'read' | 'write'
-export const scopes = ['read', 'write'] as const
+export const allScopes: readonly Scope[] = ['read', 'write']
 
 /** Who asks, and what it may do. */
 export interface Identity {

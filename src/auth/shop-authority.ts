@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Failures } from './failures.ts'
-import { invalidToken, longestToken, scopes, type Judge, type Judgement, type Presenter } from './judgement.ts'
+import { invalidToken, longestToken, allScopes, type Judge, type Judgement, type Presenter } from './judgement.ts'
 import { Remembered } from './remembered.ts'
 
 /** Asks the shop whether its admin API accepts a token. @throws where the shop gives no answer to that */
@@ -61,7 +61,7 @@ export class ShopAuthority implements Judge {
       this.#answers.set(key, { judgement: invalidToken, until: this.#now() + disbelief })
       return invalidToken
     }
-    const judgement: Judgement = { kind: 'accepted', actor: actorOf(payload), scopes }
+    const judgement: Judgement = { kind: 'accepted', actor: actorOf(payload), scopes: allScopes }
     this.#answers.set(key, { judgement, until: Math.min(this.#now() + longestBelief, expiryOf(payload)) })
     return judgement
   }

@@ -1,7 +1,7 @@
 import { jwtVerify, SignJWT, errors } from 'jose'
 import { randomUUID } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
-import { longestToken, scopes, type Scope } from './judgement.ts'
+import { longestToken, allScopes, type Scope } from './judgement.ts'
 
 const issuer = 'pagecache'
 const audience = 'pagecache-api'
@@ -70,7 +70,7 @@ export async function verifyToken(keys: KeyRing, token: string, now: number): Pr
     const granted = String(payload['scope']).split(' ')
     return {
       clientId: payload.sub!,
-      scopes: scopes.filter((scope) => granted.includes(scope)),
+      scopes: allScopes.filter((scope) => granted.includes(scope)),
       kid: protectedHeader.kid!,
       expiresAt: payload.exp!,
     }

@@ -1,8 +1,8 @@
 import type { PageType } from '../pages/page.ts'
 import type { EntityType } from './entities.ts'
 
-/** Where an invalidation came from (contract section 4). */
-type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
+/** Where a request came from, as the invalidation log records it. */
+export type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
 
 /** What is to be dropped. URLs are canonical (src/cache/purge-urls.ts); a pattern is over path and query, on any channel. */
 export type Target =

@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 import type { Identity, Judge } from '../../auth/judgement.ts'
 import { PagecacheError } from '../../errors.ts'
 import { fieldsOf, fromQuery } from '../../operations/from-query.ts'
-import { accessOf, performOperation, type Operation } from '../../operations/operation.ts'
+import { scopeOf, performOperation, type Operation } from '../../operations/operation.ts'
 import { ok, refusal, toErrorAnswer, toField, type ApiAnswer } from './api-answer.ts'
 import { announcesTooMuch, mediaTypeOf, parseJson, readBody, tooLarge } from './body.ts'
 import { operationOf, type Found } from './endpoints.ts'
@@ -40,10 +40,10 @@ export async function answerApi(
     const operation = operationOf(found.endpoint, request.method!)
     if (operation === null)
       return refusal(405, `${request.method} is not allowed here.`, { allow: found.endpoint.allow })
-    const access = accessOf(operation)
-    if (!caller.scopes.includes(access)) {
-      return refusal(403, `This needs the scope ${access}.`, {
-        'www-authenticate': `Bearer error="insufficient_scope", scope="${access}"`,
+    const scope = scopeOf(operation)
+    if (!caller.scopes.includes(scope)) {
+      return refusal(403, `This needs the scope ${scope}.`, {
+        'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
       })
     }
     if (operation.http!.method === 'GET')
@@ -161,7 +161,7 @@ async function change(
   const caller = await identify(request, options)
   if ('status' in caller) return caller
   const answer = await perform(operation, { ...asked.value, ...params }, caller, options)
-  if (accessOf(operation) === 'write') options.onPerformed(operation.name, caller.actor)
+  if (scopeOf(operation) === 'write') options.onPerformed(operation.name, caller.actor)
   return answer
 }
 
