@@ -5,6 +5,11 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
 }
 
+/** True for records that are locked, full or lost: that passes by itself or an operator fixes it, so callers wait and retry. */
+export function isUnavailable(error: unknown): error is PagecacheError {
+  return error instanceof PagecacheError && ['STORE_BUSY', 'STORE_FULL', 'STORE_LOST'].includes(error.code)
+}
+
 /** What SQLite threw, as an error of ours; anything that is no fault of the database comes back as it is. */
 export function toRecordsError(error: unknown, file: string): unknown {
   const code = codeOf(error)

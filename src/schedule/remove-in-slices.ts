@@ -1,5 +1,5 @@
 import type { Timing } from '../lib/timing.ts'
-import { isRecordsTrouble } from '../queue/trouble.ts'
+import { isUnavailable } from '../records/faults.ts'
 import type { Records } from '../records/open.ts'
 
 /** Deletes one slice of what is from before a moment (milliseconds since the epoch); how many rows went, 0 when there are no more. */
@@ -31,7 +31,7 @@ export async function removeInSlices(
       if (rows === 0) return { removed, done: true }
       removed += rows
     } catch (error) {
-      if (!isRecordsTrouble(error)) throw error
+      if (!isUnavailable(error)) throw error
     }
     const took = timing.now() - started
     limit = nextLimit(limit, took)

@@ -1,5 +1,5 @@
 import type { Timing } from '../lib/timing.ts'
-import { isRecordsTrouble } from '../queue/trouble.ts'
+import { isUnavailable } from '../records/faults.ts'
 import type { Records } from '../records/open.ts'
 import { queueDue } from './scheduled-tasks.ts'
 import type { Task } from './task.ts'
@@ -20,7 +20,7 @@ export async function runScheduler(options: {
     try {
       await queueDue(records, tasks, now())
     } catch (error) {
-      if (!isRecordsTrouble(error)) throw error
+      if (!isUnavailable(error)) throw error
     }
     await timing.sleep(lookEvery, stop)
   }

@@ -112,7 +112,7 @@ export function describeEvent(event: ConsumeEvent): string {
       )
     case 'failed':
       return printable(`${event.message.type} ${event.message.id} failed for good: ${event.error}`)
-    case 'trouble':
+    case 'unavailable':
       return printable(`The queue waits: ${event.error}`)
     case 'taken-over':
       return 'Other workers took this one for dead and took over its messages; it goes on as a new one.'

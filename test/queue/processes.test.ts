@@ -126,7 +126,7 @@ describe('workers in processes of their own', () => {
     expect((await queue.listFailed({ limit: 1, offset: 0 })).items[0]).toMatchObject({
       type: 'fatal',
       crashes: 3,
-      error: 'Its worker died 3 times over this message',
+      error: '3 workers died while handling this message',
     })
     expect(await fourth.stop()).toBe(0)
   })
@@ -194,7 +194,7 @@ describe('an end', () => {
     await worker('two')
     await queue.dispatch(messages(1))
     await until(() => lines('end two').length === 1)
-    expect((await daemon.look()).find(({ id }) => id === daemon.id)).toMatchObject({ stopping: false })
+    expect((await daemon.listWorkers()).find(({ id }) => id === daemon.id)).toMatchObject({ stopping: false })
   })
 })
 

@@ -170,7 +170,7 @@ describe('a task that fails', () => {
       await watcher.takeOver({ id: worker.id, beat: 0 })
     }
     expect(await tick()).toBe(0)
-    expect(await row()).toMatchObject({ status: 'failed', error: 'Its worker died 3 times over this message' })
+    expect(await row()).toMatchObject({ status: 'failed', error: '3 workers died while handling this message' })
     jump(day)
     expect(await tick()).toBe(1)
   })
