@@ -93,7 +93,7 @@ export class ServeProcess {
   }
 
   #startWorkers(app: App): Workers | null {
-    return this.#options.works ? startWorkers(app, { onTell: (message) => this.#options.log.warn(message) }) : null
+    return this.#options.works ? startWorkers(app, { onWarning: (message) => this.#options.log.warn(message) }) : null
   }
 
   /** See `Daemon.stop`; the messages in hand are finished too. */

@@ -84,7 +84,7 @@ describe('records that cannot be written', () => {
     await expect(purging.invalidate(byTag)).rejects.toMatchObject({
       code: 'STORE_BUSY',
       status: 503,
-      message: expect.stringMatching(/took 1 page here.*repeated/) as string,
+      message: expect.stringMatching(/removed 1 page here.*repeat it/) as string,
     })
     other.exec('ROLLBACK')
     other.close()

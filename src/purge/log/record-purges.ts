@@ -4,7 +4,7 @@ import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { deliverMessage } from '../deliver/message.ts'
 import type { Entity } from '../entities.ts'
-import { countEntities, countTags, findUrls, notePages } from './log-texts.ts'
+import { countEntities, countTags, findUrls, addPurgedPages } from './name-rows.ts'
 import type { PurgeKey } from '../purge-key.ts'
 import { addToHour, hourOf } from './rollups.ts'
 
@@ -14,22 +14,22 @@ export interface Recording {
   queue: Pick<Queue, 'dispatch'>
   /** Names of the configured reverse proxies. */
   proxies: readonly string[]
-  /** Dispatched with every group of purges; null: nothing is. */
+  /** A message dispatched with every group of purges; null for none. */
   followUp: NewMessage | null
 }
 
-/** A key of an invalidation with the number of pages that it took here. */
+/** A key of an invalidation with the number of pages removed here. */
 export interface KeyResult {
   invalidation: { id: number; source: string; soft: boolean }
   key: PurgeKey
   pagesRemoved: number
-  /** How long the local purge took, in milliseconds. */
+  /** Duration of the local removal, in milliseconds. */
   localTime: number
 }
 
 /**
- * Writes purges, of one invalidation or of several, into the log, in the caller's transaction: their rows, what each reverse proxy
- * has still to be told, a message for each of them, and the sums. Returns the rows' numbers, in the order of the results.
+ * Records purges of one or several invalidations in the caller's transaction: their rows, the pending deliveries, one message for each
+ * reverse proxy, and the sums per hour. Returns the row numbers, in the order of the results.
  */
 export async function recordPurges(
   transaction: RecordsTransaction,
@@ -67,12 +67,12 @@ export async function recordPurges(
     }
   })
   const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
-  // A URL that was purged by its name is in the log whether we held its page or not: a proxy may have.
+  // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
   const named = results.flatMap(({ key }, index) =>
     key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
   )
-  await notePages(transaction, named, at)
-  await tellProxies(transaction, recording, results, ids)
+  await addPurgedPages(transaction, named, at)
+  await addPendingDeliveries(transaction, recording, results, ids)
   const times = rows.flatMap(({ response_time }) => response_time ?? [])
   await addToHour(transaction, hourOf(at), {
     purges: ids.length,
@@ -106,7 +106,7 @@ type NewDelivery = Pick<PurgeDeliveryRow, 'purge_id' | 'proxy' | 'status' | 'cre
   soft: number
 }
 
-/** Deliveries name what they tell, so that they outlive a clearing of the log. */
+/** Deliveries contain their key, so that they survive clearing the log. */
 const addDeliveries = prepareRows<NewDelivery>(
   ['purge_id', 'proxy', 'status', 'created_at', 'kind', 'key', 'soft'],
   (rows, db) => db.insertInto('purge_deliveries').values(rows),
@@ -123,13 +123,13 @@ function valueOf(key: PurgeKey): string | null {
   return key.kind === 'pattern' ? key.pattern : null
 }
 
-/** What the key is to a reverse proxy: see `Pending` (src/purge/deliver/plan.ts). */
+/** The key as sent to a reverse proxy: see `Pending` (src/purge/deliver/plan.ts). */
 function deliveredKey(key: PurgeKey): string | null {
   if ('tag' in key) return key.tag
   return key.kind === 'url' ? key.url : valueOf(key)
 }
 
-async function tellProxies(
+async function addPendingDeliveries(
   transaction: RecordsTransaction,
   recording: Recording,
   results: readonly KeyResult[],
