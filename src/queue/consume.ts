@@ -4,7 +4,7 @@ import type { ConsumeEvent } from './consume-event.ts'
 import { HeldWork } from './held-work.ts'
 import { keepMembership } from './keep-membership.ts'
 import type { Handler, Membership, Message, Queue, Transport } from './queue.ts'
-import { isUnavailable } from '../records/faults.ts'
+import { isUnavailable } from '../records/errors.ts'
 
 export interface ConsumeLimits {
   /** Most messages to take. */

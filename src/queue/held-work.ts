@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import type { Timing } from '../lib/timing.ts'
-import { isUnavailable } from '../records/faults.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import type { Handler, Membership, Message, Work } from './queue.ts'

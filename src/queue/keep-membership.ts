@@ -1,5 +1,5 @@
 import type { Timing } from '../lib/timing.ts'
-import { isUnavailable } from '../records/faults.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import { hasEnded, thisProcess } from './process-identity.ts'
 import type { Membership } from './queue.ts'

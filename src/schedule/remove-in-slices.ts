@@ -1,5 +1,5 @@
 import type { Timing } from '../lib/timing.ts'
-import { isUnavailable } from '../records/faults.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { Records } from '../records/open.ts'
 
 /** Deletes one slice of the rows from before a time (milliseconds since the epoch). Returns the number of deleted rows, 0 if none is left. */

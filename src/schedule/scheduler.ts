@@ -1,5 +1,5 @@
 import type { Timing } from '../lib/timing.ts'
-import { isUnavailable } from '../records/faults.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { Records } from '../records/open.ts'
 import { queueDue } from './scheduled-tasks.ts'
 import type { Task } from './task.ts'

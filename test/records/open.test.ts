@@ -199,7 +199,7 @@ it.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is refus
   const error = await refusal()
   expect(error).toMatchObject({
     code: 'STORE_FOREIGN',
-    message: `${file} is no file`,
+    message: `${file} is not a regular file`,
     hint: expect.stringContaining('Move it away') as string,
   })
 })
