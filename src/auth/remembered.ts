@@ -1,10 +1,10 @@
-/** A bounded memory: beyond `most` entries the one that was set longest ago goes. */
+/** A bounded map: beyond `max` entries it deletes the one that was set longest ago. */
 export class Remembered<Value> {
   readonly #entries = new Map<string, Value>()
-  readonly #most: number
+  readonly #max: number
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(max: number) {
+    this.#max = max
   }
 
   get(key: string): Value | undefined {
@@ -14,7 +14,7 @@ export class Remembered<Value> {
   set(key: string, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size <= this.#most) return
+    if (this.#entries.size <= this.#max) return
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest)
       return

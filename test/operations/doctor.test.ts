@@ -135,7 +135,7 @@ describe('the key of customers’ tokens', () => {
     expect([success, checks['customer tokens']?.status, checks['customer tokens']?.remedy]).toEqual([
       false,
       'failed',
-      'Make one with: openssl rand -hex 32',
+      'Create one with: openssl rand -hex 32',
     ])
     expect(JSON.stringify(checks)).not.toContain('canary')
   })
