@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { SilenceDetector } from '../../src/queue/silence.ts'
 
-it('a worker is silent when its beat has stood still for fifteen seconds of watching', () => {
+it('a worker is silent when its heartbeat has not changed for fifteen seconds of watching', () => {
   const silence = new SilenceDetector()
   expect(
     silence.observe(
@@ -32,7 +32,7 @@ it('a worker is silent when its beat has stood still for fifteen seconds of watc
   ).toEqual(['a'])
 })
 
-it('a watcher that was stopped itself begins anew', () => {
+it('a watcher that was suspended starts over', () => {
   const silence = new SilenceDetector()
   silence.observe([{ id: 'a', beat: 1 }], 0)
   silence.forget()
@@ -40,7 +40,7 @@ it('a watcher that was stopped itself begins anew', () => {
   expect(silence.observe([{ id: 'a', beat: 1 }], 75_000)).toEqual(['a'])
 })
 
-it('a worker that left is forgotten, and so is its beat', () => {
+it('a worker that left is forgotten with its heartbeat', () => {
   const silence = new SilenceDetector()
   silence.observe([{ id: 'a', beat: 1 }], 0)
   silence.observe([], 1000)

@@ -58,7 +58,7 @@ const handlers: Handler[] = [
   }),
 ]
 
-// A timer that keeps the process: an endless handler waits for nothing.
+// This timer keeps the process alive: an endless handler has no pending I/O.
 const keep = setInterval(() => {}, 60_000)
 note('ready', name)
 const consumed = await consume({
