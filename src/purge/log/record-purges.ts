@@ -4,7 +4,7 @@ import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { deliverMessage } from '../deliver/message.ts'
 import type { Entity } from '../entities.ts'
-import { countEntities, countTags, findUrls, addPurgedPages } from './name-rows.ts'
+import { countEntities, countTags, findUrls, addPurgedPages, type UrlRow } from './name-rows.ts'
 import type { PurgeKey } from '../purge-key.ts'
 import { addToHour, hourOf } from './rollups.ts'
 
@@ -36,20 +36,36 @@ export async function recordPurges(
   recording: Recording,
   results: readonly KeyResult[],
 ): Promise<number[]> {
-  const { at, proxies } = recording
-  const tags = await countTags(
-    transaction,
-    results.flatMap(({ key }) => ('tag' in key ? [key.tag] : [])),
-    at,
+  const { at } = recording
+  const { rows, urls } = await toRows(transaction, recording, results)
+  const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
+  // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
+  const named = results.flatMap(({ key }, index) =>
+    key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
   )
-  const entities = await countEntities(
-    transaction,
-    results.flatMap(({ key }) => entityIn(key) ?? []),
-  )
-  const urls = await findUrls(
-    transaction,
-    results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : [])),
-  )
+  await addPurgedPages(transaction, named, at)
+  await addPendingDeliveries(transaction, recording, results, ids)
+  const times = rows.flatMap(({ response_time }) => response_time ?? [])
+  await addToHour(transaction, hourOf(at), {
+    purges: ids.length,
+    responses: times.length,
+    responseTime: times.reduce((sum, time) => sum + time, 0),
+  })
+  return ids
+}
+
+/** The rows of purges, after adding the rows of their tags, entities and URLs; `urls` by text. */
+async function toRows(
+  transaction: RecordsTransaction,
+  { at, proxies }: Recording,
+  results: readonly KeyResult[],
+): Promise<{ rows: NewPurge[]; urls: ReadonlyMap<string, UrlRow> }> {
+  const tagsOfKeys = results.flatMap(({ key }) => ('tag' in key ? [key.tag] : []))
+  const tags = await countTags(transaction, tagsOfKeys, at)
+  const entitiesOfKeys = results.flatMap(({ key }) => entityIn(key) ?? [])
+  const entities = await countEntities(transaction, entitiesOfKeys)
+  const urlsOfKeys = results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : []))
+  const urls = await findUrls(transaction, urlsOfKeys)
   const rows = results.map(({ invalidation, key, pagesRemoved, localTime }): NewPurge => {
     const named = entityIn(key)
     return {
@@ -66,20 +82,7 @@ export async function recordPurges(
       response_time: proxies.length === 0 ? localTime : null,
     }
   })
-  const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
-  // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
-  const named = results.flatMap(({ key }, index) =>
-    key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
-  )
-  await addPurgedPages(transaction, named, at)
-  await addPendingDeliveries(transaction, recording, results, ids)
-  const times = rows.flatMap(({ response_time }) => response_time ?? [])
-  await addToHour(transaction, hourOf(at), {
-    purges: ids.length,
-    responses: times.length,
-    responseTime: times.reduce((sum, time) => sum + time, 0),
-  })
-  return ids
+  return { rows, urls }
 }
 
 type NewPurge = Omit<PurgeRow, 'id'>
