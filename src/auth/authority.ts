@@ -1,56 +1,56 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { Records } from '../records/open.ts'
-import { authenticate, findActiveClient, noteUse, type Client } from './clients.ts'
+import { authenticate, findActiveClient, recordUse, type Client } from './clients.ts'
 import { Failures } from './failures.ts'
 import {
   expiredToken,
   invalidToken,
-  longestToken,
-  scopes,
+  maxTokenLength,
+  allScopes,
   type Judge,
   type Judgement,
   type Scope,
 } from './judgement.ts'
 import type { KeyRing } from './key-ring.ts'
+import { LRUCache } from 'lru-cache'
 import { signToken, verifyToken, type Claims } from './tokens.ts'
 
 /** A client's request for a token. */
 export interface Grant {
   clientId: string
   clientSecret: string
-  /** What is asked for, blanks between; null for all that the client may do. */
+  /** The requested scopes, separated by spaces; null for all scopes of the client. */
   scope: string | null
   address: string
 }
 
-/** What comes of it; times in seconds. */
+/** The result of a grant; times in seconds. */
 export type Granted =
   | { kind: 'granted'; token: string; expiresIn: number; scopes: readonly Scope[] }
   | { kind: 'unknown-client' }
   | { kind: 'invalid-scope' }
   | { kind: 'limited'; retryAfter: number }
 
-interface Seen {
+interface KnownToken {
   claims: Claims
   judgement: Judgement
-  /** What the records were when the client was found in them. */
+  /** The version of the records for which the judgement is valid. */
   version: string
 }
 
-/** Tokens that were seen lately; a client has one or two. */
-const mostSeen = 10_000
+/** Most tokens in memory; a client has one or two. */
+const maxKnown = 10_000
 
-/** The longest client id or secret that is looked at. */
-const longestCredential = 200
+/** Most characters of a client id or secret. */
+const maxCredentialLength = 200
 
-/** Issues tokens to our own clients and judges them. */
+/** Issues and judges the tokens of API clients. */
 export class Authority implements Judge {
   readonly #records: Records
   readonly #keys: KeyRing
   readonly #lifetime: number
-  readonly #seen = new LRUCache<string, Seen>({ max: mostSeen })
+  readonly #known = new LRUCache<string, KnownToken>({ max: maxKnown })
   readonly #failures: Failures
   readonly #version: () => string
 
@@ -66,30 +66,30 @@ export class Authority implements Judge {
   async grant({ clientId, clientSecret, scope, address }: Grant): Promise<Granted> {
     const wait = this.#failures.limitOf(address)
     if (wait !== null) return { kind: 'limited', retryAfter: wait }
-    const sound = clientId.length <= longestCredential && clientSecret.length <= longestCredential
-    const client = sound ? await authenticate(this.#records, clientId, clientSecret) : null
+    const isPlausible = clientId.length <= maxCredentialLength && clientSecret.length <= maxCredentialLength
+    const client = isPlausible ? await authenticate(this.#records, clientId, clientSecret) : null
     if (client === null) {
-      const retryAfter = this.#failures.note(address, sound ? clientId : null)
+      const retryAfter = this.#failures.count(address, isPlausible ? clientId : null)
       return retryAfter === null ? { kind: 'unknown-client' } : { kind: 'limited', retryAfter }
     }
     const granted = narrow(client, scope)
     if (granted === null) return { kind: 'invalid-scope' }
     const token = await signToken(this.#keys, { id: client.id, scopes: granted }, this.#records.now(), this.#lifetime)
-    // Nobody waits for it, least of all while another process holds the lock.
-    void noteUse(this.#records, client)
+    // Not awaited: another process may hold the lock.
+    void recordUse(this.#records, client)
     return { kind: 'granted', token, expiresIn: Math.floor(this.#lifetime / 1000), scopes: granted }
   }
 
   judge(token: string): Judgement | Promise<Judgement> {
-    if (token.length > longestToken) return invalidToken
+    if (token.length > maxTokenLength) return invalidToken
     const key = hash('sha256', token, 'base64')
-    const seen = this.#seen.get(key)
-    if (seen === undefined) return this.#judgeNew(key, token)
-    // A key that was dropped and a client that was revoked, by any process, count at once.
-    if (this.#keys.find(seen.claims.kid) === null) return invalidToken
-    if (this.#records.now() >= seen.claims.expiresAt * 1000) return expiredToken
-    if (seen.version === this.#version()) return seen.judgement
-    return this.#judgeClaims(key, seen.claims)
+    const known = this.#known.get(key)
+    if (known === undefined) return this.#judgeNew(key, token)
+    // A dropped key or a revoked client takes effect at once, whichever process dropped or revoked it.
+    if (this.#keys.find(known.claims.kid) === null) return invalidToken
+    if (this.#records.now() >= known.claims.expiresAt * 1000) return expiredToken
+    if (known.version === this.#version()) return known.judgement
+    return this.#judgeClaims(key, known.claims)
   }
 
   async #judgeNew(key: string, token: string): Promise<Judgement> {
@@ -102,7 +102,7 @@ export class Authority implements Judge {
     const version = this.#records.version()
     const client = await findActiveClient(this.#records, claims.clientId)
     if (client === null) {
-      this.#seen.delete(key)
+      this.#known.delete(key)
       return invalidToken
     }
     const judgement: Judgement = {
@@ -110,15 +110,15 @@ export class Authority implements Judge {
       actor: client.id,
       scopes: claims.scopes.filter((scope) => client.scopes.includes(scope)),
     }
-    this.#seen.set(key, { claims, judgement, version })
+    this.#known.set(key, { claims, judgement, version })
     return judgement
   }
 }
 
-/** What a client gets of what it asks for; null where that is more than it may, or nothing that there is. */
+/** The scopes to grant; null if the client requests an unknown scope or one that it does not have. */
 function narrow(client: Client, scope: string | null): Scope[] | null {
-  const asked = scope === null ? [] : scope.split(' ').filter((word) => word !== '')
-  if (asked.length === 0) return client.scopes
-  if (!asked.every((word) => client.scopes.some((own) => own === word))) return null
-  return scopes.filter((own) => asked.includes(own))
+  const requested = scope === null ? [] : scope.split(' ').filter((word) => word !== '')
+  if (requested.length === 0) return client.scopes
+  if (!requested.every((word) => client.scopes.some((own) => own === word))) return null
+  return allScopes.filter((own) => requested.includes(own))
 }

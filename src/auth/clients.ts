@@ -4,7 +4,7 @@ import { uuidv7 } from '../lib/uuid.ts'
 import type { ApiClientRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { scopes, type Scope } from './judgement.ts'
+import { allScopes, type Scope } from './judgement.ts'
 
 /** A client of the API, without its secret. Times are milliseconds since the epoch. */
 export interface Client {
@@ -14,26 +14,26 @@ export interface Client {
   createdAt: number
   lastUsedAt: number | null
   revokedAt: number | null
-  /** Who made and who ended it over the API, as the logs name it; null for the command line. */
+  /** The actor that created or revoked it over the API; null for the command line. */
   createdBy: string | null
   revokedBy: string | null
 }
 
-/** So many clients are made over the API within an hour at most: whoever stole a token fills nothing, and what it made is ended in an instant. */
-const mostAnHour = 100
+/** Most clients created over the API within an hour, so that a stolen token cannot fill the database. */
+const maxPerHour = 100
 const hour = 3_600_000
 
-/** A client's use is noted once in so many milliseconds: each note is a synced write. */
-const usedEvery = 60_000
+/** How often the use of a client is recorded (milliseconds): each record is a synced write. */
+const useInterval = 60_000
 
-/** What no secret hashes to: an unknown client is compared with it, so that it takes as long as a known one. */
-const nobody = Buffer.alloc(32)
+/** No secret has this hash. An unknown client is compared with it, so that the check takes as long as for a known one. */
+const noHash = Buffer.alloc(32)
 
 /**
- * Makes a client. The secret is in the answer and nowhere else.
+ * Creates a client. Only the result contains the secret; the records contain its hash.
  *
- * @param by who asks for it over the API; it is remembered, so that the new client ends with it
- * @throws UNAUTHORIZED where that one was revoked meanwhile; TOO_MANY_REQUESTS
+ * @param by the actor that requests it over the API: revoking that client also revokes the new one
+ * @throws UNAUTHORIZED if the actor has been revoked; TOO_MANY_REQUESTS
  */
 export async function createClient(
   { db, now }: Records,
@@ -46,7 +46,7 @@ export async function createClient(
   const row: ApiClientRow = {
     id: uuidv7(at),
     name,
-    // Who may change things may look at them.
+    // Write access includes read access.
     scopes: scope === 'write' ? 'read write' : 'read',
     secret_hash: hashOf(secret).toString('base64url'),
     created_at: at,
@@ -56,36 +56,41 @@ export async function createClient(
     revoked_by: null,
   }
   await db.transaction().execute(async (transaction) => {
-    if (by !== null) await assertMayMake(transaction, by, at)
+    if (by !== null) await assertMayCreate(transaction, by, at)
     await transaction.insertInto('api_clients').values(row).execute()
   })
   return { client: toClient(row), secret }
 }
 
-async function assertMayMake(transaction: RecordsTransaction, by: string, at: number): Promise<void> {
+async function assertMayCreate(transaction: RecordsTransaction, by: string, at: number): Promise<void> {
   await assertActive(transaction, by)
-  const { made } = await transaction
+  const { created } = await transaction
     .selectFrom('api_clients')
-    .select((select) => select.fn.countAll<number>().as('made'))
+    .select((select) => select.fn.countAll<number>().as('created'))
     .where('created_by', 'is not', null)
     .where('created_at', '>', at - hour)
     .executeTakeFirstOrThrow()
-  if (made < mostAnHour) return
-  throw new PagecacheError('TOO_MANY_REQUESTS', `${mostAnHour} clients were made over the API within the last hour.`, {
-    hint: "pagecache client:list shows who made them; on the daemon's own machine client:create makes one all the same.",
-  })
+  if (created < maxPerHour) return
+  throw new PagecacheError(
+    'TOO_MANY_REQUESTS',
+    `The API has created ${maxPerHour} clients within the last hour, the limit.`,
+    {
+      hint: "pagecache client:list shows who created them; client:create on the daemon's own machine has no limit.",
+    },
+  )
 }
 
 /**
- * In the transaction that writes for it: a token is judged when a request comes, and its client may end before its body is there. A
- * user of the shop is none of our clients.
+ * Throws if the client has been revoked; called in the transaction that writes on its behalf, because it may be revoked between the check
+ * of its token and the arrival of the request body. A shop user is not a client and passes.
  */
 async function assertActive(transaction: RecordsTransaction, id: string): Promise<void> {
   const row = await transaction.selectFrom('api_clients').select('revoked_at').where('id', '=', id).executeTakeFirst()
-  if (row !== undefined && row.revoked_at !== null) throw new PagecacheError('UNAUTHORIZED', 'This client is revoked.')
+  if (row !== undefined && row.revoked_at !== null)
+    throw new PagecacheError('UNAUTHORIZED', 'This client has been revoked.')
 }
 
-/** Clients, revoked ones too, the oldest first, and how many there are. */
+/** Lists clients, including revoked ones, oldest first, with the total number. */
 export async function listClients(
   { db }: Records,
   { limit, offset }: { limit: number; offset: number },
@@ -105,7 +110,7 @@ export async function listClients(
   return { total, clients: rows.map(toClient) }
 }
 
-/** Null where there is none, or no valid one any more. */
+/** Finds a client by id; null if it is unknown or revoked. */
 export async function findActiveClient({ db }: Records, id: string): Promise<Client | null> {
   const row = await db
     .selectFrom('api_clients')
@@ -117,11 +122,11 @@ export async function findActiveClient({ db }: Records, id: string): Promise<Cli
 }
 
 /**
- * Ends a client, and in the same transaction all that it made, that those made, and so on. Their tokens are refused from now on, by every
- * process.
+ * Revokes a client and, in the same transaction, all clients that it created, directly or indirectly. Every process refuses their tokens
+ * from now on.
  *
- * @param by who asks for it over the API
- * @throws NOT_FOUND; WRONG_STATE where it was revoked before; UNAUTHORIZED where who asks was
+ * @param by the actor that requests it over the API
+ * @throws NOT_FOUND; WRONG_STATE if it is already revoked; UNAUTHORIZED if the actor has been revoked
  */
 export async function revokeClient(
   { db, now }: Records,
@@ -137,10 +142,10 @@ export async function revokeClient(
       .executeTakeFirst()
     if (!row)
       throw new PagecacheError('NOT_FOUND', `No client has the id ${id}.`, {
-        hint: 'pagecache client:list shows all of them.',
+        hint: 'pagecache client:list shows all clients.',
       })
     if (row.revoked_at !== null)
-      throw new PagecacheError('WRONG_STATE', `The client ${id} (${row.name}) is revoked already.`)
+      throw new PagecacheError('WRONG_STATE', `The client ${id} (${row.name}) is already revoked.`)
     const revoked = await transaction
       .withRecursive('family', (query) =>
         query
@@ -167,18 +172,18 @@ export async function revokeClient(
   })
 }
 
-/** The client whose id and secret these are; null in every other case, after the same work. */
+/** Checks a client's id and secret; null if they are wrong. It takes the same time in both cases. */
 export async function authenticate({ db }: Records, id: string, secret: string): Promise<Client | null> {
   const row = await db.selectFrom('api_clients').selectAll().where('id', '=', id).executeTakeFirst()
-  const expected = row && row.revoked_at === null ? Buffer.from(row.secret_hash, 'base64url') : nobody
-  const same = timingSafeEqual(expected, hashOf(secret))
-  return row && same && expected !== nobody ? toClient(row) : null
+  const expected = row && row.revoked_at === null ? Buffer.from(row.secret_hash, 'base64url') : noHash
+  const isEqual = timingSafeEqual(expected, hashOf(secret))
+  return row && isEqual && expected !== noHash ? toClient(row) : null
 }
 
-/** Notes that a client got a token. Best effort: a full disk keeps nobody out. */
-export async function noteUse({ db, now }: Records, client: Client): Promise<void> {
+/** Records that a client requested a token. Errors are ignored: a full disk must not prevent logins. */
+export async function recordUse({ db, now }: Records, client: Client): Promise<void> {
   const at = now()
-  if (client.lastUsedAt !== null && at - client.lastUsedAt < usedEvery) return
+  if (client.lastUsedAt !== null && at - client.lastUsedAt < useInterval) return
   await db
     .updateTable('api_clients')
     .set({ last_used_at: at })
@@ -196,7 +201,7 @@ function toClient(row: ApiClientRow): Client {
   return {
     id: row.id,
     name: row.name,
-    scopes: scopes.filter((scope) => row.scopes.split(' ').includes(scope)),
+    scopes: allScopes.filter((scope) => row.scopes.split(' ').includes(scope)),
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,

@@ -6,132 +6,131 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { CustomerTokenSettings } from '../config/schema.ts'
 import type { PagecacheError } from '../errors.ts'
 
-/** What tokens of customers are checked with: one key, and the one algorithm that it is for. */
+/** The key that verifies customer tokens, with its only algorithm. */
 export interface CustomerKey {
   key: KeyObject
   algorithm: string
 }
 
-/** Bytes of a key file; a certificate with a large RSA key has about 4,000. */
-const largestFile = 64 * 1024
-/** Bytes that a secret has at least, by its algorithm: as many as the digest (RFC 7518 §3.2). */
-const shortestSecret: Record<string, number> = { HS256: 32, HS384: 48, HS512: 64 }
-/** RFC 7518 §3.3. */
-const shortestModulus = 2048
+/** Most bytes of a key file; a certificate with a large RSA key has about 4,000. */
+const maxFileSize = 64 * 1024
+/** Fewest bytes of a secret by algorithm: the size of its digest (RFC 7518 §3.2). */
+const minSecretSize: Record<string, number> = { HS256: 32, HS384: 48, HS512: 64 }
+/** Fewest bits of an RSA key (RFC 7518 §3.3). */
+const minModulusSize = 2048
 const rsaAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
 const curveAlgorithms: Record<string, string> = { prime256v1: 'ES256', secp384r1: 'ES384', secp521r1: 'ES512' }
 
 /**
- * The configuration with the content of the key file that `stages.customerToken` names, so that processes which are handed it read no
- * file; the same where none is named.
+ * Adds the content of the key file named by `stages.customerToken` to the configuration, so that processes that receive the configuration
+ * read no file. Without a key file the configuration is unchanged.
  *
- * @throws CONFIG_INVALID that names the key path, what is wrong with the file and what to do
+ * @throws CONFIG_INVALID with the key path, the problem with the file and a remedy
  */
 export async function withCustomerKey(loaded: LoadedConfig): Promise<LoadedConfig> {
   const { customerToken } = loaded.config.stages
   const file = customerToken.secretFile ?? customerToken.publicKeyFile
   if (file === null) return loaded
   const customerKey = await readKeyFile(resolve(loaded.places.projectDir, file)).catch((error: unknown) => {
-    throw keyFault(
-      loaded,
-      `cannot be read: ${(error as Error).message}`,
-      'Name a file that the user of the daemon may read, or set stages.customerToken.cookie and .header to null.',
-    )
+    throw keyError(loaded, {
+      problem: `cannot be read: ${(error as Error).message}`,
+      remedy: 'Name a file that the daemon can read, or set stages.customerToken.cookie and .header to null.',
+    })
   })
-  const known = { ...loaded, customerKey }
-  toCustomerKey(known)
-  return known
+  const extended = { ...loaded, customerKey }
+  toCustomerKey(extended)
+  return extended
 }
 
-/** The key of a configuration that `withCustomerKey` returned. @throws CONFIG_INVALID */
+/** Parses the key of a configuration returned by `withCustomerKey`. @throws CONFIG_INVALID */
 export function toCustomerKey(loaded: LoadedConfig): CustomerKey {
   const { customerToken } = loaded.config.stages
   const text = loaded.customerKey ?? ''
-  const made = customerToken.secretFile === null ? toPublicKey(text, customerToken) : toSecret(text, customerToken)
-  if ('fault' in made) throw keyFault(loaded, made.fault, made.remedy)
-  return made
+  const parsed = customerToken.secretFile === null ? toPublicKey(text, customerToken) : toSecret(text, customerToken)
+  if ('problem' in parsed) throw keyError(loaded, parsed)
+  return parsed
 }
 
-interface KeyFault {
-  fault: string
+interface KeyProblem {
+  problem: string
   remedy: string
 }
 
-/** The text of the file without the end of its last line, as `openssl rand -hex 32 > file` writes it. */
-function toSecret(text: string, { algorithm }: CustomerTokenSettings): CustomerKey | KeyFault {
+/** Parses a secret: the text of the file without the line break at its end, as written by `openssl rand -hex 32 > file`. */
+function toSecret(text: string, { algorithm }: CustomerTokenSettings): CustomerKey | KeyProblem {
   const secret = Buffer.from(text.trim())
-  const wanted = algorithm ?? 'HS256'
-  // What is public would be a secret that everybody knows.
+  const chosen = algorithm ?? 'HS256'
+  // A public key used as a secret would be known to everybody.
   if (text.includes('-----BEGIN'))
     return {
-      fault: 'holds a key in PEM, not a secret',
+      problem: 'contains a key in PEM, not a secret',
       remedy: 'Name the public key as stages.customerToken.publicKeyFile.',
     }
-  const shortest = shortestSecret[wanted]!
-  if (secret.length < shortest)
+  const minSize = minSecretSize[chosen]!
+  if (secret.length < minSize)
     return {
-      fault: `holds ${secret.length} bytes; ${wanted} needs ${shortest} or more`,
-      remedy: `Make one with: openssl rand -hex ${shortest}`,
+      problem: `contains ${secret.length} bytes; ${chosen} needs ${minSize} or more`,
+      remedy: `Create one with: openssl rand -hex ${minSize}`,
     }
-  return { key: createSecretKey(secret), algorithm: wanted }
+  return { key: createSecretKey(secret), algorithm: chosen }
 }
 
-function toPublicKey(text: string, { algorithm }: CustomerTokenSettings): CustomerKey | KeyFault {
+function toPublicKey(text: string, { algorithm }: CustomerTokenSettings): CustomerKey | KeyProblem {
   if (text.includes('PRIVATE KEY'))
     return {
-      fault: 'holds a private key',
-      remedy: 'Leave that with the shop, and give its public half: openssl pkey -in private.pem -pubout',
+      problem: 'contains a private key',
+      remedy: 'Keep it with the shop and use its public key: openssl pkey -in private.pem -pubout',
     }
   let key: KeyObject
   try {
     key = createPublicKey(text)
   } catch {
     return {
-      fault: 'holds no public key',
-      remedy: 'A public key or a certificate in PEM is expected: openssl pkey -in private.pem -pubout',
+      problem: 'contains no public key',
+      remedy: 'Use a public key or a certificate in PEM: openssl pkey -in private.pem -pubout',
     }
   }
   const fitting = algorithmsOf(key)
   const chosen = algorithm ?? fitting[0]
   if (chosen === undefined)
     return {
-      fault: 'holds a key that signs no tokens',
+      problem: 'contains a key that cannot sign tokens',
       remedy: 'Use RSA of 2048 bits or more, an EC key on P-256, P-384 or P-521, or Ed25519.',
     }
   if (!fitting.includes(chosen))
     return {
-      fault: `holds a key for ${fitting.join(', ') || 'nothing here'}, and not for ${chosen}`,
-      remedy: 'Correct stages.customerToken.algorithm, or leave it null: it follows from the key.',
+      problem: `contains a key for ${fitting.join(', ') || 'no supported algorithm'}, not for ${chosen}`,
+      remedy: 'Correct stages.customerToken.algorithm, or set it to null to derive it from the key.',
     }
   return { key, algorithm: chosen }
 }
 
-/** The algorithms that a key is for, the usual one first. */
+/** The algorithms of a key, the usual one first. */
 function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): string[] {
   if (type === 'ed25519') return ['EdDSA']
-  if (type === 'rsa') return (details?.modulusLength ?? 0) < shortestModulus ? [] : rsaAlgorithms
+  if (type === 'rsa') return (details?.modulusLength ?? 0) < minModulusSize ? [] : rsaAlgorithms
   const algorithm = type === 'ec' ? curveAlgorithms[details?.namedCurve ?? ''] : undefined
   return algorithm === undefined ? [] : [algorithm]
 }
 
-/** Of a regular file alone: a device would never end, and a pipe that nobody writes to would not even be opened without `O_NONBLOCK`. */
+/** Reads a regular file only: a device would never end, and opening a pipe without a writer would block without `O_NONBLOCK`. */
 async function readKeyFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stat = await file.stat()
-    if (!stat.isFile()) throw new Error('it is no file')
-    if (stat.size > largestFile) throw new Error(`it is larger than ${largestFile / 1024} KB`)
+    if (!stat.isFile()) throw new Error('it is not a regular file')
+    if (stat.size > maxFileSize) throw new Error(`it is larger than ${maxFileSize / 1024} KB`)
     return await file.readFile('utf8')
   } finally {
     await file.close()
   }
 }
 
-/** The content is never repeated: it is, or was meant to be, a secret. */
-function keyFault({ config, sourceOf }: LoadedConfig, fault: string, remedy: string): PagecacheError {
+/** The error never quotes the content of the file: it is, or was meant to be, a secret. */
+function keyError({ config, sourceOf }: LoadedConfig, { problem, remedy }: KeyProblem): PagecacheError {
   const name = config.stages.customerToken.secretFile === null ? 'publicKeyFile' : 'secretFile'
   return toConfigError(
-    [{ key: `stages.customerToken.${name}`, source: sourceOf(['stages', 'customerToken', name]), message: fault }],
+    [{ key: `stages.customerToken.${name}`, source: sourceOf(['stages', 'customerToken', name]), message: problem }],
     remedy,
   )
 }

@@ -1,30 +1,30 @@
 import { hash } from 'node:crypto'
 import { jwtVerify, type JWTPayload } from 'jose'
-import { LRUCache } from 'lru-cache'
 import type { CustomerTokenSettings } from '../config/schema.ts'
 import type { CustomerKey } from './customer-key.ts'
-import { longestToken } from './judgement.ts'
+import { maxTokenLength } from './judgement.ts'
+import { LRUCache } from 'lru-cache'
 
-/** The clocks of the shop and this machine may differ by so much, in seconds. */
+/** How much the clocks of the shop and this machine may differ, in seconds. */
 const leeway = 5
-/** So long a token is believed without being checked again, in milliseconds: less than a page view. */
-const believedFor = 60_000
-/** Tokens that are remembered, by a digest of 43 characters: some two megabytes. */
-const mostRemembered = 10_000
+/** How long a verified token is trusted without another check, in milliseconds. */
+const trustedFor = 60_000
+/** Most tokens in memory: about two megabytes. */
+const maxKnown = 10_000
 
-/** Header fields that a token may have. `jku`, `x5u`, `jwk`, `crit` and the like name a key of the sender's, or change what is meant. */
+/** Allowed header fields. `jku`, `x5u`, `jwk`, `crit` and the like name a key of the sender or change the meaning of the token. */
 const knownFields = new Set(['alg', 'typ', 'kid'])
 
 /**
- * Tokens in which the shop says who is logged in. One key and one algorithm, both from the configuration: nothing in a token chooses
- * them, and nothing that it names is opened or fetched.
+ * Verifies the tokens by which the shop identifies a logged-in customer. Key and algorithm come from the configuration: a token cannot
+ * choose them, and nothing that it names is opened or fetched.
  */
 export class CustomerTokens {
   readonly #key: CustomerKey
   readonly #settings: CustomerTokenSettings
   /** Milliseconds since the epoch. */
   readonly #now: () => number
-  readonly #known = new LRUCache<string, { customer: string; until: number }>({ max: mostRemembered })
+  readonly #known = new LRUCache<string, { customer: string; until: number }>({ max: maxKnown })
 
   constructor(key: CustomerKey, settings: CustomerTokenSettings, now: () => number) {
     this.#key = key
@@ -32,9 +32,9 @@ export class CustomerTokens {
     this.#now = now
   }
 
-  /** What a token's claim says; null for one that is not good, whatever is wrong with it. At once where it was good a moment ago. */
+  /** The customer in a token's claim; null for an invalid token. Synchronous for a recently verified token. */
   read(token: string): string | null | Promise<string | null> {
-    if (token.length > longestToken || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
+    if (token.length > maxTokenLength || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
     const digest = hash('sha256', token, 'base64url')
     const known = this.#known.get(digest)
     if (known !== undefined && known.until > this.#now()) return known.customer
@@ -59,22 +59,22 @@ export class CustomerTokens {
       if (customer === null) return null
       this.#known.set(digest, {
         customer,
-        until: Math.min(now + believedFor, (payload as Required<JWTPayload>).exp * 1000),
+        until: Math.min(now + trustedFor, (payload as Required<JWTPayload>).exp * 1000),
       })
       return customer
     } catch {
-      // A visitor with a bad token is a visitor without a customer; what it holds is nobody's business.
+      // A visitor with an invalid token counts as not logged in; the token is not logged.
       return null
     }
   }
 }
 
-/** The id of a key chooses nothing here; one that looks like a path was made by somebody who hopes otherwise. */
+/** The key id selects nothing here, but one that looks like a path shows an attack. */
 function isHarmless(kid: unknown): boolean {
   return kid === undefined || (typeof kid === 'string' && /^[\w.:=+-]{1,256}$/.test(kid))
 }
 
-/** Shops number their customers, or give them ids. */
+/** A customer's id or number as text; null for any other value. */
 function toText(claim: unknown): string | null {
   if (typeof claim === 'string') return claim
   return Number.isSafeInteger(claim) ? String(claim) : null

@@ -1,63 +1,63 @@
 import { addressBlock } from '../lib/address-block.ts'
-import { LRUCache } from 'lru-cache'
 import type { SharedCounts } from '../lib/shared-counts.ts'
+import { LRUCache } from 'lru-cache'
 
-/** Within so many milliseconds so many failures are forgiven. */
+/** Failures are counted within this window (milliseconds). */
 const window = 60_000
-const mostOfAddress = 10
-const mostOfClient = 10
+const maxPerAddress = 10
+const maxPerClient = 10
 
-/** More addresses and clients than these are not remembered; who comes with more than so many addresses needs no other luck. */
-const mostKept = 20_000
+/** Most addresses and most clients in memory. */
+const maxKept = 20_000
 
 interface Count {
   failures: number
-  /** When the counting begins anew, milliseconds. */
+  /** End of the window (milliseconds). */
   until: number
 }
 
 /**
- * Counts failed logins, by address and by client, in memory. An address that fails too often is not listened to for a while. A client
- * that is tried too often from anywhere has its failures answered with the limit, but whoever comes from an address in good standing
- * with the right secret still gets in: nobody can lock a client out by guessing at it. The processes of a daemon count together.
+ * Counts failed logins by address and by client, in memory. An address with too many failures is blocked for a while. Too many failures
+ * for one client limit further failures, but the right secret from an address that is not blocked still succeeds: an attacker cannot lock
+ * a client out by guessing. The processes of a daemon share their counts.
  */
 export class Failures {
-  readonly #addresses = new LRUCache<string, Count>({ max: mostKept })
-  readonly #clients = new LRUCache<string, Count>({ max: mostKept })
+  readonly #addresses = new LRUCache<string, Count>({ max: maxKept })
+  readonly #clients = new LRUCache<string, Count>({ max: maxKept })
   readonly #now: () => number
-  readonly #tellAddress: ((network: string) => void) | undefined
-  readonly #tellClient: ((client: string) => void) | undefined
+  readonly #shareAddress: ((network: string) => void) | undefined
+  readonly #shareClient: ((client: string) => void) | undefined
 
   /** @param now monotonic milliseconds */
   constructor(now: () => number, shared: SharedCounts | null = null) {
     this.#now = now
-    // At once: who guesses at one process after the other is not given the time of a batch.
-    this.#tellAddress = shared?.join('failures of addresses', 0, (network, count) =>
-      this.#count(this.#addresses, network, count),
+    // Shared without delay, so that an attacker gains nothing by switching between processes.
+    this.#shareAddress = shared?.join('failures of addresses', 0, (network, count) =>
+      this.#add(this.#addresses, network, count),
     )
-    this.#tellClient = shared?.join('failures of clients', 0, (client, count) =>
-      this.#count(this.#clients, client, count),
+    this.#shareClient = shared?.join('failures of clients', 0, (client, count) =>
+      this.#add(this.#clients, client, count),
     )
   }
 
-  /** Seconds until an address is listened to again; null where it is now. */
+  /** Seconds until an address is unblocked; null if it is not blocked. */
   limitOf(address: string): number | null {
-    return this.#limit(this.#addresses.get(addressBlock(address)), mostOfAddress)
+    return this.#limit(this.#addresses.get(addressBlock(address)), maxPerAddress)
   }
 
-  /** Notes a failure; the seconds to wait where that was one too many for the client, else null. */
-  note(address: string, client: string | null): number | null {
+  /** Counts a failure. Returns the seconds to wait if the client has too many, else null. */
+  count(address: string, client: string | null): number | null {
     const network = addressBlock(address)
-    this.#count(this.#addresses, network, 1)
-    this.#tellAddress?.(network)
+    this.#add(this.#addresses, network, 1)
+    this.#shareAddress?.(network)
     if (client === null) return null
-    this.#count(this.#clients, client, 1)
-    this.#tellClient?.(client)
+    this.#add(this.#clients, client, 1)
+    this.#shareClient?.(client)
     const count = this.#clients.get(client)
-    return count !== undefined && count.failures > mostOfClient ? this.#limit(count, mostOfClient) : null
+    return count !== undefined && count.failures > maxPerClient ? this.#limit(count, maxPerClient) : null
   }
 
-  #count(counts: LRUCache<string, Count>, key: string, failures: number): void {
+  #add(counts: LRUCache<string, Count>, key: string, failures: number): void {
     const known = counts.get(key)
     const now = this.#now()
     counts.set(

@@ -1,32 +1,32 @@
-/** What a client may do: look, or change too. */
+/** What a client may do: read, or also write. */
 export type Scope = 'read' | 'write'
-export const scopes = ['read', 'write'] as const
+export const allScopes: readonly Scope[] = ['read', 'write']
 
-/** Who asks, and what it may do. */
+/** The identity behind a request. */
 export interface Identity {
-  /** As the logs name it. */
+  /** The name used in logs. */
   actor: string
   scopes: readonly Scope[]
 }
 
-/** What becomes of a request with a bearer token. */
+/** The decision about a bearer token. */
 export type Judgement =
   | ({ kind: 'accepted' } & Identity)
   | { kind: 'refused'; message: string }
-  /** Too many failures; in seconds. */
+  /** Too many failures; `retryAfter` in seconds. */
   | { kind: 'limited'; retryAfter: number }
-  /** Nobody who could know answers. */
+  /** The issuer of the token cannot be reached. */
   | { kind: 'unavailable'; message: string }
 
-/** Where a token was shown. */
+/** The client that presents a token. */
 export interface Presenter {
-  /** Of the client, as far as trusted proxies tell it. */
+  /** The client's address, from trusted proxies if there are any. */
   address: string
-  /** The Host that it asked for. */
+  /** The Host of the request. */
   host: string
 }
 
-/** Judges bearer tokens. The answer is there at once where the token was seen before. */
+/** Judges bearer tokens, synchronously if it knows the token. */
 export interface Judge {
   judge(token: string, presenter: Presenter): Judgement | Promise<Judgement>
 }
@@ -34,5 +34,5 @@ export interface Judge {
 export const invalidToken: Judgement = { kind: 'refused', message: 'The bearer token is not valid.' }
 export const expiredToken: Judgement = { kind: 'refused', message: 'The bearer token has expired.' }
 
-/** The longest token that is looked at, in bytes: ours have about 400, those of shops about 1,500. */
-export const longestToken = 4096
+/** Most bytes of a token: those of this daemon have about 400, those of shops about 1,500. */
+export const maxTokenLength = 4096

@@ -39,33 +39,33 @@ interface KeyFile {
 }
 
 export interface KeyRingOptions {
-  /** `keys/` in it holds a file (mode 0600) for each key. */
+  /** Its directory `keys/` contains one file (mode 0600) for each key. */
   dataDir: string
   /** Milliseconds since the epoch. */
   now: () => number
-  /** How long a token is valid, milliseconds: so long a replaced key is still good for checking. */
+  /** Lifetime of tokens in milliseconds: a replaced key still verifies tokens for that long. */
   lifetime: number
 }
 
-/** So many keys are good at the same time at most: each is read again by every process whenever one is added. */
-const mostKeys = 20
+/** Most valid keys at a time: every process reads all of them again when one is added. */
+const maxKeys = 20
 
-/** Clocks of processes may differ by so much (milliseconds). */
+/** How much the clocks of processes may differ (milliseconds). */
 const leeway = 60_000
 
 /**
- * The keys that tokens are signed with, one file each, numbered; the highest number signs. A file appears whole and under a name
- * that one process alone can take, so that processes that start at once agree. A change of the directory is noticed at the next use.
+ * The signing keys, one numbered file each; the highest number signs. A file is linked into place complete and only one process can take a
+ * number, so processes that start at once agree. Each use notices changes of the directory.
  */
 export class KeyRing {
   readonly #directory: string
   readonly #now: () => number
   readonly #lifetime: number
-  readonly #look = oncePerTurn(() => this.#refresh())
+  readonly #refreshOncePerTurn = oncePerTurn(() => this.#refresh())
   #seen = ''
   #files: KeyFile[] = []
 
-  /** Makes the first key where there is none. @throws STORE_DAMAGED, STORE_FULL */
+  /** Creates the first key if there is none. @throws STORE_DAMAGED, STORE_FULL */
   constructor({ dataDir, now, lifetime }: KeyRingOptions) {
     this.#directory = join(dataDir, 'keys')
     this.#now = now
@@ -75,37 +75,37 @@ export class KeyRing {
     if (this.#files.length === 0) this.#add(1)
   }
 
-  /** The key that signs now. */
+  /** The key that signs new tokens. */
   current(): SigningKey {
     this.#refresh()
     const last = this.#files.at(-1)
-    // The directory was emptied under us: all tokens are void, and signing goes on with a new key.
+    // The directory has been emptied: all tokens are invalid, and a new key signs from now on.
     return last === undefined ? this.#add(1) : last.key
   }
 
-  /** The key of this id, exactly, while tokens of it may still be valid; null without one. */
+  /** The key with exactly this id; null if it is unknown or all of its tokens have expired. */
   find(kid: string): SigningKey | null {
-    this.#look()
+    this.#refreshOncePerTurn()
     const index = this.#files.findIndex(({ key }) => key.kid === kid)
-    return index < 0 || this.#isOver(index) ? null : this.#files[index]!.key
+    return index < 0 || this.#isExpired(index) ? null : this.#files[index]!.key
   }
 
   /**
-   * Signs with a new key from now on. The old one goes on being good for what it has signed, unless all are dropped.
+   * Signs with a new key from now on. With `dropOld` all earlier keys are deleted; otherwise they still verify their tokens.
    *
-   * @throws TOO_MANY_REQUESTS where the old ones that are still good are too many
+   * @throws TOO_MANY_REQUESTS if too many old keys are still valid
    */
   rotate({ dropOld }: { dropOld: boolean }): SigningKey {
     this.#refresh()
-    if (!dropOld && this.#files.filter((_, index) => !this.#isOver(index)).length >= mostKeys) {
-      throw new PagecacheError('TOO_MANY_REQUESTS', `There are ${mostKeys} keys whose tokens are still valid.`, {
-        hint: 'Wait until tokens have expired (auth.tokenLifetime), or void all of them with --drop-old.',
+    if (!dropOld && this.#files.filter((_, index) => !this.#isExpired(index)).length >= maxKeys) {
+      throw new PagecacheError('TOO_MANY_REQUESTS', `There are already ${maxKeys} valid signing keys.`, {
+        hint: 'Wait until tokens have expired (auth.tokenLifetime), or invalidate all tokens with --drop-old.',
       })
     }
     const last = this.#files.at(-1)?.number ?? 0
     const key = this.#add(last + 1)
     for (const [index, { number }] of [...this.#files].entries()) {
-      if (number <= last && (dropOld || this.#isOver(index)))
+      if (number <= last && (dropOld || this.#isExpired(index)))
         guarded(this.#directory, () => rmSync(this.#path(number), { force: true }))
     }
     this.#refresh()
@@ -116,8 +116,8 @@ export class KeyRing {
     return this.#files.length
   }
 
-  /** A key is over when all that it signed before it was replaced has expired. */
-  #isOver(index: number): boolean {
+  /** A key is expired when all tokens that it signed before it was replaced have expired. */
+  #isExpired(index: number): boolean {
     const next = this.#files[index + 1]
     return next !== undefined && this.#now() > next.key.createdAt + this.#lifetime + leeway
   }
@@ -130,12 +130,12 @@ export class KeyRing {
       privateKey: privateKey.export({ format: 'jwk' }),
     })
     guarded(this.#directory, () => {
-      // It may have been deleted under us; the directory around it is made by the records alone.
+      // It may have been deleted since. Its parent is created by the records only.
       if (!existsSync(this.#directory)) mkdirSync(this.#directory, { mode: 0o700 })
       this.#write(this.#path(number), content)
     })
     this.#refresh()
-    // Another process may have been first: its key is the one.
+    // Another process may have been faster: then its key is used.
     return this.#files.at(-1)!.key
   }
 
@@ -161,7 +161,7 @@ export class KeyRing {
     return join(this.#directory, `${String(number).padStart(6, '0')}.json`)
   }
 
-  /** Reads the directory where it has changed. */
+  /** Reads the directory if it has changed. */
   #refresh(): void {
     const stat = statSync(this.#directory, { throwIfNoEntry: false })
     const seen = stat === undefined ? '' : `${stat.ino}.${stat.mtimeMs}.${stat.ctimeMs}`
@@ -183,13 +183,13 @@ function readKey(file: string): SigningKey {
       privateKey: JsonWebKey
     }
     if (typeof kid !== 'string' || typeof createdAt !== 'number' || privateKey.crv !== 'Ed25519')
-      throw new Error('it holds no key of ours')
+      throw new Error('not a signing key')
     const key = createPrivateKey({ key: privateKey, format: 'jwk' })
     return { kid, createdAt, privateKey: key, publicKey: createPublicKey(key) }
   } catch {
-    // What the file holds is secret: no parser's message, which could quote it.
-    throw new PagecacheError('STORE_DAMAGED', `${file} is no key that can be read`, {
-      hint: 'Restore it from a backup, or move it away: tokens that it signed are void then, and clients fetch new ones.',
+    // The content is secret, and the parser's message could quote it.
+    throw new PagecacheError('STORE_DAMAGED', `${file} is not a readable key`, {
+      hint: 'Restore it from a backup, or move it away: then its tokens become invalid and clients request new ones.',
     })
   }
 }

@@ -1,29 +1,30 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { Failures } from './failures.ts'
-import { invalidToken, longestToken, scopes, type Judge, type Judgement, type Presenter } from './judgement.ts'
+import { invalidToken, maxTokenLength, allScopes, type Judge, type Judgement, type Presenter } from './judgement.ts'
+import { LRUCache } from 'lru-cache'
 
-/** Asks the shop whether its admin API accepts a token. @throws where the shop gives no answer to that */
+/** Asks the shop whether its admin API accepts a token. @throws if the shop does not answer */
 export type AskShop = (token: string, host: string) => Promise<boolean>
 
-/** A shop's yes is believed for so long at most, its no for a moment, milliseconds (contract section 4). */
-const longestBelief = 60_000
-const disbelief = 5_000
+/** How long an accepted and a refused token is kept (milliseconds). */
+const acceptedFor = 60_000
+const refusedFor = 5_000
 
-const mostRemembered = 10_000
+/** Most tokens in memory. */
+const maxKnown = 10_000
 
-interface Answer {
+interface KnownToken {
   judgement: Judgement
-  /** Milliseconds. */
+  /** Milliseconds since the epoch. */
   until: number
 }
 
-/** Judges tokens that the shop has issued, by asking the shop, once a token. Tokens are kept as hashes alone. */
+/** Judges tokens issued by the shop, by asking the shop once for each token. Only hashes of tokens are kept. */
 export class ShopAuthority implements Judge {
   readonly #ask: AskShop
   readonly #now: () => number
-  readonly #answers = new LRUCache<string, Answer>({ max: mostRemembered })
-  readonly #asking = new Map<string, Promise<Judgement>>()
+  readonly #known = new LRUCache<string, KnownToken>({ max: maxKnown })
+  readonly #pending = new Map<string, Promise<Judgement>>()
   readonly #failures: Failures
 
   /** @param now milliseconds since the epoch, steady */
@@ -34,18 +35,18 @@ export class ShopAuthority implements Judge {
   }
 
   judge(token: string, presenter: Presenter): Judgement | Promise<Judgement> {
-    if (token.length > longestToken || !/^[\w.~+/-]+=*$/.test(token)) return invalidToken
-    // A token of one shop says nothing at another one.
+    if (token.length > maxTokenLength || !/^[\w.~+/-]+=*$/.test(token)) return invalidToken
+    // A token of one shop must not count at another one.
     const key = hash('sha256', `${presenter.host}\n${token}`, 'base64')
-    const known = this.#answers.get(key)
+    const known = this.#known.get(key)
     if (known !== undefined && this.#now() < known.until) return known.judgement
     const retryAfter = this.#failures.limitOf(presenter.address)
     if (retryAfter !== null) return { kind: 'limited', retryAfter }
-    const underWay = this.#asking.get(key)
-    if (underWay !== undefined) return underWay
-    const asking = this.#judgeNew(key, token, presenter).finally(() => this.#asking.delete(key))
-    this.#asking.set(key, asking)
-    return asking
+    const pending = this.#pending.get(key)
+    if (pending !== undefined) return pending
+    const judgement = this.#judgeNew(key, token, presenter).finally(() => this.#pending.delete(key))
+    this.#pending.set(key, judgement)
+    return judgement
   }
 
   async #judgeNew(key: string, token: string, { address, host }: Presenter): Promise<Judgement> {
@@ -54,20 +55,20 @@ export class ShopAuthority implements Judge {
     try {
       accepted = await this.#ask(token, host)
     } catch {
-      return { kind: 'unavailable', message: 'The shop, which issues the tokens, does not answer.' }
+      return { kind: 'unavailable', message: 'The shop, which issues the tokens, cannot be reached.' }
     }
     if (!accepted) {
-      this.#failures.note(address, null)
-      this.#answers.set(key, { judgement: invalidToken, until: this.#now() + disbelief })
+      this.#failures.count(address, null)
+      this.#known.set(key, { judgement: invalidToken, until: this.#now() + refusedFor })
       return invalidToken
     }
-    const judgement: Judgement = { kind: 'accepted', actor: actorOf(payload), scopes }
-    this.#answers.set(key, { judgement, until: Math.min(this.#now() + longestBelief, expiryOf(payload)) })
+    const judgement: Judgement = { kind: 'accepted', actor: actorOf(payload), scopes: allScopes }
+    this.#known.set(key, { judgement, until: Math.min(this.#now() + acceptedFor, expiryOf(payload)) })
     return judgement
   }
 }
 
-/** What a JWT says of itself; it is read for a token that the shop is asked about, and believed of one that it accepts. */
+/** The unverified payload of a JWT; it is trusted only once the shop has accepted the token. */
 function payloadOf(token: string): Record<string, unknown> {
   try {
     const payload: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
@@ -81,7 +82,7 @@ function expiryOf({ exp }: Record<string, unknown>): number {
   return typeof exp === 'number' ? exp * 1000 : Infinity
 }
 
-/** Shopware writes the user into `sub`, and the integration or the administration into `aud`. */
+/** The actor of a token: Shopware writes the user into `sub`, and the integration or the administration into `aud`. */
 function actorOf({ sub, aud }: Record<string, unknown>): string {
   const named = [sub, Array.isArray(aud) ? aud[0] : aud].find(
     (name) => typeof name === 'string' && /^[\w.-]{1,64}$/.test(name),

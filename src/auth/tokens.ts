@@ -1,17 +1,17 @@
 import { jwtVerify, SignJWT, errors } from 'jose'
 import { randomUUID } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
-import { longestToken, scopes, type Scope } from './judgement.ts'
+import { maxTokenLength, allScopes, type Scope } from './judgement.ts'
 
 const issuer = 'pagecache'
 const audience = 'pagecache-api'
 const type = 'at+jwt'
 const algorithm = 'EdDSA'
 
-/** The clocks of two processes may differ by so much, in seconds. */
+/** How much the clocks of two processes may differ, in seconds. */
 const leeway = 5
 
-/** What a token of ours says. Times are seconds since the epoch. */
+/** The claims of an API client's token. Times are seconds since the epoch. */
 export interface Claims {
   clientId: string
   scopes: Scope[]
@@ -41,16 +41,16 @@ export async function signToken(
 }
 
 /**
- * Checks a token: one algorithm, a key that we hold under exactly this id, and every claim. Nothing that a header names is ever
- * fetched. `expired` says that all of it is right but the time.
+ * Verifies a token: its only algorithm, a key of the key ring with exactly this id, and every claim. Nothing that its header names is
+ * fetched. Returns `expired` if everything but the time is valid, null if anything else is wrong. `now` in milliseconds since the epoch.
  */
 export async function verifyToken(keys: KeyRing, token: string, now: number): Promise<Claims | 'expired' | null> {
-  if (token.length > longestToken || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
+  if (token.length > maxTokenLength || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
   try {
     const { payload, protectedHeader } = await jwtVerify(
       token,
       ({ kid, ...header }) => {
-        // jku, x5u, jwk, crit and the like: a token of ours has none.
+        // Our tokens have no jku, x5u, jwk, crit or other fields.
         if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ'))
           throw new errors.JWSInvalid('unexpected header')
         const key = typeof kid === 'string' ? keys.find(kid) : null
@@ -70,7 +70,7 @@ export async function verifyToken(keys: KeyRing, token: string, now: number): Pr
     const granted = String(payload['scope']).split(' ')
     return {
       clientId: payload.sub!,
-      scopes: scopes.filter((scope) => granted.includes(scope)),
+      scopes: allScopes.filter((scope) => granted.includes(scope)),
       kid: protectedHeader.kid!,
       expiresAt: payload.exp!,
     }

@@ -1,3 +1,4 @@
+import { basicAuthorization } from '../lib/basic-authorization.ts'
 import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { ownPathOf, type OwnPath } from './own-path.ts'
 
@@ -50,14 +51,8 @@ export function toChannel(options: ChannelOptions): Channel {
     path,
     url: `${scheme}://${url.host}${path}`,
     origin: origin.origin,
-    authorization: origin.username === '' && origin.password === '' ? null : basicAuthorization(origin),
+    authorization: basicAuthorization(origin),
   }
-}
-
-/** Basic authentication from the user and password of a URL (RFC 7617). */
-function basicAuthorization(url: URL): string {
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
 /** Finds the channel of a request as Shopware does: exact match, else the longest prefix of the channel URLs. */

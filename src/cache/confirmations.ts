@@ -188,8 +188,7 @@ export function variantMismatch(
   const changes = cookieChanges(headers, now)
   for (const [name, value] of given) {
     const change = changes.get(name)
-    if (change !== undefined && (change ?? '') !== value)
-      return `the response changes the variant cookie ${name}`
+    if (change !== undefined && (change ?? '') !== value) return `the response changes the variant cookie ${name}`
     const marked = fieldValue(headers, name.toLowerCase())
     if (marked !== null && marked !== value && changes.get(name) === undefined)
       return `the response is for a different ${name} than the request`

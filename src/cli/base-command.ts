@@ -5,7 +5,7 @@ import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import {
-  everyAccess,
+  allScopes,
   performOperation,
   type Given,
   type Operation,
@@ -155,7 +155,7 @@ export abstract class BaseCommand extends Command {
       app,
       source: 'cli',
       actor: null,
-      scopes: everyAccess,
+      scopes: allScopes,
       signal: app.signal,
       report: (event) => this.report(event),
     }

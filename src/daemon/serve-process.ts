@@ -94,7 +94,7 @@ export class ServeProcess {
   }
 
   #startWorkers(app: App): Workers | null {
-    return this.#options.works ? startWorkers(app, { onTell: (message) => this.#options.log.warn(message) }) : null
+    return this.#options.works ? startWorkers(app, { onWarning: (message) => this.#options.log.warn(message) }) : null
   }
 
   /** Stops the daemon (see `Daemon.stop`) and finishes the queue messages in progress. */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Client } from '../auth/clients.ts'
 import { PagecacheError } from '../errors.ts'
 import { count, described, flag, id, limit, offset, success, succeeded, text } from './fields.ts'
-import { defineOperation, everyAccess } from './operation.ts'
+import { defineOperation, allScopes } from './operation.ts'
 
 /**
  * Over the API a client is made by another one. So that nobody who got hold of a token outlives the revocation of its client, it is
@@ -45,7 +45,7 @@ export const createApiClient = defineOperation({
   }),
   http: { method: 'POST', path: '/clients' },
   async run({ app, actor, scopes }, { name, scope }) {
-    const wanted = scope === 'write' ? everyAccess : [scope]
+    const wanted = scope === 'write' ? allScopes : [scope]
     // A token of `write` alone makes none that may read too: nobody gives what he has not got.
     if (!wanted.every((access) => scopes.includes(access)))
       throw new PagecacheError(

@@ -19,7 +19,7 @@ export async function describeDeliveries(app: App): Promise<Deliveries> {
   if (proxies.length === 0) return { proxies }
   const [{ hasWorkerFor }, { deliverType }] = await Promise.all([
     import('../queue/statistics.ts'),
-    import('../purge/deliver/deliver.ts'),
+    import('../purge/deliver/message.ts'),
   ])
   const { db } = await app.records()
   if (await hasWorkerFor(db, deliverType, Date.now())) return { proxies }

@@ -1,28 +1,25 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
+import type { Scope } from '../auth/judgement.ts'
 import { writeKeyPath } from '../config/raw.ts'
 import { PagecacheError } from '../errors.ts'
+import type { InvalidationSource } from '../purge/invalidation.ts'
 
-/** Where a request to do something came from (contract section 4, `invalidation-log/recent`). */
-type OperationSource = 'api' | 'cli' | 'purge-method' | 'task'
+export { allScopes } from '../auth/judgement.ts'
 
 /** What an operation tells while it is working; never part of its value. */
 export type OperationEvent =
   | { kind: 'message'; message: string }
   | { kind: 'progress'; progress: Readonly<Record<string, unknown>> }
 
-/** What a client of the API may do: look, or change too. */
-export type Access = 'read' | 'write'
-export const everyAccess: readonly Access[] = ['read', 'write']
-
 /** What an operation works with. Parts of the app are opened when it asks for them. */
 export interface OperationContext {
   app: App
-  source: OperationSource
+  source: InvalidationSource
   /** Who asked, as the log names them: an API client's id; null for the command line. */
   actor: string | null
   /** What he may do; all of it on the command line. */
-  scopes: readonly Access[]
+  scopes: readonly Scope[]
   signal: AbortSignal
   report(event: OperationEvent): void
 }
@@ -51,7 +48,7 @@ export interface Operation<Input extends Schema = Schema, Value = unknown> {
   /** Its place in the HTTP API; without one it is for the command line alone. */
   http?: HttpPlace
   /** The scope that a client needs; without it GET is `read` and everything else `write`. */
-  access?: Access
+  scope?: Scope
   run(context: OperationContext, input: z.output<Input>): Promise<NoInfer<Value>>
 }
 
@@ -61,8 +58,8 @@ export function defineOperation<Input extends Schema, Value>(
   return operation
 }
 
-export function accessOf({ access, http }: Pick<Operation, 'access' | 'http'>): Access {
-  return access ?? (http?.method === 'GET' ? 'read' : 'write')
+export function scopeOf({ scope, http }: Pick<Operation, 'scope' | 'http'>): Scope {
+  return scope ?? (http?.method === 'GET' ? 'read' : 'write')
 }
 
 /** The path of an operation's endpoint, with `{name}` where a field of the input stands. */

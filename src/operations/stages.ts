@@ -107,7 +107,7 @@ export const stageStatistics = defineOperation({
     series: z.array(z.object({ date: z.string(), ...eventCounts })),
   }),
   http: { prefix: 'vendor-stage', method: 'POST', path: '/stats' },
-  access: 'read',
+  scope: 'read',
   async run({ app }, input) {
     const { readStatistics } = await import('../stages/statistics.ts')
     return { ...succeeded, ...(await readStatistics(await app.records(), input)) }

@@ -132,12 +132,15 @@ export async function makePlan(
       message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.',
     })
   const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
-  const [{ planRun }, { purgedUrls }, { openSitemapFetch }, { defaultLimits }] = await Promise.all([
-    import('../warmup/discover/plan.ts'),
-    import('../warmup/discover/purged-urls.ts'),
-    import('../warmup/discover/discover-fetch.ts'),
-    import('../warmup/run/limits.ts'),
-  ])
+  const [{ planRun }, { purgedUrls }, { readPurgedPages }, { openSitemapFetch }, { defaultLimits }] = await Promise.all(
+    [
+      import('../warmup/discover/plan.ts'),
+      import('../warmup/discover/purged-urls.ts'),
+      import('../purge/log/purged-pages.ts'),
+      import('../warmup/discover/discover-fetch.ts'),
+      import('../warmup/run/limits.ts'),
+    ],
+  )
   const records = await app.records()
   const pages = await openPages(app)
   const typeOfTarget = pathTypeResolver([...(app.config.cache.types as TypeRule[]), ...defaultTypeRules])
@@ -152,7 +155,7 @@ export async function makePlan(
       limits: defaultLimits,
       signal,
       urls: input.urls ?? null,
-      purged: () => purgedUrls(records, 0),
+      purged: () => purgedUrls(records, readPurgedPages(records, 0)),
       types: input.types?.length ? input.types : null,
       typeOf: (url) => pages.findByUrl(url)[0]?.type ?? typeOfTarget(url.slice(new URL(url).origin.length)),
       onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),

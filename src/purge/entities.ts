@@ -1,19 +1,19 @@
-/** A record of the shop. Shopware's ids are as its tags have them: 32 hex digits in lower case. */
+/** A record of the shop. An id is spelled as in Shopware's tags: 32 hex digits in lower case. */
 export interface Entity {
   type: EntityType
   id: string
 }
 
 interface TagPrefixes {
-  /** The tags that a purge of the entity is, each followed by the id. */
+  /** Prefixes of the tags that a purge of the entity purges; the id follows. */
   purged: readonly string[]
-  /** Tags of older or other Shopware versions that name it too. */
+  /** Prefixes of tags in older or other Shopware versions that also name the entity. */
   known?: readonly string[]
 }
 
 /**
- * Shopware's tags and the entities that they name: the one table for both directions. A tag is a prefix and an id; where two
- * prefixes fit, the longer one is meant (`product-listing-<category>` is no product).
+ * Shopware's tags by entity type, for both directions. A tag is a prefix and an id; the longest matching prefix decides
+ * (`product-listing-<category>` is not a product).
  */
 const table = {
   product: { purged: ['product-'], known: ['product-detail-route-', 'product-review-route-', 'cross-selling-route-'] },
@@ -51,21 +51,21 @@ function prefixesOf({ purged, known = [] }: TagPrefixes): readonly string[] {
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i
 
-/** Ids of shops that count, or name their records; without a digit it is rather a word of a longer tag (`product-list`). */
+/** An id that is not a UUID. It contains a digit: a word without one is rather part of a longer tag (`product-list`). */
 const plainId = /^(?=.*\d)\w{1,64}$/
 
-/** An id as the tags have it: a UUID without dashes and in lower case, another one as it is; null for what is none. */
+/** An id as spelled in tags: a UUID without dashes and in lower case, any other id unchanged; null if it is not a valid id. */
 export function normaliseEntityId(id: string): string | null {
   if (uuid.test(id)) return id.replaceAll('-', '').toLowerCase()
   return plainId.test(id) ? id : null
 }
 
-/** The tags that a purge of an entity is. */
+/** The tags that a purge of the entity purges. */
 export function tagsOf({ type, id }: Entity): string[] {
   return table[type].purged.map((prefix) => prefix + id)
 }
 
-/** The entity that a tag names; null for a tag that we know nothing of: plugins add any. */
+/** The entity that a tag names; null for an unknown tag: plugins add their own. */
 export function entityOf(tag: string): Entity | null {
   for (const { prefix, type } of prefixes) {
     if (!tag.startsWith(prefix)) continue

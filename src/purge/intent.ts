@@ -5,7 +5,7 @@ import type { NewMessage, Queue } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
 import type { Invalidation } from './invalidation.ts'
 import { toKeys, type PurgeKey } from './purge-key.ts'
-import { toGroups, type ClearDirectory, type Group } from './take-locally.ts'
+import { toGroups, type ClearDirectory, type Group } from './remove-locally.ts'
 
 export interface PurgingOptions {
   records: Records
@@ -15,26 +15,26 @@ export interface PurgingOptions {
   now: () => number
   /** Names of the configured reverse proxies. */
   proxies: readonly string[]
-  /** This process, as the owner of what it has begun. */
+  /** This process, as the owner of the intents that it starts. */
   owner: PurgeOwner
-  /** Threads of this process that ended over their work. */
+  /** Threads of this process that ended with unfinished intents. */
   endedThreads?: readonly number[]
-  /** Dispatched with every group of purges; null: nothing is. */
+  /** A message dispatched with every group of purges; null for none. */
   followUp: NewMessage | null
   /** Clears the application cache directory of the environment. */
   clearDirectory: ClearDirectory
 }
 
-/** Who carries out an intent: a process, or one of its threads. */
+/** The process or thread that carries out an intent. */
 export interface PurgeOwner extends ProcessIdentity {
-  /** Counts up in a process; missing where the process purges in its main thread. */
+  /** The thread's id; missing if the process purges in its main thread. */
   thread?: number
 }
 
-/** Keys that one transaction takes in: some milliseconds. */
-export const keysAtOnce = 200
+/** Most keys of one transaction, which then takes a few milliseconds. */
+export const maxKeysPerTransaction = 200
 
-/** An invalidation that was checked. */
+/** A validated invalidation with its keys and removals. */
 export interface Plan {
   invalidation: Invalidation
   keys: readonly PurgeKey[]
@@ -50,17 +50,18 @@ export function toPlan(invalidation: Invalidation): Plan {
 
 function assertSoft(soft: boolean, keys: readonly PurgeKey[]): void {
   if (!soft || keys.every((key) => key.kind === 'url' || key.kind === 'tag' || key.kind === 'entity')) return
-  throw new PagecacheError('INVALID_INPUT', 'soft: only URLs, tags and entities can be purged softly')
+  throw new PagecacheError('INVALID_INPUT', 'soft: only URLs, tags and entities can be soft-purged')
 }
 
-/** Whether an invalidation can share its transactions with others: a few tags and URLs. */
+/** Whether an invalidation can share transactions with others: a few tags and URLs. */
 export function isSmall({ keys, groups }: Pick<Plan, 'keys' | 'groups'>): boolean {
   return (
-    keys.length <= keysAtOnce && groups.every(({ selection }) => selection.kind === 'tags' || selection.kind === 'urls')
+    keys.length <= maxKeysPerTransaction &&
+    groups.every(({ selection }) => selection.kind === 'tags' || selection.kind === 'urls')
   )
 }
 
-/** An invalidation that is durable and still to be done. */
+/** An invalidation that is recorded but not yet carried out. */
 export interface Intent {
   id: number
   at: number
@@ -68,19 +69,19 @@ export interface Intent {
   soft: boolean
   keys: readonly PurgeKey[]
   groups: readonly Group[]
-  /** Whether the rest of the application cache directory goes too. */
+  /** Whether to clear the whole application cache directory with the pages. */
   wholeDirectory: boolean
-  /** Purges of the first keys, which are recorded already. */
+  /** Row numbers of the purges of the first keys, which are already recorded. */
   recorded: readonly number[]
-  /** Whether it was begun before, and may have taken pages already. */
+  /** Whether it was started before and may already have removed pages. */
   again: boolean
 }
 
-/** An intent whose pages are gone here. */
-export interface Done {
+/** An intent whose pages are removed from this cache. */
+export interface LocallyDone {
   intent: Intent
-  /** Pages that went, by each key. */
+  /** Removed pages, in the order of the keys. */
   counts: readonly number[]
-  /** How long that took, in milliseconds. */
+  /** Duration of the local removal, in milliseconds. */
   localTime: number
 }

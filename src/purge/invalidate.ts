@@ -2,41 +2,48 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/plural.ts'
 import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
-import type { Done, Intent, Plan, PurgingOptions } from './intent.ts'
+import type { LocallyDone, Intent, Plan, PurgingOptions } from './intent.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
-import { countTaken, takeLocally, traceOf } from './take-locally.ts'
+import { countRemoved, removeLocally, traceOf } from './remove-locally.ts'
 
-/** What came of an intent. `tracing`: its URLs are not all recorded yet. */
-export interface Carried {
+/** The result of an intent. */
+export interface CarriedOut {
   pagesRemoved: number
+  /** Whether URLs of removed pages are still to be recorded. */
   tracing: boolean
 }
 
-/**
- * Makes invalidations durable, before a page goes. Where they cannot be recorded, their pages go here at least: visitors of this cache
- * come before the log; the error says what was done.
- * @throws STORE_BUSY, STORE_FULL
- */
-export async function intend(options: PurgingOptions, plans: readonly Plan[]): Promise<Intent[]> {
+/** Records invalidations durably before any page is removed. @throws STORE_BUSY, STORE_FULL */
+export async function recordIntents(options: PurgingOptions, plans: readonly Plan[]): Promise<Intent[]> {
   const at = options.now()
   const ids = await options.records.db
     .transaction()
     .execute((transaction) => addIntents(transaction, { at, owner: options.owner }, plans))
   return plans.map(({ invalidation, keys, groups }, index) => ({
-    ...{ id: ids[index]!, at, source: invalidation.source, soft: invalidation.soft, keys, groups },
-    ...{ wholeDirectory: invalidation.wholeDirectory === true, recorded: [], again: false },
+    id: ids[index]!,
+    at,
+    source: invalidation.source,
+    soft: invalidation.soft,
+    keys,
+    groups,
+    wholeDirectory: invalidation.wholeDirectory === true,
+    recorded: [],
+    again: false,
   }))
 }
 
-/** What cannot be recorded is gone here at least: visitors of this cache come before the log. Returns the error with what was done. */
-export async function takeUnrecorded(
+/**
+ * Removes the pages of an invalidation that could not be recorded: visitors of this cache matter more than the log. Returns the error,
+ * extended by what was removed.
+ */
+export async function removeUnrecorded(
   { pages, clearDirectory }: PurgingOptions,
   { invalidation, keys, groups }: Plan,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof PagecacheError)) return error
   const whole = invalidation.wholeDirectory === true
-  const counts = await takeLocally(pages, groups, {
+  const counts = await removeLocally(pages, groups, {
     soft: invalidation.soft,
     count: keys.length,
     invalidation: null,
@@ -44,7 +51,7 @@ export async function takeUnrecorded(
   })
   return new PagecacheError(
     error.code,
-    `The purge could not be recorded: ${error.message}. It took ${plural(sum(counts), 'page')} here; reverse proxies were not told, so it has to be repeated`,
+    `Could not record the purge: ${error.message}. It removed ${plural(sum(counts), 'page')} here, but no reverse proxy will receive it: repeat it`,
     {
       ...(error.hint !== null && { hint: error.hint }),
       cause: error,
@@ -52,18 +59,20 @@ export async function takeUnrecorded(
   )
 }
 
-/** Does what is intended: the pages here, then the log and the messages, in slices. Done twice, it does no harm. */
-export async function carryOut(options: PurgingOptions, intent: Intent): Promise<Carried> {
+/** Carries out an intent: removes the pages here, then records the purges and their messages in slices. It is safe to repeat. */
+export async function carryOut(options: PurgingOptions, intent: Intent): Promise<CarriedOut> {
   const { pages, records, clearDirectory } = options
   const { keys, groups, soft } = intent
   const started = performance.now()
-  const taken = await takeLocally(pages, groups, {
+  const removed = await removeLocally(pages, groups, {
     count: keys.length,
     invalidation: intent.id,
     soft,
     clearDirectory: intent.wholeDirectory ? clearDirectory : null,
   })
-  const counts = intent.again ? await countTaken(pages, groups, { count: keys.length, invalidation: intent.id }) : taken
+  const counts = intent.again
+    ? await countRemoved(pages, groups, { count: keys.length, invalidation: intent.id })
+    : removed
   const done = { intent, counts, localTime: performance.now() - started }
   let ids = intent.recorded
   let tracing = false
@@ -78,13 +87,13 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
 }
 
 /**
- * Takes the pages of small intents here, several in a transaction. Of those that select more pages than fit `counts` is null: they are
- * left to `carryOut`.
+ * Removes the pages of small intents here, several in one transaction. The result is null for an intent that selects more pages than
+ * fit: `carryOut` removes the rest.
  */
-export async function takeTogether(
+export async function removeTogether(
   { pages }: Pick<PurgingOptions, 'pages'>,
   intents: readonly Intent[],
-): Promise<(Done | null)[]> {
+): Promise<(LocallyDone | null)[]> {
   const started = performance.now()
   const removals: SharedRemoval[] = intents.flatMap(({ id, soft, groups }) =>
     groups.map(({ selection }, number) => ({
@@ -109,15 +118,15 @@ export async function takeTogether(
   })
 }
 
-/** Records, in one transaction, small invalidations whose pages are gone. */
-export async function recordTogether(options: PurgingOptions, done: readonly Done[]): Promise<Carried[]> {
+/** Records, in one transaction, small invalidations whose pages are removed. */
+export async function recordTogether(options: PurgingOptions, done: readonly LocallyDone[]): Promise<CarriedOut[]> {
   const traces = await options.records.db
     .transaction()
     .execute((transaction) => recordWhole(transaction, options, done))
   return done.map(({ counts }, index) => ({ pagesRemoved: sum(counts), tracing: traces[index] !== null }))
 }
 
-/** The page store may clean away what invalidations took whose URLs are all recorded. What cannot be released now is so by the nightly sweep. */
+/** Lets the page store delete the traces of intents whose URLs are all recorded. If that fails, the nightly sweep deletes them. */
 export async function releaseAll(pages: PageStore, intents: readonly Intent[]): Promise<void> {
   const traces = intents.flatMap(({ id, groups }) => groups.map((_, number) => traceOf(id, number)))
   if (traces.length === 0) return

@@ -1,12 +1,12 @@
 import type { PageType } from '../pages/page.ts'
 import type { EntityType } from './entities.ts'
 
-/** Where an invalidation came from (contract section 4). */
-type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
+/** Where a request came from, as the invalidation log records it. */
+export type InvalidationSource = 'api' | 'cli' | 'purge-method' | 'task'
 
-/** What is to be dropped. URLs are canonical (src/cache/purge-urls.ts); a pattern is over path and query, on any channel. */
+/** The pages to invalidate. URLs are canonical (src/cache/purge-urls.ts); a pattern matches path and query on any channel. */
 export type Target =
-  /** `value`: what was cleared with the pages; without it the pages alone. */
+  /** `value`: what else was cleared with the pages. */
   | { scope: 'all'; value?: 'application-cache' }
   | { scope: 'type'; type: PageType }
   | { scope: 'urls'; urls: readonly string[] }
@@ -14,21 +14,21 @@ export type Target =
   | { scope: 'entity'; type: EntityType; id: string; number: string | null }
   | { scope: 'pattern'; pattern: string }
 
-/** One request to drop pages, from anywhere. */
+/** One request to invalidate pages, from any source. */
 export interface Invalidation {
   targets: readonly Target[]
   /** Marks the pages as stale instead of removing them. */
   soft: boolean
   source: InvalidationSource
-  /** Who asked: an API client's id, the address of a purger, a task's name; null for the command line. */
+  /** An API client's id, a purger's address or a task's name; null for the command line. */
   actor: string | null
-  /** Clears, with all pages, whatever else lies in the application cache directory; only for the scope `all`. */
+  /** Clears the whole application cache directory with the pages; only for the scope `all`. */
   wholeDirectory?: boolean
 }
 
-/** What came of it. */
+/** The result of an invalidation. */
 export interface Invalidated {
   invalidationId: string
-  /** Pages (files, variants counted) that went here; with `soft` those that are stale now. */
+  /** Pages removed from this cache, counting each variant; with `soft`, pages marked as stale. */
   pagesRemoved: number
 }

@@ -1,24 +1,24 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { PagecacheError } from '../errors.ts'
 
-/** Longer expressions come from nobody who bans pages. */
-const longest = 1_000
+/** Most characters of an expression. */
+const maxLength = 1_000
 
 /**
- * Instructions of the compiled expression times characters of a path: some 5 ms, in which the event loop does nothing else. What would
- * take longer counts as a match: a page too many is fetched again, a page too few would be an old one.
+ * Most instructions of the compiled expression times characters of the path: about 5 ms, during which the event loop is blocked. Beyond
+ * that a path counts as a match: purging a page too many costs a fetch, purging one too few leaves it outdated.
  */
-const mostWork = 2 ** 18
+const maxSteps = 2 ** 18
 
 /**
- * A regular expression over path and query of a URL, in RE2's syntax: it takes time in proportion to the text, whoever wrote it. As
- * in Varnish, it may match anywhere. Paths that are too long for the expression match without being looked at.
+ * Compiles a regular expression over path and query of a URL, in RE2 syntax: it runs in linear time, even if written to be slow. As in
+ * Varnish, it is not anchored. A path that is too long for the expression always matches.
  *
  * @throws INVALID_INPUT
  */
 export function toMatcher(pattern: string): (url: string) => boolean {
   const expression = compile(pattern)
-  const longestPath = mostWork / expression.programSize()
+  const longestPath = maxSteps / expression.programSize()
   return (url) => {
     const path = pathOf(url)
     return path.length > longestPath || expression.matcher(path).find()
@@ -26,16 +26,20 @@ export function toMatcher(pattern: string): (url: string) => boolean {
 }
 
 function compile(pattern: string): RE2JS {
-  if (pattern.length > longest)
-    throw new PagecacheError('INVALID_INPUT', `A regular expression of more than ${longest} characters is not taken`)
+  if (pattern.length > maxLength)
+    throw new PagecacheError('INVALID_INPUT', `A regular expression has at most ${maxLength} characters`)
   try {
     return RE2JS.compile(pattern)
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error
-    throw new PagecacheError('INVALID_INPUT', `${JSON.stringify(pattern)} is no regular expression: ${error.message}`, {
-      hint: 'Look-around and references are not in RE2, whose syntax this is.',
-      cause: error,
-    })
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      `${JSON.stringify(pattern)} is not a regular expression: ${error.message}`,
+      {
+        hint: 'The syntax is RE2, without look-around and back-references.',
+        cause: error,
+      },
+    )
   }
 }
 

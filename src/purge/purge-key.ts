@@ -3,7 +3,7 @@ import type { PageType } from '../pages/page.ts'
 import { entityOf, tagsOf, type Entity } from './entities.ts'
 import type { Target } from './invalidation.ts'
 
-/** One thing that is purged here and at each reverse proxy: a row of the purge log. */
+/** One key, purged here and at each reverse proxy: a row of the purge log. */
 export type PurgeKey =
   | { kind: 'all'; value?: 'application-cache' }
   | { kind: 'type'; type: PageType }
@@ -12,13 +12,16 @@ export type PurgeKey =
   | { kind: 'entity'; tag: string; entity: Entity; number: string | null }
   | { kind: 'pattern'; pattern: string }
 
-/** More keys than this in one invalidation are refused: it is everything that is meant then. */
-const mostKeys = 200_000
+/** Most keys of one invalidation: beyond that, clearing everything is cheaper. */
+const maxKeys = 200_000
 
-/** A tag is what stands between blanks and commas of a header line. */
+/** A tag: it contains no separator of a header line. */
 const tag = /^[^\s,\u0000-\u001f\u007f]{1,1024}$/
 
-/** The keys of an invalidation, each once; a tag that is also one of its entity is the entity's, which knows more. @throws INVALID_INPUT for what is no tag, and for more than `mostKeys` */
+/**
+ * The distinct keys of an invalidation. A tag that is given both by name and through an entity counts as the entity's, which carries
+ * more data. @throws INVALID_INPUT for an invalid tag, and for more than `maxKeys` keys
+ */
 export function toKeys(targets: readonly Target[]): PurgeKey[] {
   const keys = new Map<string, PurgeKey>()
   for (const target of targets) {
@@ -27,10 +30,10 @@ export function toKeys(targets: readonly Target[]): PurgeKey[] {
       if (!keys.has(name) || key.kind === 'entity') keys.set(name, key)
     }
   }
-  if (keys.size > mostKeys) {
+  if (keys.size > maxKeys) {
     throw new PagecacheError(
       'INVALID_INPUT',
-      `At most ${mostKeys} tags and URLs can be purged at once, not ${keys.size}`,
+      `One request can purge at most ${maxKeys} tags and URLs, not ${keys.size}`,
       { hint: 'Clear everything instead.' },
     )
   }
@@ -58,15 +61,15 @@ function keysOf(target: Target): PurgeKey[] {
 
 function assertTag(text: string, index: number): string {
   if (!tag.test(text)) {
-    const shown = text === '' ? 'an empty text' : JSON.stringify(text.slice(0, 60))
-    throw new PagecacheError('INVALID_INPUT', `tags[${index}]: ${shown} is no tag`, {
-      hint: 'A tag has 1 to 1024 characters, and no blank, comma or control character.',
+    const shown = text === '' ? 'an empty string' : JSON.stringify(text.slice(0, 60))
+    throw new PagecacheError('INVALID_INPUT', `tags[${index}]: ${shown} is not a tag`, {
+      hint: 'A tag has 1 to 1024 characters and contains no whitespace, comma or control character.',
     })
   }
   return text
 }
 
-/** Tells keys apart; a tag is the same key whether an entity or somebody by name purges it. */
+/** Identifies a key; a tag is the same key whether it was given by name or through an entity. */
 function nameOf(key: PurgeKey): string {
   switch (key.kind) {
     case 'all':
@@ -83,15 +86,15 @@ function nameOf(key: PurgeKey): string {
   }
 }
 
-/** Names at most so many values of an invalidation in its row of the log. */
-const namedValues = 20
+/** Most values that the log row of an invalidation names. */
+const maxNamed = 20
 
-/** What an invalidation names, as text to be read: nothing for all pages. */
+/** The scope and the readable value of an invalidation; the value is null for all pages. */
 export function describeTargets(targets: readonly Target[]): { scope: string; value: string | null } {
   const scopes = [...new Set(targets.map((target) => target.scope))]
   const values = targets.flatMap(valuesOf)
-  const named = values.slice(0, namedValues).join(' ')
-  const more = values.length > namedValues ? ` and ${values.length - namedValues} more` : ''
+  const named = values.slice(0, maxNamed).join(' ')
+  const more = values.length > maxNamed ? ` and ${values.length - maxNamed} more` : ''
   return { scope: scopes.length === 1 ? scopes[0]! : 'mixed', value: values.length === 0 ? null : named + more }
 }
 

@@ -1,47 +1,54 @@
 import { PagecacheError } from '../errors.ts'
 import {
   carryOut,
-  intend,
+  recordIntents,
   recordTogether,
   releaseAll,
-  takeTogether,
-  takeUnrecorded,
-  type Carried,
+  removeTogether,
+  removeUnrecorded,
+  type CarriedOut,
 } from './invalidate.ts'
-import { isSmall, keysAtOnce, type Done, type Intent, type Plan, type PurgingOptions } from './intent.ts'
+import {
+  isSmall,
+  maxKeysPerTransaction,
+  type LocallyDone,
+  type Intent,
+  type Plan,
+  type PurgingOptions,
+} from './intent.ts'
 
-/** Keys of one group: so long, some ten milliseconds, the first of a group waits for its last. */
-const keysOfGroup = 4 * keysAtOnce
-/** Invalidations that are carried out one by one, at a time: each goes in slices, between which the groups have their turn. */
-const wideAtOnce = 4
-/** What has waited longer than this in milliseconds, behind a disk or a lock, is refused: nobody waits for many times the patience of one transaction. */
-const patience = 5_000
+/** Most keys of one group. The first waits for the last: about ten milliseconds. */
+const maxKeysPerGroup = 4 * maxKeysPerTransaction
+/** Most wide invalidations at a time. Each is carried out in slices, and groups run between the slices. */
+const maxWide = 4
+/** An invalidation that has waited for a slow disk or a lock for longer than this is refused (milliseconds). */
+const maxWait = 5_000
 
 /** An invalidation that was carried out. */
-export interface Outcome extends Carried {
+export interface LaneResult extends CarriedOut {
   intent: Intent
 }
 
 interface Waiting {
   plan: Plan
   since: number
-  resolve(outcome: Outcome): void
+  resolve(result: LaneResult): void
   reject(error: unknown): void
 }
 
-/** Told which intents are begun here, and how they end. */
+/** Reports which intents start here, and how they end. */
 export interface LaneEvents {
-  onBegun(ids: readonly number[]): void
-  /** `failed`: their intents are durable, and still to be carried out. */
+  onStarted(ids: readonly number[]): void
+  /** `failed`: the intents are durable, but not carried out. */
   onEnded(ids: readonly number[], failed: boolean): void
-  /** Waits for the work when it is closed. */
+  /** Registers work that must finish before the purges are closed. */
   track(work: Promise<void>): Promise<void>
 }
 
 /**
- * Two lanes for invalidations. Small ones that wait together share their transactions: while one group is written the next gathers, so
- * that the slower the disk, the larger the groups. What is wide (everything, a type, a pattern, many keys, a tag with many pages) goes by
- * itself and in slices; the same wide one asked for several times is carried out once (docs/decisions/0055-purges-in-groups.md).
+ * Two lanes for invalidations. Small ones that wait together share their transactions: while one group is written the next one gathers,
+ * so groups grow on a slow disk. Wide ones (everything, a type, a pattern, many keys, a tag with many pages) run alone, in slices; equal
+ * wide ones that wait together are carried out once (docs/decisions/0055-purges-in-groups.md).
  */
 export class PurgeLanes {
   readonly #options: PurgingOptions
@@ -49,7 +56,7 @@ export class PurgeLanes {
   readonly #small: Waiting[] = []
   readonly #wide = new Map<string, Waiting[]>()
   #writing = false
-  #wideInHand = 0
+  #wideRunning = 0
   #unique = 0
 
   constructor(options: PurgingOptions, events: LaneEvents) {
@@ -58,23 +65,23 @@ export class PurgeLanes {
   }
 
   /** @throws INVALID_INPUT, STORE_BUSY, STORE_FULL */
-  add(plan: Plan): Promise<Outcome> {
+  add(plan: Plan): Promise<LaneResult> {
     return new Promise((resolve, reject) => {
       const waiting = { plan, since: performance.now(), resolve, reject }
       if (isSmall(plan)) {
         this.#small.push(waiting)
-        // What comes in the same turn of the event loop goes together.
+        // Invalidations of one turn of the event loop form a group.
         setImmediate(() => void this.#events.track(this.#writeGroups()))
       } else {
-        const name = this.#nameOf(plan)
-        this.#wide.set(name, [...(this.#wide.get(name) ?? []), waiting])
+        const key = this.#mergeKey(plan)
+        this.#wide.set(key, [...(this.#wide.get(key) ?? []), waiting])
         setImmediate(() => this.#startWide())
       }
     })
   }
 
-  /** The same for invalidations that one removal serves. */
-  #nameOf({ keys, invalidation: { wholeDirectory = false } }: Plan): string {
+  /** Equal for invalidations that one removal serves. */
+  #mergeKey({ keys, invalidation: { wholeDirectory = false } }: Plan): string {
     return keys.length === 1 ? JSON.stringify([keys, wholeDirectory]) : String((this.#unique += 1))
   }
 
@@ -83,7 +90,7 @@ export class PurgeLanes {
     this.#writing = true
     try {
       while (this.#small.length > 0)
-        await this.#begin(this.#nextGroup(), (intents, group) => this.#carryOutGroup(intents, group))
+        await this.#start(this.#nextGroup(), (intents, group) => this.#carryOutGroup(intents, group))
     } finally {
       this.#writing = false
     }
@@ -91,57 +98,56 @@ export class PurgeLanes {
 
   #nextGroup(): Waiting[] {
     let keys = 0
-    const over = this.#small.findIndex(({ plan }) => (keys += plan.keys.length) > keysOfGroup)
+    const over = this.#small.findIndex(({ plan }) => (keys += plan.keys.length) > maxKeysPerGroup)
     const group = this.#small.splice(0, over < 0 ? this.#small.length : Math.max(1, over))
-    const latest = performance.now() - patience
+    const latest = performance.now() - maxWait
     const late = group.filter(({ since }) => since < latest)
-    for (const { reject } of late)
-      reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
+    for (const { reject } of late) reject(new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written'))
     return late.length === 0 ? group : group.filter((waiting) => !late.includes(waiting))
   }
 
-  /** Makes invalidations durable and hands them on. What fails for another reason than a lock is tried one by one: none fails for its neighbour. */
-  async #begin(
+  /** Records invalidations durably, then runs `work`. After an error other than a lock each is retried alone, so that none fails because of another. */
+  async #start(
     group: readonly Waiting[],
     work: (intents: readonly Intent[], group: readonly Waiting[]) => Promise<void>,
   ): Promise<void> {
     if (group.length === 0) return
     let intents: Intent[]
     try {
-      intents = await intend(
+      intents = await recordIntents(
         this.#options,
         group.map(({ plan }) => plan),
       )
     } catch (error) {
       if (group.length > 1 && !isBusy(error)) {
-        for (const waiting of group) await this.#begin([waiting], work)
+        for (const waiting of group) await this.#start([waiting], work)
         return
       }
       for (const { plan, reject } of group)
-        reject(await takeUnrecorded(this.#options, plan, error).catch((failure: unknown) => failure))
+        reject(await removeUnrecorded(this.#options, plan, error).catch((failure: unknown) => failure))
       return
     }
-    this.#events.onBegun(intents.map(({ id }) => id))
+    this.#events.onStarted(intents.map(({ id }) => id))
     await work(intents, group)
   }
 
   async #carryOutGroup(intents: readonly Intent[], group: readonly Waiting[]): Promise<void> {
     const waitingOf = new Map(intents.map((intent, index) => [intent, group[index]!]))
-    let taken: (Done | null)[]
+    let removed: (LocallyDone | null)[]
     try {
-      taken = await takeTogether(this.#options, intents)
+      removed = await removeTogether(this.#options, intents)
     } catch (error) {
-      // One by one each makes room for itself on a full disk.
+      // Alone, each one can free space on a full disk.
       if (isBusy(error)) this.#fail(intents, group, error)
       else
         for (const [index, intent] of intents.entries())
           await this.#carryOutAlone({ ...intent, again: true }, group[index]!)
       return
     }
-    for (const [index, done] of taken.entries()) {
+    for (const [index, done] of removed.entries()) {
       if (done === null) this.#addRest({ ...intents[index]!, again: true }, group[index]!)
     }
-    const done = taken.filter((each) => each !== null)
+    const done = removed.filter((each) => each !== null)
     if (done.length > 0)
       await this.#recordGroup(
         done,
@@ -149,9 +155,9 @@ export class PurgeLanes {
       )
   }
 
-  async #recordGroup(done: readonly Done[], group: readonly Waiting[]): Promise<void> {
+  async #recordGroup(done: readonly LocallyDone[], group: readonly Waiting[]): Promise<void> {
     const intents = done.map(({ intent }) => intent)
-    let carried: Carried[]
+    let carried: CarriedOut[]
     try {
       carried = await recordTogether(this.#options, done)
     } catch (error) {
@@ -166,9 +172,9 @@ export class PurgeLanes {
     )
   }
 
-  /** The rest of an invalidation that selects more pages than a group takes of it. */
+  /** Carries out the rest of an invalidation that selects more pages than fit in a group. */
   #addRest(intent: Intent, waiting: Waiting): void {
-    this.#wideInHand += 1
+    this.#wideRunning += 1
     void this.#events.track(this.#carryOutAlone(intent, waiting)).then(() => this.#endWide())
   }
 
@@ -182,22 +188,22 @@ export class PurgeLanes {
 
   #startWide(): void {
     for (const [name, group] of this.#wide) {
-      if (this.#wideInHand >= wideAtOnce) return
+      if (this.#wideRunning >= maxWide) return
       this.#wide.delete(name)
-      this.#wideInHand += 1
+      this.#wideRunning += 1
       void this.#events
-        .track(this.#begin(group, (intents, begun) => this.#carryOutSame(intents, begun)))
+        .track(this.#start(group, (intents, started) => this.#carryOutEqual(intents, started)))
         .then(() => this.#endWide())
     }
   }
 
   #endWide(): void {
-    this.#wideInHand -= 1
+    this.#wideRunning -= 1
     this.#startWide()
   }
 
-  /** The first of several that ask for the same takes all pages; nothing is left for the others, as if they had come a moment later. */
-  async #carryOutSame([first, ...others]: readonly Intent[], [waiting, ...same]: readonly Waiting[]): Promise<void> {
+  /** Carries out equal invalidations: the first removes the pages, the others find none, as if they had come a moment later. */
+  async #carryOutEqual([first, ...others]: readonly Intent[], [waiting, ...same]: readonly Waiting[]): Promise<void> {
     try {
       this.#succeed([first!], [waiting!], [await carryOut(this.#options, first!)])
     } catch (error) {
@@ -210,7 +216,7 @@ export class PurgeLanes {
       )
   }
 
-  #succeed(intents: readonly Intent[], group: readonly Waiting[], carried: readonly Carried[]): void {
+  #succeed(intents: readonly Intent[], group: readonly Waiting[], carried: readonly CarriedOut[]): void {
     this.#events.onEnded(
       intents.map(({ id }) => id),
       false,

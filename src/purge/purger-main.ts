@@ -1,6 +1,6 @@
 /**
- * The program of the thread that purges for a process that serves visitors. It has connections of its own: what it waits for, a disk that
- * syncs or another process's lock, no visitor feels. To the page store it is one process more.
+ * The program of the purge thread of a serving process. It has its own database connections, so that visitors do not wait while it waits
+ * for the disk or for another process's lock. To the page store it is just another process.
  */
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { toMessage } from '../errors.ts'
@@ -16,7 +16,7 @@ import { RemovalGroups } from './removal-groups.ts'
 
 const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, endedThreads } = workerData as PurgerData
 const port = parentPort!
-/** Milliseconds. The thread has nothing else to do meanwhile, and is at once there when the lock is free. */
+/** Milliseconds that SQLite blocks for a lock. The thread has nothing else to do, and so gets the lock as soon as it is free. */
 const lockTimeout = 50
 let answers: FromThread['answers'] = []
 
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const now = steadyClock()
   try {
     const records = await openRecords({ directory: dataDir, now, lockTimeout })
-    // The store of the serving thread warns of what befalls both.
+    // The store of the serving thread reports the warnings of both.
     const pages = await openFilesystemStore({ directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} })
     const queue = await openQueue(records, Date.now)
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
@@ -68,14 +68,14 @@ async function main(): Promise<void> {
 
 async function answer(id: number, perform: () => Promise<Invalidated | number>): Promise<void> {
   try {
-    tell({ id, value: await perform() })
+    post({ id, value: await perform() })
   } catch (error) {
-    tell({ id, error: toMessage(error) })
+    post({ id, error: toMessage(error) })
   }
 }
 
-/** Answers of one turn of the event loop go as one message. */
-function tell(message: FromThread['answers'][number]): void {
+/** Posts the answers of one turn of the event loop as one message. */
+function post(message: FromThread['answers'][number]): void {
   if (answers.push(message) > 1) return
   setImmediate(() => {
     port.postMessage({ opened: true, answers } satisfies FromThread)

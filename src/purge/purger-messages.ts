@@ -3,34 +3,34 @@ import type { SharedRemoval } from '../pages/page-store.ts'
 import type { NewMessage } from '../queue/queue.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
 
-/** What the thread that purges is started with. */
+/** The start data of the purge thread. */
 export interface PurgerData {
   /** Directory of the records. */
   dataDir: string
   /** The application cache directory. */
   cacheDir: string
-  /** Of the page store, as in `FilesystemStoreOptions`. */
+  /** As in `FilesystemStoreOptions` of the page store. */
   maxSize: number | null
   maxVariants: number
   proxies: readonly string[]
   followUp: NewMessage | null
-  /** Threads of this process that ended over their work. */
+  /** Threads of this process that ended with unfinished intents. */
   endedThreads: readonly number[]
 }
 
-/** What the thread is asked for. `remove`: pages go, and no log tells of it. `catchUp`: what other processes left behind is carried out. */
+/** A task for the thread. `remove` removes pages without a log entry; `catchUp` carries out what other processes left unfinished. */
 export type PurgerTask =
   | { kind: 'invalidate'; invalidation: Invalidation }
   | { kind: 'remove'; removal: Omit<SharedRemoval, 'trace'> }
   | { kind: 'catchUp' }
   | { kind: 'cleanUp' }
 
-/** Null: finish, and end. */
+/** Null: finish and exit. */
 export type ToThread = readonly { id: number; task: PurgerTask }[] | null
 
 export type PurgerAnswer = { id: number; value: Invalidated | number } | { id: number; error: ErrorMessage }
 
-/** `opened`: true, or why the thread could not begin. */
+/** `opened`: true, or the error with which the thread failed to start. */
 export interface FromThread {
   opened: true | ErrorMessage
   answers: PurgerAnswer[]

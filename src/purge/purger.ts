@@ -5,14 +5,14 @@ import type { Invalidated, Target } from './invalidation.ts'
 import type { FromThread, PurgerAnswer, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
 import type { Purging } from './purging.ts'
 
-/** Purges that wait beyond this are refused: a disk that hangs must not fill the memory. */
-const mostWaiting = 2_000
-/** The same in characters of tags and URLs. */
-const mostCharacters = 32 * 1024 * 1024
-/** A thread that broke is followed by another one so long later, in milliseconds. */
+/** Most waiting tasks; more are refused, so that a hanging disk does not fill the memory. */
+const maxWaiting = 2_000
+/** Most characters of tags and URLs in waiting tasks. */
+const maxCharacters = 32 * 1024 * 1024
+/** Delay before a failed thread is restarted, in milliseconds. */
 const restartDelay = 1_000
 
-/** Beside this file as source, and under its own name in dist/, where this file is in a chunk. */
+/** Next to this file in the sources; under its own name in dist/, where this file is part of a chunk. */
 const program = import.meta.url.endsWith('.ts') ? './purger-main.ts' : '../purge/purger-main.js'
 
 export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
@@ -22,8 +22,8 @@ export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
 }
 
 /**
- * Opens the purges of a process that serves visitors: a thread does the work, so that no visitor waits for it. Resolves when what a
- * killed process left behind is carried out.
+ * Opens the purges of a serving process in a thread, so that visitors do not wait for them. Resolves when unfinished intents of killed
+ * processes are carried out.
  * @throws what opening the records and the pages throws
  */
 export async function openPurger(options: PurgerOptions): Promise<Purging> {
@@ -65,7 +65,7 @@ class Purger {
     this.#options = options
   }
 
-  /** @throws what the thread could not be opened for */
+  /** @throws the error with which the thread failed to start */
   async start(): Promise<void> {
     const { pages: _, onError: __, ...data } = this.#options
     const worker = new Worker(new URL(program, import.meta.url), {
@@ -78,13 +78,13 @@ class Purger {
         if (message.opened !== true) return reject(fromMessage(message.opened))
         this.#worker ??= worker
         this.#settle(message.answers)
-        this.#hold()
+        this.#refWhileBusy()
         resolve()
       })
       worker.once('error', (error: unknown) => (broken = error))
       worker.once('exit', () => {
-        reject(broken ?? new Error('the thread that purges has ended'))
-        if (this.#worker === worker) this.#lose(threadId, broken)
+        reject(broken ?? new Error('The purge thread has ended'))
+        if (this.#worker === worker) this.#rejectAll(threadId, broken)
       })
     })
   }
@@ -92,15 +92,15 @@ class Purger {
   ask(task: PurgerTask): Promise<Invalidated | number> {
     const characters = charactersIn(task)
     if (this.#closing !== null || this.#worker === null)
-      return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges cannot be taken at the moment'))
-    if (this.#waiting.size >= mostWaiting || this.#characters + characters > mostCharacters) {
-      return Promise.reject(new PagecacheError('STORE_BUSY', 'Purges come faster than they can be written'))
+      return Promise.reject(new PagecacheError('STORE_BUSY', 'The purge thread is restarting or stopping'))
+    if (this.#waiting.size >= maxWaiting || this.#characters + characters > maxCharacters) {
+      return Promise.reject(new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written'))
     }
     const { promise, resolve, reject } = Promise.withResolvers<Invalidated | number>()
     const id = (this.#last += 1)
     this.#characters += characters
     this.#waiting.set(id, { characters, promise, resolve, reject })
-    // What came with the same turn of the event loop goes as one message.
+    // Tasks of one turn of the event loop are posted as one message.
     if (this.#outbox.push({ id, task }) === 1) setImmediate(() => this.#send())
     return promise
   }
@@ -108,16 +108,16 @@ class Purger {
   #send(): void {
     this.#worker?.postMessage(this.#outbox satisfies ToThread)
     this.#outbox = []
-    this.#hold()
+    this.#refWhileBusy()
   }
 
-  /** A thread that has nothing to do keeps no process alive. */
-  #hold(): void {
+  /** An idle thread must not keep the process alive. */
+  #refWhileBusy(): void {
     if (this.#waiting.size > 0) this.#worker?.ref()
     else this.#worker?.unref()
   }
 
-  /** What is in memory of the purged pages goes before anybody is told that they are gone. */
+  /** Drops purged pages from memory before their purges are answered. */
   #settle(answers: readonly PurgerAnswer[]): void {
     if (answers.length > 0) this.#options.pages.poll()
     for (const answer of answers) {
@@ -134,20 +134,22 @@ class Purger {
     return waiting
   }
 
-  /** The thread has ended. What it had in hand is durable or was never promised; the next thread carries out the former. */
-  #lose(threadId: number, error: unknown): void {
+  /** Rejects the tasks of a thread that has ended. Intents that it recorded are carried out by the next thread. */
+  #rejectAll(threadId: number, error: unknown): void {
     this.#worker = null
     this.#outbox = []
-    for (const id of [...this.#waiting.keys()])
-      this.#take(id)?.reject(error ?? new Error('the thread that purges has ended'))
+    for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error ?? new Error('The purge thread has ended'))
     if (this.#closing !== null) return
     this.#endedThreads.push(threadId)
-    this.#options.onError('the thread that purges has ended', error)
-    this.#startAgain()
+    this.#options.onError('The purge thread has ended', error)
+    this.#scheduleRestart()
   }
 
-  #startAgain(): void {
-    this.#restart = setTimeout(() => void this.start().catch(() => this.#closing ?? this.#startAgain()), restartDelay)
+  #scheduleRestart(): void {
+    this.#restart = setTimeout(
+      () => void this.start().catch(() => this.#closing ?? this.#scheduleRestart()),
+      restartDelay,
+    )
     this.#restart.unref()
   }
 

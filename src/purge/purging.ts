@@ -6,36 +6,36 @@ import type { Invalidated, Invalidation } from './invalidation.ts'
 import { invalidationIdOf } from './log/log-id.ts'
 import type { PurgeKey } from './purge-key.ts'
 import { PurgeLanes } from './purge-lanes.ts'
-import { toGroups } from './take-locally.ts'
+import { toGroups } from './remove-locally.ts'
 import { traceUrls } from './log/trace-urls.ts'
 
 /** The purges of one environment, as the app opens them. */
 export interface Purging {
   /**
-   * Drops pages, from wherever that was asked: the only way. What is to be done is durable first; then the pages go here, by the fence
-   * of the page store; then, in one transaction, the purges, what each reverse proxy is still to be told, and the messages that tell
-   * it. So no proxy fetches from us before the page is gone here, and a crash in between leaves the intent, which is carried out
-   * later. Invalidations that come together share these transactions.
+   * Invalidates pages, whatever the source of the request: the only way to do so. It first records the intent durably, then removes the
+   * pages here behind the fence of the page store, then records the purges, the pending deliveries and their messages in one
+   * transaction. So a page is gone here before a proxy can fetch it again, and after a crash the intent is carried out later.
+   * Invalidations that arrive together share these transactions.
    *
    * @throws INVALID_INPUT, STORE_BUSY, STORE_FULL
    */
   invalidate(invalidation: Invalidation): Promise<Invalidated>
-  /** Carries out what processes began that ended over it, and records the URLs that are not recorded yet. How many invalidations. */
+  /** Carries out intents of processes that ended, and records the missing URLs. Returns the number of invalidations. */
   catchUp(): Promise<number>
   close(): Promise<void>
 }
 
-/** How often a long-lived process looks for what others left behind, in milliseconds. */
-const lookInterval = 2_000
+/** How often a long-lived process checks for unfinished work of others, in milliseconds. */
+const checkInterval = 2_000
 
-/** No invalidation takes so long, in milliseconds: where it cannot be seen whether its process lives, it does not. */
-const longestWork = 600_000
+/** Longer than any invalidation takes, in milliseconds: after that its process counts as ended even if that cannot be checked. */
+const abandonedAfter = 600_000
 
-/** Opens the purges, and carries out what was intended when a process was killed. */
+/** Opens the purges and carries out unfinished intents of killed processes. */
 export async function openPurging(options: PurgingOptions): Promise<Purging> {
   const purging = new RecordedPurging(options)
   await purging.repair()
-  // An object of its own functions: it may be wrapped.
+  // Bound functions, so that callers may wrap them.
   return {
     invalidate: (invalidation) => purging.invalidate(invalidation),
     catchUp: () => purging.catchUp(),
@@ -43,22 +43,32 @@ export async function openPurging(options: PurgingOptions): Promise<Purging> {
   }
 }
 
+interface IntentRow {
+  id: number
+  created_at: number
+  source: string
+  soft: number
+  intent: string | null
+  owner: string | null
+  recorded: string | null
+}
+
 class RecordedPurging {
   readonly #options: PurgingOptions
   readonly #lanes: PurgeLanes
   readonly #stopping = new AbortController()
-  /** Invalidations that this process has in hand. */
+  /** Invalidations that this process is carrying out. */
   readonly #inHand = new Set<number>()
-  /** Those that it could not carry out when it was asked to; tried again at the next look. */
+  /** Invalidations that failed here; the next check retries them. */
   readonly #failed = new Set<number>()
   readonly #running = new Set<Promise<unknown>>()
   readonly #timer: NodeJS.Timeout
-  #looking = false
+  #checking = false
 
   constructor(options: PurgingOptions) {
     this.#options = options
     this.#lanes = new PurgeLanes(options, {
-      onBegun: (ids) => ids.forEach((id) => this.#inHand.add(id)),
+      onStarted: (ids) => ids.forEach((id) => this.#inHand.add(id)),
       onEnded: (ids, failed) => {
         for (const id of ids) {
           this.#inHand.delete(id)
@@ -67,7 +77,7 @@ class RecordedPurging {
       },
       track: (work) => this.#track(work),
     })
-    this.#timer = setInterval(() => void this.#track(this.#look()), lookInterval)
+    this.#timer = setInterval(() => void this.#track(this.#check()), checkInterval)
     this.#timer.unref()
   }
 
@@ -77,7 +87,7 @@ class RecordedPurging {
 
   async #invalidate(invalidation: Invalidation): Promise<Invalidated> {
     const { intent, pagesRemoved, tracing } = await this.#lanes.add(toPlan(invalidation))
-    if (tracing) void this.#track(this.#quietly(() => this.#traceUrls(intent.id)))
+    if (tracing) void this.#track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
     return { invalidationId: invalidationIdOf({ created_at: intent.at, id: intent.id }), pagesRemoved }
   }
 
@@ -85,10 +95,9 @@ class RecordedPurging {
     return (await this.repair()) + (await this.#traceRest(this.#options.now()))
   }
 
-  /** Carries out intents whose process has ended, or that failed here. */
+  /** Carries out intents that failed here or whose process has ended. Returns how many. */
   async repair(): Promise<number> {
-    const { records, owner } = this.#options
-    const rows = await records.db
+    const rows = await this.#options.records.db
       .selectFrom('invalidations')
       .select(['id', 'created_at', 'source', 'soft', 'intent', 'owner', 'recorded'])
       .where('intent', 'is not', null)
@@ -96,43 +105,46 @@ class RecordedPurging {
       .execute()
     let repaired = 0
     for (const row of rows) {
-      if (this.#inHand.has(row.id) || !(this.#failed.has(row.id) || this.#isLeft(row))) continue
-      const { numUpdatedRows } = await records.db
-        .updateTable('invalidations')
-        .set({ owner: JSON.stringify(owner) })
-        .where('id', '=', row.id)
-        .where('intent', 'is not', null)
-        .where('owner', 'is', row.owner)
-        .executeTakeFirstOrThrow()
-      if (numUpdatedRows === 0n) continue
-      this.#inHand.add(row.id)
-      try {
-        const keys = JSON.parse(row.intent!) as PurgeKey[]
-        const recorded = JSON.parse(row.recorded ?? '[]') as number[]
-        const { id, created_at: at, source, soft } = row
-        await carryOut(this.#options, {
-          id,
-          at,
-          source,
-          soft: soft !== 0,
-          keys,
-          groups: toGroups(keys),
-          wholeDirectory: false,
-          recorded,
-          again: true,
-        })
-        this.#failed.delete(row.id)
-        repaired += 1
-      } finally {
-        this.#inHand.delete(row.id)
-      }
+      if (this.#inHand.has(row.id) || !(this.#failed.has(row.id) || this.#isAbandoned(row))) continue
+      if (await this.#adopt(row)) repaired += 1
     }
     return repaired
   }
 
-  #isLeft({ owner, created_at }: { owner: string | null; created_at: number }): boolean {
+  /** Takes over an intent and carries it out; false if another process was faster. */
+  async #adopt({ id, created_at: at, source, soft, intent, owner, recorded }: IntentRow): Promise<boolean> {
+    const { numUpdatedRows } = await this.#options.records.db
+      .updateTable('invalidations')
+      .set({ owner: JSON.stringify(this.#options.owner) })
+      .where('id', '=', id)
+      .where('intent', 'is not', null)
+      .where('owner', 'is', owner)
+      .executeTakeFirstOrThrow()
+    if (numUpdatedRows === 0n) return false
+    this.#inHand.add(id)
+    try {
+      const keys = JSON.parse(intent!) as PurgeKey[]
+      await carryOut(this.#options, {
+        id,
+        at,
+        source,
+        soft: soft !== 0,
+        keys,
+        groups: toGroups(keys),
+        wholeDirectory: false,
+        recorded: JSON.parse(recorded ?? '[]') as number[],
+        again: true,
+      })
+      this.#failed.delete(id)
+      return true
+    } finally {
+      this.#inHand.delete(id)
+    }
+  }
+
+  #isAbandoned({ owner, created_at }: { owner: string | null; created_at: number }): boolean {
     const { owner: self, endedThreads = [], now } = this.#options
-    if (owner === null || created_at < now() - longestWork) return true
+    if (owner === null || created_at < now() - abandonedAfter) return true
     const other = JSON.parse(owner) as PurgeOwner
     return (
       hasEnded(other, self) ||
@@ -140,20 +152,20 @@ class RecordedPurging {
     )
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking || this.#stopping.signal.aborted) return
-    this.#looking = true
+  async #check(): Promise<void> {
+    if (this.#checking || this.#stopping.signal.aborted) return
+    this.#checking = true
     try {
-      // Whoever made an invalidation is about to record its URLs.
-      await this.#quietly(
-        async () => void ((await this.repair()) + (await this.#traceRest(this.#options.now() - 5 * lookInterval))),
+      // The process of a recent invalidation is still recording its URLs.
+      await this.#untilNextCheck(
+        async () => void ((await this.repair()) + (await this.#traceRest(this.#options.now() - 5 * checkInterval))),
       )
     } finally {
-      this.#looking = false
+      this.#checking = false
     }
   }
 
-  /** Records the URLs of invalidations from before a moment. */
+  /** Records the URLs of invalidations made at or before `before` (milliseconds since the epoch). */
   async #traceRest(before: number): Promise<number> {
     const rows = await this.#options.records.db
       .selectFrom('invalidations')
@@ -170,8 +182,8 @@ class RecordedPurging {
     return traceUrls(this.#options, id, this.#stopping.signal)
   }
 
-  /** What cannot be done now is done at the next look. */
-  async #quietly(work: () => Promise<unknown>): Promise<void> {
+  /** Ignores errors of the stores: the next check retries the work. */
+  async #untilNextCheck(work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (error) {

@@ -1,6 +1,6 @@
 import { prepareRows } from '../records/prepared-rows.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { keysAtOnce, type Done, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
+import { maxKeysPerTransaction, type LocallyDone, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { describeTargets } from './purge-key.ts'
 import { recordPurges, type KeyResult } from './log/record-purges.ts'
 import { addToHour, hourOf } from './log/rollups.ts'
@@ -23,30 +23,35 @@ const insertIntents = prepareRows<NewIntent, { id: number }>(intentColumns, (row
   db.insertInto('invalidations').values(rows).returning('id'),
 )
 
-/** Writes what is to be done into the invalidation log. Returns the rows' numbers, in the order of the plans. */
+/** Adds intents to the invalidation log. Returns the row numbers, in the order of the plans. */
 export async function addIntents(
   transaction: RecordsTransaction,
   { at, owner }: { at: number; owner: PurgeOwner },
   plans: readonly Plan[],
 ): Promise<number[]> {
   const rows = plans.map(({ invalidation: { soft, source, actor, targets }, keys }) => ({
-    ...{ created_at: at, source, actor, ...describeTargets(targets), soft: Number(soft) },
-    ...{ intent: JSON.stringify(keys), owner: JSON.stringify(owner) },
+    created_at: at,
+    source,
+    actor,
+    ...describeTargets(targets),
+    soft: Number(soft),
+    intent: JSON.stringify(keys),
+    owner: JSON.stringify(owner),
   }))
   const added = await insertIntents.execute(transaction, rows)
   await addToHour(transaction, hourOf(at), { invalidations: plans.length })
   return added.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-/** Records the next purges of an intent, and with the last of them that it is done. Returns the numbers of all that are recorded now. */
+/** Records the next slice of an intent's purges, and with the last slice that it is done. Returns the numbers of all purges recorded so far. */
 export async function recordSlice(
   transaction: RecordsTransaction,
   options: PurgingOptions,
-  done: Done,
+  done: LocallyDone,
   recorded: readonly number[],
 ): Promise<{ ids: readonly number[]; tracing: boolean }> {
   const { intent } = done
-  const results = toResults(done).slice(recorded.length, recorded.length + keysAtOnce)
+  const results = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
   const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at }, results))]
   const isLast = ids.length === intent.keys.length
   const [trace] = isLast ? await beginTraces(transaction, options.pages, intent.at, [{ ...intent, purges: ids }]) : []
@@ -61,11 +66,11 @@ export async function recordSlice(
   return { ids, tracing: typeof trace === 'string' }
 }
 
-/** Records intents of one moment from their first purge to their last. Returns what is left to be traced of each; null where nothing is. */
+/** Records all purges of intents with the same time. Returns each intent's remaining traces, null if all of its URLs are recorded. */
 export async function recordWhole(
   transaction: RecordsTransaction,
   options: PurgingOptions,
-  all: readonly Done[],
+  all: readonly LocallyDone[],
 ): Promise<(string | null)[]> {
   const at = all[0]!.intent.at
   const ids = await recordPurges(transaction, { ...options, at }, all.flatMap(toResults))
@@ -87,7 +92,7 @@ export async function recordWhole(
   return traces
 }
 
-function toResults({ intent, counts, localTime }: Done): KeyResult[] {
+function toResults({ intent, counts, localTime }: LocallyDone): KeyResult[] {
   return intent.keys.map((key, index) => ({ invalidation: intent, key, pagesRemoved: counts[index]!, localTime }))
 }
 

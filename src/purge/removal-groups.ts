@@ -8,7 +8,10 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Removals that no log tells of, because a visitor's request changed a page or a proxy behind us was purged: those that come together share a transaction. */
+/**
+ * Removals without a log entry: a visitor's request changed a page, or a proxy between this cache and the shop was purged. Removals
+ * that arrive together share a transaction.
+ */
 export class RemovalGroups {
   readonly #pages: PageStore
   #waiting: Waiting[] = []
@@ -18,7 +21,7 @@ export class RemovalGroups {
     this.#pages = pages
   }
 
-  /** Resolves to the number of pages. @throws STORE_BUSY, STORE_FULL */
+  /** Resolves to the number of removed pages. @throws STORE_BUSY, STORE_FULL */
   remove(removal: Removal): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ removal, resolve, reject })
@@ -41,7 +44,7 @@ export class RemovalGroups {
           else this.#removeRest(group[index]!, pages)
         }
       } catch {
-        // One by one each makes room for itself on a full disk, and is told what keeps it from that.
+        // Alone, each one can free space on a full disk, or gets its own error.
         for (const waiting of group) this.#removeRest(waiting, 0)
       }
     }

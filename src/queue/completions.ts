@@ -8,8 +8,8 @@ interface Completion {
 }
 
 /**
- * Messages that are done and whose rows are still there. They leave the queue together, with the next claim where one
- * follows at once: a commit that is synced costs more than everything else about a quick message.
+ * Handled messages whose rows are not deleted yet. They are deleted together, in the transaction of the next claim where one follows at
+ * once: for a quick message the synced commit costs more than everything else.
  */
 export class Completions {
   #pending: Completion[] = []
@@ -23,21 +23,21 @@ export class Completions {
     return this.#pending.length > 0
   }
 
-  /** Resolves when the message has left the queue, durably. @throws LEASE_LOST, and what the records throw */
+  /** Resolves when the deletion is durable. @throws LEASE_LOST, and what the records throw */
   add(held: Held): Promise<void> {
     return new Promise((resolve, reject) => {
-      // Two turns: in the first one the worker claims its next message, if there is one, and takes this along.
+      // Two turns: in the first one the worker may claim its next message and commit this one with it.
       if (this.#pending.length === 0) setImmediate(() => setImmediate(() => void this.#commitAlone()))
       this.#pending.push({ held, resolve, reject })
     })
   }
 
   async #commitAlone(): Promise<void> {
-    // Those who wait are told of an error themselves.
+    // Each waiting caller receives the error itself.
     if (this.waiting) await this.commitWith(async () => {}).catch(() => {})
   }
 
-  /** Commits what is pending in one transaction with `work`. When that fails, all of it fails with the same error. */
+  /** Commits the pending completions and `work` in one transaction. If it fails, all of them fail with the same error. */
   async commitWith(work: (transaction: RecordsTransaction) => Promise<void>): Promise<void> {
     const batch = this.#pending.splice(0)
     const lost = new Set<Completion>()

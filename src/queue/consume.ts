@@ -4,12 +4,12 @@ import type { ConsumeEvent } from './consume-event.ts'
 import { HeldWork } from './held-work.ts'
 import { keepMembership } from './keep-membership.ts'
 import type { Handler, Membership, Message, Queue, Transport } from './queue.ts'
-import { isRecordsTrouble } from './trouble.ts'
+import { isUnavailable } from '../records/errors.ts'
 
 export interface ConsumeLimits {
-  /** Messages to take in all. */
+  /** Most messages to take. */
   messages?: number
-  /** Messages that may fail or be retried. */
+  /** Failed and retried messages after which the worker ends. */
   failures?: number
   /** Milliseconds. */
   time?: number
@@ -20,18 +20,18 @@ export interface ConsumeLimits {
 export interface ConsumeOptions {
   queue: Queue
   kind: 'consumer' | 'daemon'
-  /** In order of priority. */
+  /** Highest priority first. */
   transports: readonly Transport[]
   handlers: readonly Handler[]
   limits?: ConsumeLimits
-  /** Milliseconds between two looks while there is nothing to do; without it new messages are noticed within about twenty. */
+  /** Milliseconds between two polls of an empty queue; without it new messages are noticed within about 20 ms. */
   sleep?: number
-  /** Finish what is in hand and come back. */
+  /** When aborted, the worker finishes the messages in hand and returns. */
   stop: AbortSignal
   timing: Timing
   /** 0 to 1. */
   random(): number
-  /** Bytes of resident memory now. */
+  /** Resident memory now, in bytes. */
   memory(): number
   onEvent(event: ConsumeEvent): void
 }
@@ -39,21 +39,21 @@ export interface ConsumeOptions {
 type ConsumeEnd = 'stopped' | 'stop-workers' | 'messages' | 'failures' | 'time' | 'memory'
 
 export interface Consumed {
-  /** Messages taken. */
+  /** Number of messages taken. */
   taken: number
   failures: number
   end: ConsumeEnd
 }
 
-/** How often it is asked whether anything was written while there is nothing to do (milliseconds). Asking takes a microsecond, waking up for it a hundred: one per cent of a core. */
-const pollEvery = 20
-/** Put-off messages and those of workers that left come due without anything being written now (milliseconds). */
-const claimEvery = 250
+/** How often an idle worker checks whether the records have changed (milliseconds). A check costs about 100 µs with its wake-up: 0.5 % of a core. */
+const pollInterval = 20
+/** How often an idle worker looks for messages in any case (milliseconds): delayed messages come due without a write. */
+const claimInterval = 250
 
 /**
- * Takes messages and has them handled until it is told to stop or a limit is reached, then finishes what is in
- * hand. Several messages are worked on at once, as many of each type as its handler says. Locked and full records
- * are waited for; anything else that goes wrong in the queue itself is thrown.
+ * Runs a worker: takes messages and handles them until `stop` is aborted or a limit is reached, then finishes the messages in hand. It
+ * handles several messages at once, up to the `concurrency` of each handler. It waits while the records are locked, full or lost; any
+ * other error of the queue itself is thrown.
  */
 export async function consume(options: ConsumeOptions): Promise<Consumed> {
   return new Consumer(options).run()
@@ -64,15 +64,15 @@ class Consumer {
   readonly #handlers: ReadonlyMap<string, Handler>
   readonly #busy = new Map<string, number>()
   readonly #slots = new Set<Promise<void>>()
-  /** Nothing more is taken. */
+  /** Aborted when no more messages are taken. */
   readonly #end = new AbortController()
-  /** What is in hand should come to its end soon: a limit of messages alone is no reason for that. */
+  /** Aborted when handlers should finish soon; a limit of messages is no reason to hurry them. */
   readonly #hurry = new AbortController()
-  /** Aborted, and replaced, when the loop has to look again: a slot came free, or the end has come. */
+  /** Aborted and replaced when the loop must run again: a slot became free, or the worker ends. */
   #wake = new AbortController()
   #reason: ConsumeEnd = 'stopped'
-  #fault: { error: unknown } | null = null
-  #told: string | null = null
+  #fatal: { error: unknown } | null = null
+  #reported: string | null = null
   #taken = 0
   #failures = 0
 
@@ -88,19 +88,21 @@ class Consumer {
     stop.addEventListener('abort', onStop, { once: true })
     if (limits?.time !== undefined) void timing.sleep(limits.time, this.#end.signal).then(() => this.#finish('time'))
     try {
-      while (!this.#end.signal.aborted) await this.#serve()
+      while (!this.#end.signal.aborted) await this.#runMembership()
     } finally {
       stop.removeEventListener('abort', onStop)
       this.#end.abort()
     }
-    if (this.#fault) throw this.#fault.error
+    if (this.#fatal) throw this.#fatal.error
     return { taken: this.#taken, failures: this.#failures, end: this.#reason }
   }
 
-  /** One membership, from joining until the end or until others took us for dead. */
-  async #serve(): Promise<void> {
+  /** One membership: from joining until the worker ends or others have taken it over. */
+  async #runMembership(): Promise<void> {
     const { queue, kind, transports, timing, onEvent } = this.#options
-    const membership = await this.#patiently(() => queue.join({ kind, transports, types: [...this.#handlers.keys()] }))
+    const membership = await this.#whenAvailable(() =>
+      queue.join({ kind, transports, types: [...this.#handlers.keys()] }),
+    )
     if (!membership) return
     const lost = new AbortController()
     const done = new AbortController()
@@ -112,37 +114,36 @@ class Consumer {
       onLost: () => lost.abort(),
       onStopping: () => this.#finish('stop-workers'),
     }).catch((error: unknown) => this.#break(error))
-    lost.signal.addEventListener('abort', () => this.#look())
+    lost.signal.addEventListener('abort', () => this.#wakeUp())
     try {
       while (!this.#end.signal.aborted && !lost.signal.aborted) await this.#step(membership, lost.signal)
     } finally {
-      // Leases are kept until the last message is finished.
+      // The worker keeps its leases until the last message is finished.
       await Promise.all(this.#slots)
       done.abort()
       await keeping
-      await membership.leave().catch((error: unknown) => this.#trouble(error))
+      await membership.leave().catch((error: unknown) => this.#reportUnavailable(error))
     }
   }
 
   async #step(membership: Membership, lost: AbortSignal): Promise<void> {
-    // The records answer within the turn of the event loop in which they are asked: without this, visitors of the daemon and
-    // signals would wait until the queue is empty.
+    // The records answer synchronously: without this, visitors and signals would wait until the queue is empty.
     await nextTurn()
     if (this.#end.signal.aborted || lost.aborted) return
     const version = membership.version()
-    const wanted = this.#room()
+    const wanted = this.#freeSlots()
     const messages =
       wanted.size === 0
         ? []
-        : await this.#patiently(() =>
+        : await this.#whenAvailable(() =>
             membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken),
           )
     for (const message of messages ?? []) this.#start(membership, message, lost)
     if (!messages?.length) await this.#wait(membership, version)
   }
 
-  /** How many messages of each type may be begun now. */
-  #room(): ReadonlyMap<string, number> {
+  /** How many more messages of each type may be handled now. */
+  #freeSlots(): ReadonlyMap<string, number> {
     const free = [...this.#handlers.values()].map(
       ({ type, concurrency = 1 }) => [type, concurrency - (this.#busy.get(type) ?? 0)] as const,
     )
@@ -159,7 +160,7 @@ class Consumer {
       if (!busy) return
       busy = false
       this.#busy.set(message.type, this.#busy.get(message.type)! - 1)
-      this.#look()
+      this.#wakeUp()
     }
     const work = new HeldWork({
       membership,
@@ -179,30 +180,30 @@ class Consumer {
       .catch((error: unknown) => this.#break(error))
       .finally(() => {
         this.#slots.delete(slot)
-        this.#weigh()
+        this.#checkMemory()
         free()
       })
     this.#slots.add(slot)
   }
 
-  #weigh(): void {
+  #checkMemory(): void {
     const { limits, memory } = this.#options
     if (limits?.memory !== undefined && memory() > limits.memory) this.#finish('memory')
   }
 
-  /** Until there may be something to claim, or the end has come. */
+  /** Waits until there may be something to claim, or the worker ends. */
   async #wait(membership: Membership, version: string): Promise<void> {
     const { timing, sleep } = this.#options
     const { signal } = this.#wake
-    this.#weigh()
+    this.#checkMemory()
     if (this.#end.signal.aborted) return
     if (sleep !== undefined) return timing.sleep(sleep, signal)
-    const until = timing.now() + claimEvery
+    const until = timing.now() + claimInterval
     while (!signal.aborted && timing.now() < until && membership.version() === version)
-      await timing.sleep(pollEvery, signal)
+      await timing.sleep(pollInterval, signal)
   }
 
-  #look(): void {
+  #wakeUp(): void {
     this.#wake.abort()
     this.#wake = new AbortController()
   }
@@ -225,31 +226,31 @@ class Consumer {
     if (this.#end.signal.aborted) return
     this.#reason = reason
     this.#end.abort()
-    this.#look()
+    this.#wakeUp()
   }
 
   #break(error: unknown): void {
-    this.#fault ??= { error }
+    this.#fatal ??= { error }
     this.#finish('stopped')
   }
 
-  #trouble(error: unknown): void {
-    if (!isRecordsTrouble(error)) throw error
-    // Trouble that lasts is told once.
-    if (error.message === this.#told) return
-    this.#told = error.message
-    this.#options.onEvent({ kind: 'trouble', error: error.message })
+  #reportUnavailable(error: unknown): void {
+    if (!isUnavailable(error)) throw error
+    // A lasting problem is reported once.
+    if (error.message === this.#reported) return
+    this.#reported = error.message
+    this.#options.onEvent({ kind: 'unavailable', error: error.message })
   }
 
-  /** Null where the records cannot be used now: a moment has passed then. */
-  async #patiently<T>(call: () => Promise<T>): Promise<T | null> {
+  /** Calls the queue; returns null, after a pause, when the records are unavailable. */
+  async #whenAvailable<T>(call: () => Promise<T>): Promise<T | null> {
     try {
       const result = await call()
-      this.#told = null
+      this.#reported = null
       return result
     } catch (error) {
-      this.#trouble(error)
-      await this.#options.timing.sleep(claimEvery, this.#wake.signal)
+      this.#reportUnavailable(error)
+      await this.#options.timing.sleep(claimInterval, this.#wake.signal)
       return null
     }
   }

@@ -4,12 +4,12 @@ import type { RecordsDatabase } from '../records/schema.ts'
 import { orderedId } from './ordered-ids.ts'
 import type { NewMessage } from './queue.ts'
 
-/** Rows of one INSERT, after which other work has its turn. */
-const rowsAtOnce = 50
+/** Rows of one INSERT; after each one the event loop has a turn. */
+const batchSize = 50
 
 /**
- * Adds messages to the queue, in the caller's transaction where `db` is one: a message and the reason for it
- * commit together. `now` is milliseconds since the epoch. How many were added: merged ones are not.
+ * Adds messages to the queue, in the caller's transaction if `db` is one, so that a message and the reason for it commit together.
+ * `now` is milliseconds since the epoch. Returns how many were added, without those merged into a waiting message.
  */
 export async function dispatch(db: RecordsDatabase, now: number, messages: Iterable<NewMessage>): Promise<number> {
   let added = 0
@@ -22,18 +22,18 @@ export async function dispatch(db: RecordsDatabase, now: number, messages: Itera
   for (const message of messages) {
     const row = toRow(message, orderedId(now), now)
     if (message.postpone && row.key !== null) {
-      // One with the same key may be among those that are not written yet.
+      // A message with the same key may be among the rows that are not written yet.
       await flush()
       await postpone(db, row)
     }
     rows.push(row)
-    if (rows.length === rowsAtOnce) await flush()
+    if (rows.length === batchSize) await flush()
   }
   await flush()
   return added
 }
 
-/** A key that waits already takes the row in: only the others are written. */
+/** Inserts rows, without those whose key a waiting message already has. Returns how many were inserted. */
 async function insert(db: RecordsDatabase, rows: readonly QueueMessageRow[]): Promise<number> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('queue_messages')
@@ -43,7 +43,7 @@ async function insert(db: RecordsDatabase, rows: readonly QueueMessageRow[]): Pr
   return Number(numInsertedOrUpdatedRows)
 }
 
-/** Puts off what waits with the key of a message that is about to be merged into it. */
+/** Delays the waiting message with this row's key to the row's time. */
 async function postpone(db: RecordsDatabase, { key, available_at, delay }: QueueMessageRow): Promise<void> {
   await db
     .updateTable('queue_messages')

@@ -9,8 +9,8 @@ export interface FailedFilter {
   transport?: Transport
 }
 
-/** Messages of one transaction: others have their turn between two. */
-const slice = 200
+/** Messages of one transaction; other writers get the lock in between. */
+const batchSize = 200
 
 export async function listFailed(
   db: RecordsDatabase,
@@ -37,14 +37,14 @@ export async function readFailed(
   return row ? { ...toFailed(row), payload: JSON.parse(row.payload) as unknown } : null
 }
 
-/** Puts failed messages back where they came from; null: all of them, in slices. How many there were. */
+/** Puts failed messages back on their transports (`ids` null: all of them), in batches. Returns how many. */
 export async function retryFailed(
   records: Records,
   now: () => number,
   ids: readonly string[] | null,
   filter: FailedFilter,
 ): Promise<number> {
-  return inSlices(records, ids, filter, async (transaction, row) => {
+  return inBatches(records, ids, filter, async (transaction, row) => {
     await putBack(transaction, row, {
       now: now(),
       delay: 0,
@@ -57,35 +57,35 @@ export async function retryFailed(
   })
 }
 
-/** Deletes failed messages; null: all of them, in slices. How many there were. */
+/** Deletes failed messages (`ids` null: all of them), in batches. Returns how many. */
 export async function removeFailed(
   records: Records,
   ids: readonly string[] | null,
   filter: FailedFilter,
 ): Promise<number> {
-  return inSlices(records, ids, filter, async (transaction, { id }) => {
+  return inBatches(records, ids, filter, async (transaction, { id }) => {
     await transaction.deleteFrom('queue_messages').where('id', '=', id).execute()
   })
 }
 
-async function inSlices(
+async function inBatches(
   records: Records,
   ids: readonly string[] | null,
   filter: FailedFilter,
   change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>,
 ): Promise<number> {
   let total = 0
-  for (let from = 0; ; from += slice) {
-    const part = ids?.slice(from, from + slice)
+  for (let from = 0; ; from += batchSize) {
+    const part = ids?.slice(from, from + batchSize)
     if (part?.length === 0) return total
     const done = await records.db.transaction().execute(async (transaction) => {
-      const rows = failed(transaction, filter).selectAll().orderBy('id').limit(slice)
+      const rows = failed(transaction, filter).selectAll().orderBy('id').limit(batchSize)
       const found = await (part === undefined ? rows : rows.where('id', 'in', part)).execute()
       for (const row of found) await change(transaction, row)
       return found.length
     })
     total += done
-    if (part === undefined && done < slice) return total
+    if (part === undefined && done < batchSize) return total
   }
 }
 

@@ -8,9 +8,9 @@ interface Candidate {
 }
 
 /**
- * The message that is next on a transport, of one of the types: the one that has waited longest of those whose
- * group nobody works on. `now` is milliseconds since the epoch. A group's head is one step in an index, so that
- * the time grows with the number of groups and not with that of the messages.
+ * Finds the next message of one of the types on a transport: the one that has been due longest and whose group no worker holds. `now`
+ * is milliseconds since the epoch. The head of a group is one step in an index, so the time grows with the number of groups, not with
+ * the number of messages.
  */
 export async function findNext(
   db: RecordsDatabase,
@@ -28,7 +28,7 @@ export async function findNext(
   return found[0]?.id ?? null
 }
 
-/** The next message of one group and type; null where none may be taken now. */
+/** Finds the next message of one group and type; null if none is due. */
 export async function findNextOfGroup(
   db: RecordsDatabase,
   of: { transport: Transport; type: string; group: string },
@@ -59,8 +59,8 @@ async function headOf(
 }
 
 /**
- * The types of what waits on a transport: most types have nothing there. Walks from name to name in the index. Prepared, because idle workers
- * ask it after everything that anybody writes, and making the statement took most of the time.
+ * Lists the types of the waiting messages of a transport, by walking from name to name in the index. Prepared, because idle workers run
+ * it after every write of any process, and building the statement took most of the time.
  */
 const waitingTypes = prepareLookup<{ name: string | null }, Transport>((db, transport) =>
   db
@@ -90,7 +90,7 @@ const waitingTypes = prepareLookup<{ name: string | null }, Transport>((db, tran
     .where('types.name', 'is not', null),
 )
 
-/** The groups with waiting messages, as a query to select from. Walks from name to name in the index. */
+/** A query over the groups with waiting messages; it walks from name to name in the index. */
 function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
   return db.withRecursive('groups(name)', (query) =>
     query
@@ -118,7 +118,7 @@ function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
   )
 }
 
-/** The first of the heads of the groups that nobody works on. */
+/** The message that has been due longest among the heads of the groups that no worker holds. */
 async function headOfFreeGroups(
   db: RecordsDatabase,
   transport: Transport,

@@ -1,10 +1,9 @@
 import { PagecacheError } from '../errors.ts'
 import type { Timing } from '../lib/timing.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { defaultBackoff, jittered } from './backoff.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import type { Handler, Membership, Message, Work } from './queue.ts'
-import { isRecordsTrouble } from './trouble.ts'
 
 export interface HeldWorkOptions {
   membership: Membership
@@ -18,18 +17,18 @@ export interface HeldWorkOptions {
   /** Whether the worker may take one more message. */
   mayTake(): boolean
   onTaken(message: Message): void
-  /** The handler has returned: what is left is to write that down, and the next message may be begun. */
+  /** Called when the handler has returned: its slot is free, and only the result is still to be written. */
   onHandled(): void
   onEvent(event: ConsumeEvent): void
 }
 
-/** How long the records' owner is given before a result is offered to them again (milliseconds). */
-const patienceBetween = 250
-/** A message whose handler met locked or full records waits this long (milliseconds). */
-const recordsDelay = 1000
-const triesWithout = 3
+/** Pause before a result is written again to unavailable records (milliseconds). */
+const writeRetryDelay = 250
+/** Delay of a message whose handler found the records unavailable (milliseconds). */
+const unavailableDelay = 1000
+const defaultTries = 3
 
-/** One call of a handler: the messages that it holds, and what becomes of each. */
+/** One call of a handler, with the messages that it holds. */
 export class HeldWork implements Work {
   readonly message: Message
   readonly stop: AbortSignal
@@ -37,7 +36,7 @@ export class HeldWork implements Work {
   readonly #options: HeldWorkOptions
   readonly #lost = new AbortController()
   readonly #held = new Map<string, Message>()
-  /** Completed in a transaction of the handler's, which may have been rolled back. */
+  /** Ids completed in a transaction of the handler, which may have been rolled back. */
   readonly #completed = new Set<string>()
 
   constructor(options: HeldWorkOptions) {
@@ -48,7 +47,7 @@ export class HeldWork implements Work {
     this.#held.set(options.message.id, options.message)
   }
 
-  /** Runs the handler and settles everything that it held. Never throws for what a handler or a lost lease can do. */
+  /** Runs the handler and settles all messages that it holds. An error of the handler or a lost lease is not thrown. */
   async run(): Promise<void> {
     const { handler, onEvent } = this.#options
     try {
@@ -101,13 +100,13 @@ export class HeldWork implements Work {
 
   async #giveBack(message: Message, error: unknown): Promise<void> {
     const { membership, handler, random, onEvent } = this.#options
-    // The lease of one message was lost, or the records could not be written: no fault of any message.
+    // A lost lease or unavailable records are not the message's fault: no attempt is counted.
     if (isCode(error, 'LEASE_LOST')) return void (await this.#settle(message, () => membership.release(message, 0)))
-    if (isRecordsTrouble(error))
-      return void (await this.#settle(message, () => membership.release(message, recordsDelay)))
+    if (isUnavailable(error))
+      return void (await this.#settle(message, () => membership.release(message, unavailableDelay)))
     const text = error instanceof Error ? error.message : String(error)
-    const attempts = triesOf(error) ?? message.attempts + 1
-    if (attempts >= (handler.tries ?? triesWithout) || mayNotRetry(error)) {
+    const attempts = attemptsIn(error) ?? message.attempts + 1
+    if (attempts >= (handler.tries ?? defaultTries) || isFinal(error)) {
       if (await this.#settle(message, () => membership.fail(message, text, attempts)))
         onEvent({ kind: 'failed', message, error: text })
       return
@@ -118,8 +117,8 @@ export class HeldWork implements Work {
   }
 
   /**
-   * Tries until it is written, or the message is no longer ours (false): another process may lock the records for
-   * longer than one call waits, and what is done must not be done again because of it.
+   * Retries until the result is written; false if the lease is lost. Another process may lock the records for longer than one call
+   * waits, and that must not make a handled message run again.
    */
   async #settle(message: Message, call: () => Promise<void>): Promise<boolean> {
     while (!this.#options.lost.aborted) {
@@ -128,10 +127,10 @@ export class HeldWork implements Work {
         return true
       } catch (error) {
         if (isCode(error, 'LEASE_LOST')) break
-        if (!isRecordsTrouble(error)) throw error
-        // Nobody knows when the file comes back; another worker takes the message up again.
+        if (!isUnavailable(error)) throw error
+        // The file may be gone for long: a worker that ends leaves the message to another one.
         if (isCode(error, 'STORE_LOST') && this.#options.stop.aborted) break
-        await this.#options.timing.sleep(patienceBetween, this.#options.lost)
+        await this.#options.timing.sleep(writeRetryDelay, this.#options.lost)
       }
     }
     if (!this.#completed.has(message.id)) this.#options.onEvent({ kind: 'lost', message })
@@ -143,10 +142,20 @@ function isCode(error: unknown, code: PagecacheError['code']): boolean {
   return error instanceof PagecacheError && error.code === code
 }
 
-function triesOf(error: unknown): number | null {
+function attemptsIn(error: unknown): number | null {
   return error instanceof Error && 'attempts' in error && typeof error.attempts === 'number' ? error.attempts : null
 }
 
-function mayNotRetry(error: unknown): boolean {
+function isFinal(error: unknown): boolean {
   return error instanceof Error && 'retry' in error && error.retry === false
+}
+
+/** Delay before the next try in milliseconds, before jitter: 1 s, doubled after each try, at most one minute. */
+function defaultBackoff(attempts: number): number {
+  return Math.min(60_000, 1000 * 2 ** (attempts - 1))
+}
+
+/** Varies a delay by up to a fifth, so that messages that failed together are not retried together. `random` is 0 to 1. */
+function jittered(delay: number, random: number): number {
+  return Math.round(delay * (0.8 + 0.4 * random))
 }

@@ -1,44 +1,47 @@
 import type { Timing } from '../lib/timing.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import { hasEnded, thisProcess } from './process-identity.ts'
 import type { Membership } from './queue.ts'
-import { Silence } from './silence.ts'
-import { isRecordsTrouble } from './trouble.ts'
+import { SilenceDetector } from './silence.ts'
 
-/** A dead process on this machine is noticed within this time (milliseconds). */
-const lookEvery = 1000
-const beatEvery = 5000
-/** A round that began so late, or took so long, says that we were stopped or the records locked (milliseconds). */
+/** How often a worker checks the others (milliseconds): a dead process on this machine is noticed within this time. */
+const checkInterval = 1000
+const beatInterval = 5000
+/** A round that is this late or takes this long means that this process was suspended or the records were locked (milliseconds). */
 const lateAfter = 3000
 
 export interface KeepOptions {
   membership: Membership
   timing: Timing
-  /** Aborted when there is nothing to keep any more. */
+  /** Aborted when the membership ends. */
   done: AbortSignal
   onLost(): void
   onStopping(): void
   onEvent(event: ConsumeEvent): void
 }
 
-/** Beats for a worker, notices when it is asked to stop or was taken for dead, and takes over what dead workers held. */
+/**
+ * Keeps a worker's membership alive: sends its heartbeat, notices when it is asked to stop or was considered dead, and takes over the
+ * messages of dead workers.
+ */
 export async function keepMembership(options: KeepOptions): Promise<void> {
   const { membership, timing, done, onEvent } = options
   const self = thisProcess()
-  const silence = new Silence()
+  const silence = new SilenceDetector()
   let beatAt = timing.now()
   let roundAt = timing.now()
   const round = async (): Promise<boolean> => {
     const now = timing.now()
-    if (now - roundAt > lookEvery + lateAfter) silence.forget()
+    if (now - roundAt > checkInterval + lateAfter) silence.forget()
     roundAt = now
-    if (now - beatAt >= beatEvery) {
+    if (now - beatAt >= beatInterval) {
       const alive = await membership.beat()
       if (!alive) return false
       if (timing.now() - now > lateAfter) silence.forget()
       beatAt = now
     }
-    const workers = await membership.look()
+    const workers = await membership.listWorkers()
     const own = workers.find(({ id }) => id === membership.id)
     if (!own) return false
     if (own.stopping) options.onStopping()
@@ -52,16 +55,16 @@ export async function keepMembership(options: KeepOptions): Promise<void> {
   while (!done.aborted) {
     try {
       if (await round()) {
-        await timing.sleep(lookEvery, done)
+        await timing.sleep(checkInterval, done)
         continue
       }
       onEvent({ kind: 'taken-over' })
       return options.onLost()
     } catch (error) {
-      if (!isRecordsTrouble(error)) throw error
+      if (!isUnavailable(error)) throw error
       silence.forget()
-      onEvent({ kind: 'trouble', error: error.message })
-      await timing.sleep(lookEvery, done)
+      onEvent({ kind: 'unavailable', error: error.message })
+      await timing.sleep(checkInterval, done)
     }
   }
 }

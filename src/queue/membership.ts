@@ -5,13 +5,13 @@ import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
 import { findNext, findNextOfGroup } from './find-next.ts'
 import type { ProcessIdentity } from './process-identity.ts'
-import type { Membership, Message, NewWorker, Transport, WorkerSight } from './queue.ts'
+import type { Membership, Message, NewWorker, Transport, WorkerPresence } from './queue.ts'
 import { assertHeld, leaseLost, moveToFailed, putBack, putBackAfterCrash, putBackAll, removeIfHeld } from './settle.ts'
 
-/** Further from now than it was put off, by more than clocks of one machine differ (milliseconds). */
+/** How much clocks of one machine may differ (milliseconds). */
 const clockTolerance = 1000
 
-/** Registers a worker in the records. `now` is the wall clock, milliseconds since the epoch: the one clock that all processes of a machine share. */
+/** Registers a worker in the records. `now` is the wall clock in milliseconds since the epoch, which all processes of a machine share. */
 export async function joinRecords(
   records: Records,
   now: () => number,
@@ -44,7 +44,7 @@ class RecordsMembership implements Membership {
   readonly #now: () => number
   readonly #worker: NewWorker
   readonly #completions: Completions
-  /** Whether the last claim found a message. */
+  /** Whether the last claim returned a message. */
   #found = false
 
   constructor(records: Records, now: () => number, id: string, worker: NewWorker) {
@@ -66,12 +66,12 @@ class RecordsMembership implements Membership {
       .set((expression) => ({ beat: expression('beat', '+', 1), seen_at: now }))
       .where('id', '=', this.id)
       .executeTakeFirstOrThrow()
-    await this.#mendClock(now)
+    await this.#correctDelays(now)
     return numUpdatedRows === 1n
   }
 
-  /** A message that was put off by a process whose clock was ahead of ours is due: too early is better than hours late. */
-  async #mendClock(now: number): Promise<void> {
+  /** Makes messages due that a process with a clock ahead of ours has delayed: too early is better than hours late. */
+  async #correctDelays(now: number): Promise<void> {
     const jumped = await this.#records.db
       .selectFrom('queue_messages')
       .select('id')
@@ -90,7 +90,7 @@ class RecordsMembership implements Membership {
       .execute()
   }
 
-  async look(): Promise<WorkerSight[]> {
+  async listWorkers(): Promise<WorkerPresence[]> {
     const rows = await this.#records.db.selectFrom('queue_workers').selectAll().execute()
     return rows.map((row) => ({
       id: row.id,
@@ -106,7 +106,7 @@ class RecordsMembership implements Membership {
     }))
   }
 
-  async takeOver(dead: Pick<WorkerSight, 'id' | 'beat'>): Promise<boolean> {
+  async takeOver(dead: Pick<WorkerPresence, 'id' | 'beat'>): Promise<boolean> {
     return this.#records.db.transaction().execute(async (transaction) => {
       const { numDeletedRows } = await transaction
         .deleteFrom('queue_workers')
@@ -120,7 +120,7 @@ class RecordsMembership implements Membership {
   }
 
   async claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]> {
-    // Looking takes no lock, and an idle worker finds nothing; where one was found a moment ago there is likely to be another.
+    // A read takes no lock, and an idle worker finds nothing. After a successful claim there is likely another message: skip the read.
     if (!this.#found && !this.#completions.waiting && (await this.#find(this.#records.db, wanted)) === null) return []
     const claimed: Message[] = []
     await this.#completions.commitWith(async (transaction) => {
@@ -159,7 +159,7 @@ class RecordsMembership implements Membership {
     }
   }
 
-  /** One statement: null where somebody else was faster, with this message or with its group. */
+  /** Leases a message in one statement; null if another worker was faster with it or with its group. */
   async #lease(db: RecordsDatabase, id: string, sharedWith?: string): Promise<Message | null> {
     const row = await db
       .updateTable('queue_messages')

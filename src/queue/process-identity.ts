@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** What names a process of this machine for ever: a process id alone is used again. */
+/** Identifies a process for good: a process id alone is reused. */
 export interface ProcessIdentity {
   host: string
-  /** Null where the system does not tell (no /proc): then nobody can see from outside whether the process lives. */
+  /** Null without /proc: then no other process can tell whether this one is alive. */
   bootId: string | null
-  /** Containers on one machine share its boot, and each counts process ids of its own. */
+  /** Containers on one machine share its boot id, but have process ids of their own. */
   pidNamespace: string | null
   pid: number
   /** In clock ticks since boot. */
@@ -25,7 +25,7 @@ export function thisProcess(): ProcessIdentity {
   }
 }
 
-/** True only where it is certain that the process has ended; one that is stopped (SIGSTOP) has not. */
+/** True only if the process has certainly ended; a suspended process (SIGSTOP) has not. */
 export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean {
   const comparable =
     other.bootId !== null &&
@@ -37,7 +37,7 @@ export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean
   return started !== null && started !== other.started
 }
 
-/** Whether two names are of one process. */
+/** Whether both identities name the same process. */
 export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
   return (
     one.host === other.host &&
@@ -48,7 +48,7 @@ export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
   )
 }
 
-/** When the process with this id started; null where that cannot be known. */
+/** The start time of the process with this id in clock ticks since boot; null if it is unknown. */
 function startOf(pid: number): string | 'gone' | null {
   try {
     return startIn(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -58,10 +58,10 @@ function startOf(pid: number): string | 'gone' | null {
   }
 }
 
-/** The 22nd field of proc(5)'s stat; the second, the program's name, may hold blanks and brackets. */
+/** The start time in the text of /proc/<pid>/stat: its 22nd field. The second field, the program's name, may contain spaces and brackets. */
 export function startIn(stat: string): string | 'gone' | null {
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // A killed process whose parent has not asked for its end.
+  // A zombie: it has ended, but its parent has not waited for it.
   if (state === 'Z' || state === 'X') return 'gone'
   return fields[18] ?? null
 }

@@ -1,24 +1,24 @@
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
-/** Where a message waits to be taken. */
+/** A list of messages that workers take from. */
 export type Transport = 'async' | 'scheduler'
 export const transports: readonly Transport[] = ['async', 'scheduler']
 
-/** A message as it is given to the queue. */
+/** A message to be dispatched. */
 export interface NewMessage {
   transport: Transport
-  /** `purge.deliver`: the handler of this name takes it. */
+  /** Selects the handler, such as `purge.deliver`. */
   type: string
-  /** Anything that JSON can hold. */
+  /** Any JSON value. */
   payload: unknown
-  /** At most one worker holds messages of a group at a time, and takes them oldest first. */
+  /** At most one worker holds messages of a group at a time; it takes them oldest first. */
   group?: string
-  /** While a message with this key waits, another one is merged into it: it is not added. What is being worked on waits no more. */
+  /** While a message with this key waits, a new one is merged into it, that is, not added. A held message does not count as waiting. */
   key?: string
-  /** Milliseconds before it may be taken. */
+  /** Milliseconds until it is due. */
   delay?: number
-  /** Where it is merged: the waiting message is put off to this one's time. Without it that message's time stays. */
+  /** Whether a merge delays the waiting message to this one's time; otherwise it keeps its own. */
   postpone?: boolean
 }
 
@@ -30,41 +30,41 @@ export interface Message {
   readonly payload: unknown
   readonly group: string | null
   readonly key: string | null
-  /** How often it was handled without success before. */
+  /** Failed attempts so far. */
   readonly attempts: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Names this hold on it, and no other. */
+  /** Identifies this lease of the message. */
   readonly lease: string
 }
 
-/** What a handler is given: one message, and what it may do with it and with others of its group. */
+/** What a handler receives: a message, and the operations on it and on others of its group. */
 export interface Work {
   readonly message: Message
-  /** Aborted when the worker wants to end: finish soon, and `release` what is not finished. */
+  /** Aborted when the worker is about to end: finish soon, and `release` unfinished messages. */
   readonly stop: AbortSignal
-  /** Aborted when another worker has taken over: nothing that is written any more will count. */
+  /** Aborted when another worker has taken over the message: no further write succeeds. */
   readonly lost: AbortSignal
   /**
-   * The next waiting message of the same type and group, held by this worker too; null where there is none now, or
-   * where the worker is to take no more. Without a group always null.
+   * Takes the next waiting message of the same type and group; null if there is none, or if the worker takes no more. Always null
+   * without a group.
    */
   take(): Promise<Message | null>
   /**
-   * The fence, to be the first call of a transaction that writes a result: what is written in the transaction
-   * counts only if the message is still ours. It also says that the message made progress: its crashes are forgotten.
+   * Fences a transaction: call it first in a transaction that writes a result, which then fails if the lease was lost. It also counts
+   * as progress and resets the message's crashes.
    *
-   * @throws LEASE_LOST when somebody else holds the message, or it is gone
+   * @throws LEASE_LOST when another worker holds the message, or it was deleted
    */
   hold(transaction: RecordsTransaction, message: Message): Promise<void>
   /**
-   * The message is done and leaves the queue; with a transaction, together with the result that is written in it.
+   * Deletes the handled message; with a transaction, together with the result that the transaction writes.
    *
    * @throws LEASE_LOST
    */
   complete(message: Message, transaction?: RecordsTransaction): Promise<void>
   /**
-   * Gives it back to wait; no attempt is counted. `delay` in milliseconds.
+   * Puts the message back without counting an attempt. `delay` in milliseconds.
    *
    * @throws LEASE_LOST
    */
@@ -72,27 +72,26 @@ export interface Work {
 }
 
 /**
- * What is done with messages of one type. When `handle` returns, every message that it holds and has neither
- * completed nor released is completed. When it throws, they are retried after a while, or go to the transport
- * `failed` when their tries are used up. An error with a property `retry: false` goes there at once; one with a property `attempts` counts the tries itself,
- * for a handler that releases its message between them.
+ * Handles messages of one type. When `handle` returns, every message that it still holds is completed. When it throws, they are retried
+ * with backoff, or moved to the transport `failed` after the last try. An error with the property `retry: false` moves them at once; its
+ * property `attempts` replaces the count of attempts, for a handler that releases its message between them.
  */
 export interface Handler {
   readonly type: string
-  /** How often a message is tried in all; 3 without it. */
+  /** Most attempts for a message; default 3. */
   readonly tries?: number
-  /** Milliseconds before the try after `attempts` failed ones, before jitter; 1 s, 2 s, 4 s … without it. */
+  /** Milliseconds before the next attempt after `attempts` failed ones, before jitter; default 1 s, 2 s, 4 s … */
   backoff?(attempts: number): number
-  /** How many messages of this type one worker handles at once, those that a handler takes for itself not counted; 1 without it. Types never wait for each other. */
+  /** How many calls of `handle` one worker runs at a time; default 1. Types never wait for each other. */
   readonly concurrency?: number
   handle(work: Work): Promise<void>
 }
 
-/** The queue, as those see it who give it messages and those who look after it. `consume` (src/queue/consume.ts) takes them. */
+/** The queue, for dispatching and operating; workers run `consume` (src/queue/consume.ts). */
 export interface Queue {
-  /** Adds messages; with a transaction, together with the reason for them. How many were added: merged ones are not. */
+  /** Adds messages, in the transaction if given. Returns how many were added, without merged ones. */
   dispatch(messages: Iterable<NewMessage>, transaction?: RecordsDatabase): Promise<number>
-  /** Depth of each transport, and who works. */
+  /** The depth of each transport, and the workers. */
   statistics(): Promise<QueueStatistics>
   /** Failed messages, newest first. */
   listFailed(page: {
@@ -101,68 +100,68 @@ export interface Queue {
     type?: string
     transport?: Transport
   }): Promise<{ total: number; items: FailedMessage[] }>
-  /** One failed message with its payload; null where there is none with the id. */
+  /** One failed message with its payload; null if the id is unknown. */
   readFailed(id: string): Promise<(FailedMessage & { payload: unknown }) | null>
-  /** Puts failed messages back on the transport that they came from, with all their tries; null: every one of them. How many there were. */
+  /** Puts failed messages back on their transports with no attempts counted (`ids` null: all of them). Returns how many. */
   retryFailed(ids: readonly string[] | null, filter?: { transport?: Transport }): Promise<number>
-  /** Deletes failed messages; null: every one of them. How many there were. */
+  /** Deletes failed messages (`ids` null: all of them). Returns how many. */
   removeFailed(ids: readonly string[] | null, filter?: { transport?: Transport }): Promise<number>
-  /** Asks all consumers that run now to finish what is in hand and leave; how many there are. */
+  /** Asks all running consumers to finish the messages in hand and leave. Returns how many. */
   stopWorkers(): Promise<number>
-  /** Registers a worker: what `consume` begins with. */
+  /** Registers a worker; `consume` calls it first. */
   join(worker: NewWorker): Promise<Membership>
   close(): Promise<void>
 }
 
 export interface NewWorker {
   kind: 'consumer' | 'daemon'
-  /** In the order in which they are asked: what waits on the first goes before all of the next. */
+  /** Highest priority first: a transport is used only while the earlier ones have no message. */
   transports: readonly Transport[]
   types: readonly string[]
 }
 
-/** What workers see of each other. */
-export interface WorkerSight {
+/** A worker as the other workers see it. */
+export interface WorkerPresence {
   id: string
-  /** Counts up for as long as the worker lives. */
+  /** Heartbeat: counts up while the worker is alive. */
   beat: number
   stopping: boolean
   process: ProcessIdentity
 }
 
 /**
- * A worker's place in the queue: what it holds, it holds for as long as it beats. Calls about a held message throw
- * LEASE_LOST when it is no longer held.
+ * A registered worker. Its leases are valid for as long as it sends heartbeats. Calls with a message throw LEASE_LOST when the message
+ * is no longer held.
  */
 export interface Membership {
   readonly id: string
-  /** Says that the worker lives; false when others have taken it for dead and taken over what it held. */
+  /** Sends a heartbeat; false if other workers have considered this one dead and taken over its messages. */
   beat(): Promise<boolean>
-  /** Every worker there is, this one included. */
-  look(): Promise<WorkerSight[]>
-  /** Lets what a dead worker held wait again; false when it has beaten since, or somebody else was faster. */
-  takeOver(dead: Pick<WorkerSight, 'id' | 'beat'>): Promise<boolean>
-  /** The next messages, held now, in the order in which they waited: as many of each type as is said, and `most` in all. */
+  /** All workers, including this one. */
+  listWorkers(): Promise<WorkerPresence[]>
+  /** Puts back the messages of a dead worker; false if it has sent a heartbeat since, or another worker was faster. */
+  takeOver(dead: Pick<WorkerPresence, 'id' | 'beat'>): Promise<boolean>
+  /** Leases the next messages, longest due first: at most `wanted` of each type and `most` in total. */
   claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]>
-  /** The next message of the same group and type; null where there is none. */
+  /** Leases the next message of the same group and type; null if there is none. */
   take(message: Message): Promise<Message | null>
   hold(transaction: RecordsTransaction, message: Message): Promise<void>
   complete(message: Message, transaction?: RecordsTransaction): Promise<void>
   /** `delay` in milliseconds. */
   release(message: Message, delay: number): Promise<void>
   retry(message: Message, delay: number, error: string): Promise<void>
-  /** `attempts`: how often it was tried in all; without it one more than the queue counted before. */
+  /** `attempts`: the total number of attempts; default one more than before. */
   fail(message: Message, error: string, attempts?: number): Promise<void>
-  /** Differs from the last time when there may be something new to claim; costs next to nothing. */
+  /** A value that changes when there may be something new to claim; about a microsecond. */
   version(): string
-  /** Puts back what is still held and takes the worker off the list. */
+  /** Puts back the messages still held and unregisters the worker. */
   leave(): Promise<void>
 }
 
 export interface FailedMessage {
   id: string
   type: string
-  /** The transport that it came from. */
+  /** The transport on which it failed. */
   transport: Transport
   group: string | null
   attempts: number
@@ -174,15 +173,15 @@ export interface FailedMessage {
 
 export interface TransportStatistics {
   name: Transport | 'failed'
-  /** Messages on it: those that wait, those put off, those being worked on. */
+  /** All messages: waiting, delayed and held. */
   count: number
-  /** May be taken now. */
+  /** Due messages that no worker holds. */
   waiting: number
-  /** Put off: retries and debounced ones. */
+  /** Messages that are not due yet: retries and debounced ones. */
   delayed: number
-  /** Being worked on. */
+  /** Messages that a worker holds. */
   held: number
-  /** How long the oldest that may be taken has waited, in milliseconds; null where none waits. */
+  /** How long the oldest waiting message has been due, in milliseconds; null without one. */
   oldestAge: number | null
 }
 
@@ -197,7 +196,7 @@ export interface WorkerStatistics {
   startedAt: number
   seenAt: number
   stopping: boolean
-  /** What it has in hand. */
+  /** The messages that it holds. */
   current: readonly { id: string; type: string; group: string | null }[]
 }
 

@@ -7,9 +7,8 @@ import type { Queue } from './queue.ts'
 import { readStatistics } from './statistics.ts'
 
 /**
- * The queue that is built in: its messages are rows of the records, so that one transaction holds a message and
- * the reason for it. `now` is the wall clock in milliseconds since the epoch: the one clock that the processes of
- * a machine share, whenever each of them started.
+ * Opens the queue in the records: messages are rows, so that one transaction can commit a message with the reason for it. `now` is the
+ * wall clock in milliseconds since the epoch, which all processes of a machine share.
  */
 export function openQueue(records: Records, now: () => number): Queue {
   const { db } = records

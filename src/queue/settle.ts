@@ -2,10 +2,10 @@ import { PagecacheError } from '../errors.ts'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 
-/** How often a worker may die over a message that makes no progress. */
+/** Crashes of workers, without progress in between, after which a message fails. */
 const crashLimit = 3
 
-/** What a hold is recognised by. */
+/** A leased message. */
 export interface Held {
   readonly id: string
   readonly lease: string
@@ -15,7 +15,7 @@ export function leaseLost(id: string): PagecacheError {
   return new PagecacheError('LEASE_LOST', `Message ${id} is no longer held by this worker`)
 }
 
-/** Throws unless the message is held under this lease; forgets its crashes: whoever writes a result makes progress. */
+/** Reads a message and resets its crashes, because writing a result is progress. @throws LEASE_LOST unless it is held under this lease */
 export async function assertHeld(transaction: RecordsTransaction, held: Held): Promise<QueueMessageRow> {
   const row = await transaction
     .selectFrom('queue_messages')
@@ -29,7 +29,7 @@ export async function assertHeld(transaction: RecordsTransaction, held: Held): P
   return row
 }
 
-/** False where it was not held under this lease any more. */
+/** Deletes a message; false if it is no longer held under this lease. */
 export async function removeIfHeld(db: RecordsDatabase, held: Held): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('queue_messages')
@@ -39,10 +39,7 @@ export async function removeIfHeld(db: RecordsDatabase, held: Held): Promise<boo
   return numDeletedRows === 1n
 }
 
-/**
- * Lets a message wait again. Where another one with its key waits already, that one goes: they stand for each
- * other, and this one knows how often it was tried.
- */
+/** Makes a held message wait again. It replaces a waiting message with the same key, because it has the count of attempts. */
 export async function putBack(
   transaction: RecordsTransaction,
   row: QueueMessageRow,
@@ -89,7 +86,7 @@ export async function moveToFailed(
     .execute()
 }
 
-/** What a worker held that is dead waits again, and counts a crash; what has crashed too often has failed. */
+/** Puts back the messages of a dead worker and counts a crash for each; after `crashLimit` crashes a message fails. */
 export async function putBackAfterCrash(transaction: RecordsTransaction, workerId: string, now: number): Promise<void> {
   const rows = await transaction
     .selectFrom('queue_messages')
@@ -105,12 +102,12 @@ export async function putBackAfterCrash(transaction: RecordsTransaction, workerI
         now,
         attempts: row.attempts,
         crashes,
-        error: `Its worker died ${crashes} times over this message`,
+        error: `${crashes} workers died while handling this message`,
       })
   }
 }
 
-/** What a worker still holds that leaves waits again. */
+/** Puts back the messages that a leaving worker still holds. */
 export async function putBackAll(transaction: RecordsTransaction, workerId: string, now: number): Promise<void> {
   const rows = await transaction
     .selectFrom('queue_messages')

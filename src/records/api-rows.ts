@@ -1,16 +1,16 @@
-/** A client of the HTTP API. Its secret is known to itself alone. */
+/** A client of the HTTP API. Only a hash of its secret is stored. */
 export interface ApiClientRow {
   id: string
   name: string
-  /** Separated by blanks: `read`, or `read write`. */
+  /** Separated by spaces: `read` or `read write`. */
   scopes: string
   /** SHA-256 of the secret, base64url. */
   secret_hash: string
   created_at: number
-  /** When it last got a token. */
+  /** When it last requested a token. */
   last_used_at: number | null
   revoked_at: number | null
-  /** The client (or user of the shop) that made it over the API, that ended it; null for the command line. */
+  /** The client or shop user that created or revoked it over the API; null for the command line. */
   created_by: string | null
   revoked_by: string | null
 }

@@ -1,18 +1,17 @@
 import { sql, type Kysely } from 'kysely'
-import { newer } from './faults.ts'
+import { newer } from './errors.ts'
 
-/** One step of the schema. Steps are numbered by their place in the list; a released one is never changed. */
+/** One step of the schema. Its number is its position in the list; a released step is never changed. */
 export interface Migration {
   name: string
-  // A step works on the schema as it was at its time, not on the one that the program knows now.
+  // A step works on the schema of its time, not on the current one.
   // oxlint-disable-next-line no-explicit-any
   up(db: Kysely<any>): Promise<void>
 }
 
 /**
- * Brings the schema up to date, one transaction a step. The version is read again under the write lock, so
- * of two processes that start at once one does the step and the other finds it done; a process that dies in
- * a step leaves the version before it.
+ * Migrates the schema to the latest version, one transaction for each step. The version is read again under the write lock, so that of two
+ * processes that start at once one runs the step and the other skips it. A process that dies in a step leaves the previous version.
  *
  * @throws STORE_NEWER when the file has steps that this program does not know
  */

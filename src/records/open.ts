@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
 import type { PagecacheError } from '../errors.ts'
-import { damaged, toRecordsError } from './faults.ts'
+import { damaged, toRecordsError } from './errors.ts'
 import { migrate, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
 import { Presence } from './presence.ts'
@@ -12,34 +12,34 @@ import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 import type { RecordsSchema } from './schema.ts'
 import { sqliteDialect } from './sqlite-driver.ts'
 
-/** The database of everything that must last (`var/data/<env>/records.sqlite`). */
+/** The database of all durable state (`var/data/<env>/records.sqlite`). */
 export interface Records {
   db: Kysely<RecordsSchema>
-  /** Milliseconds since the epoch, for the rows' times. */
+  /** The clock for the times in rows, in milliseconds since the epoch. */
   now: () => number
-  /** Reads the whole file; the faults found, in SQLite's words, none when it is sound. Seconds on a large file. */
+  /** Reads the whole file; returns SQLite's descriptions of damage, an empty list for an intact file. Takes seconds on a large file. */
   check(): Promise<string[]>
-  /** Another value than before where anything was committed since, by this process or another one; about a microsecond. */
+  /** A value that changes with every commit of this or another process; reading it takes about a microsecond. */
   version(): string
   /**
-   * Moves the write-ahead log into the file and empties it, so that rows that were deleted are in neither. False where readers of
-   * other connections kept the log in use for five seconds.
+   * Moves the write-ahead log into the file and truncates it, so that neither contains deleted rows. False if readers on other
+   * connections kept the log in use for five seconds.
    */
   truncateLog(): Promise<boolean>
-  /** STORE_LOST where the file was deleted or replaced since it was opened: nothing is written then. Null where all is well; a few microseconds. */
+  /** STORE_LOST if the file was deleted or replaced since it was opened, which blocks all writes; otherwise null. Takes a few microseconds. */
   fault(): PagecacheError | null
   close(): Promise<void>
 }
 
-/** The files that this process has open, by path: while one is lost, no other is made or taken in its place. */
+/** The files that this process has open, by path: while one is lost, no other file is created or opened in its place. */
 const inUse = new Map<string, Set<Presence>>()
 
-/** Up to this size a file is read through at every start: a few milliseconds. Larger ones are checked on request. */
-const checkedAtStart = 4 * 1024 * 1024
+/** Files up to this size, in bytes, are checked at every start, which takes milliseconds; larger ones only on request. */
+const maxCheckedAtStart = 4 * 1024 * 1024
 
 /**
- * Opens the records in a directory, makes them where there are none, and brings their schema up to date.
- * A file that cannot be ours or cannot be trusted is refused and left as it is.
+ * Opens the records in a directory, creates them if they are missing, and migrates their schema. A foreign or damaged file is refused and
+ * not changed.
  *
  * @param now milliseconds since the epoch
  * @throws STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_BUSY, STORE_FULL, STORE_LOST
@@ -48,7 +48,7 @@ export async function openRecords(options: {
   directory: string
   now: () => number
   migrations?: readonly Migration[]
-  /** How long SQLite itself waits for a lock, in milliseconds; longer only in a thread that nobody shares. */
+  /** How long SQLite blocks the thread for a lock, in milliseconds; raise it only in a thread with nothing else to do. */
   lockTimeout?: number
 }): Promise<Records> {
   const { directory, now, migrations = known, lockTimeout = busyTimeout } = options
@@ -62,9 +62,9 @@ export async function openRecords(options: {
     return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
   }
   try {
-    if (statSync(file).size <= checkedAtStart) {
-      const [fault] = await check()
-      if (fault) throw damaged(file, fault)
+    if (statSync(file).size <= maxCheckedAtStart) {
+      const [damage] = await check()
+      if (damage) throw damaged(file, damage)
     }
     await migrate(db, migrations, file)
   } catch (error) {
@@ -108,10 +108,10 @@ async function connect(file: string, timeout: number): Promise<Database.Database
     try {
       await retryWhileBusy(() => {
         database.pragma('journal_mode = WAL')
-        // What was answered outlives a power cut: every commit is synced.
+        // Sync every commit, so that acknowledged writes survive a power cut.
         database.pragma('synchronous = FULL')
         database.pragma('foreign_keys = ON')
-        // Deleted rows are overwritten with zeros: an erased customer is not found in the file's free space.
+        // Overwrite deleted rows with zeros, so that an erased customer is not left in the file's free space.
         database.pragma('secure_delete = ON')
       })
     } catch (error) {

@@ -1,22 +1,22 @@
 import type { CompiledQuery } from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
-/** Rows of one statement, the largest first: a list of any length takes few statements, and few texts are ever prepared. */
+/** Rows of one statement, largest first: a list of any length takes few statements, and few statements are prepared. */
 const sizes = [128, 64, 32, 16, 8, 4, 2, 1] as const
 
-/** A statement over any number of rows, for paths on which building it anew would cost as much as running it. */
+/** A statement over any number of rows, for hot paths where building it costs as much as running it. */
 export interface PreparedRows<Row, Result> {
-  /** Resolves to what the statements return, in the order of the rows where the statement keeps it. */
+  /** Resolves to the returned rows. */
   execute(db: RecordsDatabase, rows: readonly Row[]): Promise<Result[]>
 }
 
 /**
- * Lets Kysely compile a statement once for each of a few numbers of rows; after that only the values are new
- * (docs/decisions/0030-events-in-a-thread.md has what that is worth).
+ * Compiles a Kysely statement once for each of a few numbers of rows and then only changes the values
+ * (docs/decisions/0030-events-in-a-thread.md has the measurements).
  *
- * @param columns in the order in which the statement names them
+ * @param columns in the order of the statement's parameters
  * @param build makes the statement from sample rows, with every value as a parameter, row by row
- * @param most rows of one statement: 1 for what changes one row
+ * @param most most rows of one statement: 1 for an update of one row
  */
 export function prepareRows<Row extends object, Result = never>(
   columns: readonly (keyof Row & string)[],
@@ -58,7 +58,7 @@ export function prepareRows<Row extends object, Result = never>(
   }
 }
 
-/** The same for a query of one value, such as a key: every parameter of the query is that value. */
+/** Compiles a query once whose parameters are all the same value, such as a key. */
 export function prepareLookup<Row, Value extends string = string>(
   build: (db: RecordsDatabase, value: Value) => { compile(): CompiledQuery<Row> },
 ): (db: RecordsDatabase, value: Value) => Promise<Row[]> {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { PagecacheError } from '../errors.ts'
-import { lost } from './faults.ts'
+import { lost } from './errors.ts'
 
 /** Bytes of a database's header (https://sqlite.org/fileformat.html). */
 const headerSize = 100
@@ -14,8 +14,8 @@ const parts = [
 ]
 
 /**
- * Knows whether the files under the path of an open database are still the ones that were opened. A connection goes on with files that
- * were deleted or replaced, and what it writes to them is gone with it. The same files put back are the right ones again.
+ * Checks that the files of an open database are still at its path. A connection keeps working on deleted or replaced files, and its writes
+ * are lost when it closes. Putting the same files back resolves the problem.
  */
 export class Presence {
   readonly #file: string
@@ -26,12 +26,12 @@ export class Presence {
     this.fault()
   }
 
-  /** STORE_LOST where what is written now would be lost; null where it would not. A few microseconds. */
+  /** STORE_LOST if writes would be lost now, otherwise null. Takes a few microseconds. */
   fault(): PagecacheError | null {
     for (const { suffix, name } of parts) {
       const now = identityOf(this.#file + suffix)
       const before = this.#seen.get(suffix)
-      // The log is made by the first statement.
+      // The first statement creates the log.
       if (before === undefined && now !== null) this.#seen.set(suffix, now)
       else if (before !== undefined && now === null) return lost(this.#file, `${name} was deleted or moved away`)
       else if (before !== undefined && now !== before) return lost(this.#file, `${name} was replaced`)
@@ -52,7 +52,7 @@ function identityOf(path: string): string | null {
     const { dev, ino } = statSync(path)
     return `${dev}.${ino}`
   } catch {
-    // What cannot be reached under its path is as lost as what is not there.
+    // An unreachable file is as lost as a missing one.
     return null
   }
 }
@@ -67,8 +67,8 @@ function isEmptied(path: string): boolean {
 }
 
 /**
- * The id of a process that still uses a file which was deleted under this path: to make a new one would hide from its operator that the
- * other is lost. Null where there is none, or where the system does not tell (no /proc).
+ * The id of a process that still has a deleted file of this path open; null without one, or without /proc. Creating a new file would hide
+ * the loss from the operator.
  */
 export function holderOfDeleted(file: string): number | null {
   try {
@@ -81,7 +81,7 @@ export function holderOfDeleted(file: string): number | null {
   }
 }
 
-/** What the descriptors of a process point to; nothing of a process that is gone or of another user. */
+/** The targets of a process's file descriptors; an empty list for an ended process or one of another user. */
 function descriptorsOf(pid: string): string[] {
   const directory = `/proc/${pid}/fd`
   try {

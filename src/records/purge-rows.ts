@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** The tables of the purge log and the invalidation log. An hour is counted from the epoch. */
+/** The tables of the purge log and the invalidation log. Hours are numbered from the epoch. */
 export interface PurgeTables {
   invalidations: InvalidationRow
   purges: PurgeRow
@@ -14,67 +14,67 @@ export interface PurgeTables {
   purge_key_hours: PurgeKeyHourRow
 }
 
-/** One request to drop pages. */
+/** One request to invalidate pages. */
 interface InvalidationRow {
-  /** Counts up; the ids of the contract are made from it (src/purge/log/log-id.ts). */
+  /** Row number; the public id is made from it (src/purge/log/log-id.ts). */
   id: Generated<number>
   created_at: number
   source: string
   actor: string | null
   scope: string
-  /** What it names, as text to be read. */
+  /** The keys as readable text. */
   value: string | null
   soft: number
   pages_removed: Generated<number>
-  /** What is still to be done, as JSON; null once it is done and recorded. */
+  /** The keys to purge, as JSON; null once it is carried out and recorded. */
   intent: string | null
-  /** Which process does it, as JSON. */
+  /** The process that carries it out, as JSON. */
   owner: string | null
-  /** The numbers of the purges that were recorded already, as a JSON list in the order of the keys, where that takes more than one transaction. */
+  /** Row numbers of the purges recorded so far, as a JSON list in the order of the keys, if that takes more than one transaction. */
   recorded: string | null
-  /** Where the URLs of its pages are still to be read from, as JSON; null where all are recorded. */
+  /** The traces whose URLs are still to be recorded, as JSON; null once all are. */
   trace: string | null
-  /** The last page that was read of what comes first in `trace`. */
+  /** The id of the last page read from the first trace. */
   traced: Generated<number>
 }
 
 export type PurgeKindColumn = 'url' | 'tag' | 'entity' | 'type' | 'all' | 'pattern'
 
-/** One key purged because of an invalidation. Rows are numbered in the order in which they must reach a proxy. */
+/** One key purged by an invalidation. Row numbers give the order of delivery. */
 export interface PurgeRow {
   id: Generated<number>
   invalidation_id: number
   created_at: number
   source: string
   kind: PurgeKindColumn
-  /** Of `purge_urls`, where the key is a URL. */
+  /** Row in `purge_urls`, if the key is a URL. */
   url_id: number | null
-  /** Of `purge_tags`, where the key is a tag: kinds `tag` and `entity`. */
+  /** Row in `purge_tags`, for the kinds `tag` and `entity`. */
   tag_id: number | null
-  /** Of `purge_entities`, where the key names one. */
+  /** Row in `purge_entities`, if the key names an entity. */
   entity_id: number | null
-  /** The type, the regular expression over path and query, or what was cleared together with all pages. */
+  /** The page type, the regular expression over path and query, or what else was cleared with all pages. */
   value: string | null
   soft: number
   pages_removed: number
-  /** Milliseconds: of the slowest reverse proxy, or of the local purge where no other is configured; null while none has answered. */
+  /** Milliseconds of the slowest reverse proxy, or of the local removal if no proxy is configured; null until the first response. */
   response_time: number | null
 }
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
 /**
- * What one reverse proxy is to be told of a purge, or has acknowledged. A row that is not delivered stands by itself: its purge may
- * have left the log. A delivered one goes with its purge.
+ * The delivery of a purge to one reverse proxy. An undelivered row may outlive its purge in the log; a delivered row is deleted with its
+ * purge.
  */
 export interface PurgeDeliveryRow {
   purge_id: number
   proxy: string
   status: DeliveryStatus
-  /** When the purge was made, and what it is. Null in rows of a daemon of an older version that still runs: then it stands for everything. */
+  /** When the purge was made. Null, like `kind`, in rows of an older daemon that is still running: then everything is purged. */
   created_at: number | null
   kind: PurgeKindColumn | null
-  /** A tag, an absolute URL, a regular expression; null where the kind says it all, and once it is delivered. */
+  /** A tag, an absolute URL or a regular expression; null for the kinds `all` and `type`, and after delivery. */
   key: string | null
   soft: Generated<number>
   attempts: Generated<number>
@@ -83,7 +83,7 @@ export interface PurgeDeliveryRow {
   error: string | null
 }
 
-/** A URL whose page a purge took, or that it named. */
+/** A URL whose page a purge removed, or that the purge named. */
 interface PurgePageRow {
   url_id: number
   purge_id: number
@@ -92,7 +92,7 @@ interface PurgePageRow {
 interface PurgeUrlRow {
   id: Generated<number>
   url: string
-  /** Rows of `purge_pages`. */
+  /** Number of rows in `purge_pages`. */
   purges: Generated<number>
   last_purged_at: Generated<number>
 }
@@ -100,10 +100,10 @@ interface PurgeUrlRow {
 interface PurgeTagRow {
   id: Generated<number>
   tag: string
-  /** Rows of `purges`. */
+  /** Number of rows in `purges`. */
   purges: Generated<number>
   last_hour: Generated<number>
-  /** Purges in the 25 hours that end with `last_hour`: as many as 24 hours to the minute can touch. */
+  /** Purges in the 25 clock hours up to `last_hour`: all hours that a window of exactly 24 hours can touch. */
   window_count: Generated<number>
 }
 
@@ -120,21 +120,21 @@ interface PurgeEntityRow {
   entity_id: string
   /** The product number that a purge carried. */
   number: string | null
-  /** Rows of `purges`. */
+  /** Number of rows in `purges`. */
   purges: Generated<number>
 }
 
-/** What happened in one hour. */
+/** Sums of one hour. */
 interface PurgeHourRow {
   hour: number
   purges: Generated<number>
   invalidations: Generated<number>
-  /** Purges with a response time, and the sum of those times in milliseconds. */
+  /** Number of purges with a response time; `response_time` is the sum of these times in milliseconds. */
   responses: Generated<number>
   response_time: Generated<number>
 }
 
-/** How many URLs or tags were purged for the last time in an hour. */
+/** The number of URLs or tags whose last purge was in an hour. */
 interface PurgeKeyHourRow {
   kind: 'url' | 'tag'
   hour: number

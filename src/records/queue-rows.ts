@@ -5,55 +5,55 @@ export interface QueueTables {
 }
 
 export interface QueueMessageRow {
-  /** UUID v7. Messages of one dispatch have ids in the order of their list. */
+  /** UUID v7. Messages of one dispatch have ascending ids. */
   id: string
   transport: 'async' | 'scheduler' | 'failed'
   type: string
   /** JSON. */
   payload: string
-  /** At most one worker holds messages of a group. */
+  /** At most one worker at a time holds messages of a group. */
   group: string | null
-  /** At most one message with a key waits. */
+  /** At most one message with a given key waits. */
   key: string | null
-  /** When it may be taken; waiting messages are taken in the order of this column, then of their ids. */
+  /** When it is due; messages are taken in the order of this column, then of their ids. */
   available_at: number
-  /** How long it was put off when `available_at` was written: a time further away than this comes from another clock. */
+  /** The delay from which `available_at` was computed: a due time further away than this comes from a clock that was ahead. */
   delay: number
-  /** How often it was handled without success. */
+  /** Failed attempts. */
   attempts: number
-  /** How many workers died over it since it last made progress. */
+  /** Workers that died while handling it since it last made progress. */
   crashes: number
-  /** Who works on it; results under another lease are refused. Null while it waits. */
+  /** Identifies the current hold; results under another lease are refused. Null while it waits. */
   lease: string | null
   worker: string | null
-  /** When it was last taken up. */
+  /** When a worker last took it. */
   taken_at: number | null
   created_at: number
   last_error: string | null
-  /** Only on the transport `failed`, with the transport that it came from. */
+  /** Set only on the transport `failed`; `origin` is the transport on which it failed. */
   failed_at: number | null
   origin: 'async' | 'scheduler' | null
 }
 
-/** A process that takes messages; its leases hold for as long as it goes on beating. */
+/** A worker. Its leases are valid for as long as it sends heartbeats. */
 export interface QueueWorkerRow {
   id: string
   host: string
-  /** What names a process of this machine for ever: boot, process id namespace, process id, start time in clock ticks since boot. Null where the system does not tell. */
+  /** These four columns identify a process for good (src/queue/process-identity.ts). Null without /proc. */
   boot_id: string | null
   pid_namespace: string | null
   pid: number
   process_started: string | null
-  /** `serve` keeps its workers when consumers are asked to stop. */
+  /** The workers of a `daemon` are not stopped with the consumers. */
   kind: 'consumer' | 'daemon'
   /** JSON list. */
   transports: string
-  /** JSON list of the message types that it has a handler for. */
+  /** JSON list of the message types that it handles. */
   types: string
   started_at: number
   seen_at: number
-  /** Counts up while the worker lives; others judge by its standing still, never by a clock of another process. */
+  /** Heartbeat: counts up while the worker is alive. Others watch whether it stands still and compare no clocks. */
   beat: number
-  /** 1: finish what is in hand and leave. */
+  /** 1: the worker finishes the messages in hand and leaves. */
   stopping: number
 }

@@ -3,26 +3,25 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, readdirSync, rmSy
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { makeDirectory } from '../lib/make-directory.ts'
-import { damaged, foreign, lost, toRecordsError, unwritable } from './faults.ts'
+import { damaged, foreign, lost, toRecordsError, unwritable } from './errors.ts'
 import { holderOfDeleted } from './presence.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 
 export const fileName = 'records.sqlite'
 
-/** Written into every database of ours ("pgcr"), so that a database of another program is never taken for it. */
+/** SQLite's application id ("pgcr"): it tells the records from databases of other programs. */
 const applicationId = 0x70_67_63_72
 
-/** Bytes that every SQLite database begins with. */
+/** Bytes of the header of every SQLite database. */
 const headerLength = 100
 const unfinished = `${fileName}.new-`
-/** A database takes milliseconds to make: what is older was left by a process that died over it. */
-const unfinishedFor = 60_000
+/** An unfinished database older than this was left by a process that died while creating it (milliseconds). */
+const unfinishedMaxAge = 60_000
 
 /**
- * Makes sure that the directory (mode 0700) holds a database of ours (mode 0600) and returns its path. What
- * is there is judged before anything is written to it. A new one is made beside it under another
- * name and linked into place complete: so a file without content never was ours to begin with, and of two
- * processes that start at once one makes it and both use it.
+ * Ensures that the directory (mode 0700) contains a records database (mode 0600) and returns its path. An existing file is checked before
+ * anything is written to it. A new database is created under another name and then linked into place: so an empty file is never a
+ * records database, and of two processes that start at once one creates it and both use it.
  *
  * @throws STORE_FOREIGN, STORE_DAMAGED, STORE_FULL, STORE_LOST
  */
@@ -40,12 +39,12 @@ export async function ensureRecordsFile(directory: string, now: () => number): P
 }
 
 function create(directory: string, file: string): void {
-  // A log without its database is the rest of a lost one; SQLite would play it into the new file.
+  // A log without its database belongs to a lost one; SQLite would replay it into the new file.
   if (isFilled(`${file}-wal`) && !existsSync(file)) {
-    throw damaged(file, 'the file is missing, but its log (-wal) is there')
+    throw damaged(file, 'the file is missing, but its log (-wal) exists')
   }
   const holder = holderOfDeleted(file)
-  if (holder !== null) throw lost(file, `it was deleted while the process ${holder} uses it`)
+  if (holder !== null) throw lost(file, `it was deleted while process ${holder} has it open`)
   const temporary = join(directory, `${unfinished}${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
@@ -65,15 +64,15 @@ function create(directory: string, file: string): void {
 async function assertOurs(file: string): Promise<void> {
   const size = sizeOf(file)
   if (size === 0) throw damaged(file, 'the file is empty')
-  if (size < headerLength) throw foreign(file, 'is no SQLite database')
+  if (size < headerLength) throw foreign(file, 'is not an SQLite database')
   if ((await readApplicationId(file)) !== applicationId) throw foreign(file, 'is a database of another program')
 }
 
-/** Bytes. A directory, a pipe or a socket is not opened: a pipe would never come back. */
+/** The size in bytes. A directory, pipe or socket is refused here, because opening a pipe would block forever. */
 function sizeOf(file: string): number {
   try {
     const stats = statSync(file)
-    if (!stats.isFile()) throw foreign(file, 'is no file')
+    if (!stats.isFile()) throw foreign(file, 'is not a regular file')
     return stats.size
   } catch (error) {
     throw isSystemError(error) ? unwritable(file, error) : error
@@ -81,8 +80,8 @@ function sizeOf(file: string): number {
 }
 
 /**
- * Reads through SQLite, which writes nothing here, and never through a descriptor of our own: whichever part of this process closes
- * one takes the locks of all its connections along (POSIX), and the next process that ends would remove the log under them.
+ * Reads the application id through SQLite, which writes nothing here. It must not use a file descriptor of its own: closing one releases
+ * the POSIX locks of all connections of this process, and the next process that ends would remove the log under them.
  */
 async function readApplicationId(file: string): Promise<unknown> {
   try {
@@ -94,8 +93,8 @@ async function readApplicationId(file: string): Promise<unknown> {
     }
   } catch (error) {
     const code = error instanceof Database.SqliteError ? error.code : ''
-    if (code === 'SQLITE_NOTADB') throw foreign(file, 'is no SQLite database')
-    // Ours keep a log; what has to be rolled back is somebody else's.
+    if (code === 'SQLITE_NOTADB') throw foreign(file, 'is not an SQLite database')
+    // Records use a write-ahead log; a file that needs a rollback belongs to another program.
     if (code === 'SQLITE_READONLY_ROLLBACK') throw foreign(file, 'is a database of another program')
     throw toRecordsError(error, file)
   }
@@ -106,7 +105,7 @@ function removeUnfinished(directory: string, now: number): void {
     if (!name.startsWith(unfinished)) continue
     const path = join(directory, name)
     const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs
-    if (made !== undefined && now - made > unfinishedFor) rmSync(path, { force: true })
+    if (made !== undefined && now - made > unfinishedMaxAge) rmSync(path, { force: true })
   }
 }
 
@@ -114,7 +113,7 @@ function isFilled(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** The name in the directory is durable only when the directory is. */
+/** Syncs the directory, which makes the new file name durable. */
 function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r')
   fsyncSync(descriptor)

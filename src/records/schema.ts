@@ -7,7 +7,10 @@ import type { TaskTables } from './task-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
 import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-rows.ts'
 
-/** The tables as the program knows them now. Times are milliseconds since the epoch, flags are 0 and 1. */
+/**
+ * The current tables. Times are milliseconds since the epoch, flags are 0 and 1. Only the room that owns a table queries it; the owners are
+ * listed in test/contract/layers.test.ts.
+ */
 export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables, TaskTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
@@ -19,13 +22,13 @@ export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, 
   sqlite_sequence: SequenceRow
 }
 
-/** SQLite's own: the last number that a table with numbers that are never given again has given. */
+/** SQLite's table of the last row number of each table with AUTOINCREMENT. */
 interface SequenceRow {
   name: string
   seq: number
 }
 
-/** The records, or a transaction in them. */
+/** The records or a transaction. */
 export type RecordsDatabase = Kysely<RecordsSchema>
 export type RecordsTransaction = Transaction<RecordsSchema>
 
@@ -42,16 +45,16 @@ export interface WarmupRunRow {
   processed_urls: number
   skipped_urls: number
   failed_urls: number
-  /** As the worker that wrote last measured it over all workers. */
+  /** Over all workers, as measured by the worker that last saved progress. */
   urls_per_second: number
   message: string | null
-  /** What discovery found and left out, as JSON. */
+  /** The result of discovery, as JSON. */
   discovery: string
   created_at: number
   updated_at: number
   finished_at: number | null
-  /** Since when it is paused, and for how long it was before (milliseconds). */
   paused_at: number | null
+  /** Duration of earlier pauses (milliseconds). */
   paused_for: number
 }
 
@@ -62,10 +65,10 @@ export interface WarmupBatchRow {
   /** JSON list of absolute URLs. */
   urls: string
   size: number
-  /** One bit for each URL that was taken up, and that is done; base64, lowest bit first. */
+  /** One bit for each URL that a worker has started (`taken`) or finished (`done`); base64, lowest bit first. */
   taken: string
   done: string
-  /** How often a worker took it up since a URL of it was done: a page that ends its worker is not tried for ever. */
+  /** How often workers have taken it since a URL was last finished: it limits retries of a page that kills its worker. */
   openings: number
   finished_at: number | null
 }
@@ -74,7 +77,7 @@ interface WarmupFailureRow {
   id: string
   run_id: string
   url: string
-  /** Which configured variant failed, counted from 0. */
+  /** Index of the configured variant that failed. */
   variant: number
   status: number | null
   error: string

@@ -10,15 +10,14 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely'
-import { toRecordsError } from './faults.ts'
+import { toRecordsError } from './errors.ts'
 import type { Presence } from './presence.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
 /**
- * Kysely's SQLite dialect over one better-sqlite3 connection, different from the one that comes with
- * Kysely in four points: a transaction begins as BEGIN IMMEDIATE (a deferred one that turns from reading
- * to writing fails at once where another process wrote in between); a lock is waited for without blocking
- * the event loop; faults of the file are thrown as errors of ours; what would be written to a file that is lost is refused.
+ * A Kysely dialect over one better-sqlite3 connection. It differs from Kysely's own SQLite dialect in four points: transactions begin with
+ * BEGIN IMMEDIATE, because a deferred one fails when it starts to write after another process has written; it waits for locks without
+ * blocking the event loop; file errors are thrown as PagecacheError; writes to a lost file are refused.
  */
 export function sqliteDialect(database: Database.Database, file: string, presence: Presence): Dialect {
   return {
@@ -55,7 +54,7 @@ class SqliteDriver implements Driver {
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // A full disk or an I/O error has rolled back already; ROLLBACK would hide that error behind its own.
+    // A full disk or an I/O error has already rolled back; the error of a second ROLLBACK would hide it.
     if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('ROLLBACK'))
   }
 
@@ -66,7 +65,7 @@ class SqliteDriver implements Driver {
   }
 }
 
-/** Statements kept prepared; the program has a few dozen, and a few more where lists of values differ in length. */
+/** Most prepared statements kept. The program has a few dozen, more where lists of values vary in length. */
 const statementLimit = 200
 
 class SqliteConnection implements DatabaseConnection {
@@ -85,7 +84,7 @@ class SqliteConnection implements DatabaseConnection {
     try {
       if (!this.#database.inTransaction || query.sql === commit) this.#presence.assert()
       const result = await retryWhileBusy(() => this.#run<R>(query))
-      // The files may have gone while it was written; nobody is told that it is durable.
+      // If the files were lost during the write, the caller must not believe that it is durable.
       if (!this.#database.inTransaction) this.#presence.assert()
       return result
     } catch (error) {
@@ -95,7 +94,7 @@ class SqliteConnection implements DatabaseConnection {
 
   // oxlint-disable-next-line require-yield
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('Records are read in pages: an open cursor would hold back every checkpoint')
+    throw new Error('Streaming is not supported: an open cursor would block checkpoints. Read in pages instead')
   }
 
   #run<R>(query: CompiledQuery): QueryResult<R> {

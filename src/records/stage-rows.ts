@@ -1,4 +1,4 @@
-/** The tables of the popup stages (spec 2). */
+/** The tables of the popup stages. */
 export interface StageTables {
   sales_channel: SalesChannelRow
   vendor_stage: StageRow
@@ -7,7 +7,7 @@ export interface StageTables {
   vendor_stage_session: StageSessionRow
 }
 
-/** The configured sales channels, for the foreign keys. One that left the configuration stays: events name it. */
+/** The configured sales channels, for foreign keys. A channel removed from the configuration stays, because events refer to it. */
 interface SalesChannelRow {
   id: string
   name: string
@@ -18,27 +18,27 @@ export interface StageRow {
   id: string
   name: string
   stats_enabled: number
-  /** 0 keeps events for ever. */
+  /** 0 keeps events forever. */
   retention_days: number
-  /** Shows per visitor session; null for any number. */
+  /** Most views per visitor session; null: unlimited. */
   max_per_session: number | null
   frequency: 'always' | 'once_per_session' | 'once'
-  /** Null: on every channel. */
+  /** Null: all channels. */
   sales_channel_id: string | null
   active: number
   /** JSON list; empty for all. */
   page_types: string
-  /** JSON, sanitised when it was written. */
+  /** JSON, sanitised before it is saved. */
   content: string
   created_at: number
   updated_at: number
-  /** A deleted stage is nobody's any more; its row stays for as long as events name it. */
+  /** Set on a deleted stage, whose row stays while events refer to it. */
   deleted: 'keep' | 'remove' | null
 }
 
 export type StageEventType = 'impression' | 'cta_click' | 'close' | 'permanent_dismiss'
 
-/** Append only: the schema refuses every change but `customer_id` becoming null. */
+/** Append-only: triggers refuse every update except setting `customer_id` to null. */
 export interface StageEventRow {
   id: string
   popup_id: string
@@ -50,7 +50,7 @@ export interface StageEventRow {
   created_at: number
 }
 
-/** How many events of a stage there are in an hour (UTC), written in the transaction that changes the events. */
+/** Counts of a stage's events in one hour (UTC), updated in the same transaction as the events. */
 export interface StageRollupRow {
   popup_id: string
   /** Hours since the epoch. */
@@ -61,11 +61,11 @@ export interface StageRollupRow {
   permanent_dismiss: number
 }
 
-/** How often a session was shown a stage on one day. Nothing leads from here to an event. */
+/** How often a session was shown a stage on one day. It cannot be linked to events. */
 export interface StageSessionRow {
-  /** The midnight (UTC) after the next day: a finer time would lead to the events of that moment. */
+  /** Midnight (UTC) after the next day: a more precise time could be matched with events. */
   expires_at: number
-  /** A digest of the cookie, which itself is nowhere. */
+  /** A digest of the session cookie, which is not stored itself. */
   session: string
   popup_id: string
   shows: number

@@ -12,9 +12,9 @@ export interface ScheduledTaskRow {
   status: TaskStatus
   last_execution_at: number | null
   next_execution_at: number
-  /** What it did when it last ran, in words. */
+  /** What the last run did, as text. */
   result: string | null
-  /** Why it last failed; null when it has succeeded since. */
+  /** The error of the last run; null if it succeeded. */
   error: string | null
   updated_at: number
 }

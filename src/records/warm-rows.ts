@@ -1,26 +1,26 @@
-/** What a worker tells of its part of a run, about four times a second (src/warmup/run/live.ts). */
+/** A worker's live progress in a run, saved about four times a second (src/warmup/run/live.ts). */
 export interface WarmupLiveRow {
   run_id: string
-  /** One process that works on the run. */
+  /** Id of the worker. */
   worker: string
   /** JSON of `WorkerLive`. */
   snapshot: string
   at: number
 }
 
-/** How fast an origin may be asked, as the worker that asked it last left it. */
+/** The request limits of an origin, as left by the last worker that used it. */
 export interface WarmupOriginRow {
   origin: string
-  /** No request starts before (milliseconds since the epoch). */
+  /** No request starts before this time (milliseconds since the epoch). */
   not_before: number
-  /** Requests at once. */
+  /** Most concurrent requests. */
   concurrency: number
   at: number
 }
 
-/** The last run of what was purged; one row at most. */
+/** The last warmup of purged pages; at most one row. */
 export interface WarmupPurgedRow {
   run_id: string
-  /** Purges until then were given to it (milliseconds since the epoch). */
+  /** The run covers purges up to this time (milliseconds since the epoch). */
   until: number
 }

@@ -1,21 +1,23 @@
 import type { Timing } from '../lib/timing.ts'
-import { isRecordsTrouble } from '../queue/trouble.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { Records } from '../records/open.ts'
 
-/** Deletes one slice of what is from before a moment (milliseconds since the epoch); how many rows went, 0 when there are no more. */
+/** Deletes one slice of the rows from before a time (milliseconds since the epoch). Returns the number of deleted rows, 0 if none is left. */
 export type RemoveSlice = (records: Records, slice: { before: number; limit: number }) => Promise<number>
 
-/** How long a slice should hold the records (milliseconds). */
-const sliceTime = 4
-/** Between two slices others have the records to themselves for so many times as long as the slice took. */
+/** How long one slice should hold the write lock (milliseconds). */
+const targetTime = 4
+/** The pause between two slices, as a multiple of the duration of the last slice: other processes get the lock. */
 const pauseFactor = 2
-const leastPause = 5
-const leastLimit = 10
-const mostLimit = 2000
+/** Milliseconds. */
+const minPause = 5
+/** Rows of one slice. */
+const minLimit = 10
+const maxLimit = 2000
 
 /**
- * Deletes slice by slice, however much there is, in slices that hold the records for a few milliseconds each: their
- * size follows from how long the last one took. How many rows went; `done` is false where it was stopped before the end.
+ * Deletes all old rows in slices that hold the write lock for a few milliseconds each; the duration of a slice decides the size of the
+ * next one. Returns the number of deleted rows; `done` is false if `stop` was aborted first.
  */
 export async function removeInSlices(
   removeSlice: RemoveSlice,
@@ -31,17 +33,17 @@ export async function removeInSlices(
       if (rows === 0) return { removed, done: true }
       removed += rows
     } catch (error) {
-      if (!isRecordsTrouble(error)) throw error
+      if (!isUnavailable(error)) throw error
     }
     const took = timing.now() - started
     limit = nextLimit(limit, took)
-    await timing.sleep(Math.max(leastPause, pauseFactor * took), stop)
+    await timing.sleep(Math.max(minPause, pauseFactor * took), stop)
   }
   return { removed, done: false }
 }
 
-/** Rows for the next slice, after one of `limit` rows took `took` milliseconds: never more than doubled by one that was fast. */
+/** The size of the next slice, in rows, after one of `limit` rows took `took` milliseconds. It at most doubles. */
 export function nextLimit(limit: number, took: number): number {
-  const fitting = took > 0 ? (limit * sliceTime) / took : limit * 2
-  return Math.round(Math.min(mostLimit, limit * 2, Math.max(leastLimit, fitting)))
+  const fitting = took > 0 ? (limit * targetTime) / took : limit * 2
+  return Math.round(Math.min(maxLimit, limit * 2, Math.max(minLimit, fitting)))
 }

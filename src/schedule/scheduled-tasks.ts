@@ -1,11 +1,12 @@
 import { PagecacheError } from '../errors.ts'
 import { dispatch } from '../queue/dispatch.ts'
+import { findFailure, hasMessageOfType } from '../queue/find-messages.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import type { ScheduledTaskRow } from '../records/task-rows.ts'
 import type { Task } from './task.ts'
 
-/** The tasks with how they stand, in the order of the list. Those that are new are registered. `now` is milliseconds since the epoch. */
+/** Reads the states of the tasks, in the order of the list, and registers new tasks. `now` is milliseconds since the epoch. */
 export async function readTasks(records: Records, tasks: readonly Task[], now: number): Promise<ScheduledTaskRow[]> {
   const read = () => records.db.selectFrom('scheduled_tasks').selectAll().execute()
   let rows = await read()
@@ -33,7 +34,7 @@ function newRow(name: string, runInterval: number, next: number, now: number): S
   }
 }
 
-/** Sets a task as queued and gives the queue its message, both or neither. One that waits already waits on. */
+/** Marks a task as queued and dispatches its message in one transaction. A message that already waits is kept. */
 export async function queueTask(transaction: RecordsTransaction, task: Task, now: number): Promise<void> {
   await transaction
     .updateTable('scheduled_tasks')
@@ -46,47 +47,46 @@ export async function queueTask(transaction: RecordsTransaction, task: Task, now
 }
 
 /**
- * Queues the tasks that are due, and again those that say that they are queued or running while the queue knows
- * nothing of it. Any number of schedulers may do this at once: under the write lock the first one changes the status, and the
- * others find it changed. How many were queued.
+ * Queues the tasks that are due, and tasks in status `queued` or `running` that have lost their message. Several schedulers may do this at
+ * once: the first one to get the write lock changes the status, the others see it changed. Returns how many were queued.
  */
 export async function queueDue(records: Records, tasks: readonly Task[], now: number): Promise<number> {
   const rows = await readTasks(records, tasks, now)
   let queued = 0
   for (const task of tasks) {
     const row = rows.find(({ name }) => name === task.name)
-    if (!row || (!isDue(row, now) && !isUnderWay(row) && !isOutOfTime(row, now))) continue
+    if (!row || (!isDue(row, now) && !isActive(row) && !isTooFarAhead(row, now))) continue
     queued += await records.db
       .transaction()
-      .execute(async (transaction) => ((await lookAt(transaction, task, now)) ? 1 : 0))
+      .execute(async (transaction) => ((await queueIfNeeded(transaction, task, now)) ? 1 : 0))
   }
   return queued
 }
 
-/** Looks at one task under the write lock; true when it was queued. */
-async function lookAt(transaction: RecordsTransaction, task: Task, now: number): Promise<boolean> {
+/** Queues one task under the write lock if its state requires it; true if it was queued. */
+async function queueIfNeeded(transaction: RecordsTransaction, task: Task, now: number): Promise<boolean> {
   const row = await transaction
     .selectFrom('scheduled_tasks')
     .selectAll()
     .where('name', '=', task.name)
     .executeTakeFirst()
   if (!row) return false
-  if (isUnderWay(row)) {
-    if (await hasMessage(transaction, task.name)) return false
-    const given = await givenUp(transaction, row)
-    if (given === null) {
+  if (isActive(row)) {
+    if (await hasMessageOfType(transaction, 'scheduler', task.name)) return false
+    const error = await findFailure(transaction, task.name, row.updated_at)
+    if (error === null) {
       await queueTask(transaction, task, now)
       return true
     }
     await change(transaction, task.name, {
       status: 'failed',
-      error: given,
+      error,
       next_execution_at: task.nextAfter(now),
       updated_at: now,
     })
     return false
   }
-  if (isOutOfTime(row, now)) {
+  if (isTooFarAhead(row, now)) {
     await change(transaction, task.name, { next_execution_at: task.nextAfter(now), updated_at: now })
     return false
   }
@@ -99,41 +99,16 @@ function isDue({ status, next_execution_at: next }: ScheduledTaskRow, now: numbe
   return (status === 'scheduled' || status === 'failed' || status === 'skipped') && next <= now
 }
 
-function isUnderWay({ status }: ScheduledTaskRow): boolean {
+function isActive({ status }: ScheduledTaskRow): boolean {
   return status === 'queued' || status === 'running'
 }
 
-/** Further away than a task's own interval: the clock has been set back since it was written. */
-function isOutOfTime(
+/** Whether the next execution is further away than the task's interval: the clock has been set back since it was computed. */
+function isTooFarAhead(
   { status, next_execution_at: next, run_interval: interval }: ScheduledTaskRow,
   now: number,
 ): boolean {
   return status !== 'inactive' && next > now + interval
-}
-
-/** Whether the queue has its message, waiting or in some worker's hands. */
-async function hasMessage(db: RecordsDatabase, name: string): Promise<boolean> {
-  const found = await db
-    .selectFrom('queue_messages')
-    .select('id')
-    .where('transport', '=', 'scheduler')
-    .where('type', '=', name)
-    .limit(1)
-    .executeTakeFirst()
-  return found !== undefined
-}
-
-/** Why the queue has given up this execution; null where it has not. */
-async function givenUp(db: RecordsDatabase, row: ScheduledTaskRow): Promise<string | null> {
-  const failed = await db
-    .selectFrom('queue_messages')
-    .select('last_error')
-    .where('transport', '=', 'failed')
-    .where('type', '=', row.name)
-    .where('failed_at', '>=', row.updated_at)
-    .limit(1)
-    .executeTakeFirst()
-  return failed ? (failed.last_error ?? 'given up') : null
 }
 
 export async function change(db: RecordsDatabase, name: string, values: Partial<ScheduledTaskRow>): Promise<void> {
@@ -141,7 +116,7 @@ export async function change(db: RecordsDatabase, name: string, values: Partial<
 }
 
 /**
- * Schedules a task, an inactive one too: for its next time, or at once.
+ * Schedules a task, and activates an inactive one: for its next time, or at once.
  *
  * @throws WRONG_STATE while it is queued or running, unless `force`
  */
@@ -163,7 +138,7 @@ export async function scheduleTask(
   })
 }
 
-/** @throws WRONG_STATE while it is queued or running, unless `force`: what runs is not ended by it */
+/** Deactivates a task; a running execution is not stopped. @throws WRONG_STATE while it is queued or running, unless `force` */
 export async function deactivateTask(
   records: Records,
   task: Task,
@@ -180,7 +155,7 @@ async function assertIdle(transaction: RecordsTransaction, task: Task, force: bo
   const { status } = await readTask(transaction, task.name)
   if (force || (status !== 'queued' && status !== 'running')) return
   throw new PagecacheError('WRONG_STATE', `Scheduled task "${task.name}" is ${status}.`, {
-    hint: 'Use --force to change it all the same.',
+    hint: 'Use --force to change it anyway.',
   })
 }
 

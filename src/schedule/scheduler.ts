@@ -1,13 +1,13 @@
 import type { Timing } from '../lib/timing.ts'
-import { isRecordsTrouble } from '../queue/trouble.ts'
+import { isUnavailable } from '../records/errors.ts'
 import type { Records } from '../records/open.ts'
 import { queueDue } from './scheduled-tasks.ts'
 import type { Task } from './task.ts'
 
-/** How often it is looked for tasks that are due (milliseconds). */
-const lookEvery = 15_000
+/** How often the scheduler checks for due tasks (milliseconds). */
+const checkInterval = 15_000
 
-/** Queues tasks when they are due, until it is told to stop. Locked and full records are waited for. `now` is the wall clock, milliseconds since the epoch. */
+/** Queues due tasks until `stop` is aborted. It waits while the records are unavailable. `now` is the wall clock in milliseconds since the epoch. */
 export async function runScheduler(options: {
   records: Records
   tasks: readonly Task[]
@@ -20,8 +20,8 @@ export async function runScheduler(options: {
     try {
       await queueDue(records, tasks, now())
     } catch (error) {
-      if (!isRecordsTrouble(error)) throw error
+      if (!isUnavailable(error)) throw error
     }
-    await timing.sleep(lookEvery, stop)
+    await timing.sleep(checkInterval, stop)
   }
 }

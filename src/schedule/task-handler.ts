@@ -4,10 +4,10 @@ import type { Records } from '../records/open.ts'
 import { change, readTask } from './scheduled-tasks.ts'
 import type { Task, TaskEnd } from './task.ts'
 
-/** A task that failed is tried again after one minute and two, before it waits for its next time. */
+/** A failed task is retried after one minute and after two more, then waits for its next time. */
 const backoffMinute = 60_000
 
-/** Handles the messages of one task. `now` is milliseconds since the epoch. */
+/** Makes the handler of one task's messages. `now` is milliseconds since the epoch. */
 export function taskHandler(records: Records, task: Task, now: () => number): Handler {
   return {
     type: task.name,
@@ -25,7 +25,7 @@ export function taskHandler(records: Records, task: Task, now: () => number): Ha
   }
 }
 
-/** False where it is not to run: it was deactivated, has succeeded before a crash could take its message away, or has nothing to do. */
+/** Marks the task as running; false if it must not run: it is inactive, its last run succeeded before a crash, or it has nothing to do. */
 async function begin(records: Records, task: Task, work: Work, now: number): Promise<boolean> {
   const runs = task.shouldRun === undefined || (await task.shouldRun())
   return records.db.transaction().execute(async (transaction) => {
@@ -49,16 +49,16 @@ async function begin(records: Records, task: Task, work: Work, now: number): Pro
   })
 }
 
-/** The result and the end of the message are one transaction: it did not run without being done, nor the other way round. */
+/** Saves the result and completes the message in one transaction, so that neither happens without the other. */
 async function finish(records: Records, task: Task, work: Work, { done, result }: TaskEnd, now: number): Promise<void> {
   await records.db.transaction().execute(async (transaction) => {
     await work.hold(transaction, work.message)
     const { status } = await readTask(transaction, task.name)
-    // Deactivated while it ran.
-    const kept = status === 'inactive'
-    if (!done) return change(transaction, task.name, { ...(kept ? {} : { status: 'queued' }), updated_at: now })
+    const wasDeactivated = status === 'inactive'
+    if (!done)
+      return change(transaction, task.name, { ...(wasDeactivated ? {} : { status: 'queued' }), updated_at: now })
     await change(transaction, task.name, {
-      ...(kept ? {} : { status: 'scheduled' }),
+      ...(wasDeactivated ? {} : { status: 'scheduled' }),
       last_execution_at: now,
       next_execution_at: task.nextAfter(now),
       result,

@@ -1,31 +1,31 @@
-/** What a task is run with. */
+/** The arguments of one run of a task. */
 export interface TaskRun {
-  /** Aborted when the task should come back soon; it is continued later. */
+  /** Aborted when the task should return soon; it continues in a later run. */
   stop: AbortSignal
 }
 
-/** What a run of a task came to. */
+/** The result of one run. */
 export interface TaskEnd {
-  /** False where it was stopped before its end. */
+  /** False if it was stopped early. */
   done: boolean
-  /** What it did, in words for the list of tasks. */
+  /** What it did, as text for the list of tasks. */
   result: string
 }
 
-/** Something that is done again and again. What it does may be done twice, and may be stopped anywhere. */
+/** A recurring task. A run may be repeated and may be stopped at any point. */
 export interface Task {
   name: string
   /** Milliseconds. */
   runInterval: number
-  /** The first execution after a moment (both in milliseconds since the epoch). */
+  /** The first execution after `now`; both in milliseconds since the epoch. */
   nextAfter(now: number): number
-  /** False where there is nothing that it could do: this time is skipped. */
+  /** False if the task has nothing to do: this execution is skipped. */
   shouldRun?(): Promise<boolean>
   run(run: TaskRun): Promise<TaskEnd>
 }
 
 const day = 86_400_000
-/** Two in the morning, UTC: the small hours of the shops of Europe. */
+/** 02:00 UTC: night-time for shops in Europe. */
 const nightAt = 2 * 3_600_000
 
 /** A task that runs once a night. */
@@ -33,7 +33,7 @@ export function nightly(task: Pick<Task, 'name' | 'shouldRun' | 'run'>): Task {
   return { ...task, runInterval: day, nextAfter: nextNight }
 }
 
-/** The next two o'clock, UTC, after a moment (milliseconds since the epoch). */
+/** The next 02:00 UTC after `now`; both in milliseconds since the epoch. */
 export function nextNight(now: number): number {
   return Math.floor((now - nightAt) / day + 1) * day + nightAt
 }

@@ -2,7 +2,7 @@ import type { Handler, NewMessage, Work } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import type { Plan } from './discover/plan.ts'
-import { purgedUrls } from './discover/purged-urls.ts'
+import { purgedUrls, type PurgedPages } from './discover/purged-urls.ts'
 import { createRun } from './run/runs.ts'
 import { UrlList } from './discover/url-list.ts'
 
@@ -23,6 +23,8 @@ export interface AfterPurgeOptions {
   /** The purge log's clock, in milliseconds since the epoch. */
   now: () => number
   batchSize: number
+  /** Pages purged after `since` (milliseconds since the epoch). */
+  purgedSince(since: number): PurgedPages
   plan(urls: Iterable<string>, signal: AbortSignal): Promise<Plan>
 }
 
@@ -42,7 +44,8 @@ async function rewarm(options: AfterPurgeOptions, work: Work): Promise<void> {
     return work.release(work.message, { delay: Math.max(delay, 1000) })
   const until = now()
   const urls = new UrlList()
-  for await (const url of purgedUrls(records, (mark?.until ?? work.message.createdAt) - overlap)) urls.add(url, 1, 0)
+  const purged = options.purgedSince((mark?.until ?? work.message.createdAt) - overlap)
+  for await (const url of purgedUrls(records, purged)) urls.add(url, 1, 0)
   const plan = await options.plan(urls, work.stop)
   if (plan.discovery.total === 0) return
   await createRun(

@@ -1,7 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import { parseSize } from '../lib/quantity.ts'
 
-/** Bytes, as Symfony reads them, `128M`, and as the configuration does, `128MB`. Throws INVALID_INPUT. */
+/** Parses a size in bytes, written as in Symfony (`128M`) or as in the configuration (`128MB`). @throws INVALID_INPUT */
 export function toBytes(given: string): number {
   const bytes = /^\d+$/.test(given) ? Number(given) : parseSize(given.replace(/([KMGT])B?$/i, '$1B'))
   if (bytes !== undefined && bytes > 0) return bytes

@@ -7,7 +7,7 @@ import { nightly, type Task } from '../schedule/task.ts'
 
 const day = 86_400_000
 
-/** Every scheduled task there is, with what it does; parts of the app are opened by the task that needs them. */
+/** All scheduled tasks. Each opens the parts of the app that it needs when it runs. */
 export function tasksOf(app: App): readonly Task[] {
   const { retention, reverseProxies } = app.config
   return [
@@ -31,7 +31,7 @@ export function tasksOf(app: App): readonly Task[] {
     nightly({ name: 'vendor_cache.cleanup_pages', run: ({ stop }) => cleanUpPages(app, stop) }),
     nightly({
       name: 'vendor_stage.prune_events',
-      // Each stage has a retention of its own, counted back from now.
+      // Each stage has its own retention, counted back from now.
       run: ({ stop }) => pruneStages(app, stop),
     }),
   ]
@@ -59,7 +59,7 @@ async function remove(
 
 async function pruneStages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {
   const pruned = await remove(app, stop, 0, async () => (await import('../stages/prune.ts')).pruneEvents)
-  // What is past its retention is in the write-ahead log too.
+  // The write-ahead log still contains the deleted rows.
   await (await app.records()).truncateLog()
   return pruned
 }
@@ -71,17 +71,17 @@ async function cleanUpPages(app: App, stop: AbortSignal): Promise<{ done: boolea
   const { done, result } = await remove(app, stop, app.config.retention.warmupDays, async () => pruneRuns)
   return {
     done,
-    result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; of ended warmups ${result}`,
+    result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; ended warmups: ${result}`,
   }
 }
 
-/** What handles the messages of the tasks. */
+/** Makes the handlers of all tasks. */
 export async function makeTaskHandlers(app: App): Promise<Handler[]> {
   const [records, { taskHandler }] = await Promise.all([app.records(), import('../schedule/task-handler.ts')])
   return tasksOf(app).map((task) => taskHandler(records, task, Date.now))
 }
 
-/** Queues tasks when they are due, until it is told to stop. */
+/** Runs the scheduler until `stop` is aborted. */
 export async function schedule(app: App, stop: AbortSignal): Promise<void> {
   const [records, { runScheduler }] = await Promise.all([app.records(), import('../schedule/scheduler.ts')])
   await runScheduler({ records, tasks: tasksOf(app), now: Date.now, timing: realTiming, stop })

@@ -3,13 +3,18 @@ import type { Handler } from '../queue/queue.ts'
 
 const batchSize = 50
 
-/** What warms purged pages again, where `warmup.afterPurge` says so. */
+/** Makes the handler that warms purged pages again when `warmup.afterPurge` is set. */
 export async function makeAfterPurgeHandler(app: App): Promise<Handler> {
-  const { afterPurgeHandler, afterPurgeMessage } = await import('../warmup/after-purge.ts')
+  const [{ afterPurgeHandler, afterPurgeMessage }, { readPurgedPages }] = await Promise.all([
+    import('../warmup/after-purge.ts'),
+    import('../purge/log/purged-pages.ts'),
+  ])
+  const records = await app.records()
   const { afterPurge } = app.config.warmup
   if (afterPurge !== null) await (await app.queue()).dispatch([afterPurgeMessage(afterPurge)])
   return afterPurgeHandler({
-    records: await app.records(),
+    records,
+    purgedSince: (since) => readPurgedPages(records, since),
     delay: afterPurge,
     now: Date.now,
     batchSize,

@@ -6,10 +6,10 @@ import type { Handler, WorkerStatistics } from '../queue/queue.ts'
 import type { OriginOfChannel } from '../warmup/run/moves.ts'
 import type { FetchPage } from '../warmup/run/warm-result.ts'
 
-/** The longest that a `Retry-After` or a `Crawl-delay` is obeyed (milliseconds): a typing error in a shop must not stop a run for a day. */
+/** The longest `Retry-After` or `Crawl-delay` that is obeyed (milliseconds): a typing error in a shop must not stop a run for a day. */
 const longestWait = 60_000
 
-/** What works warmups in this process. Runs that have no message left get theirs again. */
+/** Makes the handler of warmup batches, and revives runs that have lost their messages. */
 export async function makeWarmupHandler(app: App): Promise<Handler> {
   const [{ warmupHandler }, { toPasses }, { processVitals }, { reviveRuns }] = await Promise.all([
     import('../warmup/run/handler.ts'),
@@ -63,8 +63,8 @@ export function originsOf(app: App): OriginOfChannel {
 }
 
 /**
- * Channels of one origin share its limits: the longest delay that a robots.txt of theirs asks for counts. One that is not configured
- * is that of `serve --origin`.
+ * The longest `Crawl-delay` in the robots.txt files of all channels of an origin, because they share its limits; null without one. A
+ * channel that is not configured is that of `serve --origin`.
  */
 function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<string, number>>): number | null {
   const originOf = originsOf(app)
@@ -74,10 +74,10 @@ function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<str
   return delays.length > 0 ? Math.max(...delays) : null
 }
 
-/** Workers beat every five seconds: one that has not for so long is no help now (milliseconds). */
+/** A worker without a heartbeat for this long does not count (milliseconds). Workers send one every five seconds. */
 const silentFor = 12_000
 
-/** Whether a process other than this one takes the batches of warmups now. */
+/** Whether a worker of another process handles warmup batches now. */
 export async function isWorkedElsewhere(app: App): Promise<boolean> {
   const workers = await warmupWorkers(app)
   return workers.some(({ host, pid }) => host !== hostname() || pid !== process.pid)

@@ -8,27 +8,24 @@ import { makeDeliver } from './deliver.ts'
 import { makeAfterPurgeHandler } from './warmup-after-purge.ts'
 import { makeWarmupHandler } from './warmup.ts'
 
-/** Makes the handler of one type of message from what the app has. Heavy parts are opened by the first message that needs them. */
+/** Makes the handler of one message type. It opens heavy parts of the app with the first message that needs them. */
 type HandlerMaker = (app: App) => Promise<Handler>
 
-/** Every type of message that there is, with who handles it. */
+/** The handlers of all message types except scheduled tasks. */
 const makers: readonly HandlerMaker[] = [makeDeliver, makeWarmupHandler, makeAfterPurgeHandler]
 
 export interface WorkOptions {
   kind: 'consumer' | 'daemon'
   transports: readonly Transport[]
   limits?: ConsumeLimits
-  /** Milliseconds between two looks at an empty queue. */
+  /** Milliseconds between two polls of an empty queue. */
   sleep?: number
-  /** Finish what is in hand and come back. */
+  /** When aborted, the worker finishes the messages in hand and returns. */
   stop: AbortSignal
   onEvent(event: ConsumeEvent): void
 }
 
-/**
- * Consumes messages of all types in this process; `src/queue/consume.ts` says how. Whoever takes messages of the
- * scheduler queues the tasks that are due as well.
- */
+/** Runs a worker for all message types in this process. A worker of the transport `scheduler` also runs the scheduler. */
 export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   const { makeTaskHandlers, schedule } = await import('./tasks.ts')
   const handlers = await Promise.all([...makers.map((make) => make(app)), makeTaskHandlers(app)])
@@ -42,7 +39,7 @@ export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   return consumed
 }
 
-/** Consumes messages with these handlers alone. */
+/** Runs a worker with only these handlers. */
 export async function consumeWith(app: App, handlers: readonly Handler[], options: WorkOptions): Promise<Consumed> {
   const { consume } = await import('../queue/consume.ts')
   return consume({
@@ -56,21 +53,21 @@ export async function consumeWith(app: App, handlers: readonly Handler[], option
 }
 
 export interface Workers {
-  /** Finishes the messages in hand. */
+  /** Stops the workers after the messages in hand. */
   stop(): Promise<void>
 }
 
-/** After a fault the daemon's workers begin again so much later (milliseconds). */
-const restartAfter = 2000
+/** Delay before the daemon's workers restart after an error (milliseconds). */
+const restartDelay = 2000
 
 /**
- * The workers inside the daemon, on both transports. What goes wrong in them is told and never ends the daemon: a
- * cache that serves is worth more than its queue, which loses nothing while it waits.
+ * Starts the daemon's workers on both transports. An error in them is reported and never ends the daemon: the cache must keep serving,
+ * and the queue loses no message while it waits.
  */
-export function startWorkers(app: App, options: { onTell(message: string): void }): Workers {
+export function startWorkers(app: App, options: { onWarning(message: string): void }): Workers {
   const stop = new AbortController()
   const run = async (): Promise<void> => {
-    let told = ''
+    let reported = ''
     while (!stop.signal.aborted) {
       try {
         await work(app, {
@@ -78,15 +75,15 @@ export function startWorkers(app: App, options: { onTell(message: string): void 
           transports: ['async', 'scheduler'],
           stop: stop.signal,
           onEvent: (event) => {
-            if (event.kind !== 'handled') options.onTell(describeEvent(event))
+            if (event.kind !== 'handled') options.onWarning(describeEvent(event))
           },
         })
       } catch (error) {
-        const message = `The workers of the queue stopped: ${error instanceof Error ? error.message : String(error)}`
-        // A fault that lasts is told once.
-        if (message !== told) options.onTell(message)
-        told = message
-        await realTiming.sleep(restartAfter, stop.signal)
+        const message = `The queue workers stopped: ${error instanceof Error ? error.message : String(error)}`
+        // A lasting error is reported once.
+        if (message !== reported) options.onWarning(message)
+        reported = message
+        await realTiming.sleep(restartDelay, stop.signal)
       }
     }
   }
@@ -99,7 +96,7 @@ export function startWorkers(app: App, options: { onTell(message: string): void 
   }
 }
 
-/** An event as a line of a log. */
+/** Formats an event as a log line. */
 export function describeEvent(event: ConsumeEvent): string {
   switch (event.kind) {
     case 'handled':
@@ -108,13 +105,13 @@ export function describeEvent(event: ConsumeEvent): string {
       return printable(`${event.message.type} ${event.message.id} was taken over by another worker`)
     case 'retried':
       return printable(
-        `${event.message.type} ${event.message.id} failed and is tried again in ${(event.delay / 1000).toFixed(1)} s: ${event.error}`,
+        `${event.message.type} ${event.message.id} failed, retry in ${(event.delay / 1000).toFixed(1)} s: ${event.error}`,
       )
     case 'failed':
-      return printable(`${event.message.type} ${event.message.id} failed for good: ${event.error}`)
-    case 'trouble':
-      return printable(`The queue waits: ${event.error}`)
+      return printable(`${event.message.type} ${event.message.id} failed permanently: ${event.error}`)
+    case 'unavailable':
+      return printable(`The queue is waiting: ${event.error}`)
     case 'taken-over':
-      return 'Other workers took this one for dead and took over its messages; it goes on as a new one.'
+      return 'Other workers considered this one dead and took over its messages; it continues as a new worker.'
   }
 }

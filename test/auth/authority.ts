@@ -6,7 +6,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 export const lifetime = 600_000
 
-/** An authority over records and keys of its own, with a clock that tests set. */
+/** Opens an authority with its own records and keys, and a clock that the test sets. */
 export async function openAuthority(
   directory?: string,
 ): Promise<{ authority: Authority; records: Records; keys: KeyRing; dataDir: string; clock: { now: number } }> {

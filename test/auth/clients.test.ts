@@ -8,13 +8,13 @@ import { signToken } from '../../src/auth/tokens.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { lifetime, openAuthority } from './authority.ts'
 
-/** An authority whose clock goes on by a millisecond with each look at it: lists are in the order of time. */
+/** Opens an authority whose clock advances by a millisecond on each reading, so that lists are in order of time. */
 async function openTicking(directory?: string) {
   const opened = await openAuthority(directory)
   return { ...opened, records: { ...opened.records, now: () => (opened.clock.now += 1) } }
 }
 
-/** A chain of clients, each made by the one before it; the first on the command line. */
+/** A chain of clients, each created by the one before it; the first on the command line. */
 async function chain(records: Records, ...names: string[]): Promise<Client[]> {
   const clients: Client[] = []
   for (const name of names)
@@ -29,8 +29,8 @@ async function activeNames(records: Records): Promise<string[]> {
   return clients.filter(({ revokedAt }) => revokedAt === null).map(({ name }) => name)
 }
 
-describe('a client that another one made', () => {
-  it('ends with it, and so does what it made itself; nobody else does', async () => {
+describe('a client created by another one', () => {
+  it('is revoked with it, like the clients that it created itself, and no others', async () => {
     const { records, clock } = await openTicking()
     const [first, second, third] = await chain(records, 'first', 'second', 'third')
     await chain(records, 'other', 'child of the other')
@@ -43,7 +43,7 @@ describe('a client that another one made', () => {
     expect(await activeNames(records)).toEqual(['other', 'child of the other'])
   })
 
-  it('ends itself when it revokes the one by which it came, or itself', async () => {
+  it('is revoked when it revokes its creator or itself', async () => {
     const { records } = await openTicking()
     const [first, second] = await chain(records, 'first', 'second', 'third')
     expect((await revokeClient(records, first!.id, second!.id)).made.map(({ name }) => name)).toEqual([
@@ -55,7 +55,7 @@ describe('a client that another one made', () => {
     expect(await activeNames(records)).toEqual([])
   })
 
-  it('gets no token any more, and the tokens that it has are void in every process', async () => {
+  it('gets no more tokens, and its tokens are refused in every process', async () => {
     const { authority, records, keys, clock, dataDir } = await openTicking()
     const [first] = await chain(records, 'first', 'second')
     const { client, secret } = await createClient(
@@ -74,7 +74,7 @@ describe('a client that another one made', () => {
   })
 })
 
-it('who is revoked makes and revokes nobody any more, whatever was judged before', async () => {
+it('a revoked client cannot create or revoke clients, whatever was judged before', async () => {
   const { records, dataDir } = await openTicking()
   const [leaver, stayer] = [
     (await createClient(records, 'leaver', 'write')).client,
@@ -87,7 +87,7 @@ it('who is revoked makes and revokes nobody any more, whatever was judged before
   expect(await activeNames(records)).toEqual(['stayer'])
 })
 
-it('however a client is revoked while it makes another one, none is left', async () => {
+it('a client revoked while it creates another one leaves none behind', async () => {
   const { records, dataDir } = await openTicking()
   const other = await openTicking(dataDir)
   for (let turn = 0; turn < 20; turn++) {
@@ -98,13 +98,13 @@ it('however a client is revoked while it makes another one, none is left', async
   }
 })
 
-it('a user of the shop is remembered as the maker too', async () => {
+it('a shop user is also saved as the creator', async () => {
   const { records } = await openTicking()
   await createClient(records, 'by the shop', 'write', 'shop:admin')
   expect((await listClients(records, all)).clients[0]).toMatchObject({ createdBy: 'shop:admin', revokedBy: null })
 })
 
-it('a hundred an hour are made over the API, whoever asks and whatever becomes of them; on the command line any number', async () => {
+it('the API creates at most a hundred clients an hour, revoked ones included; the command line has no limit', async () => {
   const { records, clock } = await openTicking()
   const { client } = await createClient(records, 'busy', 'write')
   for (let count = 0; count < 100; count++) {
@@ -119,14 +119,14 @@ it('a hundred an hour are made over the API, whoever asks and whatever becomes o
   await createClient(records, 'one more', 'write', client.id)
 })
 
-it('a list is a page of all', async () => {
+it('lists one page of all clients', async () => {
   const { records } = await openTicking()
   for (const name of ['a', 'b', 'c']) await createClient(records, name, 'read')
   const { total, clients } = await listClients(records, { limit: 1, offset: 1 })
   expect([total, clients.map(({ name }) => name)]).toEqual([3, ['b']])
 })
 
-it('clients from before it was remembered are nobody’s, and stay', async () => {
+it('clients from before creators were saved have none and stay', async () => {
   const directory = await tempDir()
   const before = await openRecords({ directory, now: Date.now, migrations: migrations.slice(0, 9) })
   await sql`INSERT INTO api_clients (id, name, scopes, secret_hash, created_at) VALUES ('old', 'old', 'read write', 'x', 1)`.execute(

@@ -34,7 +34,7 @@ function pem(type: 'rsa' | 'ec' | 'ed25519' | 'x25519' | 'private', size = 2048)
 }
 
 describe('a key', () => {
-  it('is the text of its file, without the end of the line', async () => {
+  it('is the text of its file without the line break', async () => {
     const loaded = await withCustomerKey(await load({ cookie: 'a', secretFile: 'keys/a' }, { a: `${secret}\n` }))
     const { key, algorithm } = toCustomerKey(loaded)
     expect([algorithm, key.export().toString()]).toEqual(['HS256', secret])
@@ -52,7 +52,7 @@ describe('a key', () => {
     expect(toCustomerKey(loaded).algorithm).toBe(expected)
   })
 
-  it('goes with the configuration to other processes, and is shown to nobody', async () => {
+  it('is passed to other processes with the configuration and never shown', async () => {
     const loaded = await withCustomerKey(await load({ cookie: 'a', secretFile: 'keys/a' }, { a: secret }))
     const handed = fromPlain(JSON.parse(JSON.stringify(toPlain(loaded))) as ReturnType<typeof toPlain>)
     expect(toCustomerKey(handed).key.export().toString()).toBe(secret)
@@ -65,13 +65,13 @@ describe('a key', () => {
     })
   })
 
-  it('is not asked for where there is no token', async () => {
+  it('is not needed without a token', async () => {
     const loaded = await load({ claim: 'customer' })
     expect(await withCustomerKey(loaded)).toBe(loaded)
   })
 })
 
-describe('a key file is a fault that', () => {
+describe('an invalid key file', () => {
   it.each<[string, object, Record<string, string>, RegExp]>([
     [
       'says where it was looked for',
@@ -79,41 +79,46 @@ describe('a key file is a fault that', () => {
       {},
       /secretFile \(pagecache\.yaml:4\): cannot be read: ENOENT.*keys\/none/,
     ],
-    ['says that it is a directory', { secretFile: 'keys' }, {}, /cannot be read: it is no file/],
-    ['says that it is a device', { secretFile: '/dev/zero' }, {}, /cannot be read: it is no file/],
+    ['is a directory', { secretFile: 'keys' }, {}, /cannot be read: it is not a regular file/],
+    ['is a device', { secretFile: '/dev/zero' }, {}, /cannot be read: it is not a regular file/],
     ['says that it is too large', { secretFile: 'keys/a' }, { a: 'x'.repeat(65_537) }, /larger than 64 KB/],
-    ['says how short it is', { secretFile: 'keys/a' }, { a: ' canary \n' }, /holds 6 bytes; HS256 needs 32 or more/],
+    ['is too short', { secretFile: 'keys/a' }, { a: ' canary \n' }, /contains 6 bytes; HS256 needs 32 or more/],
     [
-      'says how short it is for its algorithm',
+      'is too short for its algorithm',
       { secretFile: 'keys/a', algorithm: 'HS512' },
       { a: secret },
-      /holds 33 bytes; HS512 needs 64/,
+      /contains 33 bytes; HS512 needs 64/,
     ],
     [
       'refuses a public key as a secret',
       { secretFile: 'keys/a' },
       { a: pem('rsa') },
-      /holds a key in PEM, not a secret/,
+      /contains a key in PEM, not a secret/,
     ],
     [
       'refuses a secret as a public key',
       { publicKeyFile: 'keys/a' },
       { a: secret },
-      /publicKeyFile \(pagecache\.yaml:4\): holds no public key/,
+      /publicKeyFile \(pagecache\.yaml:4\): contains no public key/,
     ],
-    ['refuses a private key', { publicKeyFile: 'keys/a' }, { a: pem('private') }, /holds a private key/],
-    ['refuses a small key', { publicKeyFile: 'keys/a' }, { a: pem('rsa', 1024) }, /holds a key that signs no tokens/],
+    ['refuses a private key', { publicKeyFile: 'keys/a' }, { a: pem('private') }, /contains a private key/],
+    [
+      'refuses a small key',
+      { publicKeyFile: 'keys/a' },
+      { a: pem('rsa', 1024) },
+      /contains a key that cannot sign tokens/,
+    ],
     [
       'refuses a key that signs nothing',
       { publicKeyFile: 'keys/a' },
       { a: pem('x25519') },
-      /holds a key that signs no tokens/,
+      /contains a key that cannot sign tokens/,
     ],
     [
       'refuses a key for another algorithm',
       { publicKeyFile: 'keys/a', algorithm: 'ES256' },
       { a: pem('ec') },
-      /holds a key for ES384, and not for ES256/,
+      /contains a key for ES384, not for ES256/,
     ],
   ])('%s', async (_, settings, files, message) => {
     const error: unknown = await load({ cookie: 'a', ...settings }, files)
@@ -126,10 +131,10 @@ describe('a key file is a fault that', () => {
   })
 })
 
-it('a pipe that nobody writes to is a fault, and not waited for', async () => {
+it('a pipe without a writer is refused without waiting', async () => {
   const loaded = await load({ cookie: 'a', secretFile: 'keys/pipe' })
   execFileSync('mkfifo', [join(loaded.places.projectDir, 'keys/pipe')])
-  await expect(withCustomerKey(loaded)).rejects.toThrow('it is no file')
+  await expect(withCustomerKey(loaded)).rejects.toThrow('it is not a regular file')
 })
 
 describe('the configuration of a token', () => {

@@ -27,7 +27,7 @@ function open(more: Partial<CustomerTokenSettings> = {}, key: KeyObject = shop.p
   return { tokens: new CustomerTokens({ key, algorithm }, { ...settings, ...more }, () => clock.now), clock }
 }
 
-/** Signed by the shop's key, with other claims or another header than a good one. */
+/** Signs a token with the shop's key, with other claims or another header than a valid one. */
 function sign(
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
@@ -42,7 +42,7 @@ function part(value: unknown): string {
 }
 
 describe('a token of the shop', () => {
-  it('says who is logged in', async () => {
+  it('identifies the customer', async () => {
     expect(await open().tokens.read(await sign())).toBe('customer-7')
     expect(await open().tokens.read(await sign({ aud: ['other', 'pagecache'] }, { typ: 'JWT', kid: 'key-1' }))).toBe(
       'customer-7',
@@ -64,17 +64,17 @@ describe('a token of the shop', () => {
     )
   })
 
-  it('is signed as the configuration says, and not otherwise with the same key', async () => {
+  it('must use the configured algorithm, even with the same key', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     expect(await open({}, publicKey, 'RS256').tokens.read(await sign({}, { alg: 'PS256' }, privateKey))).toBeNull()
   })
 
-  it('may be signed with a secret', async () => {
+  it('can be signed with a secret', async () => {
     const secret = createSecretKey(Buffer.alloc(32, 1))
     expect(await open({}, secret, 'HS256').tokens.read(await sign({}, { alg: 'HS256' }, secret))).toBe('customer-7')
   })
 
-  it('is believed at once for a minute, then checked again, and never beyond its end', async () => {
+  it('is trusted for a minute without another check, and never after it expires', async () => {
     const { tokens, clock } = open()
     const token = await sign({ exp: start / 1000 + 90 })
     expect(tokens.read(token)).toBeInstanceOf(Promise)
@@ -89,7 +89,7 @@ describe('a token of the shop', () => {
     expect(await tokens.read(token)).toBeNull()
   })
 
-  it('is not believed because another one was', async () => {
+  it('is not trusted because another one was', async () => {
     const { tokens } = open()
     const token = await sign()
     expect(await tokens.read(token)).toBe('customer-7')
@@ -104,7 +104,7 @@ describe('a token of the shop', () => {
   })
 })
 
-describe('nobody is logged in with', () => {
+describe('no customer is identified by', () => {
   const pem = shop.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const claims = { sub: 'customer-7', iss: 'shop', aud: 'pagecache', exp: start / 1000 + 600 }
   const hmac = (secret: string | Buffer) => {

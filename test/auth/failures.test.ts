@@ -12,7 +12,7 @@ async function setUp() {
 }
 
 describe('guessing', () => {
-  it('at one client from many addresses is answered with the limit, and the rightful client elsewhere gets in', async () => {
+  it('at one client from many addresses is limited, and the real client at another address still gets a token', async () => {
     const { grant, secret } = await setUp()
     const kinds: string[] = []
     for (let host = 0; host < 50; host++) kinds.push((await grant(`192.0.2.${host}`, 'wrong')).kind)
@@ -21,7 +21,7 @@ describe('guessing', () => {
     expect(await grant('198.51.100.1', secret)).toMatchObject({ kind: 'granted' })
   })
 
-  it('from one address at many clients is answered with the limit, there alone', async () => {
+  it('from one address at many clients is limited for that address only', async () => {
     const { grant, secret } = await setUp()
     for (let client = 0; client < 10; client++)
       expect(await grant('192.0.2.1', 'wrong', `client-${client}`)).toEqual({ kind: 'unknown-client' })
@@ -30,17 +30,17 @@ describe('guessing', () => {
     expect(await grant('198.51.100.1', secret)).toMatchObject({ kind: 'granted' })
   })
 
-  it('at a client that there is not looks the same', async () => {
+  it('at an unknown client gives the same answers', async () => {
     const [one, other] = [await setUp(), await setUp()]
     for (let turn = 0; turn < 12; turn++)
       expect(await one.grant('192.0.2.1', 'wrong')).toEqual(await other.grant('192.0.2.1', 'wrong', 'nobody'))
   })
 })
 
-it('what was wrong is forgiven after a minute', () => {
+it('failures are forgotten after a minute', () => {
   const clock = { now: 0 }
   const failures = new Failures(() => clock.now)
-  for (let turn = 0; turn < 10; turn++) failures.note('192.0.2.1', null)
+  for (let turn = 0; turn < 10; turn++) failures.count('192.0.2.1', null)
   expect(failures.limitOf('192.0.2.1')).toBe(60)
   clock.now = 59_500
   expect(failures.limitOf('192.0.2.1')).toBe(1)
@@ -49,7 +49,7 @@ it('what was wrong is forgiven after a minute', () => {
 })
 
 describe('scopes', () => {
-  it('a client gets what it asks for, and no more than it may have', async () => {
+  it('a client gets the requested scopes, but none that it does not have', async () => {
     const { authority, records } = await openAuthority()
     const { client, secret } = await createClient(records, 'dashboard', 'read')
     const grant = (scope: string | null) =>
@@ -59,7 +59,7 @@ describe('scopes', () => {
     for (const scope of ['write', 'read write', 'admin']) expect(await grant(scope)).toEqual({ kind: 'invalid-scope' })
   })
 
-  it('a client that may write can ask for less', async () => {
+  it('a client with write access can request less', async () => {
     const { authority, records } = await openAuthority()
     const { client, secret } = await createClient(records, 'deployment', 'write')
     expect(

@@ -8,7 +8,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 const options = (dataDir: string) => ({ dataDir, now: () => Date.now(), lifetime: 600_000 })
 
-it('are readable for their owner alone', async () => {
+it('are readable by their owner only', async () => {
   const dataDir = await tempDir()
   const ring = new KeyRing(options(dataDir))
   ring.rotate({ dropOld: false })
@@ -18,7 +18,7 @@ it('are readable for their owner alone', async () => {
   for (const name of names) expect((await stat(join(dataDir, 'keys', name))).mode & 0o777).toBe(0o600)
 })
 
-it('that cannot be read are refused, without a word of what is in them', async () => {
+it('that cannot be read are refused without quoting them', async () => {
   const dataDir = await tempDir()
   new KeyRing(options(dataDir))
   const file = join(dataDir, 'keys', '000001.json')
@@ -31,7 +31,7 @@ it('that cannot be read are refused, without a word of what is in them', async (
   )
 })
 
-it('that are gone are made anew', async () => {
+it('that are missing are created again', async () => {
   const dataDir = await tempDir()
   const ring = new KeyRing(options(dataDir))
   const { kid } = ring.current()
@@ -40,7 +40,7 @@ it('that are gone are made anew', async () => {
   expect(ring.current().kid).not.toBe(kid)
 })
 
-it('eight processes that start at once agree on one', async () => {
+it('eight processes that start at once use the same one', async () => {
   const dataDir = await tempDir()
   const module = fileURLToPath(new URL('../../src/auth/key-ring.ts', import.meta.url))
   const code = `const { KeyRing } = await import(${JSON.stringify(module)}); process.stdout.write(new KeyRing({ dataDir: ${JSON.stringify(dataDir)}, now: () => Date.now(), lifetime: 600000 }).current().kid)`
@@ -57,7 +57,7 @@ async function outputOf(code: string): Promise<string> {
   return text
 }
 
-it('are twenty at most; who wants another one waits, or drops all of them', async () => {
+it('are limited to twenty until tokens expire or all keys are dropped', async () => {
   const dataDir = await tempDir()
   const clock = { now: Date.parse('2026-11-21T12:00:00Z') }
   const ring = new KeyRing({ ...options(dataDir), now: () => clock.now })
@@ -65,14 +65,14 @@ it('are twenty at most; who wants another one waits, or drops all of them', asyn
   expect(() => ring.rotate({ dropOld: false })).toThrow(expect.objectContaining({ code: 'TOO_MANY_REQUESTS' }) as Error)
   clock.now += 700_000
   const { kid } = ring.rotate({ dropOld: false })
-  // The one that was current until now has signed tokens until now.
+  // The key that was current until now has signed tokens until now.
   expect(await readdir(join(dataDir, 'keys'))).toEqual(['000020.json', '000021.json'])
   expect(ring.current().kid).toBe(kid)
   for (let count = 0; count < 30; count++) ring.rotate({ dropOld: true })
   expect(await readdir(join(dataDir, 'keys'))).toEqual(['000051.json'])
 })
 
-it('go on after the last number of six digits', async () => {
+it('continue after the last number of six digits', async () => {
   const dataDir = await tempDir()
   const ring = new KeyRing(options(dataDir))
   await rename(join(dataDir, 'keys', '000001.json'), join(dataDir, 'keys', '999999.json'))

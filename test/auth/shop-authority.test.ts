@@ -21,7 +21,7 @@ function jwt(payload: Record<string, unknown>): string {
 }
 
 describe('a token that the shop accepts', () => {
-  it('is asked about once, and for 60 seconds believed', async () => {
+  it('is checked once and trusted for 60 seconds', async () => {
     const { authority, clock, asked } = setUp(() => true)
     for (const _ of [1, 2, 3])
       expect(await authority.judge('token', presenter)).toEqual({
@@ -35,7 +35,7 @@ describe('a token that the shop accepts', () => {
     expect(asked.length).toBe(2)
   })
 
-  it('is believed no longer than it says itself', async () => {
+  it('is not trusted after its own expiry', async () => {
     const { authority, clock, asked } = setUp(() => true)
     const token = jwt({ exp: 1010, sub: '0190c0de', aud: 'administration' })
     expect(await authority.judge(token, presenter)).toMatchObject({ actor: 'shop:0190c0de' })
@@ -44,13 +44,13 @@ describe('a token that the shop accepts', () => {
     expect(asked.length).toBe(2)
   })
 
-  it('is asked about once by many at a time', async () => {
+  it('is checked once for concurrent requests', async () => {
     const { authority, asked } = setUp(() => new Promise((resolve) => setImmediate(() => resolve(true))))
     await Promise.all(Array.from({ length: 20 }, () => authority.judge('token', presenter)))
     expect(asked.length).toBe(1)
   })
 
-  it('of one shop is nothing at another one', async () => {
+  it('of one shop is not accepted at another one', async () => {
     const { authority, asked } = setUp(() => true)
     await authority.judge('token', presenter)
     await authority.judge('token', { ...presenter, host: 'other.example' })
@@ -59,7 +59,7 @@ describe('a token that the shop accepts', () => {
 })
 
 describe('a token that the shop does not accept', () => {
-  it('is refused, and asked about again only after a moment', async () => {
+  it('is refused and checked again only after a while', async () => {
     const { authority, clock, asked } = setUp(() => false)
     for (const _ of [1, 2]) expect(await authority.judge('token', presenter)).toMatchObject({ kind: 'refused' })
     expect(asked.length).toBe(1)
@@ -68,7 +68,7 @@ describe('a token that the shop does not accept', () => {
     expect(asked.length).toBe(2)
   })
 
-  it('does not let one address ask the shop without end', async () => {
+  it('limits how often one address makes the daemon ask the shop', async () => {
     const { authority, asked } = setUp(() => false)
     for (let turn = 0; turn < 30; turn++) await authority.judge(`token-${turn}`, presenter)
     expect(asked.length).toBe(10)
@@ -79,7 +79,7 @@ describe('a token that the shop does not accept', () => {
   })
 })
 
-it('a shop that does not answer is no refusal, and is asked again', async () => {
+it('a shop that does not answer does not refuse the token, and is asked again', async () => {
   const { authority, asked } = setUp(() => {
     throw new Error('down')
   })
@@ -87,7 +87,7 @@ it('a shop that does not answer is no refusal, and is asked again', async () => 
   expect(asked.length).toBe(2)
 })
 
-it.each(['', 'a b', 'a\nb', 'ä', 'x'.repeat(9000)])('%j is never shown to the shop', async (token) => {
+it.each(['', 'a b', 'a\nb', 'ä', 'x'.repeat(9000)])('%j is never sent to the shop', async (token) => {
   const { authority, asked } = setUp(() => true)
   expect(await authority.judge(token, presenter)).toMatchObject({ kind: 'refused' })
   expect(asked).toEqual([])

@@ -18,21 +18,21 @@ function part(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-describe('a token of ours', () => {
-  it('is accepted with its scopes, at first and again', async () => {
+describe('a token of the daemon', () => {
+  it('is accepted with its scopes, the first time and later', async () => {
     const { authority, token, client } = await withToken('read')
     for (const _ of [1, 2])
       expect(await authority.judge(token)).toEqual({ kind: 'accepted', actor: client.id, scopes: ['read'] })
   })
 
-  it('expires, although it was accepted before', async () => {
+  it('expires even if it was accepted before', async () => {
     const { authority, token, clock } = await withToken()
     await authority.judge(token)
     clock.now += lifetime + 6000
     expect(await authority.judge(token)).toEqual({ kind: 'refused', message: 'The bearer token has expired.' })
   })
 
-  it('is void at once when its client is revoked here', async () => {
+  it('is refused at once when its client is revoked here', async () => {
     const { authority, token, client, records } = await withToken()
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
     await revokeClient(records, client.id)
@@ -40,7 +40,7 @@ describe('a token of ours', () => {
     expect(await authority.judge(token)).toMatchObject({ kind: 'refused' })
   })
 
-  it('is void at once when its client is revoked over another connection', async () => {
+  it('is refused at once when its client is revoked over another connection', async () => {
     const { authority, token, client, dataDir } = await withToken()
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
     const other = await openAuthority(dataDir)
@@ -49,7 +49,7 @@ describe('a token of ours', () => {
     expect(await authority.judge(token)).toMatchObject({ kind: 'refused' })
   })
 
-  it('holds nothing but who, what and when', async () => {
+  it('contains only client, scopes and times', async () => {
     const { token, client, secret } = await withToken()
     const [header, payload] = token
       .split('.')
@@ -72,7 +72,7 @@ describe('a token of ours', () => {
   })
 })
 
-describe('what is no token of ours is refused', () => {
+describe('a forged token is refused', () => {
   const forgeries: Record<string, (given: Awaited<ReturnType<typeof withToken>>) => string | Promise<string>> = {
     'alg: none': ({ token, keys }) =>
       `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.')[1]!}.`,
@@ -118,7 +118,7 @@ describe('what is no token of ours is refused', () => {
     'broken JSON': () => `${Buffer.from('{').toString('base64url')}.e30.AAAA`,
   }
 
-  /** Signed by the right key, with another header or other claims. */
+  /** Signs a token with the right key, with another header or other claims. */
   function forge(
     { keys, client, clock }: Awaited<ReturnType<typeof withToken>>,
     header: Record<string, unknown>,
@@ -147,14 +147,14 @@ describe('what is no token of ours is refused', () => {
     expect(await given.authority.judge(await make(given))).toMatchObject({ kind: 'refused' })
   })
 
-  it('and the one that these are made of is accepted', async () => {
+  it('the valid token from which these are forged is accepted', async () => {
     const given = await withToken()
     expect(await given.authority.judge(await forge(given, {}))).toMatchObject({ kind: 'accepted' })
   })
 })
 
 describe('keys', () => {
-  it('a replaced key is good for what it has signed, until all of that has expired', async () => {
+  it('a replaced key verifies its tokens until all of them have expired', async () => {
     const { keys, client, clock, token } = await withToken()
     const first = keys.current().kid
     keys.rotate({ dropOld: false })
@@ -166,7 +166,7 @@ describe('keys', () => {
     expect(keys.size).toBe(2)
   })
 
-  it('a key that is dropped voids what it has signed, in every process', async () => {
+  it('dropping a key invalidates its tokens in every process', async () => {
     const { authority, keys, clock, dataDir, token } = await withToken()
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
     const other = new KeyRing({ dataDir, now: () => clock.now, lifetime })
@@ -176,7 +176,7 @@ describe('keys', () => {
     expect(keys.current().kid).toBe(other.current().kid)
   })
 
-  it('several that open at once agree on one', async () => {
+  it('processes that open at once use the same key', async () => {
     const { dataDir, clock } = await openAuthority()
     const options = { dataDir: `${dataDir}/fresh`, now: () => clock.now, lifetime }
     const kids = Array.from({ length: 8 }, () => new KeyRing(options)).map((ring) => ring.current().kid)

@@ -21,12 +21,12 @@ describe('counters shared by several processes', () => {
   it('add up failed logins by address and by client at once', () => {
     const { all } = together(3)
     const failures = all.map((shared) => new Failures(() => 0, shared))
-    for (let turn = 0; turn < 9; turn++) failures[turn % 3]!.note('192.0.2.1', null)
+    for (let turn = 0; turn < 9; turn++) failures[turn % 3]!.count('192.0.2.1', null)
     expect(failures.map((each) => each.limitOf('192.0.2.1'))).toEqual([null, null, null])
-    failures[0]!.note('192.0.2.1', null)
+    failures[0]!.count('192.0.2.1', null)
     expect(failures.map((each) => each.limitOf('192.0.2.1'))).toEqual([60, 60, 60])
-    for (let turn = 0; turn < 10; turn++) expect(failures[turn % 3]!.note(`198.51.100.${turn}`, 'client')).toBeNull()
-    expect(failures[2]!.note('198.51.100.99', 'client')).toBe(60)
+    for (let turn = 0; turn < 10; turn++) expect(failures[turn % 3]!.count(`198.51.100.${turn}`, 'client')).toBeNull()
+    expect(failures[2]!.count('198.51.100.99', 'client')).toBe(60)
   })
 
   it('apply one rate limit, with excess requests deducted later', async () => {

@@ -12,13 +12,7 @@ import {
   inspectPage,
   listPages,
 } from '../../src/operations/cache.ts'
-import {
-  everyAccess,
-  performOperation,
-  type Given,
-  type Operation,
-  type Schema,
-} from '../../src/operations/operation.ts'
+import { allScopes, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
 import type { PageDraft, PageType } from '../../src/pages/page.ts'
 import { canRunAs, run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -39,7 +33,7 @@ async function perform<Input extends Schema, Value>(
     app,
     source: 'cli' as const,
     actor: null,
-    scopes: everyAccess,
+    scopes: allScopes,
     signal: app.signal,
     report: () => {},
   }
@@ -175,7 +169,7 @@ describe('list', () => {
       app,
       source: 'api' as const,
       actor: null,
-      scopes: everyAccess,
+      scopes: allScopes,
       signal: app.signal,
       report: () => {},
     }

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { doctor } from '../../src/operations/doctor.ts'
-import { everyAccess, performOperation } from '../../src/operations/operation.ts'
+import { allScopes, performOperation } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -27,7 +27,7 @@ async function examine(
       app,
       source: 'cli' as const,
       actor: null,
-      scopes: everyAccess,
+      scopes: allScopes,
       signal: app.signal,
       report: () => {},
     }
@@ -135,7 +135,7 @@ describe('the key of customers’ tokens', () => {
     expect([success, checks['customer tokens']?.status, checks['customer tokens']?.remedy]).toEqual([
       false,
       'failed',
-      'Make one with: openssl rand -hex 32',
+      'Create one with: openssl rand -hex 32',
     ])
     expect(JSON.stringify(checks)).not.toContain('canary')
   })

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { messengerStatistics, removeFailedMessages, retryFailedMessages } from '../../src/operations/messenger.ts'
-import { everyAccess, performOperation, type OperationContext } from '../../src/operations/operation.ts'
+import { allScopes, performOperation, type OperationContext } from '../../src/operations/operation.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { claimOne } from '../queue/claim-one.ts'
 
@@ -13,7 +13,7 @@ it('failed messages are removed or retried by their ids, or all where that is sa
     app,
     source: 'api',
     actor: null,
-    scopes: everyAccess,
+    scopes: allScopes,
     signal: app.signal,
     report: () => {},
   }

@@ -4,13 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import {
-  everyAccess,
-  performOperation,
-  type Given,
-  type Operation,
-  type Schema,
-} from '../../src/operations/operation.ts'
+import { allScopes, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
 import * as stages from '../../src/operations/stages.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -38,7 +32,7 @@ async function perform<Input extends Schema, Value>(
     app,
     source: 'cli' as const,
     actor: null,
-    scopes: everyAccess,
+    scopes: allScopes,
     signal: app.signal,
     report: () => {},
   }

@@ -1,4 +1,4 @@
-/** Run by `fork`: purges the tag `t`, and is killed at the step that it is told, or at none. */
+/** Run by `fork`: purges the tag `t` and is killed at the given step, or at none. */
 import { join } from 'node:path'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'

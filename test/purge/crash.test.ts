@@ -18,7 +18,7 @@ import { openPurges } from './purges.ts'
 const range = { limit: 50, offset: 0 }
 const byTag: Invalidation = { targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }
 
-/** A purge of the tag `t` in another process, which is killed at the step; what it answered, null where it did not live to. */
+/** Purges the tag `t` in another process that is killed at the step; returns its answer, null if it was killed before. */
 async function purgeIn(directory: string, step: Step): Promise<unknown> {
   const child = fork(fileURLToPath(new URL('crash-child.ts', import.meta.url)), [directory, step], { execArgv: [] })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -36,7 +36,7 @@ async function purgeIn(directory: string, step: Step): Promise<unknown> {
 const steps: readonly Step[] = ['intended', 'removed', 'recording', 'recorded']
 
 describe('a purge whose process is killed', () => {
-  it.each(steps)('when it was %s is carried out at the next start, once', async (step) => {
+  it.each(steps)('at the step %s is carried out once at the next start', async (step) => {
     const directory = await tempDir()
     const first = await openPurges({ directory, now: Date.now })
     await store(first.pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
@@ -58,7 +58,7 @@ describe('a purge whose process is killed', () => {
     expect((await readUrlFlow(records.db, draft('a').url, range)).items).toMatchObject([{ tag: 't', pagesRemoved: 1 }])
   })
 
-  it('is carried out by a daemon that runs', async () => {
+  it('is carried out by a running daemon', async () => {
     const { directory, pages } = await openPurges({ now: Date.now })
     await store(pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
     await purgeIn(directory, 'intended')
@@ -66,7 +66,7 @@ describe('a purge whose process is killed', () => {
   })
 })
 
-it('a purge in another process holds here', async () => {
+it('a purge in another process takes effect in this one', async () => {
   const { directory, pages } = await openPurges({ now: Date.now })
   await store(pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
   const fence = pages.fence()
@@ -76,7 +76,7 @@ it('a purge in another process holds here', async () => {
 })
 
 describe('records that cannot be written', () => {
-  it('because another process holds their lock: the pages go, and it is said that nobody else was told', async () => {
+  it('locked by another process: the pages are removed, and the error says that no proxy will receive the purge', async () => {
     const { directory, purging, pages, records } = await openPurges()
     await store(pages, 'a', { tags: ['t'] })
     const other = new Database(join(directory, 'data/records.sqlite'))
@@ -84,7 +84,7 @@ describe('records that cannot be written', () => {
     await expect(purging.invalidate(byTag)).rejects.toMatchObject({
       code: 'STORE_BUSY',
       status: 503,
-      message: expect.stringMatching(/took 1 page here.*repeated/) as string,
+      message: expect.stringMatching(/removed 1 page here.*repeat it/) as string,
     })
     other.exec('ROLLBACK')
     other.close()
@@ -93,7 +93,7 @@ describe('records that cannot be written', () => {
     expect((await listRecent(records.db, range)).total).toBe(1)
   })
 
-  it('because the disk is full: the same, and it recovers', async () => {
+  it('full disk: the purge fails, and later ones succeed', async () => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { tags: ['t'] })
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(records.db)
@@ -107,7 +107,7 @@ describe('records that cannot be written', () => {
     expect(await purging.invalidate(byTag)).toMatchObject({ pagesRemoved: 0 })
   })
 
-  it('in the middle: the caller is told, and the purge is carried out all the same', async () => {
+  it('failing halfway: the caller gets the error, and the purge is carried out later', async () => {
     let fail = true
     const dispatch = () => {
       if (fail) throw new PagecacheError('STORE_FULL', 'no room')

@@ -22,7 +22,7 @@ function byTag(...tags: string[]): Invalidation {
   return of({ scope: 'tags', tags })
 }
 
-/** Removals that the page index has logged. */
+/** Removals logged by the page index. */
 function removalsIn(directory: string): number {
   const index = new Database(placesIn(join(directory, 'cache')).index, { readonly: true })
   try {
@@ -32,7 +32,7 @@ function removalsIn(directory: string): number {
   }
 }
 
-it('purges that come together share their transactions, and each is logged with its own pages', async () => {
+it('concurrent purges share transactions, and each is logged with its own pages', async () => {
   const { purging, pages, records, directory } = await openPurges({ proxies: ['varnish-1'] })
   for (let n = 0; n < 40; n += 1) for (const page of ['a', 'b']) await store(pages, `${page}${n}`, { tags: [`t${n}`] })
   const outcomes = await Promise.all(Array.from({ length: 40 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
@@ -54,7 +54,7 @@ it('purges that come together share their transactions, and each is logged with 
   })
 })
 
-it('the same tag several times at once is removed once, and counted each time', async () => {
+it('concurrent purges of one tag remove its pages once and count each time', async () => {
   const { purging, pages, records } = await openPurges()
   await store(pages, 'a', { tags: ['t'] })
   const outcomes = await Promise.all(Array.from({ length: 5 }, () => purging.invalidate(byTag('t', 'u'))))
@@ -69,7 +69,7 @@ it('the same tag several times at once is removed once, and counted each time', 
   expect((await readUrlFlow(records.db, draft('a').url, range)).items).toHaveLength(1)
 })
 
-it('tags, URLs and soft purges of one group each do what they say', async () => {
+it('a group can mix tags, URLs and soft purges', async () => {
   const { purging, pages } = await openPurges()
   for (const name of ['a', 'b', 'c', 'd']) await store(pages, name, { tags: [name], staleAt: aMoment + 60_000 })
   const outcomes = await Promise.all([
@@ -87,7 +87,7 @@ it('tags, URLs and soft purges of one group each do what they say', async () => 
   ])
 })
 
-it('what a group fences is not stored, whichever purge of it selects the page', async () => {
+it('a group fences pages that are being fetched, whichever of its purges selects them', async () => {
   const { purging, pages } = await openPurges()
   const fence = pages.fence()
   await Promise.all([
@@ -101,7 +101,7 @@ it('what a group fences is not stored, whichever purge of it selects the page', 
   expect(await pages.put(draft('d', { tags: ['z'] }), Buffer.from('new'), fence)).not.toBeNull()
 })
 
-it('a tag of many pages holds up no neighbour, and is taken whole', async () => {
+it('a tag with many pages does not delay others and is purged completely', async () => {
   const { purging, pages, records } = await openPurges()
   for (let n = 0; n < 600; n += 1) await store(pages, `p${n}`, { tags: ['large'] })
   await store(pages, 'a', { tags: ['small'] })
@@ -120,7 +120,7 @@ it('a tag of many pages holds up no neighbour, and is taken whole', async () => 
   expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctUrls).toBe(601)
 }, 60_000)
 
-it('everything, asked for many times at once, is cleared once or twice and logged each time', async () => {
+it('many concurrent purges of everything clear once or twice and are all logged', async () => {
   const { purging, pages, records } = await openPurges()
   for (let n = 0; n < 5; n += 1) await store(pages, `p${n}`)
   const { generation } = pages.fence()
@@ -133,7 +133,7 @@ it('everything, asked for many times at once, is cleared once or twice and logge
   ).toEqual([])
 })
 
-it('a group whose record cannot be written goes on one by one: what fails is the one that cannot', async () => {
+it('a group that cannot be recorded is retried one by one, so that only the faulty purge fails', async () => {
   const directory = await tempDir()
   const now = () => aMoment
   const others = await openRecords({ directory: join(directory, 'data'), now })
@@ -162,7 +162,7 @@ it('a group whose record cannot be written goes on one by one: what fails is the
   await others.close()
 })
 
-it('while another process holds the lock of the records, all wait, none is promised, and pages go all the same', async () => {
+it('while another process locks the records, purges wait and fail, but their pages are removed', async () => {
   const { purging, pages, records, directory } = await openPurges()
   for (let n = 0; n < 10; n += 1) await store(pages, `p${n}`, { tags: [`t${n}`] })
   const other = new Database(join(directory, 'data/records.sqlite'))

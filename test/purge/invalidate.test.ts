@@ -4,7 +4,7 @@ import { openPurges } from './purges.ts'
 import { store } from '../stores/pages.ts'
 
 describe('an invalidation', () => {
-  it('is logged, purges here, and leaves a message for each reverse proxy', async () => {
+  it('is logged, removes pages here, and dispatches a message for each reverse proxy', async () => {
     const { purging, pages, records } = await openPurges({ proxies: ['varnish-1', 'varnish-2'] })
     await store(pages, 'a', { tags: ['x'] })
     await store(pages, 'b', { tags: ['x', 'y'] })

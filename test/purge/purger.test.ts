@@ -14,7 +14,7 @@ import { draft, openPages, store } from '../stores/pages.ts'
 
 const range = { limit: 1, offset: 0 }
 
-/** Purges by a thread, over a page store and records of this one's own. */
+/** Purges in a thread, with a page store and records of its own. */
 async function openThread() {
   const directory = await tempDir()
   const [dataDir, cacheDir] = [join(directory, 'data'), join(directory, 'cache')]
@@ -44,7 +44,7 @@ function byTag(...tags: string[]): Invalidation {
 
 const lasting = { deleteAt: Date.now() + 3_600_000 }
 
-it('what the thread has purged is gone here before it is answered', async () => {
+it('a purge of the thread takes effect here before it is answered', async () => {
   const { purging, pages, records, told } = await openThread()
   await store(pages, 'a', { tags: ['t'], ...lasting })
   const fence = pages.fence()
@@ -58,7 +58,7 @@ it('what the thread has purged is gone here before it is answered', async () => 
   ])
 })
 
-it('an error of the thread comes back as it was thrown', async () => {
+it('an error of the thread is rethrown unchanged', async () => {
   const { purging } = await openThread()
   await expect(purging.invalidate(byTag('a b'))).rejects.toMatchObject({ code: 'INVALID_INPUT', status: 400 })
   await expect(purging.invalidate({ ...byTag(), targets: [{ scope: 'pattern', pattern: '(' }] })).rejects.toMatchObject(
@@ -66,7 +66,7 @@ it('an error of the thread comes back as it was thrown', async () => {
   )
 })
 
-it('more purges than fit are refused, and of those that are answered none is lost', async () => {
+it('too many purges are refused, and no answered purge is lost', async () => {
   const { purging, records } = await openThread()
   const outcomes = await Promise.allSettled(Array.from({ length: 2_500 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
   const refused = outcomes.filter(({ status }) => status === 'rejected')
@@ -84,7 +84,7 @@ it('more purges than fit are refused, and of those that are answered none is los
   expect(large.some(({ status }) => status === 'fulfilled')).toBe(true)
 }, 120_000)
 
-it('what was taken up before it is closed is carried out', async () => {
+it('purges accepted before closing are carried out', async () => {
   const { purging, records } = await openThread()
   const answers = Promise.all(Array.from({ length: 30 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
   await purging.close()
@@ -93,7 +93,7 @@ it('what was taken up before it is closed is carried out', async () => {
   await expect(purging.invalidate(byTag('late'))).rejects.toMatchObject({ code: 'STORE_BUSY' })
 })
 
-it('a removal that no log tells of goes to the thread too, and holds when it is answered', async () => {
+it('an unlogged removal also runs in the thread and takes effect before it is answered', async () => {
   const { pages, purging, records, told } = await openThread()
   for (const name of ['a', 'b']) await store(pages, name, { ...lasting, tags: [name] })
   expect(
@@ -110,7 +110,7 @@ it('a removal that no log tells of goes to the thread too, and holds when it is 
   expect(await pages.remove({ kind: 'tags', tags: ['c'] })).toBe(1)
 })
 
-it('an intent of a thread that ended is carried out by the next one, that of a thread that lives is left to it', async () => {
+it('an intent of an ended thread is carried out by the next one, that of a living thread is left alone', async () => {
   const { purging, pages, records, cacheDir } = await openThread()
   await purging.close()
   await store(pages, 'a', { ...lasting, tags: ['dead'] })

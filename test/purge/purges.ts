@@ -9,7 +9,7 @@ import { openRecords } from '../../src/records/open.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { aMoment, openPages } from '../stores/pages.ts'
 
-/** Purges over a real page store and real records in a temporary directory; closed when the test is over. */
+/** Opens purges with a real page store and real records in a temporary directory, closed after the test. */
 export async function openPurges(
   options: {
     proxies?: readonly string[]

@@ -11,7 +11,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 const at = 1_800_000_000_000
 const hour = Math.floor(at / 3_600_000)
 
-/** The records as a version left them whose deliveries took what they tell from the log. */
+/** Records of an older version, whose deliveries read their keys from the log. */
 async function writtenBefore(): Promise<string> {
   const directory = await tempDir()
   const records = await openRecords({
@@ -37,7 +37,7 @@ async function writtenBefore(): Promise<string> {
   return directory
 }
 
-it('deliveries that waited before an upgrade are delivered after it, after a clear of the log too', async () => {
+it('deliveries pending before an upgrade are delivered after it, even after the log is cleared', async () => {
   const records = await openRecords({ directory: await writtenBefore(), now: () => at })
   onTestFinished(() => records.close())
   const waiting = [

@@ -4,7 +4,7 @@ import { Completions } from '../../src/queue/completions.ts'
 import { claimOne } from './claim-one.ts'
 import { testQueue } from './open-queue.ts'
 
-it('messages that are done leave together with the next claim; one that was lost is told so, and the others are not', async () => {
+it('completions commit with the next claim, and only the one with a lost lease rejects', async () => {
   const { queue, records } = await testQueue()
   const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
   await queue.dispatch([1, 2, 3, 4].map((payload) => ({ transport: 'async', type: 'a', payload })))
@@ -18,7 +18,7 @@ it('messages that are done leave together with the next claim; one that was lost
   expect((await queue.statistics()).transports[0]).toMatchObject({ count: 2, held: 2 })
 })
 
-it('without a next claim they leave by themselves', async () => {
+it('completions commit alone without a next claim', async () => {
   const { queue } = await testQueue()
   const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
   await queue.dispatch([{ transport: 'async', type: 'a', payload: 1 }])
@@ -26,7 +26,7 @@ it('without a next claim they leave by themselves', async () => {
   expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
 })
 
-it('a commit that fails fails all of them, and the claim', async () => {
+it('a failed commit rejects all completions and the claim', async () => {
   const completions = new Completions(() => Promise.reject(new PagecacheError('STORE_BUSY', 'locked')))
   const added = Promise.allSettled([completions.add({ id: 'a', lease: 'x' }), completions.add({ id: 'b', lease: 'x' })])
   await expect(completions.commitWith(async () => {})).rejects.toThrow('locked')

@@ -8,13 +8,13 @@ function message(payload: unknown, more: Partial<NewMessage> = {}): NewMessage {
   return { transport: 'async', type: 'a', payload, ...more }
 }
 
-/** A handler that notes what it was given. */
+/** A handler that records its messages. */
 function noting(seen: unknown[], more: Partial<Handler> = {}): Handler {
   return { type: 'a', handle: async (work) => void seen.push(work.message.payload), ...more }
 }
 
 describe('consume', () => {
-  it('takes messages in their order, completes them, and ends at its limit', async () => {
+  it('takes messages in order, completes them, and ends at its limit', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([1, 2, 3].map((payload) => message(payload)))
     const seen: unknown[] = []
@@ -40,7 +40,7 @@ describe('consume', () => {
     expect(seen).toEqual(['first', 'second', 'late'])
   })
 
-  it('leaves messages alone that it has no handler for', async () => {
+  it('leaves messages without a handler', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1, { type: 'unknown' }), message(2)])
     const seen: unknown[] = []
@@ -49,7 +49,7 @@ describe('consume', () => {
     expect((await queue.statistics()).transports[0]).toMatchObject({ waiting: 1 })
   })
 
-  it('works on as many of a type at once as its handler says, and types never wait for each other', async () => {
+  it('handles as many messages of a type at once as its handler allows, and types do not wait for each other', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([...Array.from({ length: 6 }, (_, index) => message(index)), message('other', { type: 'b' })])
     let now = 0
@@ -70,7 +70,7 @@ describe('consume', () => {
     expect(seen[0]).toBe('other')
   })
 
-  it('a limit of messages hurries nobody; the end of the time does', async () => {
+  it('a message limit does not abort handlers, a time limit does', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1), message(2)])
     const hurried: boolean[] = []
@@ -83,7 +83,7 @@ describe('consume', () => {
     expect(hurried).toEqual([false, true])
   })
 
-  it('ends after its time, its failures, or its memory', async () => {
+  it('ends at its limit of time, failures or memory', async () => {
     const { queue, consume, timing } = await testQueue()
     expect(await timing.until(consume({ handlers: [], limits: { time: 60_000 } }))).toMatchObject({ end: 'time' })
     expect(timing.now()).toBeGreaterThanOrEqual(60_000)
@@ -100,8 +100,8 @@ describe('consume', () => {
   })
 })
 
-describe('a message that cannot be handled', () => {
-  it('is tried three times, after one second and two, and goes to the failed ones', async () => {
+describe('a failing message', () => {
+  it('is tried three times, with delays of one and two seconds, and then fails', async () => {
     const { queue, consume, timing, events } = await testQueue()
     await queue.dispatch([message({ url: '/x' })])
     const tries: number[] = []
@@ -112,7 +112,7 @@ describe('a message that cannot be handled', () => {
     await timing.until(consume({ handlers: [{ type: 'a', handle }], limits: { failures: 3 } }))
     const [first, second, third] = tries
     expect(tries).toHaveLength(3)
-    // It is looked for what has come due every quarter of a second.
+    // An idle worker checks for due messages every 250 ms.
     expect(second! - first! - 1000).toBeGreaterThanOrEqual(0)
     expect(second! - first! - 1000).toBeLessThanOrEqual(250)
     expect(third! - second! - 2000).toBeGreaterThanOrEqual(0)
@@ -124,7 +124,7 @@ describe('a message that cannot be handled', () => {
     expect(await queue.readFailed(items[0]!.id)).toMatchObject({ payload: { url: '/x' } })
   })
 
-  it('has the tries and the backoff that its handler says', async () => {
+  it('uses the tries and the backoff of its handler', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1)])
     const tries: number[] = []
@@ -142,7 +142,7 @@ describe('a message that cannot be handled', () => {
     expect(tries.map((at) => Math.floor(at / 60_000))).toEqual([0, 1, 3, 6, 10])
   })
 
-  it('is not tried again where the error says so', async () => {
+  it('is not retried if the error forbids it', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1)])
     const handle = async () => Promise.reject(Object.assign(new Error('never'), { retry: false }))
@@ -150,7 +150,7 @@ describe('a message that cannot be handled', () => {
     expect((await queue.statistics()).failed).toBe(1)
   })
 
-  it('loses no try because the records were locked', async () => {
+  it('does not count an attempt when the records are locked', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1)])
     const attempts: number[] = []
@@ -163,12 +163,12 @@ describe('a message that cannot be handled', () => {
     expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
   })
 
-  it('is put back with all its tries, or deleted, when somebody says so', async () => {
+  it('can be put back with no attempts counted, or deleted', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([message(1), message(2, { transport: 'scheduler' }), message(3, { key: 'k' })])
     const broken = { type: 'a', tries: 1, handle: async () => Promise.reject(new Error('broken')) }
     await timing.until(consume({ handlers: [broken], transports: ['async', 'scheduler'], limits: { failures: 3 } }))
-    // Meanwhile another one with the key of a failed one waits.
+    // In the meantime another message with the key of a failed one waits.
     expect(await queue.dispatch([message(4, { key: 'k' })])).toBe(1)
     const { items } = await queue.listFailed({ limit: 10, offset: 0, transport: 'scheduler' })
     expect(await queue.removeFailed(items.map(({ id }) => id))).toBe(1)
@@ -189,7 +189,7 @@ describe('a message that cannot be handled', () => {
 })
 
 describe('work', () => {
-  it('may take further messages of its group, and settles each for itself', async () => {
+  it('can take further messages of its group and settles each separately', async () => {
     const { queue, consume, timing } = await testQueue()
     await queue.dispatch([
       ...[1, 2, 3, 4].map((payload) => message(payload, { group: 'g' })),
@@ -209,7 +209,7 @@ describe('work', () => {
     expect(timing.now()).toBeGreaterThanOrEqual(60_000)
   })
 
-  it('is not complete where the transaction of its result was rolled back', async () => {
+  it('is not completed if the transaction of its result rolls back', async () => {
     const { queue, consume, timing, records } = await testQueue()
     await queue.dispatch([message(1)])
     let calls = 0
@@ -226,12 +226,12 @@ describe('work', () => {
     expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
   })
 
-  it('is refused behind the fence when somebody else holds the message', async () => {
+  it('is refused by the fence when another worker holds the message', async () => {
     const { queue, consume, timing, records, events } = await testQueue()
     await queue.dispatch([message(1)])
     const refused: unknown[] = []
     const handle: Handler['handle'] = async (work) => {
-      // Nothing renews the lease under this name: what another worker would do after a takeover.
+      // Changes the lease, as another worker would after a takeover.
       await records.db.updateTable('queue_messages').set({ lease: 'of another worker' }).execute()
       try {
         await records.db.transaction().execute((transaction) => work.hold(transaction, work.message))
@@ -248,7 +248,7 @@ describe('work', () => {
 })
 
 describe('a group', () => {
-  it('is held by one worker; another one takes what is in no group or in another', async () => {
+  it('is held by one worker; others take messages of other groups or without a group', async () => {
     const { queue, again } = await testQueue()
     const first = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     const second = await (await again()).join({ kind: 'consumer', transports: ['async'], types: ['a'] })
@@ -266,14 +266,14 @@ describe('a group', () => {
     expect((await first.take(held!))!.payload).toBe(2)
     expect(await first.take(held!)).toBeNull()
     await first.complete(held!)
-    // The second one of the group is still held.
+    // The second message of the group is still held.
     await queue.dispatch([message(5, { group: 'g' })])
     expect(await claimOne(second, 'a')).toBeNull()
   })
 })
 
 describe('the clock', () => {
-  it('of a process that is hours ahead puts nothing off for hours', async () => {
+  it('of a process that is hours ahead delays nothing for hours', async () => {
     const { queue, consume, timing, jump } = await testQueue()
     jump(5 * 3_600_000)
     await queue.dispatch([message('at once'), message('in a second', { delay: 1000 })])
@@ -284,7 +284,7 @@ describe('the clock', () => {
     expect(timing.now()).toBeLessThan(10_000)
   })
 
-  it('that jumps takes no message from a worker that lives', async () => {
+  it('that jumps takes no message from a living worker', async () => {
     const { queue, consume, timing, jump, events, again } = await testQueue()
     await queue.dispatch([message(1)])
     const stop = new AbortController()
@@ -300,7 +300,7 @@ describe('the clock', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['handled'])
   })
 
-  it('takes over what a silent worker of another machine holds within 20 s, and not before 15', async () => {
+  it('takes over the messages of a silent worker of another machine after 15 to 20 s', async () => {
     const { queue, consume, timing, again, records } = await testQueue()
     const silent = await (await again()).join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await records.db.updateTable('queue_workers').set({ host: 'elsewhere', boot_id: 'another boot' }).execute()
@@ -320,7 +320,7 @@ describe('the clock', () => {
   })
 })
 
-it('the event loop has its turn between two messages, however many wait', async () => {
+it('the event loop runs between two messages, however many wait', async () => {
   const { queue, consume, timing } = await testQueue()
   await queue.dispatch(Array.from({ length: 300 }, (_, payload) => message(payload)))
   let turns = 0

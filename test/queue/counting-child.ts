@@ -5,11 +5,11 @@ import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 import type { CountedDatabase } from './counted.ts'
 
-/** A consumer that counts each message in a table of the test, behind the fence; to be killed at any moment. */
+/** A consumer that counts each message in a table of the test, behind the fence; the test kills it at any time. */
 const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
 
 async function count(work: Work): Promise<void> {
-  // Long enough for a kill to fall into it.
+  // Long enough to be killed during it.
   await realTiming.sleep(Math.random() * 5, work.lost)
   await records.db.transaction().execute(async (transaction) => {
     await work.hold(transaction, work.message)

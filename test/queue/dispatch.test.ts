@@ -8,7 +8,7 @@ async function rows(records: Awaited<ReturnType<typeof testQueue>>['records']) {
 }
 
 describe('dispatch', () => {
-  it('keeps the order of its list, over a thousand messages of one millisecond and over two calls', async () => {
+  it('keeps the order of a thousand messages of one millisecond, over two calls', async () => {
     const { queue, records } = await testQueue()
     await queue.dispatch(Array.from({ length: 1000 }, (_, payload) => ({ transport: 'async', type: 'a', payload })))
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 1000 }])
@@ -17,7 +17,7 @@ describe('dispatch', () => {
     )
   })
 
-  it('commits with the reason for the message, or not at all', async () => {
+  it('commits together with the reason for the message, or not at all', async () => {
     const { queue, records, now } = await testQueue()
     const failing = records.db.transaction().execute(async (transaction) => {
       await dispatch(transaction, now(), [{ transport: 'async', type: 'a', payload: 1 }])
@@ -28,7 +28,7 @@ describe('dispatch', () => {
     expect(await rows(records)).toEqual([])
   })
 
-  it('merges a message into one with its key that waits; that one keeps its time', async () => {
+  it('merges a message into a waiting one with its key, which keeps its time', async () => {
     const { queue, records } = await testQueue()
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 'first', key: 'k', delay: 5000 }])).toBe(1)
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 'second', key: 'k', delay: 9000 }])).toBe(0)
@@ -39,7 +39,7 @@ describe('dispatch', () => {
     ])
   })
 
-  it('puts the waiting message off where it is asked to', async () => {
+  it('delays the waiting message with postpone', async () => {
     const { queue, records } = await testQueue()
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 'first', key: 'k', delay: 5000 }])
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 'second', key: 'k', delay: 9000, postpone: true }])
@@ -48,13 +48,13 @@ describe('dispatch', () => {
     ])
   })
 
-  it('does not merge into what is being worked on: that may have read its state already', async () => {
+  it('does not merge into a held message, which may already have read its state', async () => {
     const { queue, records } = await testQueue()
     const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
     await queue.dispatch([{ transport: 'async', type: 'a', payload: 1, key: 'k' }])
     const held = await claimOne(worker, 'a')
     expect(await queue.dispatch([{ transport: 'async', type: 'a', payload: 2, key: 'k' }])).toBe(1)
-    // Of the two that wait then, the one that was tried stands for both.
+    // Of the two waiting messages, the one with an attempt remains.
     await worker.retry(held!, 1000, 'not now')
     expect((await rows(records)).map(({ payload, attempts, last_error }) => [payload, attempts, last_error])).toEqual([
       ['1', 1, 'not now'],

@@ -11,7 +11,7 @@ import type { CountedDatabase } from './counted.ts'
 const messages = 600
 const kills = 15
 
-it('workers that are killed at any moment lose no message and count none twice', { timeout: 180_000 }, async () => {
+it('workers killed at any time lose no message and count none twice', { timeout: 180_000 }, async () => {
   const directory = await tempDir()
   const records = await openRecords({ directory, now: Date.now })
   onTestFinished(() => records.close())
@@ -48,7 +48,7 @@ it('workers that are killed at any moment lose no message and count none twice',
   const deadline = performance.now() + 120_000
   for (;;) {
     const { transports, failed } = await queue.statistics()
-    // A message that three workers died over is given up by rule: here by chance; it is put back.
+    // A message fails after three crashes of its workers, which may happen here by chance: it is put back.
     if (failed > 0) await queue.retryFailed(null)
     else if (transports[0]!.count === 0) break
     if (performance.now() > deadline) throw new Error(`Not worked off: ${JSON.stringify(transports[0])}`)

@@ -7,7 +7,7 @@ import { openRecords, type Records } from '../../src/records/open.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { VirtualTiming } from '../helpers/virtual-timing.ts'
 
-/** Some moment; everything in a test happens after it. */
+/** The start of a test's time. */
 export const start = 1_790_000_000_000
 
 export interface TestQueue {
@@ -15,17 +15,17 @@ export interface TestQueue {
   records: Records
   queue: Queue
   timing: VirtualTiming
-  /** The wall clock: `start`, the virtual time that has passed, and what `jump` has added. */
+  /** The wall clock: `start`, plus the elapsed virtual time, plus the jumps. */
   now(): number
-  /** Somebody sets the wall clock. */
+  /** Sets the wall clock forward or back. */
   jump(milliseconds: number): void
   events: ConsumeEvent[]
   consume(options: Partial<ConsumeOptions> & Pick<ConsumeOptions, 'handlers'>): Promise<Consumed>
-  /** Opens the same queue once more, as another process would. */
+  /** Opens the same queue again, as another process would. */
   again(): Promise<Queue>
 }
 
-/** A queue on real records, with a clock that the test lets pass. */
+/** Opens a queue on real records, with a clock that the test advances. */
 export async function testQueue(): Promise<TestQueue> {
   const directory = await tempDir()
   const timing = new VirtualTiming()

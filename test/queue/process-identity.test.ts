@@ -7,19 +7,19 @@ it('this process has not ended', () => {
   expect(hasEnded(thisProcess(), thisProcess())).toBe(false)
 })
 
-it('a process has ended when it is gone, or when another one has its id', async () => {
+it('a process has ended when it is gone or its id is reused', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   await once(child, 'spawn')
   const self = thisProcess()
   const other = { ...self, pid: child.pid! }
-  // The id lives, the start time is ours: as if the id had been used again.
+  // The id of a living process with another start time: as if the id had been reused.
   expect(hasEnded(other, self)).toBe(true)
   child.kill('SIGKILL')
   await once(child, 'exit')
   expect(hasEnded({ ...other, started: '1' }, self)).toBe(true)
 })
 
-it('of a process of another boot, of another container, or of a system without /proc nobody can say', () => {
+it('the end of a process is unknown after another boot, in another container or without /proc', () => {
   const self = thisProcess()
   const gone = { ...self, started: '1' }
   expect(hasEnded(gone, self)).toBe(true)
@@ -29,7 +29,7 @@ it('of a process of another boot, of another container, or of a system without /
   expect(hasEnded({ ...gone, bootId: null }, { ...self, bootId: null })).toBe(false)
 })
 
-it('the start time is found behind any program name, and a zombie is gone', () => {
+it('the start time is found after any program name, and a zombie is gone', () => {
   const fields = Array.from({ length: 30 }, (_, index) => index + 4).join(' ')
   expect(startIn(`12 (a) b (c)) S ${fields}`)).toBe('22')
   expect(startIn(`12 (node) T ${fields}`)).toBe('22')

@@ -27,14 +27,14 @@ async function open() {
     records,
     queue,
     log,
-    /** Lines that begin so. */
+    /** Lines that start with the text. */
     lines: (beginning: string) => log().filter((line) => line.startsWith(beginning)),
     worker: async (name: string) => {
       const child = await startChild([process.execPath, script, directory, file, name], {
         ready: () => log().includes(`ready ${name}`),
       })
       onTestFinished(async () => {
-        // A stopped process cannot be told to end.
+        // A suspended process does not react to SIGTERM.
         child.kill('SIGCONT')
         child.kill('SIGKILL')
         await child.ended
@@ -57,7 +57,7 @@ async function until(what: () => boolean | Promise<boolean>, within = 60_000): P
 }
 
 describe('workers in processes of their own', () => {
-  it('share the messages: each is handled, and by one of them', { timeout: 90_000 }, async () => {
+  it('share the messages: each is handled by exactly one', { timeout: 90_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(200))
     await Promise.all([worker('one'), worker('two')])
@@ -67,7 +67,7 @@ describe('workers in processes of their own', () => {
     expect(await queue.statistics()).toMatchObject({ workers: [{ kind: 'consumer' }, { kind: 'consumer' }] })
   })
 
-  it('hold a group one at a time, oldest first', { timeout: 90_000 }, async () => {
+  it('handle a group one message at a time, oldest first', { timeout: 90_000 }, async () => {
     const { queue, log, worker } = await open()
     await queue.dispatch(messages(60).map((message, index) => ({ ...message, type: 'group', group: `g${index % 2}` })))
     await Promise.all([worker('one'), worker('two'), worker('three')])
@@ -90,7 +90,7 @@ describe('workers in processes of their own', () => {
     }
   })
 
-  it('take over at once what a killed one held, and nothing is lost', { timeout: 90_000 }, async () => {
+  it('take over the messages of a killed worker at once, and lose none', { timeout: 90_000 }, async () => {
     const { queue, lines, worker, records } = await open()
     await queue.dispatch([
       ...messages(1, { type: 'endless', group: 'g' }),
@@ -110,7 +110,7 @@ describe('workers in processes of their own', () => {
     expect(row).toEqual({ crashes: 1, attempts: 0 })
   })
 
-  it('give a message up that kills three of them', { timeout: 90_000 }, async () => {
+  it('fail a message that kills three workers', { timeout: 90_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(1, { type: 'fatal' }))
     for (const name of ['one', 'two', 'three']) {
@@ -126,7 +126,7 @@ describe('workers in processes of their own', () => {
     expect((await queue.listFailed({ limit: 1, offset: 0 })).items[0]).toMatchObject({
       type: 'fatal',
       crashes: 3,
-      error: 'Its worker died 3 times over this message',
+      error: '3 workers died while handling this message',
     })
     expect(await fourth.stop()).toBe(0)
   })
@@ -151,7 +151,7 @@ describe('workers in processes of their own', () => {
       await until(() => lines('refused stopped').length === 1)
       expect(lines('refused')).toEqual(['refused stopped LEASE_LOST'])
       expect(lines('written')).toEqual([])
-      // It goes on, as a new worker.
+      // It continues as a new worker.
       await until(async () => (await queue.statistics()).workers.length === 2)
       await queue.dispatch(messages(20))
       await until(() => lines('end').length >= 20)
@@ -159,8 +159,8 @@ describe('workers in processes of their own', () => {
   )
 })
 
-describe('an end', () => {
-  it('SIGTERM finishes the message in hand and takes no more', { timeout: 60_000 }, async () => {
+describe('the end of a worker', () => {
+  it('SIGTERM: it finishes the message in hand and takes no more', { timeout: 60_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch([...messages(1, { type: 'stuck' }), { ...messages(1)[0]!, type: 'stuck', payload: 1 }])
     const child = await worker('one')
@@ -171,7 +171,7 @@ describe('an end', () => {
     expect(await queue.statistics()).toMatchObject({ transports: [{ count: 1, held: 0 }, {}, {}], workers: [] })
   })
 
-  it('a second signal leaves at once; the message waits for the next worker', { timeout: 60_000 }, async () => {
+  it('a second signal: it exits at once, and the message waits for the next worker', { timeout: 60_000 }, async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(1, { type: 'endless' }))
     const child = await worker('one')
@@ -183,7 +183,7 @@ describe('an end', () => {
     await until(() => lines('start two endless').length === 1)
   })
 
-  it('stop-workers is for the consumers that run, not for those that come later', { timeout: 60_000 }, async () => {
+  it('stop-workers: it stops running consumers, not later ones', { timeout: 60_000 }, async () => {
     const { queue, lines, worker } = await open()
     const one = await worker('one')
     await until(async () => (await queue.statistics()).workers.length === 1)
@@ -194,7 +194,7 @@ describe('an end', () => {
     await worker('two')
     await queue.dispatch(messages(1))
     await until(() => lines('end two').length === 1)
-    expect((await daemon.look()).find(({ id }) => id === daemon.id)).toMatchObject({ stopping: false })
+    expect((await daemon.listWorkers()).find(({ id }) => id === daemon.id)).toMatchObject({ stopping: false })
   })
 })
 
@@ -206,11 +206,11 @@ it(
     await queue.dispatch(messages(1, { type: 'stuck' }))
     const child = await worker('one')
     await until(() => lines('start one stuck').length === 1)
-    // Another process would hold the lock just so.
+    // Holds the lock as another process would.
     const locked = records.db.transaction().execute(async (transaction) => {
       await sql`SELECT 1`.execute(transaction)
       child.kill('SIGTERM')
-      // The handler returns while the lock is held: the child's loop turns.
+      // The handler returns while the lock is held: the child's event loop is running.
       await until(() => lines('end one stuck').length === 1)
       await until(() => lines('event one trouble').length > 0)
     })

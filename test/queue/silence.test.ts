@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Silence } from '../../src/queue/silence.ts'
+import { SilenceDetector } from '../../src/queue/silence.ts'
 
-it('a worker is silent when its beat has stood still for fifteen seconds of watching', () => {
-  const silence = new Silence()
+it('a worker is silent when its heartbeat has not changed for fifteen seconds of watching', () => {
+  const silence = new SilenceDetector()
   expect(
     silence.observe(
       [
@@ -32,16 +32,16 @@ it('a worker is silent when its beat has stood still for fifteen seconds of watc
   ).toEqual(['a'])
 })
 
-it('a watcher that was stopped itself begins anew', () => {
-  const silence = new Silence()
+it('a watcher that was suspended starts over', () => {
+  const silence = new SilenceDetector()
   silence.observe([{ id: 'a', beat: 1 }], 0)
   silence.forget()
   expect(silence.observe([{ id: 'a', beat: 1 }], 60_000)).toEqual([])
   expect(silence.observe([{ id: 'a', beat: 1 }], 75_000)).toEqual(['a'])
 })
 
-it('a worker that left is forgotten, and so is its beat', () => {
-  const silence = new Silence()
+it('a worker that left is forgotten with its heartbeat', () => {
+  const silence = new SilenceDetector()
   silence.observe([{ id: 'a', beat: 1 }], 0)
   silence.observe([], 1000)
   expect(silence.observe([{ id: 'a', beat: 1 }], 20_000)).toEqual([])

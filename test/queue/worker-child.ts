@@ -6,18 +6,18 @@ import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 
 /**
- * A consumer as a process of its own. Every call of a handler is a line in the log: `start` or `end`, worker, type,
- * payload. Types: `quick` returns at once, `group` after a few turns, `stuck` only when it is told to stop,
- * `endless` never, `fatal` kills the process, `fenced` waits for the file `go` beside the log and then writes behind the fence.
+ * A consumer in a child process. Every call of a handler logs a line: `start` or `end`, worker, type, payload. Types: `quick` returns at
+ * once, `group` after a few turns, `stuck` only when it is stopped, `endless` never, `fatal` kills the process, `fenced` waits for the
+ * file `go` next to the log and then writes behind the fence.
  */
 const [directory = '', log = '', name = '', ...transports] = process.argv.slice(2)
 const records = await openRecords({ directory, now: Date.now })
 const queue = openQueue(records, Date.now)
 const stop = new AbortController()
-let asked = 0
+let signals = 0
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    if (++asked === 2) process.exit(130)
+    if (++signals === 2) process.exit(130)
     stop.abort()
   })
 }
@@ -58,7 +58,7 @@ const handlers: Handler[] = [
   }),
 ]
 
-// A timer that keeps the process: an endless handler waits for nothing.
+// This timer keeps the process alive: an endless handler has no pending I/O.
 const keep = setInterval(() => {}, 60_000)
 note('ready', name)
 const consumed = await consume({

@@ -3,7 +3,7 @@ import { openRecords } from '../../src/records/open.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
 import type { Migration } from '../../src/records/migrate.ts'
 
-/** Started as a process of its own: opens the records in a directory, in one of three ways. */
+/** Run as a child process: opens the records in a directory, in one of three ways. */
 const [directory = '', mode = 'plain'] = process.argv.slice(2)
 
 const stuck: Migration = {

@@ -80,7 +80,7 @@ async function refusal(): Promise<PagecacheError> {
 }
 
 describe('a new database', () => {
-  it('is ours, up to date, in WAL mode and for its owner alone', async () => {
+  it('has our application id, the latest schema, WAL mode and access for its owner only', async () => {
     const { db } = await open()
     const pragma = async (name: string) =>
       Object.values((await sql<Record<string, unknown>>`PRAGMA ${sql.raw(name)}`.execute(db)).rows[0]!)[0]
@@ -94,7 +94,7 @@ describe('a new database', () => {
       expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
   })
 
-  it('keeps its rows over a second start', async () => {
+  it('keeps its rows after a second start', async () => {
     const first = await openRecords({ directory, now: Date.now })
     await first.db.insertInto('warmup_runs').values(run('a')).execute()
     await first.close()
@@ -102,7 +102,7 @@ describe('a new database', () => {
     expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([{ id: 'a' }])
   })
 
-  it('what a process left that died over making one is removed after a minute', async () => {
+  it('unfinished files of a process that died while creating one are removed after a minute', async () => {
     await make()
     const old = join(directory, 'records.sqlite.new-1-aaaa')
     const recent = join(directory, 'records.sqlite.new-2-bbbb')
@@ -113,7 +113,7 @@ describe('a new database', () => {
     expect(readdirSync(directory).filter((name) => name.includes('.new-'))).toEqual(['records.sqlite.new-2-bbbb'])
   })
 
-  it('eight processes that start at once agree on one', async () => {
+  it('eight processes that start at once use the same one', async () => {
     const codes = await Promise.all(
       Array.from({ length: 8 }, async () => (await once(startChild('plain'), 'exit'))[0] as number),
     )
@@ -125,7 +125,7 @@ describe('a new database', () => {
   })
 })
 
-// An older SQLite, such as an operator's sqlite3, takes a database that nobody holds locked for unused, and removes its log when it ends.
+// An older SQLite, such as an operator's sqlite3, treats a database without locks as unused and removes its log on exit.
 const hasLockTable = existsSync('/proc/locks')
 it.skipIf(!hasLockTable)(
   `a second opening in one process leaves the first its lock${hasLockTable ? '' : ' (no /proc/locks on this machine)'}`,
@@ -141,7 +141,7 @@ it.skipIf(!hasLockTable)(
   },
 )
 
-describe('a file that is not to be trusted is refused and left as it is', () => {
+describe('an untrusted file is refused and not changed', () => {
   const cases: { title: string; code: string; spoil: () => void }[] = [
     { title: 'empty', code: 'STORE_DAMAGED', spoil: () => truncateSync(file, 0) },
     { title: 'no database', code: 'STORE_FOREIGN', spoil: () => writeFileSync(file, 'a shopping list\n'.repeat(40)) },
@@ -187,7 +187,7 @@ describe('a file that is not to be trusted is refused and left as it is', () => 
   }
 })
 
-it.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is refused', async (kind) => {
+it.each(['directory', 'pipe', 'socket'])('a %s at the path of the file is refused', async (kind) => {
   mkdirSync(directory, { recursive: true })
   if (kind === 'directory') mkdirSync(file)
   else if (kind === 'pipe') execFileSync('mkfifo', [file])
@@ -199,25 +199,25 @@ it.each(['directory', 'pipe', 'socket'])('a %s in the place of the file is refus
   const error = await refusal()
   expect(error).toMatchObject({
     code: 'STORE_FOREIGN',
-    message: `${file} is no file`,
+    message: `${file} is not a regular file`,
     hint: expect.stringContaining('Move it away') as string,
   })
 })
 
-it('a link to nowhere in the place of the file is said in words', async () => {
+it('a broken link at the path of the file is reported', async () => {
   mkdirSync(directory, { recursive: true })
   symlinkSync(join(root, 'nowhere'), file)
   expect((await refusal()).code).toBe('STORE_FULL')
 })
 
-it('a directory that cannot be written is said in words', async () => {
+it('a directory that cannot be written is reported', async () => {
   writeFileSync(join(root, 'var'), 'in the way')
   const error = await refusal()
   expect(error.code).toBe('STORE_FULL')
   chmodSync(join(root, 'var'), 0o600)
 })
 
-it('a process killed in the middle of a migration leaves the version before it', async () => {
+it('a process killed during a migration leaves the previous version', async () => {
   const child = startChild('stuck')
   await says(child, 'in the middle')
   child.kill('SIGKILL')
@@ -233,7 +233,7 @@ it('a process killed in the middle of a migration leaves the version before it',
 })
 
 describe('while another process holds the lock', () => {
-  it('a caller waits, is told after five seconds, and the event loop goes on', async () => {
+  it('a caller waits and fails after five seconds, while the event loop keeps running', async () => {
     const { db } = await open()
     const child = startChild('lock')
     await says(child, 'locked')
@@ -246,13 +246,13 @@ describe('while another process holds the lock', () => {
         () => null,
         (thrown: unknown) => thrown,
       )
-    // A wait inside SQLite would let none of them through.
+    // If SQLite itself waited, none of them would run.
     expect(turns.stop()).toBeGreaterThan(20)
     expect(error).toMatchObject({ code: 'STORE_BUSY', status: 503 })
     expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([])
   }, 20_000)
 
-  it('a caller gets through as soon as the lock is gone', async () => {
+  it('a caller continues as soon as the lock is released', async () => {
     const { db } = await open()
     const child = startChild('lock')
     await says(child, 'locked')
@@ -263,7 +263,7 @@ describe('while another process holds the lock', () => {
   })
 })
 
-/** Counts what else the event loop gets done. */
+/** Counts turns of the event loop. */
 function countTurns(): { stop(): number } {
   let turns = 0
   const timer = setInterval(() => void (turns += 1), 10)

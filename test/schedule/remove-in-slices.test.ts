@@ -5,7 +5,7 @@ import { realTiming } from '../../src/lib/timing.ts'
 import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
 import { start, testQueue } from '../queue/open-queue.ts'
 
-it('a slice grows to what takes four milliseconds, and shrinks at once', () => {
+it('a slice grows until it takes four milliseconds, and shrinks at once', () => {
   expect(nextLimit(100, 1)).toBe(200)
   expect(nextLimit(100, 0)).toBe(200)
   expect(nextLimit(100, 4)).toBe(100)
@@ -14,7 +14,7 @@ it('a slice grows to what takes four milliseconds, and shrinks at once', () => {
   expect(nextLimit(2000, 1)).toBe(2000)
 })
 
-it('goes on until nothing is left; others have their turn between two slices, and locked records are waited for', async () => {
+it('continues until nothing is left, pauses between slices, and waits for locked records', async () => {
   const { records } = await testQueue()
   let rows = 1000
   let calls = 0
@@ -36,7 +36,7 @@ it('goes on until nothing is left; others have their turn between two slices, an
   expect(turns).toBe(calls - 1)
 })
 
-it('comes back when it is told to stop', async () => {
+it('returns when it is stopped', async () => {
   const { records } = await testQueue()
   const stop = new AbortController()
   let calls = 0
@@ -50,7 +50,7 @@ it('comes back when it is told to stop', async () => {
   })
 })
 
-it('ended warmups that are old enough go with all that hangs on them; those that run or are paused stay', async () => {
+it('removes old ended warmups with their dependent rows and keeps running and paused ones', async () => {
   const { records } = await testQueue()
   const { db } = records
   const statuses = [

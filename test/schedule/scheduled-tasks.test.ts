@@ -11,7 +11,7 @@ const hour = 3_600_000
 const day = 24 * hour
 const name = 'vendor_cache.cleanup_pages'
 
-/** A queue, one nightly task that notes when it runs, and what looks after it. */
+/** Opens a queue with a scheduler and one nightly task that records its runs. */
 async function setUp(more: Partial<Task> = {}) {
   const tested = await testQueue()
   const { records, timing, now } = tested
@@ -34,7 +34,7 @@ async function setUp(more: Partial<Task> = {}) {
     runs,
     row: () => readTask(records.db, name),
     tick: () => queueDue(records, tasks, now()),
-    /** A scheduler and a worker for so long. */
+    /** Runs a scheduler and a worker for a time (milliseconds). */
     async live(milliseconds: number) {
       const stop = new AbortController()
       void timing.sleep(milliseconds, stop.signal).then(() => stop.abort())
@@ -50,7 +50,7 @@ async function setUp(more: Partial<Task> = {}) {
 }
 
 describe('a nightly task', () => {
-  it('is registered for the next night, and runs each night once', async () => {
+  it('is registered for the next night and runs once each night', async () => {
     const { records, tasks, live, runs, now, row, jump } = await setUp()
     const [registered] = await readTasks(records, tasks, now())
     const first = nextNight(now())
@@ -66,7 +66,7 @@ describe('a nightly task', () => {
     expect(runs).toEqual([])
     await live(120_000)
     expect(runs).toHaveLength(1)
-    // The scheduler looks every fifteen seconds, this worker every five.
+    // The scheduler checks every fifteen seconds, this worker every five.
     expect(runs[0]! - first).toBeGreaterThanOrEqual(0)
     expect(runs[0]! - first).toBeLessThanOrEqual(21_000)
     expect(await row()).toMatchObject({
@@ -78,7 +78,7 @@ describe('a nightly task', () => {
     })
   })
 
-  it('that was missed for three nights runs once, and then in the next', async () => {
+  it('that was missed for three nights runs once, then in the next night', async () => {
     const { live, runs, jump, tick, row, now } = await setUp()
     await tick()
     jump(3 * day + 5 * hour)
@@ -97,7 +97,7 @@ describe('a nightly task', () => {
     expect((await queue.statistics()).transports[1]).toMatchObject({ name: 'scheduler', count: 1 })
   })
 
-  it('waits for a worker for as long as it takes, and is not queued twice', async () => {
+  it('waits for a worker without a limit and is not queued twice', async () => {
     const { tick, jump, queue, row } = await setUp()
     await tick()
     jump(day)
@@ -121,7 +121,7 @@ describe('a nightly task', () => {
     },
   )
 
-  it('does not run twice because a clock was set forward and back again', async () => {
+  it('does not run twice when a clock is set forward and back', async () => {
     const { tick, live, jump, runs, row, now } = await setUp()
     await tick()
     jump(day)
@@ -130,13 +130,13 @@ describe('a nightly task', () => {
     jump(-day)
     await live(30_000)
     expect(runs).toHaveLength(1)
-    // Two nights away by now: it is mended to be the next one.
+    // Now two nights away: it is corrected to the next night.
     expect((await row()).next_execution_at).toBe(nextNight(now()))
   })
 })
 
 describe('a task that fails', () => {
-  it('is tried three times within the night, says why, and runs again in the next', async () => {
+  it('is tried three times within the night, saves its error, and runs again in the next night', async () => {
     const calls: number[] = []
     const failing = await setUp()
     const { task, live, row, now, tick, queue } = failing
@@ -157,12 +157,12 @@ describe('a task that fails', () => {
     expect(await row()).toMatchObject({ status: 'scheduled', error: null, result: 'better' })
   })
 
-  it('by killing its workers is failed, and not queued again for ever', async () => {
+  it('by killing its workers fails and is not queued again endlessly', async () => {
     const { tick, jump, queue, row } = await setUp()
     await tick()
     jump(day)
     await tick()
-    // Three workers die over it.
+    // Three workers die while running it.
     const watcher = await queue.join({ kind: 'consumer', transports: ['scheduler'], types: [] })
     for (let crash = 0; crash < 3; crash++) {
       const worker = await queue.join({ kind: 'consumer', transports: ['scheduler'], types: [name] })
@@ -170,14 +170,14 @@ describe('a task that fails', () => {
       await watcher.takeOver({ id: worker.id, beat: 0 })
     }
     expect(await tick()).toBe(0)
-    expect(await row()).toMatchObject({ status: 'failed', error: 'Its worker died 3 times over this message' })
+    expect(await row()).toMatchObject({ status: 'failed', error: '3 workers died while handling this message' })
     jump(day)
     expect(await tick()).toBe(1)
   })
 })
 
 describe('a task', () => {
-  it('that has nothing to do is skipped until its next time', async () => {
+  it('with nothing to do is skipped until its next time', async () => {
     const { live, runs, jump, tick, row, now } = await setUp({ shouldRun: async () => false })
     await tick()
     jump(day)
@@ -186,7 +186,7 @@ describe('a task', () => {
     expect(await row()).toMatchObject({ status: 'skipped', next_execution_at: nextNight(now()) })
   })
 
-  it('that is stopped is queued, and goes on with the next worker', async () => {
+  it('that is stopped is queued and continues with the next worker', async () => {
     const { task, live, jump, tick, row } = await setUp()
     const calls: boolean[] = []
     task.run = async ({ stop }: TaskRun) => {
@@ -204,7 +204,7 @@ describe('a task', () => {
     expect(await row()).toMatchObject({ status: 'scheduled', result: 'half or whole' })
   })
 
-  it('that is inactive does not run, and what was queued for it is dropped', async () => {
+  it('that is inactive does not run, and its message is dropped', async () => {
     const { records, task, live, jump, tick, runs, row, now, queue } = await setUp()
     await tick()
     jump(day)
@@ -222,7 +222,7 @@ describe('a task', () => {
     expect(runs).toHaveLength(1)
   })
 
-  it('that was deactivated while it ran stays so', async () => {
+  it('deactivated while running stays inactive', async () => {
     const { records, task, live, jump, tick, row, now } = await setUp()
     task.run = async () => {
       await deactivateTask(records, task, { now: now(), force: true })

@@ -7,7 +7,7 @@ import { queueDue } from '../../src/schedule/scheduled-tasks.ts'
 import { nightly } from '../../src/schedule/task.ts'
 import { taskHandler } from '../../src/schedule/task-handler.ts'
 
-/** A scheduler and its worker as a process of its own: looks without a pause, and notes each run of the task, which lasts until it is told to stop where the name is `slow`. */
+/** A process with a scheduler and a worker. It checks without a pause and records each run of the task; the task `slow` runs until it is stopped. */
 const [directory = '', log = '', name = ''] = process.argv.slice(2)
 const records = await openRecords({ directory, now: Date.now })
 const note = (...words: unknown[]) => appendFileSync(log, `${words.map(String).join(' ')}\n`)

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { readPurgedPages } from '../../src/purge/log/purged-pages.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { purgedUrls } from '../../src/warmup/discover/purged-urls.ts'
 import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
@@ -88,7 +89,7 @@ it('what was purged is known by its URL: what was held, and was not found gone s
     .execute()
   const found = async (since: number) => {
     const urls: string[] = []
-    for await (const url of purgedUrls(records, since)) urls.push(url)
+    for await (const url of purgedUrls(records, readPurgedPages(records, since))) urls.push(url)
     return urls
   }
   expect(await found(0)).toEqual(['http://a/old', 'http://a/new'])

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Identity, Judge } from '../../auth/judgement.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
-import type { Access } from '../../operations/operation.ts'
+import type { Scope } from '../../operations/operation.ts'
 import type { Exchange } from './route.ts'
 
 type IsTrusted = (address: string | undefined) => boolean
@@ -86,7 +86,7 @@ function unauthorised(message: string): Answer {
 }
 
 /** 403 for a client whose token lacks a scope. */
-export function scopeMissing(access: Access): Answer {
+export function scopeMissing(access: Scope): Answer {
   return errorAnswer(403, `This needs the scope ${access}.`, [
     ['WWW-Authenticate', `Bearer error="insufficient_scope", scope="${access}"`],
   ])

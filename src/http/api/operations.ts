@@ -2,7 +2,7 @@ import type { H3, H3Event } from 'h3'
 import type { App } from '../../app.ts'
 import type { Identity } from '../../auth/judgement.ts'
 import { fromQuery } from '../../operations/from-query.ts'
-import { accessOf, pathOf, performOperation, type Operation } from '../../operations/operation.ts'
+import { scopeOf, pathOf, performOperation, type Operation } from '../../operations/operation.ts'
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { authenticate, carriesSecret, isFromForeignPage, ownHosts, scopeMissing, type CallerOptions } from './caller.ts'
 import { toField } from './error-answer.ts'
@@ -55,7 +55,7 @@ function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: Opera
 }
 
 function toHandler(operation: Operation, options: OperationOptions, shared: SharedAnswers): Handler {
-  const access = accessOf(operation)
+  const access = scopeOf(operation)
   return (event) => {
     const caller = event.context.caller!
     if (!caller.scopes.includes(access)) return scopeMissing(access)
@@ -86,7 +86,7 @@ async function change(operation: Operation, event: H3Event, options: OperationOp
   const caller = await authenticate(exchange, options)
   if ('status' in caller) return caller
   const answer = await answerOf(operation, { ...input.value, ...paramsOf(event) }, caller, options.app)
-  if (accessOf(operation) === 'write') options.onPerformed(operation.name, caller.actor)
+  if (scopeOf(operation) === 'write') options.onPerformed(operation.name, caller.actor)
   return answer
 }
 

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { App } from '../../app.ts'
 import type { ReverseProxy } from '../../config/schema.ts'
+import { basicAuthorization } from '../../lib/basic-authorization.ts'
 import { formatDuration } from '../../lib/format-duration.ts'
 import { maskUrls } from '../../lib/mask.ts'
 import { isIn, networks } from '../../lib/networks.ts'
@@ -28,7 +29,7 @@ async function probe({ name, url }: ReverseProxy, signal: AbortSignal): Promise<
   try {
     const { status, text } = await ask(toProbe(url), {
       method: 'PURGE',
-      headers: { xkey: 'pagecache-doctor', ...authorization(url) },
+      headers: { xkey: 'pagecache-doctor', ...authorizationOf(url) },
       signal,
     })
     if (status === 403)
@@ -68,7 +69,7 @@ async function checkTrust(app: App, { name, url }: ReverseProxy, signal: AbortSi
     const { headers } = await ask(new URL(shop.pathname, toProbe(url)), {
       method: 'HEAD',
       host: shop.host,
-      headers: authorization(url),
+      headers: authorizationOf(url),
       signal,
     })
     if (!`${headers['cache-status']}`.startsWith(`${cacheName};`)) return []
@@ -95,12 +96,9 @@ function toProbe(url: string): URL {
   return probe
 }
 
-function authorization(url: string): Record<string, string> {
-  const { username, password } = new URL(url)
-  if (username === '' && password === '') return {}
-  return {
-    authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
-  }
+function authorizationOf(url: string): Record<string, string> {
+  const authorization = basicAuthorization(new URL(url))
+  return authorization === null ? {} : { authorization }
 }
 
 async function checkBacklogs(app: App): Promise<Finding[]> {

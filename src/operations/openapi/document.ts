@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { fieldsOf } from '../from-query.ts'
-import { accessOf, pathOf, type Operation, type Schema } from '../operation.ts'
+import { scopeOf, pathOf, type Operation, type Schema } from '../operation.ts'
 import { exampleOf, type JsonSchema } from './example.ts'
 import { commonFields, errorResponse, fixedPaths, securitySchemes } from './fixed.ts'
 
@@ -38,7 +38,7 @@ export function openapiDocument(operations: readonly Operation[], version: strin
 }
 
 function describeOperation(operation: Operation): Record<string, unknown> {
-  const access = accessOf(operation)
+  const scope = scopeOf(operation)
   const { method, path } = operation.http!
   const value = toJsonSchema(operation.output, 'output')
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
@@ -50,7 +50,7 @@ function describeOperation(operation: Operation): Record<string, unknown> {
     operationId: operation.name,
     summary: operation.summary,
     tags: [tagOf(operation)],
-    security: [{ bearer: [] }, { client: [access] }],
+    security: [{ bearer: [] }, { client: [scope] }],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== null && { requestBody: body }),
     responses: {

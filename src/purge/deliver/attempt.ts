@@ -1,42 +1,43 @@
+import pLimit from 'p-limit'
 import type { Step } from './plan.ts'
 import type { PurgeSender } from './send.ts'
 
-/** What came of sending some steps. */
+/** The result of sending some steps. */
 export interface Attempt {
-  /** Those that the proxy has taken, with the milliseconds that each took. */
+  /** The acknowledged steps, each with its response time in milliseconds. */
   done: { step: Step; ms: number }[]
-  /** Why the others were not sent, or not taken. */
-  trouble: Trouble | null
+  /** Why the remaining steps were not sent or not acknowledged; null when all were. */
+  failure: SendFailure | null
 }
 
-export interface Trouble {
+export interface SendFailure {
   error: string
-  /** Milliseconds that it took to show. */
+  /** Milliseconds until the request failed. */
   ms: number
 }
 
 /**
- * Sends steps over all connections of a sender. The first that fails ends it: a proxy in trouble is not asked on. A request that
- * the proxy refuses to take as it is (too long for it, say) becomes everything: too much is gone then, but nothing stays.
+ * Sends steps, at most `concurrency` at a time. After the first failure no further step is sent. When the proxy refuses a request as
+ * such (too long, say), everything is purged instead: that removes too many pages, but leaves no outdated one.
  */
-export async function attempt(sender: PurgeSender, steps: readonly Step[], end: AbortSignal): Promise<Attempt> {
-  const queue = [...steps]
-  const made: Attempt = { done: [], trouble: null }
-  const run = async (connection: number): Promise<void> => {
-    for (let step = queue.shift(); step !== undefined && made.trouble === null; step = queue.shift()) {
-      let outcome = await sender.send(step, connection, end)
-      if (outcome.kind === 'refused' && step.kind !== 'everything') {
-        step = { kind: 'everything' }
-        outcome = await sender.send(step, connection, end)
-      }
-      if (outcome.kind === 'done') {
-        made.done.push({ step, ms: outcome.ms })
-        if (step.kind === 'everything') queue.length = 0
-      } else made.trouble ??= { error: outcome.error, ms: outcome.ms }
+export async function attempt(
+  sender: PurgeSender,
+  steps: readonly Step[],
+  concurrency: number,
+  end: AbortSignal,
+): Promise<Attempt> {
+  const result: Attempt = { done: [], failure: null }
+  const send = async (planned: Step): Promise<void> => {
+    if (result.failure !== null || result.done.some(({ step }) => step.kind === 'everything')) return
+    let step = planned
+    let sent = await sender.send(step, end)
+    if (sent.kind === 'refused' && step.kind !== 'everything') {
+      step = { kind: 'everything' }
+      sent = await sender.send(step, end)
     }
+    if (sent.kind === 'done') result.done.push({ step, ms: sent.ms })
+    else result.failure ??= { error: sent.error, ms: sent.ms }
   }
-  await Promise.all(
-    Array.from({ length: Math.min(sender.connections, steps.length) }, (_, connection) => run(connection)),
-  )
-  return made
+  await pLimit(concurrency).map(steps, send)
+  return result
 }

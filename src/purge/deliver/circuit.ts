@@ -1,33 +1,33 @@
-/** How a reverse proxy has answered lately. Times in milliseconds since the epoch. */
+/** The circuit breaker of a reverse proxy. Times in milliseconds since the epoch. */
 export interface Circuit {
-  /** Attempts in a row that failed; 0: closed. */
+  /** Consecutive failed attempts; 0: closed. */
   failures: number
-  /** When the first of them was. */
+  /** When the first of them failed. */
   failingSince: number | null
-  /** Nothing is sent before; after it one request is, and what becomes of it decides. */
+  /** No request is sent before this time; the first request after it decides whether the circuit closes. */
   openUntil: number | null
 }
 
 export const closed: Circuit = { failures: 0, failingSince: null, openUntil: null }
 
-/** Between two tries at a proxy that does not answer, in milliseconds: at first, and at most. */
-const shortest = 500
-const longest = 60_000
+/** The first and the longest delay between two attempts at a proxy that does not answer, in milliseconds. */
+const shortestDelay = 500
+const longestDelay = 60_000
 
-/** After a failed attempt. `random` in [0, 1) spreads the tries, so that many do not come at once. */
+/** The circuit after a failed attempt. `random` in [0, 1) spreads the retries of several proxies. */
 export function afterFailure(circuit: Circuit, now: number, random: number): Circuit {
-  const pause = Math.min(longest, shortest * 2 ** Math.min(circuit.failures, 20))
+  const delay = Math.min(longestDelay, shortestDelay * 2 ** Math.min(circuit.failures, 20))
   return {
     failures: circuit.failures + 1,
     failingSince: circuit.failingSince ?? now,
-    openUntil: now + Math.round(pause * (0.75 + random / 2)),
+    openUntil: now + Math.round(delay * (0.75 + random / 2)),
   }
 }
 
-/** Milliseconds until something may be sent; 0: now. A time further away than any pause comes from a clock that was set back. */
+/** Milliseconds until the next request may be sent; 0: now. A wait longer than any delay means that the clock was set back. */
 export function waitFor({ openUntil }: Circuit, now: number): number {
   const wait = (openUntil ?? 0) - now
-  return wait <= 0 || wait > longest * 2 ? 0 : wait
+  return wait <= 0 || wait > longestDelay * 2 ? 0 : wait
 }
 
 export type CircuitState = 'closed' | 'open' | 'half-open'

@@ -1,37 +1,38 @@
-/** A purge that a proxy has still to be told of. */
+/** A purge that a proxy has not acknowledged. */
 export interface Pending {
-  /** Of the purge; counts up in the order of the purges. */
+  /** The purge's row number: later purges have higher numbers. */
   id: number
   kind: 'url' | 'tag' | 'entity' | 'type' | 'all' | 'pattern'
   soft: boolean
-  /** Requests that were made for it and came to nothing. */
+  /** Failed requests for it so far. */
   attempts: number
-  /** What is purged: a tag, an absolute URL, a regular expression; null where the kind says it all. */
+  /** A tag, an absolute URL or a regular expression; null for the kinds `all` and `type`. */
   key: string | null
 }
 
-/** One request to a proxy, and the purges that are done with it. */
+/** One request to a proxy, and the purges that it delivers. */
 export type Step =
   | { kind: 'tags'; tags: readonly string[]; soft: boolean; ids: readonly number[] }
   | { kind: 'url'; host: string; path: string; ids: readonly number[] }
   | { kind: 'pattern'; pattern: string; ids: readonly number[] }
-  /** Does for every purge that was asked for before it. */
+  /** Delivers every earlier purge. */
   | { kind: 'everything' }
 
-/** Tags of one request, as Shopware's gateway sends them, and the bytes of a header line that Varnish takes by default (`http_req_hdr_len`, 8 KiB) with room to spare. */
-const tagsAtOnce = 50
-const longestLine = 7500
+/** Most tags of one request, as in Shopware's gateway. */
+const maxTags = 50
+/** Most bytes of the xkey line: below Varnish's default `http_req_hdr_len` of 8 KiB. */
+const maxLineLength = 7500
 
 /**
- * The requests that tell a proxy of these purges. Purges take pages away and nothing else, so that their order among each other
- * changes nothing, and the same key twice is one request. Everything is everything: it does for all others.
+ * Plans the requests that deliver these purges to a proxy. A purge only removes pages, so the order does not matter and a repeated key
+ * is sent once. A purge of everything replaces all others.
  */
 export function planDelivery(pending: readonly Pending[]): Step[] {
   if (pending.some(isEverything)) return [{ kind: 'everything' }]
   return [...tagSteps(pending, false), ...tagSteps(pending, true), ...urlSteps(pending), ...patternSteps(pending)]
 }
 
-/** Varnish knows no types of pages. */
+/** Whether only a purge of everything delivers this one: Varnish does not know page types. */
 function isEverything({ kind, key }: Pending): boolean {
   if (kind === 'all' || kind === 'type' || key === null) return true
   if (kind === 'pattern') return !maySendPattern(key)
@@ -39,8 +40,8 @@ function isEverything({ kind, key }: Pending): boolean {
 }
 
 /**
- * Varnish's engine goes back and forth, and gives up where that takes long: the pages would stay. It is given what it is quick
- * with and means the same to both engines, and only what can stand in a request line.
+ * Whether Varnish may evaluate the pattern itself. Its engine backtracks and gives up at a limit, which would leave the pages cached.
+ * Only patterns that it evaluates quickly, that mean the same in RE2 and that are valid in a request line are sent.
  */
 function maySendPattern(pattern: string): boolean {
   if (
@@ -67,7 +68,7 @@ function tagSteps(pending: readonly Pending[], soft: boolean): Step[] {
   }
   for (const [tag, own] of rows) {
     const size = Buffer.byteLength(tag) + 1
-    if (tags.length === tagsAtOnce || bytes + size > longestLine) flush()
+    if (tags.length === maxTags || bytes + size > maxLineLength) flush()
     tags.push(tag)
     ids.push(...own)
     bytes += size
@@ -91,7 +92,7 @@ function patternSteps(pending: readonly Pending[]): Step[] {
   }))
 }
 
-/** The purges of each key, in the order in which the keys came first. */
+/** Ids of the purges by key, in the order in which the keys first appear. */
 function byKey(pending: readonly Pending[]): Map<string, number[]> {
   const rows = new Map<string, number[]>()
   for (const { key, id } of pending) {

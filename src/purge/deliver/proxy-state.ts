@@ -2,14 +2,14 @@ import type { RecordsDatabase } from '../../records/schema.ts'
 import { circuitState, closed, type CircuitState } from './circuit.ts'
 import { readBacklogs, type ProxyBacklog } from '../log/statistics.ts'
 
-/** `ok`: it has taken every purge, or is about to. `behind`: purges have waited for long, or were given up. `down`: it does not answer. */
+/** `ok`: no purge is overdue. `behind`: purges are overdue or have failed. `down`: the last attempt failed. */
 type ProxyCondition = 'ok' | 'behind' | 'down'
 
-/** How a reverse proxy stands. Times in ISO 8601. */
+/** The delivery state of one reverse proxy. Times in ISO 8601. */
 export interface ProxyState extends ProxyBacklog {
   state: ProxyCondition
   circuit: CircuitState
-  /** Attempts in a row that came to nothing, and since when. */
+  /** Consecutive failed attempts. */
   failures: number
   failingSince: string | null
   lastError: string | null
@@ -17,10 +17,10 @@ export interface ProxyState extends ProxyBacklog {
   lastDeliveredAt: string | null
 }
 
-/** A purge that waits for longer than this means that nobody delivers, or that there are too many (milliseconds). */
-const patience = 30_000
+/** A purge pending for longer than this is overdue: no worker is running, or the backlog is too large (milliseconds). */
+const overdueAfter = 30_000
 
-/** How each reverse proxy stands: the configured ones, and those that purges still wait for. `now` in milliseconds since the epoch. */
+/** Reads the state of the configured reverse proxies and of those with undelivered purges. `now` in milliseconds since the epoch. */
 export async function readProxyStates(
   db: RecordsDatabase,
   configured: readonly string[],
@@ -48,8 +48,8 @@ export async function readProxyStates(
 
 function conditionOf({ oldestPending, failed }: ProxyBacklog, failures: number, now: number): ProxyCondition {
   if (failures > 0) return 'down'
-  const late = oldestPending !== null && now - Date.parse(oldestPending) > patience
-  return late || failed > 0 ? 'behind' : 'ok'
+  const overdue = oldestPending !== null && now - Date.parse(oldestPending) > overdueAfter
+  return overdue || failed > 0 ? 'behind' : 'ok'
 }
 
 function toText(at: number | null): string | null {

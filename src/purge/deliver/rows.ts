@@ -2,12 +2,12 @@ import type { RecordsDatabase, RecordsTransaction } from '../../records/schema.t
 import { closed, type Circuit } from './circuit.ts'
 import type { Pending } from './plan.ts'
 
-/** Rows of one transaction, so that none takes long. */
-const rowsAtOnce = 500
+/** Most rows of one transaction: it must not hold the write lock for long. */
+const batchSize = 500
 
 export type Undelivered = 'pending' | 'failed'
 
-/** The oldest purges that a proxy has still to be told of. */
+/** Reads the oldest undelivered purges of a proxy. */
 export async function readUndelivered(
   db: RecordsDatabase,
   proxy: string,
@@ -28,7 +28,7 @@ export async function readUndelivered(
   }))
 }
 
-/** Whether more than so many purges wait. */
+/** Whether more than `limit` purges of this status are undelivered. */
 export async function isBacklogAbove(
   db: RecordsDatabase,
   proxy: string,
@@ -44,7 +44,7 @@ export async function isBacklogAbove(
   return row !== undefined
 }
 
-/** The last purge that waits now; what is asked for later has a higher number. */
+/** The number of the newest undelivered purge, 0 without one. Later purges have higher numbers. */
 export async function lastUndelivered(db: RecordsDatabase, proxy: string, status: Undelivered): Promise<number> {
   const row = await undelivered(db, proxy, status)
     .select('purge_id')
@@ -54,7 +54,7 @@ export async function lastUndelivered(db: RecordsDatabase, proxy: string, status
   return row?.purge_id ?? 0
 }
 
-/** Numbers up to `last` that wait, as many as are written at once, with the requests that were made for them before. */
+/** Reads the next batch of undelivered purges up to the number `last`, with the attempts made so far. */
 export async function nextUndelivered(
   db: RecordsDatabase,
   proxy: string,
@@ -65,19 +65,19 @@ export async function nextUndelivered(
     .select(['purge_id as id', 'attempts'])
     .where('purge_id', '<=', last)
     .orderBy('purge_id')
-    .limit(rowsAtOnce)
+    .limit(batchSize)
     .execute()
 }
 
-/** A purge that waits, with what names it to an operator. */
-export type WaitingPurge = Pending & { createdAt: number }
+/** A pending purge with the time from which its public id is made. */
+export type DatedPurge = Pending & { createdAt: number }
 
-/** Purges that wait and were made before a moment, of the oldest as many as are written at once. */
-export async function pendingSince(db: RecordsDatabase, proxy: string, before: number): Promise<WaitingPurge[]> {
+/** Reads one batch of the oldest pending purges, without those made at or after `before` (milliseconds since the epoch). */
+export async function readPendingBefore(db: RecordsDatabase, proxy: string, before: number): Promise<DatedPurge[]> {
   const rows = await undelivered(db, proxy, 'pending')
     .select(['purge_id as id', 'created_at', 'kind', 'key', 'soft', 'attempts'])
     .orderBy('purge_id')
-    .limit(rowsAtOnce)
+    .limit(batchSize)
     .execute()
   return rows.flatMap(({ created_at, kind, soft, ...row }) =>
     created_at === null || created_at >= before
@@ -90,14 +90,15 @@ function undelivered(db: RecordsDatabase, proxy: string, status: Undelivered) {
   return db.selectFrom('purge_deliveries').where('proxy', '=', proxy).where('status', '=', status)
 }
 
-export function slices<T>(list: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(list.length / rowsAtOnce) }, (_, index) =>
-    list.slice(index * rowsAtOnce, (index + 1) * rowsAtOnce),
+/** Splits a list into batches of one transaction each. */
+export function toBatches<T>(list: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(list.length / batchSize) }, (_, index) =>
+    list.slice(index * batchSize, (index + 1) * batchSize),
   )
 }
 
-/** Gives purges up (a slice of them) until somebody asks for them to be tried again, or the proxy answers. */
-export async function markGivenUp(
+/** Marks one batch of purges as failed, until an operator retries them or the proxy is reachable again. */
+export async function markFailed(
   transaction: RecordsTransaction,
   proxy: string,
   ids: readonly number[],
@@ -111,8 +112,8 @@ export async function markGivenUp(
     .execute()
 }
 
-/** Proxies for which purges were given up for this reason. */
-export async function proxiesGivenUpFor(db: RecordsDatabase, error: string): Promise<string[]> {
+/** The names of the proxies with purges that failed with this error. */
+export async function proxiesFailedWith(db: RecordsDatabase, error: string): Promise<string[]> {
   const found = await db
     .selectFrom('purge_deliveries')
     .select('proxy')
@@ -130,7 +131,7 @@ export async function readCircuit(db: RecordsDatabase, proxy: string): Promise<C
     : { failures: row.failures, failingSince: row.failing_since, openUntil: row.open_until }
 }
 
-/** Writes down what the last attempt showed; `error` null: the proxy has answered. */
+/** Saves the circuit after an attempt; `error` is null when the attempt succeeded. */
 export async function writeCircuit(
   transaction: RecordsTransaction,
   proxy: string,
@@ -138,28 +139,16 @@ export async function writeCircuit(
   at: number,
   error: string | null,
 ): Promise<void> {
-  const shown = error === null ? { last_delivery_at: at } : { last_error: error, last_failure_at: at }
+  const lastAttempt = error === null ? { last_delivery_at: at } : { last_error: error, last_failure_at: at }
   const columns = {
     failures: circuit.failures,
     failing_since: circuit.failingSince,
     open_until: circuit.openUntil,
-    ...shown,
+    ...lastAttempt,
   }
   await transaction
     .insertInto('reverse_proxy_states')
     .values({ name: proxy, last_error: null, last_failure_at: null, last_delivery_at: null, ...columns })
     .onConflict((conflict) => conflict.column('name').doUpdateSet(columns))
     .execute()
-}
-
-/** Whether a message for the proxy is on the transport `failed` already, where an operator finds it. */
-export async function hasFailedMessage(db: RecordsDatabase, key: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('queue_messages')
-    .select('id')
-    .where('transport', '=', 'failed')
-    .where('key', '=', key)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
 }

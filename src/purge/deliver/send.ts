@@ -1,64 +1,63 @@
-import type { Client } from 'undici'
+import type { Pool } from 'undici'
+import { basicAuthorization } from '../../lib/basic-authorization.ts'
 import { resetIsNoEnd } from '../../lib/reset-is-no-end.ts'
 import type { Step } from './plan.ts'
 
 export interface SendOptions {
-  /** `reverseProxies[].url`; may carry credentials. */
+  /** `reverseProxies[].url`; may contain credentials. */
   url: string
-  /** Milliseconds from the connection to the end of the answer. */
+  /** Milliseconds from the start of the request to the end of the response. */
   timeout: number
 }
 
-/** What a proxy made of one request. `refused`: it answers, but will not take this one as it is. */
-export type Outcome =
+/** The result of one request. `refused`: the proxy is reachable but rejects this request as such. */
+export type SendResult =
   | { kind: 'done'; ms: number; text: string }
   | { kind: 'refused'; ms: number; error: string }
   | { kind: 'failed'; ms: number; error: string }
 
-/** A proxy's answer is short; what comes beyond this is not read. */
-const longestAnswer = 64 * 1024
+/** Bytes read of a response body: a proxy's response is short. */
+const maxResponseBody = 64 * 1024
 
-/** Statuses by which a server says that it is this request that it cannot take: too long, or not to its liking. */
+/** Statuses that reject the request itself: malformed or too long. */
 const refusals = new Set([400, 413, 414, 431])
 
-/** Sends purges to one reverse proxy over a few connections of its own; `close` ends them. */
+/** Sends purges to one reverse proxy over its own connection pool. */
 export class PurgeSender {
-  readonly #clients: readonly Client[]
+  readonly #pool: Pool
   readonly #options: SendOptions
   readonly #authorization: string | null
 
-  /** @param connections how many requests are under way at once */
+  /** @param connections most connections, and so requests, at a time */
   static async open(options: SendOptions, connections: number): Promise<PurgeSender> {
-    const { Client, buildConnector } = await import('undici')
+    const { Pool, buildConnector } = await import('undici')
     const { origin } = new URL(options.url)
     const connect = resetIsNoEnd(buildConnector({ timeout: options.timeout, allowH2: false }))
-    const clients = Array.from(
-      { length: connections },
-      () => new Client(origin, { allowH2: false, pipelining: 1, connect, headersTimeout: 0, bodyTimeout: 0 }),
-    )
-    return new PurgeSender(clients, options)
+    const pool = new Pool(origin, {
+      connections,
+      allowH2: false,
+      pipelining: 1,
+      connect,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    return new PurgeSender(pool, options)
   }
 
-  private constructor(clients: readonly Client[], options: SendOptions) {
-    this.#clients = clients
+  private constructor(pool: Pool, options: SendOptions) {
+    this.#pool = pool
     this.#options = options
-    const { username, password } = new URL(options.url)
-    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-    this.#authorization = credentials === ':' ? null : `Basic ${Buffer.from(credentials).toString('base64')}`
+    this.#authorization = basicAuthorization(new URL(options.url))
   }
 
-  get connections(): number {
-    return this.#clients.length
-  }
-
-  /** Sends one request on a connection and reads the whole answer. Never rejects: what went wrong is the outcome. */
-  async send(step: Step, connection: number, end: AbortSignal): Promise<Outcome> {
+  /** Sends one request and reads the whole response. Never rejects: an error is a result. */
+  async send(step: Step, end: AbortSignal): Promise<SendResult> {
     const started = performance.now()
     const timeout = AbortSignal.timeout(this.#options.timeout)
-    const spent = () => Math.round((performance.now() - started) * 100) / 100
+    const elapsed = () => Math.round((performance.now() - started) * 100) / 100
     try {
       const { method, path, headers } = toRequest(step)
-      const { statusCode, body } = await this.#clients[connection]!.request({
+      const { statusCode, body } = await this.#pool.request({
         method,
         path,
         headers: {
@@ -69,25 +68,25 @@ export class PurgeSender {
         signal: AbortSignal.any([timeout, end]),
       })
       const text = await readText(body)
-      if (statusCode >= 200 && statusCode < 300) return { kind: 'done', ms: spent(), text }
+      if (statusCode >= 200 && statusCode < 300) return { kind: 'done', ms: elapsed(), text }
       const error = `it answered ${statusCode} to ${method}${text === '' ? '' : `: ${text}`}`
-      return { kind: refusals.has(statusCode) ? 'refused' : 'failed', ms: spent(), error }
+      return { kind: refusals.has(statusCode) ? 'refused' : 'failed', ms: elapsed(), error }
     } catch (error) {
       const refused = (error as NodeJS.ErrnoException).code === 'UND_ERR_INVALID_ARG'
       return {
         kind: refused ? 'refused' : 'failed',
-        ms: spent(),
+        ms: elapsed(),
         error: timeout.aborted ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error),
       }
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.destroy()))
+    await this.#pool.destroy()
   }
 }
 
-/** What is sent, byte for byte as Shopware's gateway and the VCLs for it have it; a soft purge is a hard one for a VCL that knows none. */
+/** The request of a step, byte for byte what Shopware's gateway sends to its VCL. A VCL without soft purges treats one as a hard purge. */
 function toRequest(step: Step): { method: string; path: string; headers: Record<string, string> } {
   switch (step.kind) {
     case 'tags':
@@ -105,19 +104,19 @@ function toRequest(step: Step): { method: string; path: string; headers: Record<
   }
 }
 
-/** Beyond Latin-1 a tag is its bytes in UTF-8, as a shop would have written it into its header. */
+/** Encodes a tag outside Latin-1 as its UTF-8 bytes, as the shop wrote it into its response header. */
 function toFieldValue(text: string): string {
   return /[^\x00-\xff]/.test(text) ? Buffer.from(text).toString('latin1') : text
 }
 
-/** The beginning of an answer, as one line to be read. */
+/** The start of a response body as one line of text, without markup. */
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > longestAnswer) break
+    if (size > maxResponseBody) break
   }
   const text = Buffer.concat(chunks)
     .toString('utf8')
@@ -130,7 +129,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ECONNREFUSED') return 'nobody listens there'
-  if (code === 'ENOTFOUND') return 'there is no such host'
+  if (code === 'ECONNREFUSED') return 'connection refused'
+  if (code === 'ENOTFOUND') return 'host not found'
   return message || code || String(error)
 }

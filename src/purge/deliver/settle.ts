@@ -1,21 +1,20 @@
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { addToHour, hourOf } from '../log/rollups.ts'
 
-/** What became of a purge at a reverse proxy. */
+/** The state of a purge at a reverse proxy after an attempt. */
 export interface Settled {
   purgeId: number
   status: 'delivered' | 'failed' | 'pending'
-  /** Requests that were made for it in all. */
+  /** Requests made for it in total. */
   attempts: number
-  /** Milliseconds; null where no answer came. */
+  /** Milliseconds; null without a response. */
   responseTime: number | null
   error: string | null
 }
 
 /**
- * Records, in the caller's transaction, what a reverse proxy answered to purges, and keeps their response times and the
- * sums of them right: a purge took as long as its slowest proxy. What is delivered is part of the log: where its purge has left
- * that meanwhile, nothing of it stays.
+ * Records the results of an attempt at one proxy, in the caller's transaction, and updates the purges' response times (that of the
+ * slowest proxy) and the sums per hour. A delivered row belongs to the purge log: it is deleted if its purge has left the log.
  */
 export async function settleDeliveries(
   transaction: RecordsTransaction,
@@ -34,12 +33,12 @@ export async function settleDeliveries(
       .where('purge_id', 'in', ids)
       .execute()
     if (status !== 'delivered') continue
-    await forgetUnlogged(transaction, proxy, ids)
-    if (responseTime !== null) await takeTime(transaction, ids, responseTime)
+    await deleteUnlogged(transaction, proxy, ids)
+    if (responseTime !== null) await raiseResponseTimes(transaction, ids, responseTime)
   }
 }
 
-async function forgetUnlogged(transaction: RecordsTransaction, proxy: string, ids: readonly number[]): Promise<void> {
+async function deleteUnlogged(transaction: RecordsTransaction, proxy: string, ids: readonly number[]): Promise<void> {
   await transaction
     .deleteFrom('purge_deliveries')
     .where('proxy', '=', proxy)
@@ -48,7 +47,11 @@ async function forgetUnlogged(transaction: RecordsTransaction, proxy: string, id
     .execute()
 }
 
-async function takeTime(transaction: RecordsTransaction, ids: readonly number[], responseTime: number): Promise<void> {
+async function raiseResponseTimes(
+  transaction: RecordsTransaction,
+  ids: readonly number[],
+  responseTime: number,
+): Promise<void> {
   const slower = await transaction
     .selectFrom('purges')
     .select(['id', 'created_at', 'response_time'])

@@ -3,7 +3,7 @@ import { invalidationIdOf } from './log-id.ts'
 import type { Range } from './purge-log.ts'
 import { skipHours } from './skip-hours.ts'
 
-/** An invalidation as the contract shows it (section 4). */
+/** An invalidation as the API returns it. */
 export interface InvalidationItem {
   id: string
   at: string
@@ -14,7 +14,7 @@ export interface InvalidationItem {
   pagesRemoved: number
 }
 
-/** The invalidations, newest first. */
+/** Lists invalidations, newest first. */
 export async function listInvalidations(
   db: RecordsDatabase,
   range: Range,

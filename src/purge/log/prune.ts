@@ -1,36 +1,38 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
-import { forgetEntities, forgetPages, forgetTags } from './forget-texts.ts'
+import { forgetEntities, forgetPages, forgetTags } from './forget-names.ts'
 import { addToHour, dropEmptyHours, hourOf } from './rollups.ts'
 
-/** Purges that go in one transaction at most: some ten milliseconds. */
-const slice = 100
-/** Of their pages so many. */
-const pageSlice = 1_000
+/** Most purges deleted in one transaction, which then takes about ten milliseconds. */
+const sliceSize = 100
+/** Most of their pages deleted in one transaction. */
+const pageSliceSize = 1_000
 
-/** What goes, a slice at a time: made before a moment (milliseconds since the epoch), numbered up to `last` where that is given. */
+/** The rows of one slice. */
 interface Slice {
+  /** Rows made before this time, in milliseconds since the epoch. */
   before: number
   limit: number
+  /** The highest row number. */
   last?: number
 }
 
 /**
- * Makes what deletes, a slice with each call, the purges from before a moment (milliseconds since the epoch), with all that hangs
- * on them. What a reverse proxy has still to be told is no part of the log and stays; what was given up for a proxy that is no
- * longer configured goes as the log does. A call tells how many rows went, of whatever table; 0: there are no more.
+ * Makes a function that deletes one slice of old purges with their dependent rows, and returns the number of deleted rows of all tables;
+ * 0: none is left. Undelivered purges are not part of the log and stay, except those that failed for a proxy that is no longer
+ * configured.
  *
  * @param proxies names of the configured reverse proxies
  */
 export function makePrunePurges(proxies: readonly string[]): (records: Records, slice: Slice) => Promise<number> {
   return async (records, { before, limit }) => {
-    const { rows } = await prunePurges(records, { before, limit: Math.min(limit, slice) })
-    return rows > 0 ? rows : forgetDeliveries(records, proxies, { before, limit })
+    const { rows } = await prunePurges(records, { before, limit: Math.min(limit, sliceSize) })
+    return rows > 0 ? rows : deleteFailedDeliveries(records, proxies, { before, limit })
   }
 }
 
-/** The same for the invalidation log: how many invalidations went; 0: there are no more. */
+/** Deletes one slice of old invalidations that are carried out. Returns how many it deleted; 0: none is left. */
 export async function pruneInvalidations(
   records: Records,
   { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice,
@@ -62,40 +64,37 @@ export async function pruneInvalidations(
   })
 }
 
-/**
- * Deletes the purge log as it is now, in slices, whatever the state of the reverse proxies: deliveries that wait stand by
- * themselves. Resolves to the number of purges.
- */
+/** Deletes the current purge log in slices. Undelivered purges are kept. Returns the number of deleted purges. */
 export async function clearPurges(records: Records): Promise<number> {
   const last = await lastOf(records, 'purges')
   let deleted = 0
   for (;;) {
-    const { rows, purges } = await prunePurges(records, { before: Number.MAX_SAFE_INTEGER, limit: slice, last })
+    const { rows, purges } = await prunePurges(records, { before: Number.MAX_SAFE_INTEGER, limit: sliceSize, last })
     if (rows === 0) return deleted
     deleted += purges
     await yieldToOthers()
   }
 }
 
-/** Deletes the invalidation log as it is now, in slices; what is under way stays. How many invalidations went. */
+/** Deletes the current invalidation log in slices, except unfinished invalidations. Returns how many it deleted. */
 export async function clearInvalidations(records: Records): Promise<number> {
   const last = await lastOf(records, 'invalidations')
   let deleted = 0
   for (;;) {
-    const rows = await pruneInvalidations(records, { before: Number.MAX_SAFE_INTEGER, limit: slice, last })
+    const rows = await pruneInvalidations(records, { before: Number.MAX_SAFE_INTEGER, limit: sliceSize, last })
     if (rows === 0) return deleted
     deleted += rows
     await yieldToOthers()
   }
 }
 
-/** The newest row: what comes while a log is cleared is not chased. */
+/** The number of the newest row: rows added while a log is cleared are kept. */
 async function lastOf({ db }: Records, table: 'purges' | 'invalidations'): Promise<number> {
   const row = await db.selectFrom(table).select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
   return row?.id ?? 0
 }
 
-/** The oldest purges; `rows` of whatever table, 0 where none is left. */
+/** Deletes one slice of the oldest purges. `rows`: deleted rows of all tables, 0 if none is left. */
 async function prunePurges(
   { db }: Records,
   { before, limit, last = Number.MAX_SAFE_INTEGER }: Slice,
@@ -114,8 +113,8 @@ async function prunePurges(
   })
 }
 
-/** Deliveries that were given up for proxies that are no longer configured. */
-async function forgetDeliveries(
+/** Deletes deliveries that failed for proxies that are no longer configured. */
+async function deleteFailedDeliveries(
   { db }: Records,
   proxies: readonly string[],
   { before, limit }: Slice,
@@ -162,11 +161,11 @@ async function removePurges(
     .selectAll()
     .where('purge_id', 'in', ids)
     .orderBy('purge_id')
-    .limit(pageSlice)
+    .limit(pageSliceSize)
     .execute()
   await forgetPages(transaction, pages)
-  // A purge goes with the last of its pages.
-  if (pages.length === pageSlice) return { rows: pages.length, purges: 0 }
+  // A purge is deleted with the last of its pages.
+  if (pages.length === pageSliceSize) return { rows: pages.length, purges: 0 }
   await transaction
     .deleteFrom('purge_deliveries')
     .where('purge_id', 'in', ids)

@@ -4,14 +4,14 @@ import { invalidationIdOf, purgeIdOf } from './log-id.ts'
 
 type PurgeKind = 'url' | 'tag' | 'entity' | 'type' | 'all'
 
-/** A purge as the contract shows it (section 4). Times in milliseconds. */
+/** A purge as the API returns it. Durations in milliseconds. */
 export interface PurgeItem {
   id: string
   createdAt: string
   kind: PurgeKind
-  /** Of pages, where a type was purged. */
+  /** The page type, for a purge of a type. */
   type: string | null
-  /** What was cleared with the pages, where everything was purged: `application-cache`, or nothing. */
+  /** `application-cache` if a purge of everything cleared the whole directory. */
   value: string | null
   url: string | null
   tag: string | null
@@ -33,7 +33,7 @@ interface PurgeItemProxy {
   error: string | null
 }
 
-/** The items of purges, in the order of their numbers. */
+/** Reads purges, in the order of the ids. */
 export async function readItems(db: RecordsDatabase, ids: readonly number[]): Promise<PurgeItem[]> {
   if (ids.length === 0) return []
   const rows = await db
@@ -64,9 +64,12 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
         kind: kindOf(row.kind),
         type: row.kind === 'type' ? row.value : null,
         value: row.kind === 'all' ? row.value : null,
-        // A pattern is over URLs.
+        // A pattern matches URLs.
         url: row.kind === 'pattern' ? row.value : row.url,
-        ...{ tag: row.tag, entityType: row.entity_type, entityId: row.entity, entityNumber: row.number },
+        tag: row.tag,
+        entityType: row.entity_type,
+        entityId: row.entity,
+        entityNumber: row.number,
         invalidationId: invalidationIdOf({ created_at: row.created_at, id: row.invalidation_id }),
         source: row.source,
         pagesRemoved: row.pages_removed,
@@ -82,7 +85,7 @@ function kindOf(kind: PurgeKindColumn): PurgeKind {
   return kind === 'pattern' ? 'url' : kind
 }
 
-/** Microseconds are all that a reader can use. */
+/** Rounds a duration to microseconds. */
 export function toMilliseconds(time: number | null): number | null {
   return time === null ? null : Math.round(time * 1000) / 1000
 }

@@ -8,7 +8,7 @@ export interface Range {
   offset: number
 }
 
-/** The purges, newest first. */
+/** Lists purges, newest first. */
 export async function listRecent(db: RecordsDatabase, range: Range): Promise<{ total: number; items: PurgeItem[] }> {
   const { total, before, offset } = await skipHours(db, 'purges', range.offset)
   const rows = await db
@@ -35,7 +35,7 @@ export interface PurgedUrl {
   lastPurgedAt: string
 }
 
-/** URLs that were purged, by name or with what was named; the last purged first. */
+/** Lists purged URLs, by name or through a tag, entity, type or pattern; the most recently purged first. */
 export async function listUrls(
   db: RecordsDatabase,
   { limit, offset }: Range,
@@ -62,10 +62,7 @@ export async function listUrls(
   return { total, items }
 }
 
-/**
- * The purges that took the page of a URL, or named the URL: the newest `limit` of them, but for the newest `offset`, in the order
- * in which they were made.
- */
+/** Lists the purges that removed a page of the URL or named the URL: the newest `limit` after the first `offset`, oldest first. */
 export async function readUrlFlow(
   db: RecordsDatabase,
   url: string,
@@ -84,7 +81,7 @@ export async function readUrlFlow(
   return { total: row.purges, items: await readInOrder(db, rows) }
 }
 
-/** The purges of tags that name the entity: as `readUrlFlow` gives those of a URL. */
+/** Lists the purges of tags that name the entity: the newest `limit` after the first `offset`, oldest first. */
 export async function readTimeline(
   db: RecordsDatabase,
   entity: Entity,
@@ -108,13 +105,13 @@ export async function readTimeline(
   return { total: row.purges, items: await readInOrder(db, rows) }
 }
 
-/** Purges are numbered when they are recorded; one that a crash held up was made before others with lower numbers. */
+/** Sorts by time, because a purge that is recorded after a crash has a higher number than later purges. */
 async function readInOrder(db: RecordsDatabase, rows: readonly { id: number }[]): Promise<PurgeItem[]> {
   const items = await readItems(db, rows.map((row) => row.id).toReversed())
   return items.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
 }
 
-/** The entity that purges with this number were of, and the number it goes by; null where there was none. */
+/** The entity with this product number; null if no purge carried the number. */
 export async function findByNumber(db: RecordsDatabase, type: Entity['type'], number: string): Promise<Entity | null> {
   const row = await db
     .selectFrom('purge_entities')
@@ -126,7 +123,7 @@ export async function findByNumber(db: RecordsDatabase, type: Entity['type'], nu
   return row === undefined ? null : { type, id: row.entity_id }
 }
 
-/** The number that an entity goes by; null where no purge of it carried one. */
+/** The product number of an entity; null if no purge carried one. */
 export async function findNumber(db: RecordsDatabase, entity: Entity): Promise<string | null> {
   const row = await db
     .selectFrom('purge_entities')

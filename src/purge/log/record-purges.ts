@@ -2,8 +2,9 @@ import type { NewMessage, Queue } from '../../queue/queue.ts'
 import { prepareRows } from '../../records/prepared-rows.ts'
 import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
+import { deliverMessage } from '../deliver/message.ts'
 import type { Entity } from '../entities.ts'
-import { countEntities, countTags, findUrls, notePages } from './log-texts.ts'
+import { countEntities, countTags, findUrls, addPurgedPages, type UrlRow } from './name-rows.ts'
 import type { PurgeKey } from '../purge-key.ts'
 import { addToHour, hourOf } from './rollups.ts'
 
@@ -13,42 +14,58 @@ export interface Recording {
   queue: Pick<Queue, 'dispatch'>
   /** Names of the configured reverse proxies. */
   proxies: readonly string[]
-  /** Dispatched with every group of purges; null: nothing is. */
+  /** A message dispatched with every group of purges; null for none. */
   followUp: NewMessage | null
 }
 
-/** A key of an invalidation with the number of pages that it took here. */
+/** A key of an invalidation with the number of pages removed here. */
 export interface KeyResult {
   invalidation: { id: number; source: string; soft: boolean }
   key: PurgeKey
   pagesRemoved: number
-  /** How long the local purge took, in milliseconds. */
+  /** Duration of the local removal, in milliseconds. */
   localTime: number
 }
 
 /**
- * Writes purges, of one invalidation or of several, into the log, in the caller's transaction: their rows, what each reverse proxy
- * has still to be told, a message for each of them, and the sums. Returns the rows' numbers, in the order of the results.
+ * Records purges of one or several invalidations in the caller's transaction: their rows, the pending deliveries, one message for each
+ * reverse proxy, and the sums per hour. Returns the row numbers, in the order of the results.
  */
 export async function recordPurges(
   transaction: RecordsTransaction,
   recording: Recording,
   results: readonly KeyResult[],
 ): Promise<number[]> {
-  const { at, proxies } = recording
-  const tags = await countTags(
-    transaction,
-    results.flatMap(({ key }) => ('tag' in key ? [key.tag] : [])),
-    at,
+  const { at } = recording
+  const { rows, urls } = await toRows(transaction, recording, results)
+  const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
+  // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
+  const named = results.flatMap(({ key }, index) =>
+    key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
   )
-  const entities = await countEntities(
-    transaction,
-    results.flatMap(({ key }) => entityIn(key) ?? []),
-  )
-  const urls = await findUrls(
-    transaction,
-    results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : [])),
-  )
+  await addPurgedPages(transaction, named, at)
+  await addPendingDeliveries(transaction, recording, results, ids)
+  const times = rows.flatMap(({ response_time }) => response_time ?? [])
+  await addToHour(transaction, hourOf(at), {
+    purges: ids.length,
+    responses: times.length,
+    responseTime: times.reduce((sum, time) => sum + time, 0),
+  })
+  return ids
+}
+
+/** The rows of purges, after adding the rows of their tags, entities and URLs; `urls` by text. */
+async function toRows(
+  transaction: RecordsTransaction,
+  { at, proxies }: Recording,
+  results: readonly KeyResult[],
+): Promise<{ rows: NewPurge[]; urls: ReadonlyMap<string, UrlRow> }> {
+  const tagsOfKeys = results.flatMap(({ key }) => ('tag' in key ? [key.tag] : []))
+  const tags = await countTags(transaction, tagsOfKeys, at)
+  const entitiesOfKeys = results.flatMap(({ key }) => entityIn(key) ?? [])
+  const entities = await countEntities(transaction, entitiesOfKeys)
+  const urlsOfKeys = results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : []))
+  const urls = await findUrls(transaction, urlsOfKeys)
   const rows = results.map(({ invalidation, key, pagesRemoved, localTime }): NewPurge => {
     const named = entityIn(key)
     return {
@@ -65,20 +82,7 @@ export async function recordPurges(
       response_time: proxies.length === 0 ? localTime : null,
     }
   })
-  const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
-  // A URL that was purged by its name is in the log whether we held its page or not: a proxy may have.
-  const named = results.flatMap(({ key }, index) =>
-    key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
-  )
-  await notePages(transaction, named, at)
-  await tellProxies(transaction, recording, results, ids)
-  const times = rows.flatMap(({ response_time }) => response_time ?? [])
-  await addToHour(transaction, hourOf(at), {
-    purges: ids.length,
-    responses: times.length,
-    responseTime: times.reduce((sum, time) => sum + time, 0),
-  })
-  return ids
+  return { rows, urls }
 }
 
 type NewPurge = Omit<PurgeRow, 'id'>
@@ -105,7 +109,7 @@ type NewDelivery = Pick<PurgeDeliveryRow, 'purge_id' | 'proxy' | 'status' | 'cre
   soft: number
 }
 
-/** Deliveries name what they tell, so that they outlive a clearing of the log. */
+/** Deliveries contain their key, so that they survive clearing the log. */
 const addDeliveries = prepareRows<NewDelivery>(
   ['purge_id', 'proxy', 'status', 'created_at', 'kind', 'key', 'soft'],
   (rows, db) => db.insertInto('purge_deliveries').values(rows),
@@ -122,13 +126,13 @@ function valueOf(key: PurgeKey): string | null {
   return key.kind === 'pattern' ? key.pattern : null
 }
 
-/** What the key is to a reverse proxy: see `Pending` (src/purge/deliver/plan.ts). */
+/** The key as sent to a reverse proxy: see `Pending` (src/purge/deliver/plan.ts). */
 function deliveredKey(key: PurgeKey): string | null {
   if ('tag' in key) return key.tag
   return key.kind === 'url' ? key.url : valueOf(key)
 }
 
-async function tellProxies(
+async function addPendingDeliveries(
   transaction: RecordsTransaction,
   recording: Recording,
   results: readonly KeyResult[],
@@ -147,17 +151,6 @@ async function tellProxies(
     }))
     await addDeliveries.execute(transaction, rows)
   }
-  const messages = [...proxies.map(toMessage), ...(followUp === null ? [] : [followUp])]
+  const messages = [...proxies.map((proxy) => deliverMessage(proxy)), ...(followUp === null ? [] : [followUp])]
   if (messages.length > 0) await queue.dispatch(messages, transaction)
-}
-
-/** One for each reverse proxy: its handler delivers all that is pending there, so one that waits already is enough. */
-function toMessage(proxy: string): NewMessage {
-  return {
-    transport: 'async',
-    type: 'purge.deliver',
-    payload: { proxy },
-    group: `proxy:${proxy}`,
-    key: `proxy:${proxy}`,
-  }
 }

@@ -3,7 +3,7 @@ import type { RecordsTransaction } from '../../records/schema.ts'
 /** Milliseconds in an hour. */
 export const hourLength = 3_600_000
 
-/** The statistics are of the last 24 hours, to the millisecond: this many hours, of which the first and the last count in part. */
+/** The statistics cover exactly the last 24 hours, which touch 25 clock hours: the first and the last in part. */
 export const windowLength = 24 * hourLength
 export const windowHours = 25
 
@@ -11,7 +11,7 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourLength)
 }
 
-/** What is added to the sums of an hour; negative numbers take away. */
+/** Amounts added to the sums of an hour; negative numbers subtract. */
 export interface HourSums {
   purges?: number
   invalidations?: number
@@ -36,7 +36,7 @@ export async function addToHour(transaction: RecordsTransaction, hour: number, s
     .execute()
 }
 
-/** How many keys of a kind were purged last in which hour; negative numbers take away. */
+/** Adds to the numbers of keys by the hour of their last purge; negative numbers subtract. */
 export async function addToKeyHours(
   transaction: RecordsTransaction,
   kind: 'url' | 'tag',
@@ -54,10 +54,11 @@ export async function addToKeyHours(
   }
 }
 
-/** The moves of keys between the hours of their last purge. A key with no hour before it is new. */
+/** Collects how keys move between the hours of their last purge. */
 export class KeyMoves {
   readonly changes = new Map<number, number>()
 
+  /** @param from null for a new key @param to null for a deleted key */
   move(from: number | null, to: number | null): void {
     if (from === to) return
     if (from !== null) this.changes.set(from, (this.changes.get(from) ?? 0) - 1)
@@ -65,7 +66,7 @@ export class KeyMoves {
   }
 }
 
-/** Hours of which nothing is left. */
+/** Deletes hours without purges and invalidations. */
 export async function dropEmptyHours(transaction: RecordsTransaction): Promise<void> {
   await transaction.deleteFrom('purge_hours').where('purges', '<=', 0).where('invalidations', '<=', 0).execute()
   await transaction.deleteFrom('purge_key_hours').where('keys', '<=', 0).execute()

@@ -1,15 +1,15 @@
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { hourLength } from './rollups.ts'
 
-/** Later than everything. */
+/** Later than any time. */
 const endOfTime = Number.MAX_SAFE_INTEGER
 
-/** Up to here it is quicker to read past the rows than to add up the hours. */
-const readPast = 1_000
+/** Up to this offset, skipping rows is faster than adding up hours. */
+const maxRowsToSkip = 1_000
 
 /**
- * Where a list that begins `offset` rows back from the newest is to be read: from before a moment, and how many rows back from
- * there. The hours' sums are added up instead of reading past millions of rows. `total`: all rows.
+ * Finds where a list starts that skips the newest `offset` rows: the rows before a time, and the offset from there. It adds up the sums
+ * per hour instead of reading millions of rows. `total`: the number of all rows.
  */
 export async function skipHours(
   db: RecordsDatabase,
@@ -20,7 +20,7 @@ export async function skipHours(
     .selectFrom('purge_hours')
     .select((eb) => eb.fn.coalesce(eb.fn.sum<number>(column), eb.lit(0)).as('total'))
     .executeTakeFirstOrThrow()
-  if (offset <= readPast) return { total, before: endOfTime, offset }
+  if (offset <= maxRowsToSkip) return { total, before: endOfTime, offset }
   const hours = await db
     .selectFrom('purge_hours')
     .select(['hour', `${column} as rows`])

@@ -4,8 +4,8 @@ import { hourLength, hourOf, windowHours, windowLength } from './rollups.ts'
 import { topTags, type TopTag } from './top-tags.ts'
 
 /**
- * The purges of the last 24 hours. `overview` and `topTags` are of exactly that time; `hourly` has the 24 full hours of the clock
- * that end with the one that runs, which is partial.
+ * Statistics of the last 24 hours. `overview` and `topTags` cover exactly that time; `hourly` has 24 clock hours, of which the last one is
+ * still running.
  */
 export interface PurgeStatistics {
   overview: { totalPurges: number; distinctUrls: number; distinctTags: number; avgResponseTime: number }
@@ -16,8 +16,8 @@ export interface PurgeStatistics {
 const topTagCount = 20
 
 /**
- * Full hours are read from sums that are kept with each purge, and only the hour in which the window begins from the log itself: so
- * it does not matter how many purges there are in all. `now`: milliseconds since the epoch.
+ * Reads the statistics from the sums per hour; only the partial first hour is read from the log, so the time does not depend on the size
+ * of the log. `now`: milliseconds since the epoch.
  */
 export async function readPurgeStatistics(db: RecordsDatabase, now: number): Promise<PurgeStatistics> {
   const last = hourOf(now)
@@ -28,15 +28,15 @@ export async function readPurgeStatistics(db: RecordsDatabase, now: number): Pro
     .where('hour', '>=', first)
     .where('hour', '<=', last)
     .execute()
-  const begun = await readBegunHour(db, now - windowLength)
+  const partial = await readPartialHour(db, now - windowLength)
   const byHour = new Map(rows.map((row) => [row.hour, row.purges]))
   const sum = (column: 'purges' | 'responses' | 'response_time') =>
-    rows.reduce((total, row) => total + row[column], begun[column])
+    rows.reduce((total, row) => total + row[column], partial[column])
   return {
     overview: {
       totalPurges: sum('purges'),
-      distinctUrls: (await countKeys(db, 'url', first)) + begun.urls,
-      distinctTags: (await countKeys(db, 'tag', first)) + begun.lastTags,
+      distinctUrls: (await countKeys(db, 'url', first)) + partial.urls,
+      distinctTags: (await countKeys(db, 'tag', first)) + partial.lastTags,
       avgResponseTime: sum('responses') === 0 ? 0 : toMilliseconds(sum('response_time') / sum('responses'))!,
     },
     hourly: Array.from({ length: last - first + 1 }, (_, index) => ({
@@ -44,23 +44,25 @@ export async function readPurgeStatistics(db: RecordsDatabase, now: number): Pro
       purges: byHour.get(first + index) ?? 0,
       partial: first + index === last,
     })),
-    topTags: await topTags(db, { last, begun: begun.tags }, topTagCount),
+    topTags: await topTags(db, { last, partialHour: partial.tags }, topTagCount),
   }
 }
 
-/** The part of an hour that the window begins in: its sums, the purges of each tag, and the keys that were not purged again since. */
-interface BegunHour {
+/** The part of the first hour that lies within the window. */
+interface PartialHour {
   purges: number
   responses: number
   /** Milliseconds. */
   response_time: number
-  /** Purges by the number of the tag. */
+  /** Purges by tag id. */
   tags: ReadonlyMap<number, number>
+  /** Tags that were not purged again since. */
   lastTags: number
+  /** URLs that were not purged again since. */
   urls: number
 }
 
-async function readBegunHour(db: RecordsDatabase, from: number): Promise<BegunHour> {
+async function readPartialHour(db: RecordsDatabase, from: number): Promise<PartialHour> {
   const hour = hourOf(from)
   const end = (hour + 1) * hourLength
   const rows = await db
@@ -85,13 +87,16 @@ async function readBegunHour(db: RecordsDatabase, from: number): Promise<BegunHo
     .executeTakeFirstOrThrow()
   const sum = (column: 'purges' | 'responses' | 'response_time') => rows.reduce((total, row) => total + row[column], 0)
   return {
-    ...{ purges: sum('purges'), responses: sum('responses'), response_time: sum('response_time'), urls },
+    purges: sum('purges'),
+    responses: sum('responses'),
+    response_time: sum('response_time'),
+    urls,
     tags: new Map(rows.flatMap(({ tag_id, purges }) => (tag_id === null ? [] : [[tag_id, purges]]))),
     lastTags: rows.filter(({ tag_id, last_hour }) => tag_id !== null && last_hour === hour).length,
   }
 }
 
-/** A key belongs to the hour of its last purge, so no key is counted twice. */
+/** Counts distinct keys since the hour `first`. Each key belongs to the hour of its last purge, so none is counted twice. */
 async function countKeys(db: RecordsDatabase, kind: 'url' | 'tag', first: number): Promise<number> {
   const { count } = await db
     .selectFrom('purge_key_hours')
@@ -102,45 +107,45 @@ async function countKeys(db: RecordsDatabase, kind: 'url' | 'tag', first: number
   return count
 }
 
-/** What a reverse proxy has still to be told, and what it never was. */
+/** The backlog of one reverse proxy. */
 export interface ProxyBacklog {
   name: string
   pending: number
-  /** When the oldest of the pending purges was made; null where none is pending. */
+  /** When the oldest pending purge was made; null without one. */
   oldestPending: string | null
   failed: number
 }
 
-/** Of the configured proxies, and of those that are configured no more but were not told everything. */
+/** Reads the backlogs of the configured proxies and of other proxies with undelivered purges. */
 export async function readBacklogs(db: RecordsDatabase, configured: readonly string[]): Promise<ProxyBacklog[]> {
-  const counts = await db
+  const pending = await db
     .selectFrom('purge_deliveries')
     .select(['proxy', (eb) => eb.fn.countAll<number>().as('count'), (eb) => eb.fn.min('purge_id').as('oldest')])
     .where('status', '=', 'pending')
     .groupBy('proxy')
     .execute()
-  const failures = await db
+  const failed = await db
     .selectFrom('purge_deliveries')
     .select(['proxy', (eb) => eb.fn.countAll<number>().as('count')])
     .where('status', '=', 'failed')
     .groupBy('proxy')
     .execute()
-  const names = [...new Set([...configured, ...counts.map((row) => row.proxy), ...failures.map((row) => row.proxy)])]
+  const names = [...new Set([...configured, ...pending.map((row) => row.proxy), ...failed.map((row) => row.proxy)])]
   return Promise.all(
     names.map(async (name) => {
-      const pending = counts.find((row) => row.proxy === name)
-      const at = pending === undefined ? null : await madeAt(db, name, pending.oldest)
+      const own = pending.find((row) => row.proxy === name)
+      const at = own === undefined ? null : await createdAt(db, name, own.oldest)
       return {
         name,
-        pending: pending?.count ?? 0,
+        pending: own?.count ?? 0,
         oldestPending: at === null ? null : new Date(at).toISOString(),
-        failed: failures.find((row) => row.proxy === name)?.count ?? 0,
+        failed: failed.find((row) => row.proxy === name)?.count ?? 0,
       }
     }),
   )
 }
 
-async function madeAt(db: RecordsDatabase, proxy: string, purge: number): Promise<number | null> {
+async function createdAt(db: RecordsDatabase, proxy: string, purge: number): Promise<number | null> {
   const row = await db
     .selectFrom('purge_deliveries')
     .select('created_at')

@@ -6,7 +6,7 @@ export interface TopTag {
   count: number
 }
 
-/** Tags read from one hour's list at a time. */
+/** Most tags read from one hour's list at a time. */
 const batch = 50
 
 interface Candidate {
@@ -14,37 +14,37 @@ interface Candidate {
   tag: string
 }
 
-/** The last 24 hours: they end in the hour `last`, and `begun` has what they hold of the hour that they begin in. */
+/** The last 24 hours. */
 export interface TagWindow {
+  /** The hour in which the window ends. */
   last: number
-  /** Purges by the number of the tag. */
-  begun: ReadonlyMap<number, number>
+  /** Purges by tag id in the part of the first hour that lies within the window. */
+  partialHour: ReadonlyMap<number, number>
 }
 
 /**
- * The tags with the most purges in the last 24 hours. Tags are read from 25 lists, one for each hour in which a tag can have been
- * purged last, each with the most purged first: by the purges in the 25 hours that ended with the tag's last one, of which no more
- * can lie in the window. Reading ends where nothing that is left can be among the first. So it takes some hundred rows however many
- * tags were purged.
+ * Finds the tags with the most purges in the last 24 hours. Each tag is listed under the hour of its last purge, sorted by its purges in
+ * the 25 hours up to then: an upper bound of its purges within the window. Each of the 25 lists is read until no remaining tag can be
+ * among the top ones, which takes a few hundred rows however many tags were purged.
  */
 export async function topTags(db: RecordsDatabase, window: TagWindow, count: number): Promise<TopTag[]> {
   const best: TopTag[] = []
-  for (const hour of await openHours(db, window.last)) {
+  for (const hour of await readHours(db, window.last)) {
     for (let offset = 0; ; offset += batch) {
       const worst = best.length < count ? 0 : best[count - 1]!.count
-      const hopeful = await readCandidates(db, { hour, worst, offset })
-      if (hopeful.length > 0) best.push(...(await countAll(db, hopeful, window)))
+      const candidates = await readCandidates(db, { hour, worst, offset })
+      if (candidates.length > 0) best.push(...(await countAll(db, candidates, window)))
       best.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
       best.length = Math.min(best.length, count)
-      // A better worst one leaves out tags of this list that were read past or are still to come: none that counts.
-      if (hopeful.length < batch) break
+      // A higher bound shortens this list between two reads, but only by tags that cannot be among the top ones.
+      if (candidates.length < batch) break
     }
   }
   return best
 }
 
-/** Hours of the window in which some tag was purged last; a clock that was ahead may have left later ones. */
-async function openHours(db: RecordsDatabase, last: number): Promise<number[]> {
+/** The hours of the window in which tags were last purged; a clock that was ahead may have added later hours. */
+async function readHours(db: RecordsDatabase, last: number): Promise<number[]> {
   const rows = await db
     .selectFrom('purge_key_hours')
     .select('hour')
@@ -56,7 +56,7 @@ async function openHours(db: RecordsDatabase, last: number): Promise<number[]> {
   return rows.map((row) => row.hour)
 }
 
-/** The next tags of an hour's list that can still have more purges than the worst of the best. */
+/** The next tags of an hour's list that may have more purges than the lowest of the current top tags. */
 async function readCandidates(
   db: RecordsDatabase,
   { hour, worst, offset }: { hour: number; worst: number; offset: number },
@@ -76,7 +76,7 @@ async function readCandidates(
 async function countAll(
   db: RecordsDatabase,
   candidates: readonly Candidate[],
-  { last, begun }: TagWindow,
+  { last, partialHour }: TagWindow,
 ): Promise<TopTag[]> {
   const rows = await db
     .selectFrom('purge_tag_hours')
@@ -90,6 +90,6 @@ async function countAll(
     .groupBy('tag_id')
     .execute()
   const counts = new Map(rows.map((row) => [row.tag_id, row.count]))
-  const all = candidates.map(({ id, tag }) => ({ tag, count: (counts.get(id) ?? 0) + (begun.get(id) ?? 0) }))
+  const all = candidates.map(({ id, tag }) => ({ tag, count: (counts.get(id) ?? 0) + (partialHour.get(id) ?? 0) }))
   return all.filter((candidate) => candidate.count > 0)
 }

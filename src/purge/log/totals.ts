@@ -1,6 +1,6 @@
 import type { RecordsDatabase } from '../../records/schema.ts'
 
-/** How many purges and invalidations were ever recorded: the last numbers that their rows were given, which no clearing of a log takes back. */
+/** The total numbers of purges and invalidations ever recorded: their last row numbers, which are never reused. */
 export async function readPurgeTotals(db: RecordsDatabase): Promise<{ purges: number; invalidations: number }> {
   const rows = await db
     .selectFrom('sqlite_sequence')

@@ -2,28 +2,30 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { PageStore, Taken } from '../../pages/page-store.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
-import { findUrls, notePages } from './log-texts.ts'
-import { traceOf, type Group } from '../take-locally.ts'
+import { findUrls, addPurgedPages } from './name-rows.ts'
+import { traceOf, type Group } from '../remove-locally.ts'
 
-/** URLs that are recorded in one transaction: some ten milliseconds. */
-const slice = 500
+/** Most URLs recorded in one transaction, which then takes about ten milliseconds. */
+const sliceSize = 500
 
-/** A removal whose URLs are still to be read, and the purges that its values are. */
+/** A removal whose URLs are not all recorded. */
 interface OpenTrace {
   trace: number
+  /** Row numbers of the purges, by index of the removal's values. */
   purges: number[]
 }
 
-/** An invalidation whose purges are recorded. `purges`: their numbers, in the order of its keys. */
+/** An invalidation whose purges are recorded. */
 export interface Traced {
   id: number
   groups: readonly Group[]
+  /** Row numbers of the purges, in the order of the keys. */
   purges: readonly number[]
 }
 
 /**
- * Records which URLs invalidations of one moment took: at once where they are few, else as far as one slice goes. Returns of each what
- * is left, to be kept in its row; null where that was all: then its removals may be released once that is committed.
+ * Records the first slice of URLs that invalidations with the same time removed. Returns the remaining traces of each, to be saved in its
+ * row; null if all URLs are recorded: then its traces may be released after the commit.
  */
 export async function beginTraces(
   transaction: RecordsTransaction,
@@ -32,19 +34,19 @@ export async function beginTraces(
   invalidations: readonly Traced[],
 ): Promise<(string | null)[]> {
   const found: TakenBy[] = []
-  const rest: (string | null)[] = []
+  const remaining: (string | null)[] = []
   for (const { id, groups, purges } of invalidations) {
     const left: OpenTrace[] = []
     for (const [number, { keys }] of groups.entries()) {
       const open = { trace: traceOf(id, number), purges: keys.map((key) => purges[key]!) }
-      const taken = await pages.taken(open.trace, 0, slice)
+      const taken = await pages.taken(open.trace, 0, sliceSize)
       found.push({ open, taken })
-      if (taken.length === slice) left.push(open)
+      if (taken.length === sliceSize) left.push(open)
     }
-    rest.push(left.length === 0 ? null : JSON.stringify(left))
+    remaining.push(left.length === 0 ? null : JSON.stringify(left))
   }
-  await note(transaction, found, at)
-  return rest
+  await recordUrls(transaction, found, at)
+  return remaining
 }
 
 interface TakenBy {
@@ -52,8 +54,8 @@ interface TakenBy {
   taken: readonly Taken[]
 }
 
-/** Purges that have left the log meanwhile leave no URLs in it. */
-async function note(transaction: RecordsTransaction, found: readonly TakenBy[], at: number): Promise<void> {
+/** Records URLs, except those of purges that were deleted from the log in the meantime. */
+async function recordUrls(transaction: RecordsTransaction, found: readonly TakenBy[], at: number): Promise<void> {
   const taken = found.flatMap(({ open, taken }) =>
     taken.map((page) => ({ url: page.url, purge: open.purges[page.value]! })),
   )
@@ -66,7 +68,7 @@ async function note(transaction: RecordsTransaction, found: readonly TakenBy[], 
     transaction,
     pages.map(({ url }) => url),
   )
-  await notePages(
+  await addPurgedPages(
     transaction,
     pages.map(({ url, purge }) => ({ url: urls.get(url)!, purge })),
     at,
@@ -74,8 +76,8 @@ async function note(transaction: RecordsTransaction, found: readonly TakenBy[], 
 }
 
 /**
- * Records, a slice after the other, the URLs that an invalidation took, and lets the page store clean them away. What another
- * process has done of it already is not done twice. Stops when `stop` is aborted or the pages cannot be read.
+ * Records the remaining URLs of an invalidation slice by slice and releases its traces in the page store. Slices that another process
+ * has recorded are skipped. Stops when `stop` is aborted or the page store cannot be read.
  */
 export async function traceUrls(
   { records, pages }: { records: Records; pages: PageStore },
@@ -93,9 +95,9 @@ export async function traceUrls(
     const [open, ...others] = traces
     if (open === undefined) return
     if (stop.aborted || pages.fault() !== null) return
-    const taken = await pages.taken(open.trace, row.traced, slice)
+    const taken = await pages.taken(open.trace, row.traced, sliceSize)
     if (pages.fault() !== null) return
-    const isDone = taken.length < slice
+    const isDone = taken.length < sliceSize
     await records.db.transaction().execute(async (transaction) => {
       const next = isDone
         ? { trace: others.length === 0 ? null : JSON.stringify(others), traced: 0 }
@@ -107,7 +109,7 @@ export async function traceUrls(
         .where('traced', '=', row.traced)
         .where('trace', '=', row.trace)
         .executeTakeFirstOrThrow()
-      if (numUpdatedRows === 1n) await note(transaction, [{ open, taken }], row.created_at)
+      if (numUpdatedRows === 1n) await recordUrls(transaction, [{ open, taken }], row.created_at)
     })
     if (isDone) await pages.release([open.trace])
     await yieldToOthers()

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
-/** Warmup runs, the batches that they are worked in, and the URLs that could not be warmed. */
+/** Warmup runs, their batches and their failed URLs. */
 export const warmup: Migration = {
   name: '0001-warmup',
   async up(db) {
@@ -27,7 +27,7 @@ export const warmup: Migration = {
       .addColumn('paused_for', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
 
-    // No reference to the run: batches are written before it, in slices, and count for nothing until it is there.
+    // No foreign key to the run: batches are written before it, in slices, and are ignored until the run exists.
     await db.schema
       .createTable('warmup_batches')
       .addColumn('run_id', 'text', (column) => column.notNull())
@@ -42,7 +42,7 @@ export const warmup: Migration = {
       .addPrimaryKeyConstraint('warmup_batches_key', ['run_id', 'number'])
       .execute()
 
-    // Finished batches leave this index: resuming a run never reads past what is done.
+    // Finished batches are not in this index, so resuming a run does not read past them.
     await db.schema
       .createIndex('warmup_batches_open')
       .on('warmup_batches')

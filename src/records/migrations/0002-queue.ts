@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
-/** Messages on their transports, and the workers that take them. */
+/** Messages and workers of the queue. */
 export const queue: Migration = {
   name: '0002-queue',
   async up(db) {
@@ -26,7 +26,7 @@ export const queue: Migration = {
       .addColumn('origin', 'text')
       .execute()
 
-    // The head of each group is found without reading past the rest of it, however long the queue is.
+    // Finds the head of each group without reading the rest of it, however long the queue is.
     await db.schema
       .createIndex('queue_messages_waiting')
       .on('queue_messages')
@@ -51,7 +51,7 @@ export const queue: Migration = {
       .columns(['available_at'])
       .where(sql.ref('lease'), 'is', null)
       .execute()
-    // A failed message keeps its key and merges with nothing.
+    // A failed message keeps its key but does not merge.
     await db.schema
       .createIndex('queue_messages_key')
       .on('queue_messages')

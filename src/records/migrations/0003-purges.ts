@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
 /**
- * Invalidations, the purges that they made, how each reverse proxy took them, and which URLs they took. Ten million purges
- * are the size to think of: rows refer to texts by number, and what is asked of a day is counted by the hour as it is written.
+ * Invalidations, their purges, the deliveries to each reverse proxy, and the purged URLs. Designed for ten million purges: rows refer to
+ * texts by number, and the daily statistics are summed by hour when purges are written.
  */
 export const purges: Migration = {
   name: '0003-purges',
@@ -72,7 +72,7 @@ export const purges: Migration = {
       .addPrimaryKeyConstraint('purge_deliveries_key', ['purge_id', 'proxy'])
       .modifyEnd(sql`without rowid`)
       .execute()
-    // What a proxy has still to be told, in order, and what it never was, found without reading past all that it was.
+    // Finds pending and failed deliveries of a proxy in order, without reading the delivered ones.
     for (const status of ['pending', 'failed']) {
       await db.schema
         .createIndex(`purge_deliveries_${status}`)
@@ -108,7 +108,7 @@ export const purges: Migration = {
       .addColumn('last_hour', 'integer', (column) => column.notNull().defaultTo(-1))
       .addColumn('window_count', 'integer', (column) => column.notNull().defaultTo(0))
       .execute()
-    // By the hour of their last purge, the most purged first: how the top tags of a day are found (src/purge/log/top-tags.ts).
+    // By the hour of their last purge, the most purged first, for the top tags of a day (src/purge/log/top-tags.ts).
     await db.schema.createIndex('purge_tags_top').on('purge_tags').columns(['last_hour', 'window_count']).execute()
     await db.schema
       .createTable('purge_tag_hours')

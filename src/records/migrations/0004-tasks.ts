@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Scheduled tasks: when each runs next, and how it stands. That one runs is a message of the queue. */
+/** Scheduled tasks: their next execution and status. A queued execution is a message of the queue. */
 export const tasks: Migration = {
   name: '0004-tasks',
   async up(db) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
-/** Popup stages, the log of what visitors did with them, its sums by the hour, and the counters of sessions. */
+/** Popup stages, their visitor events, the sums of events by hour, and the counters of sessions. */
 export const stages: Migration = {
   name: '0006-stages',
   async up(db) {
@@ -29,7 +29,7 @@ export const stages: Migration = {
       .addColumn('deleted', 'text')
       .execute()
 
-    // Without a rowid: one tree the less to write, and v7 ids come in order.
+    // Without rowid: one B-tree less to write, and v7 ids are ascending.
     await db.schema
       .createTable('vendor_stage_event')
       .addColumn('id', 'text', (column) => column.primaryKey().notNull())
@@ -75,8 +75,8 @@ export const stages: Migration = {
       .modifyEnd(sql`without rowid`)
       .execute()
 
-    // In the order of days and digests: nothing tells which session came when, and a day goes in one piece. No foreign key, whose index
-    // would cost as much as the rows: what a deleted stage leaves here is gone in two days.
+    // Sorted by day and digest: the order of visits is not stored, and a day is deleted in one piece. No foreign key, because its index
+    // would cost as much as the rows; rows of a deleted stage expire within two days.
     await db.schema
       .createTable('vendor_stage_session')
       .addColumn('expires_at', 'bigint', (column) => column.notNull())

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What the workers of a run tell of it while they work, one row for each; and how fast each origin may be asked, whoever asks next. */
+/** The live progress of each worker in a run, and the request limits of each origin, shared by all workers. */
 export const warmupLive: Migration = {
   name: '0007-warmup-live',
   async up(db) {
@@ -21,7 +21,7 @@ export const warmupLive: Migration = {
       .addColumn('at', 'bigint', (column) => column.notNull())
       .execute()
 
-    // One row: until when what was purged was given to a run, and to which.
+    // At most one row: the last warmup of purged pages, and the time up to which it covers purges.
     await db.schema
       .createTable('warmup_purged')
       .addColumn('run_id', 'text', (column) => column.primaryKey().notNull())

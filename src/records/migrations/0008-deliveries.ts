@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What workers tell each other of the reverse proxies: whether they answer, and when to try again. */
+/** The circuit breaker of each reverse proxy, shared by all workers. */
 export const deliveries: Migration = {
   name: '0008-deliveries',
   async up(db) {

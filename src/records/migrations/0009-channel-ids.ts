@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
 /**
- * Sales channels are called by one form of their id, lower case and with dashes, however the configuration spells it: stages that
- * are for one channel alone would otherwise be for a channel that nobody has. Events keep the id that they were written with.
+ * Rewrites sales channel ids in one form, lower case with dashes, however the configuration spells them: otherwise a stage of one channel
+ * would refer to an unknown channel. Events keep the id with which they were written.
  */
 export const channelIds: Migration = {
   name: '0009-channel-ids',

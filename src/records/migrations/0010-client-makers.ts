@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Which client made or ended a client over the HTTP API. Clients from before were made on the command line. */
+/** Which client created or revoked a client over the HTTP API. Earlier clients count as created on the command line. */
 export const clientMakers: Migration = {
   name: '0010-client-makers',
   async up(db) {

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
 /**
- * A delivery that waits says itself what it is to tell, so that the purge log may be cleared and pruned around it. Deliveries that
- * wait already learn it from the log. And a tag's count covers the 25 hours that a window of exactly 24 hours can touch.
+ * Copies the key of each purge into its undelivered deliveries, so that the purge log can be cleared and pruned without them. Also extends
+ * a tag's count to the 25 clock hours that a window of exactly 24 hours can touch.
  */
 export const deliveriesApart: Migration = {
   name: '0011-deliveries-apart',

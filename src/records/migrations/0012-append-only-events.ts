@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
 /**
- * Refuses an INSERT of an event that exists already. The trigger on UPDATE does not see INSERT OR REPLACE, and one on DELETE would see
- * it only on connections with `recursive_triggers`; BEFORE INSERT runs ahead of every conflict clause, on every connection.
+ * Refuses an INSERT of an existing event. The UPDATE trigger does not fire for INSERT OR REPLACE, and a DELETE trigger fires for it only on
+ * connections with `recursive_triggers`; BEFORE INSERT fires before every conflict clause, on every connection.
  */
 export const appendOnlyEvents: Migration = {
   name: '0012-append-only-events',

@@ -12,7 +12,7 @@ import { clientMakers } from './0010-client-makers.ts'
 import { deliveriesApart } from './0011-deliveries-apart.ts'
 import { appendOnlyEvents } from './0012-append-only-events.ts'
 
-/** Append only: a database's version is the number of these steps that it has seen. */
+/** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
   warmup,
   queue,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PagecacheError } from '../../errors.ts'
 import { dispatch } from '../../queue/dispatch.ts'
-import { withdraw } from '../../queue/withdraw.ts'
+import { withdraw } from '../../queue/find-messages.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction, WarmupRunRow, WarmupStatus } from '../../records/schema.ts'
 import { batchKeys, batchMessage } from './messages.ts'

@@ -1,5 +1,5 @@
+import { hasMessageWithPrefix } from '../../queue/find-messages.ts'
 import type { Records } from '../../records/open.ts'
-import type { RecordsDatabase } from '../../records/schema.ts'
 import { batchKeys } from './messages.ts'
 import { dispatchOpenBatches, type OriginOfChannel } from './moves.ts'
 import { completeRun } from './save-progress.ts'
@@ -12,10 +12,10 @@ export async function reviveRuns(records: Records, originOf: OriginOfChannel): P
   const running = await records.db.selectFrom('warmup_runs').select('id').where('status', '=', 'running').execute()
   let revived = 0
   for (const { id } of running) {
-    if (await hasMessage(records.db, id)) continue
+    if (await hasMessageWithPrefix(records.db, batchKeys(id))) continue
     await records.db.transaction().execute(async (transaction) => {
       const run = await transaction.selectFrom('warmup_runs').select('status').where('id', '=', id).executeTakeFirst()
-      if (run?.status !== 'running' || (await hasMessage(transaction, id))) return
+      if (run?.status !== 'running' || (await hasMessageWithPrefix(transaction, batchKeys(id)))) return
       const now = records.now()
       await dispatchOpenBatches(transaction, id, originOf, now)
       await completeRun(transaction, id, now)
@@ -23,16 +23,4 @@ export async function reviveRuns(records: Records, originOf: OriginOfChannel): P
     })
   }
   return revived
-}
-
-async function hasMessage(db: RecordsDatabase, runId: string): Promise<boolean> {
-  const message = await db
-    .selectFrom('queue_messages')
-    .select('id')
-    .where('key', '>=', batchKeys(runId))
-    .where('key', '<', `${batchKeys(runId)}\uffff`)
-    .where('failed_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst()
-  return message !== undefined
 }

@@ -4,7 +4,7 @@ import { writeKeyPath } from '../../../src/config/raw.ts'
 import { fieldsOf, fromQuery } from '../../../src/operations/from-query.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { openapiDocument } from '../../../src/operations/openapi/document.ts'
-import { accessOf, pathOf, type Operation } from '../../../src/operations/operation.ts'
+import { scopeOf, pathOf, type Operation } from '../../../src/operations/operation.ts'
 import { expectRefusal, openApi, type Api } from '../../helpers/api.ts'
 import { bearer, jsonOf } from '../../helpers/api-client.ts'
 import { startOrigin, type Origin } from '../../helpers/origin.ts'
@@ -158,7 +158,7 @@ describe.each(
 
   it('allows a read-only client what its scope covers', async () => {
     const answer = await send(operation, { dryRun: true, ...exampleOf(operation) }, bearer(api.read.token))
-    if (accessOf(operation) === 'write') expectRefusal(answer, 403, /scope write/)
+    if (scopeOf(operation) === 'write') expectRefusal(answer, 403, /scope write/)
     else expect([200, 400, 404, 409]).toContain(answer.status)
   })
 

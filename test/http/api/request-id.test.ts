@@ -112,7 +112,7 @@ describe('the id of a request', { timeout: 60_000 }, () => {
       ids.every((id) => linesOf(api).some(({ level, requestId }) => level === 'error' && requestId === id)),
     )
     for (const id of ids)
-      expect(linesOf(api).find(({ requestId }) => requestId === id)?.error).toContain('no key that can be read')
+      expect(linesOf(api).find(({ requestId }) => requestId === id)?.error).toContain('is not a readable key')
     expect(api.daemon.logs()).not.toContain('mine')
   })
 

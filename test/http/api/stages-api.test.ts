@@ -183,7 +183,7 @@ describe('a list', () => {
       400,
       /^urls\[0\]: http:\/\/\*\*\*@other\.example\/ belongs to no sales channel$/,
     )
-    expectRefusal(await purge({ tags: ['good', 'b a d'] }), 400, /^tags\[1\]: "b a d" is no tag$/)
+    expectRefusal(await purge({ tags: ['good', 'b a d'] }), 400, /^tags\[1\]: "b a d" is not a tag$/)
     expectRefusal(
       await send('POST', `${stages}/stages`, { name: 'x', content: { callToAction: { label: '' } } }),
       400,

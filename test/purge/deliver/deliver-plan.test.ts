@@ -6,9 +6,9 @@ const rows = (...list: [kind: Pending['kind'], key: string | null, soft?: boolea
   list.map(([kind, key, soft = false], index) => ({ id: index + 1, kind, key, soft, attempts: 0 }))
 
 describe('the plan of a delivery', () => {
-  it('nothing is nothing', () => expect(planDelivery([])).toEqual([]))
+  it('is empty without purges', () => expect(planDelivery([])).toEqual([]))
 
-  it('fifty tags to a request, the same tag once', () => {
+  it('puts at most fifty tags in a request, each tag once', () => {
     const steps = planDelivery(
       rows(...Array.from({ length: 120 }, (_, index) => ['tag', `t${index % 101}`] as ['tag', string])),
     )
@@ -18,7 +18,7 @@ describe('the plan of a delivery', () => {
     )
   })
 
-  it('no more bytes to a line than Varnish takes', () => {
+  it('keeps header lines below the limit of Varnish', () => {
     const steps = planDelivery(
       rows(...Array.from({ length: 50 }, (_, index) => ['tag', `${index}-${'a'.repeat(1000)}`] as ['tag', string])),
     )
@@ -26,14 +26,14 @@ describe('the plan of a delivery', () => {
     for (const step of steps) expect(step.kind === 'tags' && step.tags.join(' ').length).toBeLessThan(8000)
   })
 
-  it('soft and hard purges are requests of their own', () => {
+  it('separates soft and hard purges', () => {
     expect(planDelivery(rows(['tag', 'a'], ['entity', 'b', true], ['tag', 'a', true]))).toEqual([
       { kind: 'tags', tags: ['a'], soft: false, ids: [1] },
       { kind: 'tags', tags: ['b', 'a'], soft: true, ids: [2, 3] },
     ])
   })
 
-  it('a URL by its Host', () => {
+  it('sends a URL with its Host', () => {
     expect(planDelivery(rows(['url', 'https://shop.example/p?a=1'], ['url', 'http://shop.example:8080/']))).toEqual([
       { kind: 'url', host: 'shop.example', path: '/p?a=1', ids: [1] },
       { kind: 'url', host: 'shop.example:8080', path: '/', ids: [2] },
@@ -44,17 +44,17 @@ describe('the plan of a delivery', () => {
     ['all', null],
     ['type', 'products'],
     ['url', 'no url'],
-  ] as const)('%s is everything, and does for all others', (kind, key) => {
+  ] as const)('%s becomes everything and replaces all others', (kind, key) => {
     expect(planDelivery(rows(['tag', 'a'], [kind, key], ['url', 'http://shop.example/']))).toEqual([
       { kind: 'everything' },
     ])
   })
 
-  it.each(['/detail/.*', '/detail/[0-9]+$', '/a\\.html', '/(a|b)/c'])('%s is sent as it is', (pattern) => {
+  it.each(['/detail/.*', '/detail/[0-9]+$', '/a\\.html', '/(a|b)/c'])('%s is sent unchanged', (pattern) => {
     expect(planDelivery(rows(['pattern', pattern]))).toEqual([{ kind: 'pattern', pattern, ids: [1] }])
   })
 
-  // An engine that goes back and forth may give up on these, and the pages would stay.
+  // A backtracking engine may give up on these, which would leave the pages cached.
   it.each(['/(a+)+$', '/.*.*.*x', '/(?:a|b)*', 'blog', '/a b', '/\\pL', `/${'a'.repeat(2000)}`, '/'])(
     '%s becomes everything',
     (pattern) => {
@@ -64,7 +64,7 @@ describe('the plan of a delivery', () => {
 })
 
 describe('the circuit', () => {
-  it('waits longer after each failure, up to a minute, and is spread', () => {
+  it('waits longer after each failure, up to a minute, with jitter', () => {
     let circuit = closed
     const waits: number[] = []
     for (let attempt = 0; attempt < 12; attempt++) {
@@ -77,7 +77,7 @@ describe('the circuit', () => {
     expect(waitFor(afterFailure(closed, 0, 0.999), 0)).toBe(625)
   })
 
-  it('is half-open when the wait is over', () => {
+  it('is half-open after the wait', () => {
     const circuit = afterFailure(closed, 1000, 0.5)
     expect([circuitState(closed, 0), circuitState(circuit, 1000), circuitState(circuit, 1500)]).toEqual([
       'closed',
@@ -86,7 +86,7 @@ describe('the circuit', () => {
     ])
   })
 
-  it('does not wait for a moment that a clock set back has made distant', () => {
+  it('does not wait for a time that is distant because the clock was set back', () => {
     expect(waitFor(afterFailure(closed, 10 * 3_600_000, 0.5), 0)).toBe(0)
   })
 })

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { realTiming } from '../../../src/lib/timing.ts'
-import { deliverHandler, resumeDeliveries, type DeliverSettings } from '../../../src/purge/deliver/deliver.ts'
+import { deliverHandler, resumeDeliveries } from '../../../src/purge/deliver/deliver.ts'
+import type { DeliverSettings } from '../../../src/purge/deliver/delivery.ts'
 import type { Target } from '../../../src/purge/invalidation.ts'
 import { clearPurges } from '../../../src/purge/log/prune.ts'
 import { readProxyStates } from '../../../src/purge/deliver/proxy-state.ts'
@@ -10,18 +11,18 @@ import { until } from '../../http/api/shop.ts'
 import { proxyDouble } from './proxy-double.ts'
 import { openPurges } from '../purges.ts'
 
-/** A slow machine is no slow proxy. */
+/** Generous times, so that a slow test machine does not look like a slow proxy. */
 const settings: DeliverSettings = {
   timeout: 20_000,
   retryFor: 86_400_000,
   everythingAbove: 1000,
   settle: 20,
-  promptly: 60_000,
+  slowAfter: 60_000,
 }
 
 interface Setting {
   proxies: readonly { name: string; url: string }[]
-  /** Those that the worker knows of, where it is not the same ones. */
+  /** The proxies in the worker's configuration, if different. */
   known?: readonly { name: string; url: string }[]
   settings?: Partial<DeliverSettings>
   onDelivered?: () => Promise<void>
@@ -32,7 +33,7 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end()
 })
 
-/** Purges with a worker that delivers them, on a wall clock that the test may set. */
+/** Opens purges with a worker that delivers them, on a clock that the test can advance. */
 async function delivering({ proxies, known = proxies, settings: more = {}, onDelivered = async () => {} }: Setting) {
   let ahead = 0
   const now = () => Date.now() + ahead
@@ -73,7 +74,7 @@ const tags = (...list: string[]): Target => ({ scope: 'tags', tags: list })
 const many = (count: number) => Array.from({ length: count }, (_, index) => `tag-${index}`)
 
 describe('delivery', () => {
-  it('what waits is merged: fifty tags a request, the same tag once', async () => {
+  it('merges pending purges: fifty tags per request, each tag once', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags(...many(60)))
@@ -91,7 +92,7 @@ describe('delivery', () => {
     ])
   })
 
-  it('more than is worth it becomes one BAN of everything', async () => {
+  it('sends one BAN of everything for a large backlog', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags(...many(1001)))
@@ -100,7 +101,7 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['BAN /'])
   })
 
-  it('a proxy that says nothing holds back no other', async () => {
+  it('a proxy that does not answer does not delay others', async () => {
     const silent = await proxyDouble(() => null)
     const healthy = await proxyDouble()
     const { purge, start, statuses, deliveries } = await delivering({
@@ -118,33 +119,36 @@ describe('delivery', () => {
     silent.answer = () => 200
   }, 60_000)
 
-  it.each([500, 503, 403, 302, null])('%s is trouble: tried again until it is done, twice over', async (status) => {
-    const proxy = await proxyDouble(() => status)
-    const { purge, start, deliveries, records, now } = await delivering({
-      proxies: [{ name: 'a', url: proxy.url }],
-      settings: status === null ? { timeout: 300 } : {},
-    })
-    await purge(tags('x'))
-    start()
-    await until(async () => (await deliveries('a'))[0]!.attempts >= 2)
-    expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
-      { name: 'a', state: 'down', pending: 1, lastError: expect.stringMatching(/answer/) },
-    ])
-    proxy.requests.length = 0
-    proxy.answer = () => 200
-    await until(async () => (await deliveries('a'))[0]!.status === 'delivered')
-    expect(proxy.requests.length).toBeGreaterThanOrEqual(2)
-    expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
-    expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
-      { state: 'ok', pending: 0, circuit: 'closed' },
-    ])
-  })
+  it.each([500, 503, 403, 302, null])(
+    'status %s counts as a failure: retried until it succeeds, then sent twice',
+    async (status) => {
+      const proxy = await proxyDouble(() => status)
+      const { purge, start, deliveries, records, now } = await delivering({
+        proxies: [{ name: 'a', url: proxy.url }],
+        settings: status === null ? { timeout: 300 } : {},
+      })
+      await purge(tags('x'))
+      start()
+      await until(async () => (await deliveries('a'))[0]!.attempts >= 2)
+      expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
+        { name: 'a', state: 'down', pending: 1, lastError: expect.stringMatching(/answer/) },
+      ])
+      proxy.requests.length = 0
+      proxy.answer = () => 200
+      await until(async () => (await deliveries('a'))[0]!.status === 'delivered')
+      expect(proxy.requests.length).toBeGreaterThanOrEqual(2)
+      expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
+      expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
+        { state: 'ok', pending: 0, circuit: 'closed' },
+      ])
+    },
+  )
 
-  it('one that took long to answer is told once more: it may have stood still', async () => {
+  it('repeats the requests after a slow response: the proxy may have been suspended', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({
       proxies: [{ name: 'a', url: proxy.url }],
-      settings: { promptly: -1 },
+      settings: { slowAfter: -1 },
     })
     await purge(tags('x'))
     start()
@@ -152,7 +156,7 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ headers }) => headers['xkey'])).toEqual(['x', 'x'])
   })
 
-  it('while a proxy is away new purges do not ask it again, and only one request finds out', async () => {
+  it('new purges do not cause requests to an unreachable proxy, and each retry starts with one request', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, deliveries } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags(...many(200)))
@@ -162,11 +166,11 @@ describe('delivery', () => {
     for (const tag of many(50)) await purge(tags(tag))
     // The first attempt goes over all connections; the later ones are one request each.
     expect(before).toBeLessThanOrEqual(4 + 3)
-    // A slow machine may take seconds for fifty purges: then one more request for each pause that ended.
+    // On a slow machine fifty purges take seconds: each delay that ends allows one more request.
     expect(proxy.requests.length - before).toBeLessThanOrEqual(4)
   })
 
-  it('a request that the proxy will not take becomes everything', async () => {
+  it('a refused request becomes a purge of everything', async () => {
     const proxy = await proxyDouble(({ line }) => (line.startsWith('PURGE') ? 431 : 200))
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x', 'y'))
@@ -175,7 +179,7 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['PURGE /', 'BAN /'])
   })
 
-  it('a tag beyond Latin-1 goes as its bytes', async () => {
+  it('a tag outside Latin-1 is sent as its UTF-8 bytes', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('größe-Ω'))
@@ -184,7 +188,7 @@ describe('delivery', () => {
     expect(Buffer.from(proxy.requests[0]!.headers['xkey']!, 'latin1').toString()).toBe('größe-Ω')
   })
 
-  it('what has left the log is delivered as what it is', async () => {
+  it('purges deleted from the log are delivered unchanged', async () => {
     const proxy = await proxyDouble()
     const { purge, start, deliveries, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'), { scope: 'urls', urls: ['http://shop.example/y'] })
@@ -196,7 +200,7 @@ describe('delivery', () => {
     ).toEqual(['PURGE / x', 'PURGE /y shop.example'])
   })
 
-  it.each([200, 503])('a clear while a request is under way that is answered with %s', async (status) => {
+  it.each([200, 503])('the log is cleared during a request that is answered with %s', async (status) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const proxy = await proxyDouble(async () => (await promise, status))
     const { purge, start, deliveries, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
@@ -214,7 +218,7 @@ describe('delivery', () => {
     ).toEqual([{ purges: 0, responses: 0, response_time: 0 }])
   })
 
-  it('a delivery of an older daemon that does not say what it is becomes everything', async () => {
+  it('a delivery of an older daemon without a key becomes a purge of everything', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses, records } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'))
@@ -224,7 +228,7 @@ describe('delivery', () => {
     expect(proxy.requests.map(({ line }) => line)).toEqual(['BAN /'])
   })
 
-  it('given up after a clear too: the failed message names the purges, and counts their tries', async () => {
+  it('expired purges fail after a clear too: the failed message names them and their attempts', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, queue, deliveries, forward, records } = await delivering({
       proxies: [{ name: 'a', url: proxy.url }],
@@ -247,7 +251,7 @@ describe('delivery', () => {
     expect(items[0]!.attempts).toBeGreaterThan(1)
   })
 
-  it('after the bound it is failed and found on the failed transport; tried again from there', async () => {
+  it('an expired purge fails with its message on the transport failed, and can be retried from there', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, queue, statuses, forward } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('x'))
@@ -261,7 +265,7 @@ describe('delivery', () => {
     expect((await queue.listFailed({ limit: 10, offset: 0 })).total).toBe(0)
   })
 
-  it('what was given up is delivered when the proxy is back', async () => {
+  it('failed purges are delivered when the proxy is reachable again', async () => {
     const proxy = await proxyDouble(() => 503)
     const { purge, start, statuses, forward, queue } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
     await purge(tags('old'))
@@ -275,7 +279,7 @@ describe('delivery', () => {
     expect(proxy.requests.at(-1)!.headers['xkey']).toBe('old')
   })
 
-  it('a proxy that is no longer configured is given up', async () => {
+  it('purges for a proxy that is no longer configured fail', async () => {
     const { purge, start, deliveries } = await delivering({
       proxies: [{ name: 'gone', url: 'http://127.0.0.1:1' }],
       known: [],
@@ -286,7 +290,7 @@ describe('delivery', () => {
     expect((await deliveries('gone'))[0]!.error).toBe('it is no longer configured')
   })
 
-  it('what a worker gave up that did not know the proxy yet is delivered by the next one that does', async () => {
+  it('a worker that knows the proxy delivers purges that another worker failed without knowing it', async () => {
     const proxy = await proxyDouble()
     const known: { name: string; url: string }[] = []
     const { purge, start, statuses, records, now } = await delivering({
@@ -304,23 +308,23 @@ describe('delivery', () => {
     await until(async () => (await statuses('new')).join() === 'delivered')
   })
 
-  it('pages that came from the proxy meanwhile go before the purge counts as delivered', async () => {
+  it('onDelivered finishes before the purge counts as delivered', async () => {
     const proxy = await proxyDouble()
     const { promise, resolve } = Promise.withResolvers<void>()
-    let told = 0
+    let calls = 0
     const { purge, start, statuses } = await delivering({
       proxies: [{ name: 'a', url: proxy.url }],
-      onDelivered: async () => (told++, promise),
+      onDelivered: async () => (calls++, promise),
     })
     await purge(tags('x'))
     start()
-    await until(() => told === 1)
+    await until(() => calls === 1)
     expect(await statuses('a')).toEqual(['pending'])
     resolve()
     await until(async () => (await statuses('a')).join() === 'delivered')
   })
 
-  it('the slowest proxy is the time of a purge', async () => {
+  it('the response time of a purge is that of its slowest proxy', async () => {
     const proxy = await proxyDouble()
     const { purge, start, statuses, records, deliveries } = await delivering({
       proxies: [

@@ -7,17 +7,17 @@ export interface ProxyRequest {
   headers: Record<string, string>
 }
 
-/** The status of an answer; null: none ever comes. */
+/** The status of the response; null: never respond. */
 export type ProxyAnswer = number | null
 
 export interface ProxyDouble {
   url: string
   requests: ProxyRequest[]
-  /** What is answered from now on. */
+  /** Decides the following responses. */
   answer: (request: ProxyRequest) => ProxyAnswer | Promise<ProxyAnswer>
 }
 
-/** A reverse proxy that writes down what it is sent: Node's server would refuse BAN. */
+/** A reverse proxy that records its requests. It uses a plain socket, because Node's HTTP server refuses BAN. */
 export async function proxyDouble(answer: ProxyDouble['answer'] = () => 200): Promise<ProxyDouble> {
   const sockets = new Set<Socket>()
   const double: ProxyDouble = { url: '', requests: [], answer }

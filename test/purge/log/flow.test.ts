@@ -43,7 +43,7 @@ describe('the flow of a URL', () => {
     })
   })
 
-  it('names the clear of the whole application cache', async () => {
+  it('contains the clear of the whole application cache', async () => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { url })
     const { pagesRemoved } = await purging.invalidate({
@@ -59,7 +59,7 @@ describe('the flow of a URL', () => {
     ])
   })
 
-  it('is in the order in which the purges came, and knows a URL that no page was at', async () => {
+  it('is in the order of the purges, and includes URLs without a cached page', async () => {
     const { purging, pages, records } = await openPurges()
     await purging.invalidate(of({ scope: 'urls', urls: [url] }))
     for (const tags of [['t'], ['u']]) {
@@ -78,11 +78,11 @@ describe('the flow of a URL', () => {
     expect(await readUrlFlow(records.db, 'http://nowhere.example/', range)).toEqual({ total: 0, items: [] })
   })
 
-  it('is chronological where a purge was recorded after a later one', async () => {
+  it('is chronological even if a purge was recorded after a later one', async () => {
     let now = aMoment
     const { purging, records } = await openPurges({ now: () => now })
     await purging.invalidate(of({ scope: 'urls', urls: [url] }))
-    // As the recovery of a purge does that a crash held up.
+    // As after the recovery of a crashed purge.
     now -= 1_000
     await purging.invalidate(of({ scope: 'tags', tags: [`product-${id}`] }, { scope: 'urls', urls: [url] }))
     const { items } = await readUrlFlow(records.db, url, range)
@@ -117,7 +117,7 @@ describe('the flow of a URL', () => {
 })
 
 describe('a page that is being fetched while it is purged', () => {
-  it.each(ways)('by %s is not in the cache afterwards', async (_, target) => {
+  it.each(ways)('by %s is not cached afterwards', async (_, target) => {
     const { purging, pages } = await openPurges()
     const fetched = draft('a', { url, tags: ['t', `cms-page-${id}`] })
     const fence = pages.fence()
@@ -129,7 +129,7 @@ describe('a page that is being fetched while it is purged', () => {
 })
 
 describe("an entity's timeline", () => {
-  it('has purges of the entity and of any tag that names it, and no others', async () => {
+  it('contains purges of the entity and of tags that name it, and no others', async () => {
     const { purging, records } = await openPurges()
     await purging.invalidate(of({ scope: 'entity', type: 'product', id, number: 'SW1' }))
     await purging.invalidate(
@@ -157,7 +157,7 @@ describe("an entity's timeline", () => {
   })
 })
 
-it('a number is known after a purge that names the tag of the entity beside it', async () => {
+it('the number of an entity is saved although a purge also names its tag', async () => {
   const { purging, records } = await openPurges()
   await purging.invalidate({
     targets: [
@@ -175,7 +175,7 @@ it('a number is known after a purge that names the tag of the entity beside it',
 })
 
 describe('a soft purge', () => {
-  it('leaves the page, stale, and fences what is being fetched', async () => {
+  it('keeps the page as stale and fences pages that are being fetched', async () => {
     const { purging, pages } = await openPurges()
     const page = (await store(pages, 'a', { url, tags: ['t'], staleAt: aMoment + 60_000, staleWhileRevalidate: 30 }))!
     const fence = pages.fence()
@@ -193,7 +193,7 @@ describe('a soft purge', () => {
     expect(pages.find(page.key)).toMatchObject([{ id: renewed.id, staleAt: aMoment + 90_000 }])
   })
 
-  it('is not for everything', async () => {
+  it('is refused for everything', async () => {
     const { purging } = await openPurges()
     await expect(purging.invalidate({ ...of({ scope: 'all' }), soft: true })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
@@ -202,7 +202,7 @@ describe('a soft purge', () => {
 })
 
 describe('a pattern', () => {
-  it('is over path and query, on any host', async () => {
+  it('matches path and query on any host', async () => {
     const { purging, pages } = await openPurges()
     for (const [name, at] of [
       ['a', 'http://one.example/shoes?p=2'],
@@ -228,7 +228,7 @@ describe('a pattern', () => {
     },
   )
 
-  it('fences what is being fetched, since its URL may match', async () => {
+  it('fences pages that are being fetched, because their URLs may match', async () => {
     const { purging, pages } = await openPurges()
     const fence = pages.fence()
     await purging.invalidate(of({ scope: 'pattern', pattern: '/a' }))
@@ -248,7 +248,7 @@ describe('odd keys', () => {
     },
   )
 
-  it('a hundred thousand tags are done', async () => {
+  it('a hundred thousand tags in one request are purged', async () => {
     const { purging, pages, records } = await openPurges()
     await store(pages, 'a', { tags: ['t99999'] })
     const tags = Array.from({ length: 100_000 }, (_, n) => `t${n}`)

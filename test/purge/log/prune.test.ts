@@ -12,7 +12,7 @@ import { openPurges } from '../purges.ts'
 const hour = 3_600_000
 const range = { limit: 1_000, offset: 0 }
 
-/** The same without any sum that was kept: counted from the rows. */
+/** The statistics counted from the rows, without the saved sums. */
 async function countFromRows({ db }: Records, now: number) {
   const first = (Math.floor(now / hour) - 23) * hour
   const from = now - 24 * hour
@@ -65,7 +65,7 @@ async function expectRightSums(records: Records, now: number): Promise<void> {
   expect((await listRecent(records.db, { limit: 1, offset: 0 })).total).toBe(total)
 }
 
-/** Some hundred purges over three days, in an order that is the same each time. */
+/** A few hundred purges over three days, in a reproducible order. */
 async function threeDays(proxies: readonly string[] = []) {
   let now = aMoment
   let state = 7
@@ -89,7 +89,7 @@ async function threeDays(proxies: readonly string[] = []) {
   return { ...opened, end: now }
 }
 
-it('the sums are those of the rows, at every hour and as old purges go', async () => {
+it('the saved sums equal the rows, at every hour and while old purges are pruned', async () => {
   const { records, end } = await threeDays()
   for (const at of [
     end,
@@ -111,7 +111,7 @@ it('the sums are those of the rows, at every hour and as old purges go', async (
   expect(urls.items).toHaveLength(urls.total)
 }, 120_000)
 
-it('a page of the list is the same, wherever it is begun', async () => {
+it('a page of the list does not depend on how its offset is found', async () => {
   const { records } = await threeDays()
   const { items, total } = await listRecent(records.db, range)
   expect(items).toHaveLength(total)
@@ -165,7 +165,7 @@ const settle = (
     ),
   )
 
-it('a clear empties the log whatever the proxies have acknowledged; what waits stays apart from it', async () => {
+it('a clear empties the log whatever the proxies have acknowledged, and keeps pending deliveries', async () => {
   const { records, end } = await threeDays(['varnish-1'])
   const { items, total } = await listRecent(records.db, range)
   const { id } = await records.db
@@ -191,7 +191,7 @@ it('a clear empties the log whatever the proxies have acknowledged; what waits s
   expect(await readBacklogs(records.db, ['varnish-1'])).toEqual(waiting)
   expect(await clearInvalidations(records)).toBe(150)
   expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
-  // What comes of them later leaves nothing in the log that they have left.
+  // Later results of these deliveries add nothing to the log.
   await settle(records, [id], { status: 'pending', responseTime: null })
   await settle(records, [id - 1, id], { status: 'delivered', responseTime: 2 })
   expect(await readBacklogs(records.db, ['varnish-1'])).toEqual([
@@ -201,7 +201,7 @@ it('a clear empties the log whatever the proxies have acknowledged; what waits s
   expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
 }, 120_000)
 
-it('old purges go, delivered or not; what was given up for a proxy that is configured no more goes with them', async () => {
+it('prunes old purges, delivered or not, and failed deliveries to proxies that are no longer configured', async () => {
   let now = aMoment
   const { records, purging } = await openPurges({ now: () => now, proxies: ['varnish-1', 'gone'] })
   for (const tag of ['a', 'b', 'c']) {
@@ -219,7 +219,7 @@ it('old purges go, delivered or not; what was given up for a proxy that is confi
   await expectRightSums(records, now)
 }, 120_000)
 
-it('URLs of purges that a clear took are recorded no more', async () => {
+it('URLs of cleared purges are not recorded afterwards', async () => {
   const { records, purging, pages } = await openPurges()
   for (let n = 0; n < 1_200; n += 1)
     await store(pages, `p${n}`, { url: `http://shop.example/${n}`, tags: ['many'], deleteAt: aMoment + hour })
@@ -230,7 +230,7 @@ it('URLs of purges that a clear took are recorded no more', async () => {
   expect(await clearInvalidations(records)).toBe(1)
 }, 120_000)
 
-it('old invalidations go, newer ones stay', async () => {
+it('prunes old invalidations and keeps newer ones', async () => {
   const { records, end } = await threeDays()
   while ((await pruneInvalidations(records, { before: end - hour, limit: 100 })) > 0);
   const { items, total } = await listInvalidations(records.db, range)
@@ -239,7 +239,7 @@ it('old invalidations go, newer ones stay', async () => {
   expect(items.every((item) => Date.parse(item.at) >= end - hour)).toBe(true)
 }, 120_000)
 
-it('empty logs answer with zeros and empty lists', async () => {
+it('empty logs return zeros and empty lists', async () => {
   const { records } = await openPurges()
   const { overview, hourly, topTags } = await readPurgeStatistics(records.db, aMoment)
   expect(overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
@@ -256,9 +256,9 @@ it('empty logs answer with zeros and empty lists', async () => {
   expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
 })
 
-it('the last 24 hours are the last 24 hours, to the millisecond', async () => {
+it('the statistics cover exactly the last 24 hours', async () => {
   const day = 24 * hour
-  // Not at the beginning of an hour: the window begins in the middle of one.
+  // Not at the start of an hour, so that the window starts within one.
   let now = Math.floor(aMoment / hour) * hour + 25 * 60_000
   const { records, purging } = await openPurges({ now: () => now })
   const purge = (tag: string, url: string) =>

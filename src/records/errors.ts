@@ -1,11 +1,16 @@
 import { PagecacheError } from '../errors.ts'
 
-/** True for an error that another connection's lock caused: the same statement may work a moment later. */
+/** True for an error caused by another connection's lock: the statement can be retried. */
 export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
 }
 
-/** What SQLite threw, as an error of ours; anything that is no fault of the database comes back as it is. */
+/** True for records that are locked, full or lost: that passes by itself or an operator fixes it, so callers wait and retry. */
+export function isUnavailable(error: unknown): error is PagecacheError {
+  return error instanceof PagecacheError && ['STORE_BUSY', 'STORE_FULL', 'STORE_LOST'].includes(error.code)
+}
+
+/** Converts an error of SQLite to a PagecacheError; other errors are returned unchanged. */
 export function toRecordsError(error: unknown, file: string): unknown {
   const code = codeOf(error)
   if (isBusy(error)) return busy(file, error)
@@ -30,14 +35,14 @@ export function damaged(file: string, what: string, cause?: unknown): PagecacheE
 
 export function foreign(file: string, what: string): PagecacheError {
   return new PagecacheError('STORE_FOREIGN', `${file} ${what}`, {
-    hint: 'It is left as it is. Move it away, restore the right file from a backup, or choose another project directory.',
+    hint: 'The file was not changed. Move it away, restore the right file from a backup, or choose another project directory.',
   })
 }
 
 export function newer(file: string, version: number, known: number): PagecacheError {
   return new PagecacheError(
     'STORE_NEWER',
-    `${file} was written by a newer pagecache (records version ${version}; this one knows ${known})`,
+    `${file} was written by a newer pagecache (records version ${version}, supported ${known})`,
     {
       hint: 'Install that version again, or restore the records from a backup made before the upgrade.',
     },
@@ -47,9 +52,9 @@ export function newer(file: string, version: number, known: number): PagecacheEr
 export function lost(file: string, what: string): PagecacheError {
   return new PagecacheError(
     'STORE_LOST',
-    `${file} is not the database any more that is in use: ${what}. Nothing is written until it is back`,
+    `${file} is no longer the database in use: ${what}. Nothing is written until it is restored`,
     {
-      hint: 'Move the same files back. Where they are gone: stop every process that uses them, restore a backup of records.sqlite without any -wal and -shm, and start again.',
+      hint: 'Move the same files back. If they are lost: stop every process that uses them, restore a backup of records.sqlite without -wal and -shm files, and start again.',
     },
   )
 }

@@ -1,9 +1,9 @@
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
 
-/** The opposite of log-texts: what the purge log names by number goes with the last purge that names it. */
+/** The reverse of name-rows.ts: URLs, tags and entities are deleted with the last purge that refers to them. */
 
-/** Takes pages out of the log. They are in the order of their purges, and complete but for the last of those. */
+/** Deletes pages from the log. They are sorted by purge; only the last purge may have further pages. */
 export async function forgetPages(
   transaction: RecordsTransaction,
   pages: readonly { url_id: number; purge_id: number }[],
@@ -33,7 +33,7 @@ export async function forgetPages(
   await addToKeyHours(transaction, 'url', moves.changes)
 }
 
-/** Takes purges off the counts of their tags. */
+/** Subtracts purges from the counts of their tags. */
 export async function forgetTags(
   transaction: RecordsTransaction,
   purges: readonly { tag_id: number | null; created_at: number }[],
@@ -42,33 +42,8 @@ export async function forgetTags(
     tag_id === null ? [] : [{ tag: tag_id, hour: hourOf(created_at) }],
   )
   for (const [hour, own] of Map.groupBy(named, (each) => each.hour)) {
-    for (const [count, ids] of byCount(own.map((each) => each.tag))) {
-      await transaction
-        .updateTable('purge_tag_hours')
-        .set((eb) => ({ purges: eb('purges', '-', count) }))
-        .where('tag_id', 'in', ids)
-        .where('hour', '=', hour)
-        .execute()
-      await transaction
-        .deleteFrom('purge_tag_hours')
-        .where('tag_id', 'in', ids)
-        .where('hour', '=', hour)
-        .where('purges', '<=', 0)
-        .execute()
-      await transaction
-        .updateTable('purge_tags')
-        .set((eb) => ({
-          purges: eb('purges', '-', count),
-          window_count: eb
-            .case()
-            .when('last_hour', '<', hour + windowHours)
-            .then(eb('window_count', '-', count))
-            .else(eb.ref('window_count'))
-            .end(),
-        }))
-        .where('id', 'in', ids)
-        .execute()
-    }
+    for (const [count, ids] of byCount(own.map((each) => each.tag)))
+      await subtractFromTags(transaction, ids, hour, count)
   }
   const tags = [...new Set(named.map((each) => each.tag))]
   if (tags.length === 0) return
@@ -83,7 +58,40 @@ export async function forgetTags(
   await addToKeyHours(transaction, 'tag', moves.changes)
 }
 
-/** Takes purges off the counts of their entities. */
+async function subtractFromTags(
+  transaction: RecordsTransaction,
+  ids: readonly number[],
+  hour: number,
+  count: number,
+): Promise<void> {
+  await transaction
+    .updateTable('purge_tag_hours')
+    .set((eb) => ({ purges: eb('purges', '-', count) }))
+    .where('tag_id', 'in', ids)
+    .where('hour', '=', hour)
+    .execute()
+  await transaction
+    .deleteFrom('purge_tag_hours')
+    .where('tag_id', 'in', ids)
+    .where('hour', '=', hour)
+    .where('purges', '<=', 0)
+    .execute()
+  await transaction
+    .updateTable('purge_tags')
+    .set((eb) => ({
+      purges: eb('purges', '-', count),
+      window_count: eb
+        .case()
+        .when('last_hour', '<', hour + windowHours)
+        .then(eb('window_count', '-', count))
+        .else(eb.ref('window_count'))
+        .end(),
+    }))
+    .where('id', 'in', ids)
+    .execute()
+}
+
+/** Subtracts purges from the counts of their entities. */
 export async function forgetEntities(
   transaction: RecordsTransaction,
   purges: readonly { entity_id: number | null }[],
@@ -104,7 +112,7 @@ export async function forgetEntities(
       .execute()
 }
 
-/** The values that occur once, those that occur twice, and so on: one statement for each number. */
+/** Groups values by how often they occur, so that one statement updates each group. */
 function byCount(values: readonly number[]): Map<number, number[]> {
   const counts = new Map<number, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)

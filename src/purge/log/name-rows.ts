@@ -3,7 +3,7 @@ import type { RecordsTransaction } from '../../records/schema.ts'
 import type { Entity } from '../entities.ts'
 import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
 
-/** What the purge log names by number: each of these gives the numbers of texts, and makes those that are new. */
+/** Rows for the URLs, tags and entities that the purge log refers to by number. Each function adds missing rows and returns all numbers. */
 
 const addTags = prepareRows<
   { tag: string; purges: number; last_hour: number; window_count: number },
@@ -15,7 +15,7 @@ const addTags = prepareRows<
     .onConflict((conflict) =>
       conflict.column('tag').doUpdateSet((eb) => ({
         purges: eb('purge_tags.purges', '+', eb.ref('excluded.purges')),
-        // A clock that was set back must not take a tag out of the window in which it was purged.
+        // A clock that was set back must not remove a tag from the window in which it was purged.
         window_count: eb
           .case()
           .when('purge_tags.last_hour', '>=', eb.ref('excluded.last_hour'))
@@ -40,7 +40,7 @@ const addTagHours = prepareRows<{ tag_id: number; hour: number; purges: number }
       ),
 )
 
-/** Counts one more purge of each tag. Tags may repeat. */
+/** Adds one purge to the count of each tag; tags may repeat. Returns the numbers of the tags. `at` in milliseconds since the epoch. */
 export async function countTags(
   transaction: RecordsTransaction,
   tags: readonly string[],
@@ -75,7 +75,7 @@ export async function countTags(
   return new Map(rows.map((row) => [row.tag, row.id]))
 }
 
-/** Moves the window of tags to an hour that is the latest in which they were purged. */
+/** Moves the windows of tags to `hour`, the latest one in which they were purged. */
 async function setWindows(transaction: RecordsTransaction, ids: readonly number[], hour: number): Promise<void> {
   await transaction
     .updateTable('purge_tags')
@@ -108,7 +108,7 @@ const addEntities = prepareRows<
     .returning(['id', 'type', 'entity_id']),
 )
 
-/** Counts one more purge of each entity, and remembers the number that it goes by. Entities may repeat. */
+/** Adds one purge to the count of each entity and saves its product number; entities may repeat. Returns the numbers of their rows. */
 export async function countEntities(
   transaction: RecordsTransaction,
   named: readonly { entity: Entity; number: string | null }[],
@@ -141,7 +141,7 @@ const addUrls = prepareRows<{ url: string }, UrlRow>(['url'], (rows, db) =>
     .returning(['id', 'url', 'last_purged_at']),
 )
 
-/** The rows of URLs; each once. */
+/** Finds or adds the rows of URLs. */
 export async function findUrls(transaction: RecordsTransaction, urls: readonly string[]): Promise<Map<string, UrlRow>> {
   const rows = await addUrls.execute(
     transaction,
@@ -160,8 +160,8 @@ const addPages = prepareRows<{ url_id: number; purge_id: number }, { url_id: num
       .returning('url_id'),
 )
 
-/** Notes that purges of the moment `at` took, or named, URLs; what is noted already is not counted twice. */
-export async function notePages(
+/** Records which URLs purges removed or named; recorded pairs are not counted again. `at`: the time of the purges, in milliseconds since the epoch. */
+export async function addPurgedPages(
   transaction: RecordsTransaction,
   pages: readonly { url: UrlRow; purge: number }[],
   at: number,

@@ -3,16 +3,17 @@ import type { PageStore, RemoveOptions, Selection } from '../pages/page-store.ts
 import { toMatcher } from './pattern.ts'
 import type { PurgeKey } from './purge-key.ts'
 
-/** Keys that are taken in one removal, and where they stand in the list of all. */
+/** Keys that share one removal. */
 export interface Group {
   selection: Selection
+  /** Indexes into the keys of the invalidation, in the order of the selection's values. */
   keys: number[]
 }
 
-/** Clears everything in the application cache directory, pages and all else; resolves to the number of pages. */
+/** Clears the whole application cache directory, pages included; resolves to the number of removed pages. */
 export type ClearDirectory = (trace: number | null) => Promise<number>
 
-/** The removals that keys are. Where everything goes, nothing is left for the others. */
+/** Groups keys into removals. A removal of all pages replaces the others. */
 export function toGroups(keys: readonly PurgeKey[]): Group[] {
   const all = keys.findIndex((key) => key.kind === 'all')
   if (all >= 0) return [{ selection: { kind: 'all' }, keys: [all] }]
@@ -39,16 +40,16 @@ export function toGroups(keys: readonly PurgeKey[]): Group[] {
   return [urls, tags, ...others].filter((group) => group.keys.length > 0)
 }
 
-/** So many removals one invalidation has at most: types and patterns are named one by one. */
-const mostGroups = 16
+/** Most removals of one invalidation: each type and each pattern is one. */
+const maxGroups = 16
 
-/** What a removal's pages are known by to the page store, until their URLs are recorded. */
+/** The number under which the page store keeps the pages of a removal until their URLs are recorded. */
 export function traceOf(invalidation: number, group: number): number {
-  return invalidation * mostGroups + group
+  return invalidation * maxGroups + group
 }
 
-/** Takes the pages of the keys out of the cache. How many each key took, in the order of the keys. */
-export async function takeLocally(
+/** Removes the pages of the keys from the cache. Returns the number of pages of each key. */
+export async function removeLocally(
   pages: PageStore,
   groups: readonly Group[],
   options: { count: number; invalidation: number | null; soft: boolean; clearDirectory: ClearDirectory | null },
@@ -71,8 +72,8 @@ export async function takeLocally(
   return counts
 }
 
-/** How many pages each key took, of all removals for it: read from what the page store keeps until the URLs are recorded. */
-export async function countTaken(
+/** Counts the pages of each key over repeated removals, from the traces that the page store keeps until the URLs are recorded. */
+export async function countRemoved(
   pages: PageStore,
   groups: readonly Group[],
   { count, invalidation }: { count: number; invalidation: number },
@@ -80,9 +81,9 @@ export async function countTaken(
   const counts = Array.from({ length: count }, () => 0)
   for (const [number, { keys }] of groups.entries()) {
     for (let after = 0, more = true; more;) {
-      const taken = await pages.taken(traceOf(invalidation, number), after, countedAtOnce)
+      const taken = await pages.taken(traceOf(invalidation, number), after, batchSize)
       for (const { value } of taken) counts[keys[value]!]! += 1
-      more = taken.length === countedAtOnce
+      more = taken.length === batchSize
       after = taken.at(-1)?.id ?? after
       await yieldToOthers()
     }
@@ -90,4 +91,4 @@ export async function countTaken(
   return counts
 }
 
-const countedAtOnce = 1_000
+const batchSize = 1_000
