@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { App } from '../app.ts'
 import { realTiming } from '../lib/timing.ts'
-import type { Handler, WorkerStatistics } from '../queue/queue.ts'
+import type { Handler } from '../queue/queue.ts'
 import type { OriginOfChannel } from '../warmup/run/moves.ts'
 import type { FetchPage } from '../warmup/run/warm-result.ts'
 
-/** The longest that a `Retry-After` or a `Crawl-delay` is obeyed (milliseconds): a typing error in a shop must not stop a run for a day. */
-const longestWait = 60_000
+/** Cap for `Retry-After` and `Crawl-delay` (milliseconds): a typo in a shop must not stop a run for a day. */
+const maxWait = 60_000
 
-/** What works warmups in this process. Runs that have no message left get theirs again. */
+/** Makes the handler of warmup batches. Running runs that have lost their messages are queued again. */
 export async function makeWarmupHandler(app: App): Promise<Handler> {
   const [{ warmupHandler }, { toPasses }, { processVitals }, { reviveRuns }] = await Promise.all([
     import('../warmup/run/handler.ts'),
@@ -27,7 +26,7 @@ export async function makeWarmupHandler(app: App): Promise<Handler> {
       requestsPerSecond,
       crawlDelay: crawlDelayOf(app, origin, crawlDelays),
       retries,
-      longestWait,
+      maxWait,
     }),
     fetchPage: fetchThroughProxy(app),
     passes: toPasses(variants),
@@ -38,7 +37,7 @@ export async function makeWarmupHandler(app: App): Promise<Handler> {
   })
 }
 
-/** The proxy is opened by the first page: a worker that never meets a warmup does without. */
+/** Opens the cache for the first page only: a worker without a warmup never needs it. */
 function fetchThroughProxy(app: App): FetchPage {
   let opened: Promise<FetchPage> | null = null
   const open = async (): Promise<FetchPage> => {
@@ -60,8 +59,8 @@ export function originsOf(app: App): OriginOfChannel {
 }
 
 /**
- * Channels of one origin share its limits: the longest delay that a robots.txt of theirs asks for counts. One that is not configured
- * is that of `serve --origin`.
+ * The crawl delay of an origin, in milliseconds: the longest that robots.txt of any of its channels asks for. A channel that is not
+ * configured is the one of `serve --origin`.
  */
 function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<string, number>>): number | null {
   const originOf = originsOf(app)
@@ -69,35 +68,4 @@ function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<str
     (originOf(channelId) ?? origin) === origin ? [delay] : [],
   )
   return delays.length > 0 ? Math.max(...delays) : null
-}
-
-/** Workers beat every five seconds: one that has not for so long is no help now (milliseconds). */
-const silentFor = 12_000
-
-/** Whether a process other than this one takes the batches of warmups now. */
-export async function isWorkedElsewhere(app: App): Promise<boolean> {
-  const workers = await warmupWorkers(app)
-  return workers.some(({ host, pid }) => host !== hostname() || pid !== process.pid)
-}
-
-export async function isWorkedAnywhere(app: App): Promise<boolean> {
-  return (await warmupWorkers(app)).length > 0
-}
-
-async function warmupWorkers(app: App): Promise<WorkerStatistics[]> {
-  const [{ batchType }, queue] = await Promise.all([import('../warmup/run/messages.ts'), app.queue()])
-  const { workers } = await queue.statistics()
-  const now = Date.now()
-  return workers.filter(
-    ({ types, stopping, seenAt, host, pid }) =>
-      types.includes(batchType) && !stopping && now - seenAt <= silentFor && (host !== hostname() || isAlive(pid)),
-  )
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }

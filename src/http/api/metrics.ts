@@ -7,7 +7,7 @@ import type { UnsafeCounts } from '../../cache/unsafe.ts'
 import { readPurgeTotals } from '../../purge/log/totals.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
 import type { StageCounts } from '../../stages/counts.ts'
-import { readStanding } from '../../warmup/run/standing.ts'
+import { readWarmupSummary } from '../../warmup/run/summary.ts'
 import { durationBounds, results, type Traffic } from '../front/traffic.ts'
 
 export interface MetricsOptions {
@@ -367,7 +367,7 @@ function readPurges(app: MetricsOptions['app'], database: () => Promise<RecordsD
 }
 
 function readWarmups(app: MetricsOptions['app'], database: () => Promise<RecordsDatabase>): Reading[] {
-  const standing = together(async () => readStanding(await database(), app().now()))
+  const standing = together(async () => readWarmupSummary(await database(), app().now()))
   return [
     {
       ...shared,

@@ -1,11 +1,13 @@
 import type { Records } from '../../records/open.ts'
 
-/** URLs read in one statement. */
-const portion = 1000
+/** URLs read per statement. */
+const batchSize = 1000
 
 /**
- * URLs whose page a purge took out of the cache, of the purge log. `since`: purged after that moment (milliseconds since the
- * epoch). Left out is what was purged by its name alone and never held, and what a warmup found gone (404, 410) since.
+ * URLs from the purge log whose page a purge has removed from the cache. Skips URLs that were purged without being cached, and URLs
+ * that a warmup has found gone (404, 410) since.
+ *
+ * @param since only purges after this time (milliseconds since the epoch)
  */
 export async function* purgedUrls(records: Records, since: number): AsyncGenerator<string> {
   for (let after = -1, more = true; more;) {
@@ -37,10 +39,10 @@ export async function* purgedUrls(records: Records, since: number): AsyncGenerat
         ),
       )
       .orderBy('id')
-      .limit(portion)
+      .limit(batchSize)
       .execute()
     for (const { url } of rows) yield url
     after = rows.at(-1)?.id ?? after
-    more = rows.length === portion
+    more = rows.length === batchSize
   }
 }
