@@ -1,9 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import type { PageType } from '../../pages/page.ts'
 import type { Channel, Channels } from '../../cache/channel.ts'
 import { discoverChannel, type DiscoverOptions, type DiscoveryCounts } from './discover.ts'
 import { belowChannel, classifyPageUrl, type PageUrlClass } from './page-url.ts'
 import { UrlList } from './url-list.ts'
+
+/** Channels discovered concurrently: each has its own files, and a slow shop must not delay the others. */
+const channelsAtOnce = 4
 
 interface PlannedChannel {
   channel: Channel
@@ -78,28 +82,39 @@ interface Found {
   urls: UrlList
 }
 
+/** Discovers several channels concurrently; the results are in the order of the channels. */
 async function discoverAll(
   options: PlanOptions,
   discovery: RunDiscovery,
   emptyChannels: Plan['emptyChannels'],
 ): Promise<Found[]> {
-  const lists: Found[] = []
-  let found = 0
-  for (const { channel, sitemaps } of options.chosen) {
-    const before = { files: discovery.files, urls: found }
-    const onProgress = ({ files, urls }: { files: number; urls: number }) =>
-      options.onProgress({ files: before.files + files, urls: before.urls + urls })
-    const { urls, crawlDelay, total, ...counts } = await discoverChannel({ ...options, channel, sitemaps, onProgress })
+  const { chosen, onProgress } = options
+  const progress = chosen.map(() => ({ files: 0, urls: 0 }))
+  const discovered = await pLimit(channelsAtOnce).map(chosen, ({ channel, sitemaps }, index) =>
+    discoverChannel({
+      ...options,
+      channel,
+      sitemaps,
+      onProgress: (counts) => {
+        progress[index] = counts
+        onProgress({ files: sum(progress, 'files'), urls: sum(progress, 'urls') })
+      },
+    }),
+  )
+  return discovered.map(({ urls, crawlDelay, total, errors, ...counts }, index) => {
+    const { channel } = chosen[index]!
     for (const key of ['foreign', 'malformed', 'excluded', 'disallowed', 'duplicates', 'files'] as const)
       discovery[key] += counts[key]
-    discovery.errors.push(...counts.errors)
+    discovery.errors.push(...errors)
     const others = counts.malformed + counts.excluded + counts.disallowed
     if (total === 0 && counts.foreign + others > 0) emptyChannels.push({ channel, foreign: counts.foreign, others })
     if (crawlDelay !== null) discovery.crawlDelays[channel.id] = crawlDelay
-    found += total
-    lists.push({ channel, urls })
-  }
-  return lists
+    return { channel, urls }
+  })
+}
+
+function sum<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {
+  return counts.reduce((total, each) => total + each[key], 0)
 }
 
 /** Classifies URLs that an operator named, by the rules for sitemaps except robots.txt. */
