@@ -168,8 +168,11 @@ function chooseChannels(salesChannels: readonly Channel[], id: string | null): r
   const chosen = salesChannels.find((channel) => channel.id === id)
   if (chosen) return [chosen]
   const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
-    hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
+  throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
+    hint:
+      known === ''
+        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
+        : `Configured: ${known}.`,
   })
 }
 

@@ -116,7 +116,7 @@ it('with --json skipped URLs and unreadable sitemaps are reported on stderr', as
 })
 
 it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
-  'a warmup that finds none of the pages that its sitemaps name says why: %j',
+  'a warmup without any page to warm in its sitemaps reports why: %j',
   async (...flags) => {
     openShop('http://shop.example', ['http://www.shop.example/a', 'http://www.shop.example/b'])
     const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
@@ -420,25 +420,21 @@ it('an interrupted run finishes requests in flight, is paused, and exits with 13
   expect(origin.requests.filter(({ path }) => paths.includes(path))).toHaveLength(12)
 })
 
-it(
-  'a daemon that was started with --origin warms its one channel, and works it itself',
-  { timeout: 60_000 },
-  async () => {
-    const daemon = await startDaemon({ args: ['--origin', origin.url] })
-    try {
-      openShop(daemon.url, ['/a', '/b'])
-      const { clientId, clientSecret } = JSON.parse(
-        (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
-      )
-      const at = ['--server', daemon.url, '--wait', '--json'] as const
-      const { code, stdout, stderr } = await run(['warmup:start', ...at], {
-        cwd: await tempDir(),
-        env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
-      })
-      expect({ code, stderr }).toMatchObject({ code: 0 })
-      expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
-    } finally {
-      await daemon.stop()
-    }
-  },
-)
+it('a daemon started with --origin warms its channel with its own workers', { timeout: 60_000 }, async () => {
+  const daemon = await startDaemon({ args: ['--origin', origin.url] })
+  try {
+    openShop(daemon.url, ['/a', '/b'])
+    const { clientId, clientSecret } = JSON.parse(
+      (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
+    )
+    const at = ['--server', daemon.url, '--wait', '--json'] as const
+    const { code, stdout, stderr } = await run(['warmup:start', ...at], {
+      cwd: await tempDir(),
+      env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
+    })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
+  } finally {
+    await daemon.stop()
+  }
+})

@@ -88,7 +88,7 @@ it.each([
   { requestsPerSecond: 0.5, crawlDelay: 1000, interval: 2000 },
   { requestsPerSecond: null, crawlDelay: 86_400_000, interval: 60_000 },
 ])(
-  'between two starts: $interval ms for $requestsPerSecond a second and a crawl delay of $crawlDelay',
+  '$interval ms between two requests at $requestsPerSecond per second and a crawl delay of $crawlDelay',
   ({ interval, ...given }) => {
     expect(startInterval({ ...rules, ...given })).toBe(interval)
   },
