@@ -47,7 +47,7 @@ export interface CrashReport {
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const publicUrl = 'http://shop.example'
-const longestRun = 15 * 60_000
+const maxRun = 15 * 60_000
 
 /** Every 50th page is missing, every 50th uncacheable. */
 function kindOf(number: number): 'page' | 'missing' | 'private' {
@@ -202,7 +202,7 @@ async function crashRun(
       options.onKill?.(kills.length, sampler.last!)
       await start()
     }
-    while (sampler.last?.status === 'running' && performance.now() - began < longestRun) await sleep(100)
+    while (sampler.last?.status === 'running' && performance.now() - began < maxRun) await sleep(100)
   } finally {
     end.abort()
     await sampling
