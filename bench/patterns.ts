@@ -30,7 +30,7 @@ import { canonicaliser, lenientPath, marketingParameters } from '../src/cache/ta
 import { varyNames } from '../src/cache/vary.ts'
 import { entityOf } from '../src/purge/entities.ts'
 import { toMatcher } from '../src/purge/pattern.ts'
-import { judgePageUrl } from '../src/warmup/discover/page-url.ts'
+import { classifyPageUrl } from '../src/warmup/discover/page-url.ts'
 import { parseRobots } from '../src/warmup/discover/robots.ts'
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } })
@@ -136,7 +136,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
     (size) => parseHitRequest(Buffer.from(`GET /${'a'.repeat(100)} HTTP/1.1\r\n${of('a: b\r\n', size)}x`), false, 200),
   ],
   ['BAN off the socket', (size) => readBan(Buffer.from(`BAN / HTTP/1.1\r\n${of('a: b\r\n', size)}x`))],
-  ['page of a sitemap', (size) => judgePageUrl(`http://shop.example/${of('add-to-', size)}`, channel, rules)],
+  ['page of a sitemap', (size) => classifyPageUrl(`http://shop.example/${of('add-to-', size)}`, channel, rules)],
   ['credentials masked, scheme', (size) => maskUrls(of('a', size))],
   ['credentials masked, parameters', (size) => maskUrls(of('?', size))],
   ['text for a terminal', (size) => printable(of('\u001b', size))],

@@ -3,7 +3,7 @@ import { formatDuration } from '../lib/format-duration.ts'
 import { plural } from '../lib/plural.ts'
 import { leftOutText } from '../operations/left-out.ts'
 import type { Started } from '../operations/warmup-start.ts'
-import type { WarmupReport } from '../operations/warmup-wait.ts'
+import type { WarmupReport } from '../workers/warmup-wait.ts'
 import type { Cell, Output } from './output.ts'
 
 /** How a run went, when it has ended. */

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http'
 
-export interface Seen {
+/** A response as the visitor received it. */
+export interface PageVisit {
   status: number
   headers: Readonly<Record<string, string | string[] | undefined>>
   text: string
@@ -13,19 +14,19 @@ export class Browser {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #cookies = new Map<string, string>()
 
-  get(url: string): Promise<Seen> {
+  get(url: string): Promise<PageVisit> {
     return this.#send(url, null)
   }
 
-  post(url: string, form: Readonly<Record<string, string>>): Promise<Seen> {
+  post(url: string, form: Readonly<Record<string, string>>): Promise<PageVisit> {
     return this.#send(url, { type: 'application/x-www-form-urlencoded', text: new URLSearchParams(form).toString() })
   }
 
-  postJson(url: string, value: object): Promise<Seen> {
+  postJson(url: string, value: object): Promise<PageVisit> {
     return this.#send(url, { type: 'application/json', text: JSON.stringify(value) })
   }
 
-  /** The median time of so many requests for a page, in milliseconds. */
+  /** The median time of several requests for a page, in milliseconds. */
   async median(url: string, times: number): Promise<number> {
     const took: number[] = []
     for (let round = 0; round < times; round += 1) took.push((await this.get(url)).took)
@@ -36,7 +37,7 @@ export class Browser {
     this.#agent.destroy()
   }
 
-  #send(url: string, body: { type: string; text: string } | null): Promise<Seen> {
+  #send(url: string, body: { type: string; text: string } | null): Promise<PageVisit> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const headers = {
       ...(cookie === '' ? {} : { cookie }),
@@ -61,7 +62,7 @@ export class Browser {
           })
         },
       )
-      sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`no answer from ${url} within 10 s`)))
+      sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`${url} did not respond within 10 s`)))
       sent.end(body?.text)
     })
   }

@@ -7,11 +7,11 @@ export interface ShopChannel {
   id: string
   name: string
   language: Language
-  /** The public URL that visitors type, without a slash at the end. */
+  /** The public URL, without a trailing slash. */
   url: string
   /** The path part of `url`: "" or "/de". */
   prefix: string
-  /** Tags that every page of this storefront bears. */
+  /** Cache tags of every page of this storefront. */
   tags: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export type PublicUrls = Readonly<Record<Language, string>>
 const names: Text = { en: 'Harbour & Pine', de: 'Hafen & Kiefer' }
 const ids: Text = { en: '0190c0de-0000-7000-8000-000000000001', de: '0190c0de-0000-7000-8000-000000000002' }
 
-/** The two storefronts, English first, at the public URLs given. */
+/** Creates the two storefronts at the given public URLs, English first. */
 export function createChannels(urls: PublicUrls): ShopChannel[] {
   return (['en', 'de'] as const).map((language) => {
     const url = trimEndingSlashes(urls[language])
@@ -43,8 +43,8 @@ export function createChannels(urls: PublicUrls): ShopChannel[] {
 }
 
 /**
- * The storefront that a request is for: the longest path prefix among those whose host is asked, and
- * among all where the host is nobody's (someone talks to the shop directly). Null where no prefix fits.
+ * Finds the storefront of a request: the longest matching path prefix among the storefronts of its host, or among all if the host is
+ * unknown (a direct request to the shop). Null if no prefix matches.
  */
 export function findChannel(channels: readonly ShopChannel[], host: string, path: string): ShopChannel | null {
   const ofHost = channels.filter((channel) => new URL(channel.url).host === host)
@@ -54,7 +54,7 @@ export function findChannel(channels: readonly ShopChannel[], host: string, path
   return candidates.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? null
 }
 
-/** Money as the storefront writes it, from cents. */
+/** Formats a price in cents. */
 export function formatPrice(language: Language, cents: number): string {
   const whole = Math.floor(cents / 100)
   const rest = String(cents % 100).padStart(2, '0')

@@ -10,7 +10,7 @@ export interface Image {
 
 const side = 240
 
-/** The image behind `/media/<name>.<extension>`: a drawing that follows from the name. Null for another extension. */
+/** Draws the image of `/media/<name>.<extension>`, always the same for a name. Null for an unknown extension. */
 export function drawImage(name: string, extension: string): Image | null {
   const seed = createHash('sha256').update(name).digest()
   if (extension === 'svg') return toImage('image/svg+xml', Buffer.from(drawSvg(seed)))
@@ -32,7 +32,7 @@ function drawSvg(seed: Buffer): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 320"><rect width="1200" height="320" fill="hsl(${hue} 45% 88%)"/><circle cx="${200 + (seed[9] ?? 0) * 3}" cy="90" r="46" fill="hsl(${(hue + 40) % 360} 80% 78%)"/>${hills.join('')}</svg>`
 }
 
-/** A palette PNG (one byte a pixel): a round shape over a soft gradient. */
+/** Draws a palette PNG (one byte per pixel): a round shape over a soft gradient. */
 function drawPng(seed: Buffer): Buffer {
   const hue = seed.readUInt16LE(0) % 360
   const palette = Buffer.alloc(64 * 3)

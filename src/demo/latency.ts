@@ -1,9 +1,9 @@
 import { createRandom } from './random.ts'
 
-/** What a shop's answer costs: its pages by kind, its files, its forms. */
+/** The kind of work behind a response, which decides how long it takes. */
 export type Work = 'products' | 'categories' | 'listings' | 'cms' | 'buybox' | 'session' | 'sitemap' | 'file'
 
-/** Milliseconds, least and most, as a shop of middling size takes without a page cache. */
+/** Minimum and maximum milliseconds, as in a medium-sized shop without a page cache. */
 const spans: Readonly<Record<Work, readonly [number, number]>> = {
   products: [60, 180],
   categories: [120, 300],
@@ -15,12 +15,12 @@ const spans: Readonly<Record<Work, readonly [number, number]>> = {
   file: [0, 0],
 }
 
-/** So many requests the shop works on without getting slower. */
-const comfortable = 8
+/** Concurrent requests that the shop handles without slowing down. */
+const capacity = 8
 
 /**
- * Draws the time that an answer takes, in milliseconds: lognormal within the span, then stretched
- * by 6 % for each request in flight beyond what the shop bears easily.
+ * Makes a generator of response times in milliseconds: lognormal within the range of the kind of work, plus 6 % for each request in
+ * flight beyond the shop's capacity.
  */
 export function createLatency(seed: string): (work: Work, inFlight: number) => number {
   const random = createRandom(seed)
@@ -31,6 +31,6 @@ export function createLatency(seed: string): (work: Work, inFlight: number) => n
     const spread = Math.log(most / least) / 4
     const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
     const drawn = Math.min(most, Math.max(least, median * Math.exp(spread * normal)))
-    return drawn * (1 + 0.06 * Math.max(0, inFlight - comfortable))
+    return drawn * (1 + 0.06 * Math.max(0, inFlight - capacity))
   }
 }

@@ -2,19 +2,19 @@ import type { Catalogue, Category } from './catalogue.ts'
 import { escapeHtml, type ShopChannel } from './channel.ts'
 import { labels } from './vocabulary.ts'
 
-/** Who looks at a page, as far as the page shows it. */
+/** The details of a visitor that a page shows. */
 export interface Visitor {
   name: string | null
-  /** Pieces in the basket. */
+  /** Number of items in the basket. */
   items: number
 }
 
 interface Sheet {
   title: string
   description: string
-  /** Public URL of this page; null where the page is nobody's address (account, basket, 404). */
+  /** Public URL of the page; null for private pages and errors (account, basket, 404). */
   canonical: string | null
-  /** What the storefront script calls this page; null where stages have no place. */
+  /** Page type for the storefront script; null for pages without stages. */
   pageType: string | null
   body: string
 }
@@ -71,8 +71,9 @@ footer{margin-top:64px;padding:32px 0;background:#fff;border-top:1px solid var(-
 footer ul{display:flex;flex-wrap:wrap;gap:8px 24px;margin:0;padding:0;list-style:none}`
 
 /**
- * Makes the frame of every page of a storefront. What is the same for all pages is put together once.
- * Other storefronts are linked from the header; the script of the popup stages where the shop is `fronted` by a cache, which has it.
+ * Makes the layout of a storefront's pages. Parts that all pages share are rendered once. The header links to the other storefronts.
+ *
+ * @param fronted whether a cache is in front of the shop, which serves the script of the popup stages
  */
 export function createLayout(
   channel: ShopChannel,
@@ -94,8 +95,6 @@ export function createLayout(
   const foot = catalogue.contentPages
     .map((page) => `<li><a href="${prefix}/${page.path[language]}">${escapeHtml(page.title[language])}</a></li>`)
     .join('')
-  const script = `fetch(${JSON.stringify(`${prefix}/widgets/checkout/info`)}).then(r=>r.status===200?r.text():"").then(t=>{document.querySelector("#basket-info").textContent=t.replace(/[^0-9]/g,"")})`
-
   return (sheet, visitor) => `<!DOCTYPE html>
 <html lang="${language}">
 <head>
@@ -109,23 +108,34 @@ ${sheet.canonical === null ? '<meta name="robots" content="noindex">' : `<link r
 </style>
 </head>
 <body>
-<header class="wrap top">
-<a class="brand" href="${prefix}/">${name}</a>
-${visitor.name === null ? '' : `<span class="who">${say.hello} ${escapeHtml(visitor.name)}</span>`}
-${others}
-<a href="${prefix}/account">${say.account}</a>
-<a href="${prefix}/checkout/cart">${say.basket} <span class="badge" id="basket-info">${visitor.items > 0 ? visitor.items : ''}</span></a>
-</header>
+${renderHeader(channel, others, visitor)}
 <nav class="main"><ul>${menu}</ul></nav>
 <main class="wrap">
 ${sheet.body}
 </main>
 <footer><div class="wrap"><ul>${foot}</ul><p>${name}. ${say.tax}.</p></div></footer>
-<script>${script}</script>
+<script>${basketScript(prefix)}</script>
 ${sheet.pageType === null || !fronted ? '' : `<script src="${prefix}/vendor-stage/client.js" data-page-type="${sheet.pageType}" defer></script>`}
 </body>
 </html>
 `
+}
+
+function renderHeader(channel: ShopChannel, others: string, visitor: Visitor): string {
+  const { language, prefix } = channel
+  const say = labels[language]
+  return `<header class="wrap top">
+<a class="brand" href="${prefix}/">${escapeHtml(channel.name)}</a>
+${visitor.name === null ? '' : `<span class="who">${say.hello} ${escapeHtml(visitor.name)}</span>`}
+${others}
+<a href="${prefix}/account">${say.account}</a>
+<a href="${prefix}/checkout/cart">${say.basket} <span class="badge" id="basket-info">${visitor.items > 0 ? visitor.items : ''}</span></a>
+</header>`
+}
+
+/** Shows the number of items in the basket on cached pages, which are the same for all visitors. */
+function basketScript(prefix: string): string {
+  return `fetch(${JSON.stringify(`${prefix}/widgets/checkout/info`)}).then(r=>r.status===200?r.text():"").then(t=>{document.querySelector("#basket-info").textContent=t.replace(/[^0-9]/g,"")})`
 }
 
 function renderMenuEntry(category: Category, { language, prefix }: ShopChannel): string {

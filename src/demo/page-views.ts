@@ -2,7 +2,7 @@ import type { Catalogue, Category, ContentPage, Product } from './catalogue.ts'
 import { escapeHtml, formatPrice, type ShopChannel } from './channel.ts'
 import { finishes, labels, type Finish } from './vocabulary.ts'
 
-/** Products on one page of a listing. */
+/** Products per page of a listing. */
 const pageSize = 8
 
 export function listingPages(category: Category): number {
@@ -34,7 +34,7 @@ export function renderContent(page: ContentPage, channel: ShopChannel): string {
 <div class="lead">${paragraphs}</div>`
 }
 
-/** A category's page (`number` 1) or a further page of its listing. */
+/** Renders the page of a category (`number` 1) or a further page of its listing. */
 export function renderListing(category: Category, number: number, channel: ShopChannel): string {
   const { language } = channel
   const say = labels[language]
@@ -97,7 +97,7 @@ ${reviews.join('\n')}
 ${renderGrid(related, channel)}`
 }
 
-/** The part of a product page that a change of the finish replaces. */
+/** Renders the part of a product page that is replaced when the visitor chooses a finish. */
 export function renderBuybox(product: Product, chosen: Finish | null, channel: ShopChannel): string {
   const { language, prefix } = channel
   const say = labels[language]
@@ -119,7 +119,7 @@ ${choices.length === 0 ? '' : `<p class="pages">${say.finish}: ${choices.join(''
 </div>`
 }
 
-/** Path and query of a buybox fragment, the parameters in alphabetical order. */
+/** Path and query of a buybox fragment, with the parameters in alphabetical order. */
 export function buyboxPath(product: Product, finish: Finish): string {
   return `/widgets/buybox/${product.id}?elementId=buybox&option=${finish}`
 }

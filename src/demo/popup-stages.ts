@@ -1,19 +1,19 @@
 import { PagecacheError } from '../errors.ts'
 import { Browser } from './browser.ts'
 
-export interface StageShow {
-  /** Where the storefront is, as visitors type it. */
+export interface StageDemo {
+  /** Public URL of the storefront. */
   url: string
-  /** Path of a page that they look at. */
+  /** Path of the page that visitors open. */
   page: string
   write(text: string): void
-  /** Runs a command of the product and lets it be seen. */
+  /** Runs a pagecache command and shows it with its output. */
   show(argv: readonly string[]): Promise<void>
-  /** Runs one and hands back what it printed. */
+  /** Runs a pagecache command and returns its output. */
   read(argv: readonly string[]): Promise<string>
 }
 
-/** What each kind of visitor does with a stage, and how many of them come. */
+/** The acts of each group of visitors, and its size. */
 const kinds = [
   { visitors: 12, acts: ['impression', 'cta_click'] },
   { visitors: 20, acts: ['impression', 'close'] },
@@ -21,18 +21,13 @@ const kinds = [
   { visitors: 3, acts: ['impression'] },
 ] as const
 
-const content = [
-  '--headline',
-  'Ten per cent off your first order',
-  '--text',
-  'Leave a basket today, and we take ten per cent off.',
-]
+const content = ['--headline', 'Ten per cent off your first order', '--text', 'Order today and get ten per cent off.']
 
 /**
- * Makes a stage, lets visitors see and use it as the storefront script would, and shows its statistics. Throws CHECK_FAILED where they
- * do not say what the visitors did.
+ * Creates a stage, simulates visitors who see and use it as the storefront script would, and shows its statistics. Throws
+ * CHECK_FAILED if the statistics do not match the events sent.
  */
-export async function showStages({ url, page, write, show, read }: StageShow): Promise<void> {
+export async function showStages({ url, page, write, show, read }: StageDemo): Promise<void> {
   const options = [
     '--frequency',
     'once_per_session',
@@ -43,7 +38,7 @@ export async function showStages({ url, page, write, show, read }: StageShow): P
     '--dismiss-label',
     "Don't show again",
   ]
-  write('\nThe pages of the demo shop load /vendor-stage/client.js, which shows popup stages. Here is one:\n')
+  write('\nThe pages of the demo shop load /vendor-stage/client.js, which shows popup stages. Create one:\n')
   write(
     '$ pagecache stage:create Welcome --headline "Ten per cent off your first order" --frequency once_per_session …\n',
   )
@@ -66,7 +61,7 @@ export async function showStages({ url, page, write, show, read }: StageShow): P
   const shown = await Promise.all(
     kinds.flatMap(({ visitors, acts }) => Array.from({ length: visitors }, () => visit(url, page, id, acts))),
   )
-  write(`${shown.length} visitors looked at ${page}, a hit for each of them, and did something with it.\n`)
+  write(`${shown.length} visitors opened ${page}, a hit for each of them, and reacted to the stage.\n`)
   await show(['stage:stats', id])
   const { totals } = JSON.parse(await read(['stage:stats', id, '--json'])) as { totals: Record<string, number> }
   for (const type of ['impression', 'cta_click', 'close', 'permanent_dismiss']) {
@@ -76,12 +71,12 @@ export async function showStages({ url, page, write, show, read }: StageShow): P
     if (totals[type] !== sent)
       throw new PagecacheError(
         'CHECK_FAILED',
-        `The statistics say ${totals[type]} × ${type}; the visitors sent ${sent}.`,
+        `The statistics count ${totals[type]} × ${type}, but the visitors sent ${sent}.`,
       )
   }
 }
 
-/** One visitor: the page, the stages to show, and what is done with the one. */
+/** Simulates one visitor: opens the page, fetches the stages to show, and sends the events. */
 async function visit(url: string, page: string, id: string, acts: readonly string[]): Promise<void> {
   const browser = new Browser()
   try {
@@ -90,7 +85,7 @@ async function visit(url: string, page: string, id: string, acts: readonly strin
       items: { id: string }[]
     }
     if (!offered.items.some((stage) => stage.id === id))
-      throw new PagecacheError('CHECK_FAILED', 'A new visitor was not offered the stage.')
+      throw new PagecacheError('CHECK_FAILED', 'A new visitor did not get the stage.')
     for (const eventType of acts) {
       const { status } = await browser.postJson(`${url}/vendor-stage/track`, {
         popupId: id,
@@ -98,13 +93,12 @@ async function visit(url: string, page: string, id: string, acts: readonly strin
         pageType: 'products',
         requestUrl: page,
       })
-      if (status !== 200) throw new PagecacheError('CHECK_FAILED', `An event was answered with ${status}.`)
+      if (status !== 200) throw new PagecacheError('CHECK_FAILED', `Sending an event failed with status ${status}.`)
     }
     const again = JSON.parse((await browser.get(`${url}/vendor-stage/active?pageType=products`)).text) as {
       total: number
     }
-    if (again.total !== 0)
-      throw new PagecacheError('CHECK_FAILED', 'A visitor was offered a stage twice that is shown once in a session.')
+    if (again.total !== 0) throw new PagecacheError('CHECK_FAILED', 'A visitor got a once-per-session stage twice.')
   } finally {
     browser.close()
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A stream of numbers in [0, 1) that is the same for the same seed. */
+/** A generator of numbers in [0, 1), always the same for a seed. */
 export type Random = () => number
 
 /** Mulberry32: small, fast, and good enough for shop texts and latencies. */
@@ -25,7 +25,7 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return item
 }
 
-/** A Shopware id, 32 lower-case hex digits, that follows from a name. */
+/** Derives a Shopware id (32 lower-case hex digits) from a name. */
 export function idOf(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, 32)
 }

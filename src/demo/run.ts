@@ -2,23 +2,23 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
-import { Browser, type Seen } from './browser.ts'
+import { Browser, type PageVisit } from './browser.ts'
 import { showStages } from './popup-stages.ts'
 import { Workspace } from './workspace.ts'
 
 export interface DemoOptions {
-  /** The installed package: its `bin/run.js` and `dist/` are what is shown. */
+  /** Directory of the installed package; the demo runs its `bin/run.js` and `dist/`. */
   root: string
-  /** How the product is called here, for the text of what to do next. */
+  /** The command to run pagecache on this machine, for the list of next steps. */
   program: string
-  /** Where the demo's own directory is made. */
+  /** Parent of the demo's temporary directory. */
   temporary: string
-  /** Of the cache; null takes a free one. */
+  /** Port of the cache; null for any free one. */
   port: number | null
-  /** Leave shop and cache running until `signal` says otherwise. */
+  /** Leave shop and cache running until `signal` is aborted. */
   keep: boolean
   latency: 'on' | 'off'
-  /** Which of our descriptors the commands that are shown print to. */
+  /** File descriptor for the output of the commands. */
   output: 1 | 2
   write: (text: string) => void
   signal: AbortSignal
@@ -26,20 +26,20 @@ export interface DemoOptions {
 }
 
 export interface DemoResult {
-  /** Pages that the shop offers, over both channels. */
+  /** Pages of the shop, in both channels. */
   pages: number
-  /** Median milliseconds of one product page. */
+  /** Median response time of one product page, in milliseconds. */
   shopMs: number
   cacheMs: number
 }
 
-/** What the shop's process says when it is ready (shop-main.ts). */
+/** The JSON that the shop's process prints when it is ready (shop-main.ts). */
 interface ShopReady {
   url: string
   channels: { id: string; name: string; url: string; pages: number }[]
 }
 
-/** What is read of `cache:stats --json`; seconds. */
+/** The part of `cache:stats --json` that the demo reads; in seconds. */
 interface Statistics {
   aggregated: { avgCacheHitTime: number }
 }
@@ -48,14 +48,14 @@ interface Setup extends DemoOptions {
   workspace: Workspace
   directory: string
   shop: ShopReady
-  /** What visitors type: the cache's address. */
+  /** The cache's address, which is the shop's public URL. */
   url: string
 }
 
 /**
- * The whole round: a demo shop, the cache before it, a warmup, what it brought, who stays outside, a clear.
- * Everything happens in a temporary directory and in processes that are gone afterwards. Throws
- * PagecacheError CHECK_FAILED where a step does not show what it should.
+ * Runs the demo: starts a shop and a cache in front of it, warms the cache, compares response times, shows private pages, popup
+ * stages and a clear. It uses a temporary directory and child processes, and removes both afterwards. Throws CHECK_FAILED if a step
+ * has an unexpected result.
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const directory = await mkdtemp(join(options.temporary, 'pagecache-demo-'))
@@ -77,7 +77,7 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
 
   await show(setup, ['warmup:start', '--wait'])
   const hit = await browser.get(setup.url + path)
-  mustBe(hit, true, 'a warmed product page')
+  assertHit(hit, true, 'a warmed product page')
   const cacheMs = await browser.median(setup.url + path, 51)
   setup.write(
     `\nThe same page takes ${formatMs(cacheMs)} from the cache (median of 51): ${Math.round(shopMs / cacheMs)} times as fast.\n`,
@@ -98,16 +98,14 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
     await keepOpen(setup)
   } else {
     await show(setup, ['vendor:cache:clear'])
-    mustBe(await browser.get(setup.url + path), false, 'a page after the clear')
-    mustBe(await browser.get(setup.url + path), true, 'a page that was visited after the clear')
-    setup.write(
-      `\nThe next visit of that page went to the shop again, and put it back into the cache.\n${nextSteps(setup.program)}`,
-    )
+    assertHit(await browser.get(setup.url + path), false, 'a page after the clear')
+    assertHit(await browser.get(setup.url + path), true, 'a page that was visited after the clear')
+    setup.write(`\nThe next visit of that page was a miss, which cached it again.\n${nextSteps(setup.program)}`)
   }
   return { pages, shopMs: toHundredths(shopMs), cacheMs: toHundredths(cacheMs) }
 }
 
-/** Starts the shop and the cache before it, each knowing the other's address. */
+/** Starts the shop and a cache in front of it. */
 async function setUp(options: DemoOptions, workspace: Workspace, directory: string): Promise<Setup> {
   const { root, signal, write } = options
   const url = `http://127.0.0.1:${await findFreePort(options.port ?? 0)}`
@@ -117,19 +115,17 @@ async function setUp(options: DemoOptions, workspace: Workspace, directory: stri
   const shop = JSON.parse(printed.slice(0, printed.indexOf('\n'))) as ShopReady
   const pages = shop.channels.reduce((sum, channel) => sum + channel.pages, 0)
   const names = shop.channels.map((channel) => `${channel.name} (${channel.url}/)`).join(' and ')
-  write(
-    `A demo shop with ${pages} pages is at ${shop.url}.\nIts two storefronts, as visitors know them, are\n${names}.\n`,
-  )
+  write(`A demo shop with ${pages} pages runs at ${shop.url}.\nThe public URLs of its two storefronts are\n${names}.\n`)
 
-  await writeFile(join(directory, 'pagecache.yaml'), drawConfig(url, shop))
+  await writeFile(join(directory, 'pagecache.yaml'), renderConfig(url, shop))
   write('\n$ pagecache serve\n')
   await workspace.start([join(root, 'bin/run.js'), 'serve'], signal, () => isReady(url))
-  write(`The cache stands before it, at ${url}.\n`)
+  write(`The cache in front of it runs at ${url}.\n`)
   return { ...options, workspace, directory, shop, url }
 }
 
-/** The configuration of the demo's project directory; JSON is YAML. */
-function drawConfig(url: string, shop: ShopReady): string {
+/** The pagecache.yaml of the demo; JSON is valid YAML. */
+function renderConfig(url: string, shop: ShopReady): string {
   const salesChannels = shop.channels.map((channel) => ({
     id: channel.id,
     name: channel.name,
@@ -141,13 +137,13 @@ function drawConfig(url: string, shop: ShopReady): string {
   return `${JSON.stringify({ server, salesChannels, warmup: { concurrency: 8 } }, null, 2)}\n`
 }
 
-/** Runs a command of the product and lets it be seen. */
+/** Runs a pagecache command and shows it with its output. */
 async function show(setup: Setup, argv: readonly string[]): Promise<void> {
   setup.write(`\n$ pagecache ${argv.join(' ')}\n`)
   await setup.workspace.run([join(setup.root, 'bin/run.js'), ...argv], setup.signal, setup.output)
 }
 
-/** The daemon counts hits in memory and tells the store every few seconds: waits until the statistics know of them. */
+/** Waits until hits appear in the statistics: the daemon counts them in memory and writes them every few seconds. */
 async function awaitCountedHits({ workspace, root, signal }: Setup): Promise<void> {
   const deadline = performance.now() + 15_000
   for (;;) {
@@ -157,7 +153,7 @@ async function awaitCountedHits({ workspace, root, signal }: Setup): Promise<voi
     ) as Statistics
     if (statistics.aggregated.avgCacheHitTime > 0) return
     if (performance.now() > deadline)
-      throw new PagecacheError('CHECK_FAILED', 'The statistics know of no hit 15 s after it.')
+      throw new PagecacheError('CHECK_FAILED', 'The statistics do not include a hit after 15 s.')
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }
@@ -170,57 +166,57 @@ async function findProduct(setup: Setup, browser: Browser): Promise<string> {
   return path
 }
 
-/** Logs in, fills a basket, and shows that neither leaves a trace in what others get. */
+/** Logs in, fills a basket, and shows that neither affects the pages of other visitors. */
 async function showVisitors(setup: Setup): Promise<void> {
   const { url, write } = setup
-  const [ada, stranger] = [new Browser(), new Browser()]
-  const say = (who: string, seen: Seen) =>
-    write(`  ${who.padEnd(34)}${String(seen.headers['cache-status'] ?? 'no Cache-Status')}\n`)
+  const [ada, anonymous] = [new Browser(), new Browser()]
+  const say = (who: string, visit: PageVisit) =>
+    write(`  ${who.padEnd(34)}${String(visit.headers['cache-status'] ?? 'no Cache-Status')}\n`)
   try {
-    write('\nWhat belongs to one visitor stays out of the cache (Cache-Status of each answer):\n')
-    const before = await stranger.get(`${url}/`)
-    say('a stranger on the home page', before)
+    write('\nPrivate pages are never cached (Cache-Status of each response):\n')
+    const before = await anonymous.get(`${url}/`)
+    say('Home page, anonymous', before)
     await ada.post(`${url}/account/login`, { username: 'ada@example.com', password: 'demo' })
     const own = await ada.get(`${url}/`)
-    say('Ada, logged in, on the home page', own)
+    say('Home page, Ada logged in', own)
     const product = await ada.get(url + (await findProduct(setup, ada)))
     const productId = /name="productId" value="(\w+)"/.exec(product.text)?.[1] ?? ''
     await ada.post(`${url}/checkout/line-item/add`, { productId })
     const basket = await ada.get(`${url}/checkout/cart`)
-    say("Ada's basket", basket)
-    const after = await stranger.get(`${url}/`)
-    say('the stranger once more', after)
-    mustBe(before, true, 'the home page for a stranger')
-    mustBe(own, false, 'the home page for a visitor who is logged in')
-    mustBe(basket, false, 'a basket')
-    mustBe(after, true, 'the home page for a stranger')
+    say('Basket, Ada', basket)
+    const after = await anonymous.get(`${url}/`)
+    say('Home page, anonymous again', after)
+    assertHit(before, true, 'the home page for an anonymous visitor')
+    assertHit(own, false, 'the home page for a logged-in visitor')
+    assertHit(basket, false, 'a basket')
+    assertHit(after, true, 'the home page for an anonymous visitor')
     if (!own.text.includes('Hello Ada') || before.text !== after.text || after.text.includes('Ada')) {
-      throw new PagecacheError('CHECK_FAILED', 'A visitor was shown a page that belongs to another.')
+      throw new PagecacheError('CHECK_FAILED', 'A visitor got a private page of another visitor.')
     }
     write('Only Ada read "Hello Ada".\n')
   } finally {
     ada.close()
-    stranger.close()
+    anonymous.close()
   }
 }
 
-/** Throws unless the cache answered (`hit`) or the shop did. */
-function mustBe(seen: Seen, hit: boolean, what: string): void {
-  const status = String(seen.headers['cache-status'] ?? '')
-  if (seen.status === 200 && /(?:^|;\s*)hit(?:;|$)/.test(status) === hit) return
+/** Throws unless a response came from the cache (`hit`) or from the shop. */
+function assertHit(visit: PageVisit, hit: boolean, what: string): void {
+  const status = String(visit.headers['cache-status'] ?? '')
+  if (visit.status === 200 && /(?:^|;\s*)hit(?:;|$)/.test(status) === hit) return
   throw new PagecacheError(
     'CHECK_FAILED',
-    `Expected ${hit ? 'a hit' : 'no hit'} for ${what}; got ${seen.status}, Cache-Status: ${status || 'none'}.`,
+    `Expected ${hit ? 'a hit' : 'no hit'} for ${what}; got ${visit.status}, Cache-Status: ${status || 'none'}.`,
   )
 }
 
 async function keepOpen(setup: Setup): Promise<void> {
   const { program, url, directory, signal } = setup
   setup.write(`
-Everything keeps running until Ctrl-C. To play:
+Shop and cache keep running until Ctrl-C. Things to try:
   open ${url}/ or ${url}/de/ in a browser
   log in with any e-mail address and the password "demo"
-  ask and steer the cache, with any command, from another terminal:
+  run any command against the cache from another terminal:
     ${program} cache:list --type listings --project-dir ${directory}
     ${program} vendor:cache:clear --type products --project-dir ${directory}
 `)
@@ -231,12 +227,12 @@ Everything keeps running until Ctrl-C. To play:
 function nextSteps(program: string): string {
   const steps = [
     ['init', 'write a commented pagecache.yaml for your own shop'],
-    ['serve --origin <URL>', 'or put the cache before it without any configuration'],
+    ['serve --origin <URL>', 'run the cache in front of it without configuration'],
     ['warmup:start --wait', "fill it from the shop's sitemap"],
-    ['demo --keep', 'leave this demo running to play with'],
+    ['demo --keep', 'keep this demo running to experiment with'],
     ['--help', 'list every command'],
   ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(24)}${purpose}\n`)
-  return `\nThat was the whole round: shop, cache, warmup, statistics, popup stages, clear. What to do next:\n${steps.join('')}README.md has all of it in order.\n`
+  return `\nThat was the demo: shop, cache, warmup, statistics, popup stages, clear. Next steps:\n${steps.join('')}README.md explains all of them.\n`
 }
 
 async function isReady(url: string): Promise<boolean> {
@@ -247,14 +243,14 @@ async function isReady(url: string): Promise<boolean> {
 }
 
 /**
- * The port of 127.0.0.1, or any (0), that was free a moment ago: the shop has to know the cache's address before the cache
- * starts. Throws PagecacheError LISTEN_FAILED where it is taken.
+ * Checks that a port of 127.0.0.1 is free, or finds a free one (0): the shop needs the cache's address before the cache starts.
+ * Throws LISTEN_FAILED if the port is taken.
  */
 async function findFreePort(wanted: number): Promise<number> {
   const probe = createServer()
   await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(wanted, '127.0.0.1', resolve)).catch(
     (error: NodeJS.ErrnoException) => {
-      const hint = 'Choose another port with --port, or leave it out for any free one.'
+      const hint = 'Choose another port with --port, or omit it to use any free port.'
       throw new PagecacheError(
         'LISTEN_FAILED',
         `Cannot listen on 127.0.0.1:${wanted}: ${error.code ?? error.message}`,

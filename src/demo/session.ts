@@ -11,28 +11,28 @@ export interface Session {
 }
 
 export interface Sessions {
-  /** The live session of a cookie header; null where there is none or it is unknown. */
+  /** The session of a cookie header; null if there is none or it has expired. */
   find(cookies: string | undefined): Session | null
-  /** A new session under a new id; what an older one held moves into it, and the older one ends. */
+  /** Creates a session with a new id. It takes over the contents of the old session, which ends. */
   renew(before: Session | null): Session
   end(session: Session): void
 }
 
-/** Milliseconds without a request after which a session is forgotten. */
-const idle = 30 * 60_000
-/** Sessions are held in memory; beyond so many the one not seen for longest is forgotten. */
-const most = 10_000
+/** A session without requests for this long expires (milliseconds). */
+const maxIdle = 30 * 60_000
+/** Sessions kept in memory; beyond that the least recently used one is evicted. */
+const maxSessions = 10_000
 
 /** Shopware's name of the session cookie. */
 const sessionCookie = 'session-'
 
 export function createSessions(clock: () => number): Sessions {
-  const sessions = new LRUCache<string, Session>({ max: most })
+  const sessions = new LRUCache<string, Session>({ max: maxSessions })
 
   function find(cookies: string | undefined): Session | null {
     const session = sessions.get(readCookie(cookies, sessionCookie) ?? '')
     if (session === undefined) return null
-    if (clock() - session.seenAt > idle) {
+    if (clock() - session.seenAt > maxIdle) {
       sessions.delete(session.id)
       return null
     }
@@ -59,14 +59,14 @@ export function hasSessionCookie(cookies: string | undefined): boolean {
   return readCookie(cookies, sessionCookie) !== null
 }
 
-/** What a visitor gets with the first page: an id behind which nothing is kept yet. */
+/** The session cookie of a visitor's first page. No session is stored for it yet. */
 export function firstCookie(): string {
   return toCookie(sessionCookie, createSessionId())
 }
 
 /**
- * The cookies that tell a cache in front of the shop what kind of visitor this is. The hash is the
- * same for everyone in the same state, as Shopware's is: it is no secret and names nobody.
+ * The cookies that tell a cache in front of the shop the state of a visitor. As in Shopware, the hash is the same for all visitors in
+ * the same state: it is not secret and identifies nobody.
  */
 export function stateCookies(session: Session): string[] {
   const states = statesOf(session)
@@ -74,7 +74,7 @@ export function stateCookies(session: Session): string[] {
   return [toCookie(sessionCookie, session.id), toCookie('sw-states', states.join(',')), toCookie('sw-cache-hash', hash)]
 }
 
-/** Takes all of them away again. */
+/** Deletes all session and state cookies. */
 export function endCookies(): string[] {
   return [sessionCookie, 'sw-states', 'sw-cache-hash'].map((name) => `${toCookie(name, '')}; max-age=0`)
 }

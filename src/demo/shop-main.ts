@@ -3,8 +3,8 @@ import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { startShop } from './shop.ts'
 
 /**
- * The demo shop as a process of its own: prints one JSON line with its address when it is ready, and
- * ends with SIGTERM, SIGINT, or when the parent that forked it is gone.
+ * Entry point of the demo shop as a separate process. It prints one JSON line with its address when it is ready, and exits on
+ * SIGTERM, on SIGINT, or when its parent process has exited.
  */
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { refusal, sendAnswer, sharedPage, privatePage, type Answer } from './answer.ts'
+import { errorPage, sendResponse, sharedPage, privatePage, type ShopResponse } from './response.ts'
 import { createCatalogue, type Catalogue } from './catalogue.ts'
 import { createChannels, findChannel, type PublicUrls, type ShopChannel } from './channel.ts'
 import { drawImage } from './image.ts'
@@ -18,17 +18,17 @@ import {
 } from './session.ts'
 import { createSite, findPage, toEntityTag, type Site, type SitePage } from './site.ts'
 import { createSitemaps, drawRobots } from './sitemap.ts'
-import { answerVisitor } from './visitor-routes.ts'
+import { handleVisitor } from './visitor-routes.ts'
 import { labels } from './vocabulary.ts'
 
 export interface ShopOptions {
   port?: number
   host?: string
-  /** What visitors type, where something stands in front; else the shop's own address, German under /de. */
+  /** Public URLs behind a cache. Defaults to the shop's own address, German under /de. */
   publicUrls?: PublicUrls
-  /** A cache stands before it, which has the script of the popup stages. */
+  /** Whether a cache is in front of the shop, which serves the script of the popup stages. */
   fronted?: boolean
-  /** `off` answers as fast as the machine can, for tests and benchmarks. */
+  /** `off` responds as fast as possible, for tests and benchmarks. */
   latency?: 'on' | 'off'
   /** Milliseconds since the epoch; ages sessions. */
   clock?: () => number
@@ -36,13 +36,13 @@ export interface ShopOptions {
 
 interface ShopStats {
   requests: number
-  /** Pages rendered for a 200 or 304, by the path that was asked (prefix and canonical query included). */
+  /** How often each page was rendered for a 200 or 304, by path with prefix and canonical query. */
   rendered: ReadonlyMap<string, number>
   inFlight: number
 }
 
 export interface DemoShop {
-  /** Where the shop itself answers. */
+  /** The shop's own address. */
   url: string
   channels: readonly (ShopChannel & { pages: readonly SitePage[] })[]
   stats(): ShopStats
@@ -58,9 +58,9 @@ interface Shop {
   rendered: Map<string, number>
 }
 
-/** Images and sitemaps change with the shop's data, which never changes after this moment. */
+/** Last-Modified of images and sitemaps: fixed, because the shop's data never changes. */
 const builtAt = new Date(Date.UTC(2026, 9, 31)).toUTCString()
-const mostFormBytes = 16_384
+const maxFormBytes = 16_384
 const seed = 'harbour and pine'
 
 /** Starts the demo shop on a loopback port (0: any free one). Its content is the same at every start. */
@@ -81,11 +81,11 @@ export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
     requests += 1
     inFlight += 1
     response.once('close', () => void (inFlight -= 1))
-    answerRequest(shop, request)
+    handleRequest(shop, request)
       .then(async (answer) => {
         const pause = latency(answer.work, inFlight)
         if (pause > 0) await wait(pause, undefined, { signal: ending.signal })
-        sendAnswer(request, response, answer)
+        sendResponse(request, response, answer)
       })
       .catch(() => response.destroy())
   })
@@ -94,7 +94,7 @@ export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
     url,
     channels: shop.sites.map((site) => ({ ...site.channel, pages: [...site.pages.values()] })),
     stats: () => ({ requests, rendered: shop.rendered, inFlight }),
-    close: () => {
+    close() {
       ending.abort()
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))
@@ -123,13 +123,13 @@ async function listen(server: Server, port: number, host: string): Promise<strin
   return `http://${host}:${(server.address() as AddressInfo).port}`
 }
 
-async function answerRequest(shop: Shop, request: IncomingMessage): Promise<Answer> {
+async function handleRequest(shop: Shop, request: IncomingMessage): Promise<ShopResponse> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://shop')
   const method = request.method ?? 'GET'
   const readOnly = method === 'GET' || method === 'HEAD'
   if (readOnly && pathname === '/robots.txt')
     return file('text/plain; charset=UTF-8', Buffer.from(shop.robots), 'public, max-age=3600')
-  if (readOnly && pathname.startsWith('/media/')) return answerMedia(pathname)
+  if (readOnly && pathname.startsWith('/media/')) return handleMedia(pathname)
 
   const channel = findChannel(
     shop.sites.map((site) => site.channel),
@@ -137,17 +137,17 @@ async function answerRequest(shop: Shop, request: IncomingMessage): Promise<Answ
     pathname,
   )
   const site = shop.sites.find((each) => each.channel === channel)
-  if (site === undefined) return refusal(404, 'Not Found')
+  if (site === undefined) return errorPage(404, 'Not Found')
   const path = pathname.slice(site.channel.prefix.length) || '/'
   const form = readOnly ? new URLSearchParams() : await readForm(request)
-  if (form === null) return refusal(413, 'Content Too Large')
+  if (form === null) return errorPage(413, 'Content Too Large')
   const session = shop.sessions.find(request.headers.cookie)
-  const own = answerVisitor({ method, path, form, site, session }, shop.sessions, shop.catalogue)
+  const own = handleVisitor({ method, path, form, site, session }, shop.sessions, shop.catalogue)
   if (own !== null) return own
-  if (!readOnly) return refusal(405, 'Method Not Allowed', { allow: 'GET, HEAD' })
+  if (!readOnly) return errorPage(405, 'Method Not Allowed', { allow: 'GET, HEAD' })
 
   const sitemap = shop.sitemaps.get(site)?.get(path)
-  // Shopware serves its gzip children as plain files: a type of their own, and no Content-Encoding.
+  // Shopware serves gzip sitemaps as plain files, without Content-Encoding.
   if (sitemap !== undefined)
     return {
       ...file(path.endsWith('.gz') ? 'application/octet-stream' : 'application/xml', sitemap, 'public, max-age=300'),
@@ -156,11 +156,11 @@ async function answerRequest(shop: Shop, request: IncomingMessage): Promise<Answ
   const page = findPage(site, path, searchParams)
   if (page === null) return notFound(site, session)
   countRendering(shop, site, page)
-  return answerPage(page, session, hasSessionCookie(request.headers.cookie))
+  return handlePage(page, session, hasSessionCookie(request.headers.cookie))
 }
 
-/** Whoever is logged in or has a basket gets a page of their own; everyone else the one that a cache may keep. */
-function answerPage(page: SitePage, session: Session | null, knownVisitor: boolean): Answer {
+/** Visitors who are logged in or have a basket get a private page, all others the cacheable one. */
+function handlePage(page: SitePage, session: Session | null, knownVisitor: boolean): ShopResponse {
   const body = page.render(toVisitor(session))
   if (statesOf(session).length > 0)
     return { ...privatePage(body, { 'cache-control': 'private, no-cache' }), work: page.type }
@@ -173,22 +173,22 @@ function answerPage(page: SitePage, session: Session | null, knownVisitor: boole
   })
 }
 
-function notFound(site: Site, session: Session | null): Answer {
+function notFound(site: Site, session: Session | null): ShopResponse {
   const title = labels[site.channel.language].notFound
   const sheet = { title, description: title, canonical: null, pageType: null, body: `<h1>${title}</h1>` }
   const page = privatePage(site.layout(sheet, toVisitor(session)), { 'cache-control': 'private, no-cache' }, 404)
   return { ...page, work: 'cms' }
 }
 
-function answerMedia(path: string): Answer {
+function handleMedia(path: string): ShopResponse {
   const [, name = '', extension = ''] = /^\/media\/([a-z0-9-]{1,80})\.(\w+)$/.exec(path) ?? []
   const image = name === '' ? null : drawImage(name, extension)
-  if (image === null) return refusal(404, 'Not Found')
+  if (image === null) return errorPage(404, 'Not Found')
   const answer = file(image.contentType, image.body, 'public, max-age=604800')
   return { ...answer, headers: { ...answer.headers, etag: image.etag } }
 }
 
-function file(contentType: string, body: Buffer, cacheControl: string): Answer {
+function file(contentType: string, body: Buffer, cacheControl: string): ShopResponse {
   return {
     status: 200,
     headers: { 'content-type': contentType, 'cache-control': cacheControl, 'last-modified': builtAt },
@@ -202,13 +202,13 @@ function countRendering(shop: Shop, site: Site, page: SitePage): void {
   shop.rendered.set(key, (shop.rendered.get(key) ?? 0) + 1)
 }
 
-/** The form fields of a POST; null where they are longer than any form of this shop. */
+/** Reads the form fields of a POST; null if they are too large. */
 async function readForm(request: IncomingMessage): Promise<URLSearchParams | null> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > mostFormBytes) return null
+    if (length > maxFormBytes) return null
     chunks.push(chunk)
   }
   return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))

@@ -13,10 +13,10 @@ import {
   renderProduct,
 } from './page-views.ts'
 
-/** A page that the shop offers to every visitor, and to a cache. */
+/** A cacheable page of the shop. */
 export interface SitePage {
   type: PageType
-  /** Path and query beneath the channel's prefix. */
+  /** Path and query below the channel's prefix. */
   path: string
   tags: readonly string[]
   cacheControl: string
@@ -36,9 +36,9 @@ export interface Site {
 }
 
 const shared = 'public, s-maxage=7200'
-const patient = `${shared}, stale-while-revalidate=300, stale-if-error=86400`
+const sharedWithStale = `${shared}, stale-while-revalidate=300, stale-if-error=86400`
 
-/** Everything under one storefront that may be cached. */
+/** Describes all cacheable pages of one storefront. */
 export function createSite(channel: ShopChannel, layout: Layout, catalogue: Catalogue): Site {
   const pages = [
     describeHome(channel, layout, catalogue),
@@ -50,7 +50,7 @@ export function createSite(channel: ShopChannel, layout: Layout, catalogue: Cata
   return { channel, layout, pages: new Map(pages.map((page) => [page.path, page])) }
 }
 
-/** The page for a path beneath the prefix and its query; parameters that mean nothing to the page are ignored. */
+/** Finds the page of a path below the prefix and its query. Unknown parameters are ignored. */
 export function findPage(site: Site, path: string, query: URLSearchParams): SitePage | null {
   if (path.startsWith('/widgets/buybox/')) {
     return (
@@ -63,7 +63,7 @@ export function findPage(site: Site, path: string, query: URLSearchParams): Site
   return site.pages.get(`${path}?p=${number}`) ?? null
 }
 
-/** A weak entity tag, as a web server leaves it that may compress: the bytes may differ, the page does not. */
+/** A weak entity tag, as sent by a compressing web server: the bytes may differ, but not the page. */
 export function toEntityTag(html: string): string {
   return `W/"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`
 }
@@ -105,7 +105,7 @@ function describeListings(category: Category, channel: ShopChannel, layout: Layo
       path,
       // Both bear both tags: a change of the category or of what it lists is seen on each of its pages.
       tags: [...(number === 1 ? listing.toReversed() : listing), `cms-page-${category.cmsPageId}`, ...channel.tags],
-      cacheControl: number === 1 ? patient : shared,
+      cacheControl: number === 1 ? sharedWithStale : shared,
       priority: number === 1 ? (category.parent === null ? 0.9 : 0.8) : 0.3,
       updatedAt,
       validated: false,
@@ -122,7 +122,7 @@ function describeProduct(product: Product, channel: ShopChannel, layout: Layout)
     type: 'products',
     path,
     tags: [`product-${product.id}`, ...channel.tags],
-    cacheControl: patient,
+    cacheControl: sharedWithStale,
     priority: 0.7,
     updatedAt: product.updatedAt,
     validated: true,

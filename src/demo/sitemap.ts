@@ -3,10 +3,10 @@ import type { PageType } from '../pages/page.ts'
 import { escapeHtml } from './channel.ts'
 import type { Site } from './site.ts'
 
-/** One file for each type of page, as a shop that splits its sitemap by source. */
+/** One sitemap file for each type of page, as in a shop that splits its sitemap by source. */
 const files: readonly PageType[] = ['cms', 'categories', 'products', 'listings', 'buybox']
 
-/** The files by their path beneath the channel's prefix: an index and its gzip children. */
+/** The sitemap index and its gzip children, by path below the channel's prefix. */
 export function createSitemaps(site: Site): ReadonlyMap<string, Buffer> {
   const children = files.map(
     (type) => [`/sitemap/${site.channel.language}-${type}.xml.gz`, drawSitemap(site, type)] as const,
@@ -19,7 +19,7 @@ export function createSitemaps(site: Site): ReadonlyMap<string, Buffer> {
   return new Map([['/sitemap.xml', Buffer.from(index)], ...children])
 }
 
-/** One file for the host, with the sitemap of each storefront. What warming needs (the fragments) stays allowed. */
+/** The robots.txt of the host, with the sitemap of each storefront. The buybox fragments stay allowed, so that they can be warmed. */
 export function drawRobots(sites: readonly Site[]): string {
   const rules = sites.flatMap(({ channel }) =>
     ['account', 'checkout', 'widgets/checkout'].map((path) => `Disallow: ${channel.prefix}/${path}/`),

@@ -1,20 +1,20 @@
-import { privatePage, redirect, refusal, type Answer } from './answer.ts'
+import { privatePage, redirect, errorPage, type ShopResponse } from './response.ts'
 import { renderAccount, renderBasket, renderLogin } from './account-views.ts'
 import type { Catalogue } from './catalogue.ts'
 import { endCookies, stateCookies, toVisitor, type Session, type Sessions } from './session.ts'
 import type { Site } from './site.ts'
 
-/** A request for what belongs to one visitor: account and basket. */
+/** A request for a private page of one visitor: account or basket. */
 export interface VisitorRequest {
   method: string
-  /** Beneath the channel's prefix. */
+  /** Path below the channel's prefix. */
   path: string
   form: URLSearchParams
   site: Site
   session: Session | null
 }
 
-type Route = (request: VisitorRequest, sessions: Sessions, catalogue: Catalogue) => Answer
+type Route = (request: VisitorRequest, sessions: Sessions, catalogue: Catalogue) => ShopResponse
 
 const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   '/account': { GET: showAccount },
@@ -25,64 +25,64 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   '/widgets/checkout/info': { GET: showBasketInfo },
 }
 
-/** Demo customers: any address, this password. */
+/** Demo customers log in with any e-mail address and this password. */
 const password = 'demo'
 
-/** Answers a request for account or basket; null where the path is neither. */
-export function answerVisitor(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): Answer | null {
+/** Answers a request for account or basket; null for any other path. */
+export function handleVisitor(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): ShopResponse | null {
   const byMethod = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined
   if (byMethod === undefined) return null
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const route = Object.hasOwn(byMethod, method) ? byMethod[method] : undefined
-  if (route === undefined) return refusal(405, 'Method Not Allowed', { allow: Object.keys(byMethod).join(', ') })
+  if (route === undefined) return errorPage(405, 'Method Not Allowed', { allow: Object.keys(byMethod).join(', ') })
   return route(request, sessions, catalogue)
 }
 
-function showAccount(request: VisitorRequest): Answer {
+function showAccount(request: VisitorRequest): ShopResponse {
   const { session, site } = request
   if (session === null || session.email === null) return redirect(`${site.channel.prefix}/account/login`)
   const name = toVisitor(session).name ?? session.email
   return privatePage(inLayout(request, name, renderAccount(site.channel, name, session.email)))
 }
 
-function showLogin(request: VisitorRequest): Answer {
+function showLogin(request: VisitorRequest): ShopResponse {
   return privatePage(inLayout(request, 'Login', renderLogin(request.site.channel, false)))
 }
 
-function login(request: VisitorRequest, sessions: Sessions): Answer {
+function login(request: VisitorRequest, sessions: Sessions): ShopResponse {
   const email = request.form.get('username') ?? ''
   if (!/^[^@\s]{1,64}@[^@\s]{1,190}$/.test(email) || request.form.get('password') !== password) {
     return privatePage(inLayout(request, 'Login', renderLogin(request.site.channel, true)), {}, 422)
   }
-  // A new id at every login: who knew the old one is not logged in with it.
+  // A new id at every login prevents session fixation.
   const session = sessions.renew(request.session)
   session.email = email
   return redirect(`${request.site.channel.prefix}/account`, stateCookies(session))
 }
 
-function logout(request: VisitorRequest, sessions: Sessions): Answer {
+function logout(request: VisitorRequest, sessions: Sessions): ShopResponse {
   if (request.session !== null) sessions.end(request.session)
   return redirect(`${request.site.channel.prefix}/`, endCookies())
 }
 
-function addToBasket(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): Answer {
+function addToBasket(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): ShopResponse {
   const product = catalogue.products.find((each) => each.id === request.form.get('productId'))
   const quantity = Number(request.form.get('quantity') ?? '1')
   if (product === undefined || !Number.isInteger(quantity) || quantity < 1 || quantity > 99) {
-    return refusal(400, 'No such product or quantity')
+    return errorPage(400, 'No such product or quantity')
   }
   const session = request.session ?? sessions.renew(null)
   session.basket.set(product, Math.min(99, (session.basket.get(product) ?? 0) + quantity))
   return redirect(`${request.site.channel.prefix}/checkout/cart`, stateCookies(session))
 }
 
-function showBasket(request: VisitorRequest): Answer {
+function showBasket(request: VisitorRequest): ShopResponse {
   const lines = [...(request.session?.basket ?? [])].map(([product, quantity]) => ({ product, quantity }))
   return privatePage(inLayout(request, 'Basket', renderBasket(request.site.channel, lines)))
 }
 
-/** The number that a page's script puts beside the basket link; empty (204) where there is no basket. */
-function showBasketInfo(request: VisitorRequest): Answer {
+/** The number of items, which a page's script shows next to the basket link; 204 if the basket is empty. */
+function showBasketInfo(request: VisitorRequest): ShopResponse {
   const { items } = toVisitor(request.session)
   if (items === 0) return { ...privatePage(''), status: 204 }
   return privatePage(`<span class="badge">${items}</span>`)

@@ -1,8 +1,8 @@
-/** The words that the demo shop's texts are put together from, in its two languages. */
+/** The vocabulary from which the texts of the demo shop are generated, in two languages. */
 export type Language = 'en' | 'de'
 export type Text = Readonly<Record<Language, string>>
 
-/** Top-level categories, each with its leaves: plural for the category, singular for a product's name. */
+/** Top-level categories and their leaf categories, with the plural for the category and the singular for product names. */
 export const assortment: readonly {
   name: Text
   leaves: readonly { name: Text; product: Text }[]
@@ -61,12 +61,12 @@ export const series = [
   'Linden',
 ] as const
 
-/** The choices of a product that has variants; the key stands in the buybox URL. */
+/** The finishes of products with variants; the key is part of the buybox URL. */
 export const finishes = { oak: { en: 'Oak', de: 'Eiche' }, slate: { en: 'Slate', de: 'Schiefer' } } as const
 export type Finish = keyof typeof finishes
 export const finishKeys: readonly Finish[] = ['oak', 'slate']
 
-/** The content pages beside the home page. */
+/** The content pages besides the home page. */
 export const contentPages: readonly { slug: Text; title: Text }[] = [
   { slug: { en: 'about-us', de: 'ueber-uns' }, title: { en: 'About us', de: 'Über uns' } },
   { slug: { en: 'delivery', de: 'versand' }, title: { en: 'Delivery', de: 'Versand' } },
@@ -81,18 +81,18 @@ export const contentPages: readonly { slug: Text; title: Text }[] = [
 
 export const sentences: Readonly<Record<Language, readonly string[]>> = {
   en: [
-    'Made in small numbers by people whose names we know.',
-    'The surface is oiled by hand and may be oiled again whenever it asks for it.',
-    'Every part can be replaced, and we keep the parts for twenty years.',
-    'It leaves our workshop in a box of recycled board, without a gram of plastic.',
-    'Light enough to be carried to where it is wanted, heavy enough to stay there.',
+    'Made in small batches by people we know by name.',
+    'The surface is oiled by hand and can be re-oiled at any time.',
+    'Every part can be replaced, and we stock spares for twenty years.',
+    'It ships from our workshop in recycled cardboard, without a gram of plastic.',
+    'Light enough to carry anywhere, heavy enough to stay put.',
     'The colour comes from the material itself and deepens over the years.',
-    'We tried it for two winters by the sea before we dared to sell it.',
-    'A wet cloth is all the care it needs.',
-    'Seams and joints are where such things fail; ours are doubled.',
-    'It goes well with the other pieces of the series, and with none of them.',
-    'The drawing is from 1962; we have changed the hinge and nothing else.',
-    'If you do not like it, send it back within a hundred days.',
+    'We tested it by the sea for two winters before we started selling it.',
+    'A damp cloth is all the care it needs.',
+    'Seams and joints usually fail first; ours are reinforced.',
+    'It goes well with the rest of the series, and looks just as good alone.',
+    'The design dates from 1962; we have changed only the hinge.',
+    'If you do not like it, return it within a hundred days.',
   ],
   de: [
     'In kleiner Zahl gefertigt, von Menschen, deren Namen wir kennen.',
@@ -120,7 +120,7 @@ export const materials: readonly Text[] = [
 
 export const reviewers = ['Mila', 'Jonas', 'Priya', 'Tomasz', 'Aino', 'Luc', 'Greta', 'Samir'] as const
 
-/** What stands on buttons and in headings. */
+/** Labels of buttons and headings. */
 export const labels = {
   en: {
     account: 'Account',
@@ -137,18 +137,18 @@ export const labels = {
     weight: 'Weight',
     article: 'Article',
     reviews: 'Reviews',
-    related: 'Goes well with it',
+    related: 'Goes well with',
     page: 'Page',
     empty: 'Your basket is empty.',
     total: 'Total',
     hello: 'Hello',
-    delivery: 'In stock, with you in 2 to 4 days',
+    delivery: 'In stock, delivered in 2 to 4 days',
     tax: 'incl. VAT, plus delivery',
     notFound: 'This page does not exist.',
     home: 'Home',
-    popular: 'What others like',
-    wrong: 'E-mail or password is wrong.',
-    hint: 'Any e-mail address will do; the password is demo.',
+    popular: 'Popular products',
+    wrong: 'Wrong e-mail or password.',
+    hint: 'Use any e-mail address with the password demo.',
     quantity: 'Quantity',
     finish: 'Finish',
     other: 'Deutsch',
@@ -177,7 +177,7 @@ export const labels = {
     tax: 'inkl. MwSt., zzgl. Versand',
     notFound: 'Diese Seite gibt es nicht.',
     home: 'Startseite',
-    popular: 'Was anderen gefällt',
+    popular: 'Beliebte Produkte',
     wrong: 'E-Mail oder Passwort ist falsch.',
     hint: 'Jede E-Mail-Adresse geht; das Passwort ist demo.',
     quantity: 'Menge',

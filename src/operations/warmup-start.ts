@@ -68,7 +68,7 @@ export const startWarmup = defineOperation({
 async function start(context: OperationContext, input: StartInput): Promise<Started> {
   if (input.urls !== undefined) await assertOwnUrls(context, input.urls)
   const plan = await makePlan(context, input)
-  for (const barren of plan.barren) context.report({ kind: 'message', message: whyNothing(barren) })
+  for (const empty of plan.emptyChannels) context.report({ kind: 'message', message: whyNothing(empty) })
   if (input.dryRun) return toDryRun(context, plan, input.force)
   const { createRun } = await import('../warmup/run/runs.ts')
   const { salesChannelId, batchSize, force } = input
@@ -99,14 +99,14 @@ async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: reado
     if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, cache.classifying)
 }
 
-/** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
+/** Warns if no worker is running: the run then waits in the queue, which is not an error but looks like one. */
 export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
-  const { isWorkedAnywhere } = await import('../workers/warmup.ts')
-  if (await isWorkedAnywhere(app)) return
+  const { hasWorkers } = await import('../warmup/run/active-workers.ts')
+  if (await hasWorkers(await app.queue())) return
   report({
     kind: 'message',
     message:
-      'No worker takes warmups now: it begins as soon as pagecache serve or pagecache messenger:consume async runs.',
+      'No worker is running: the warmup starts as soon as pagecache serve or pagecache messenger:consume async runs.',
   })
 }
 
@@ -138,7 +138,7 @@ export async function makePlan(
       import('../warmup/discover/purged-urls.ts'),
       import('../purge/log/purged-pages.ts'),
       import('../warmup/discover/discover-fetch.ts'),
-      import('../warmup/run/limits.ts'),
+      import('../warmup/discover/limits.ts'),
     ],
   )
   const records = await app.records()
@@ -171,12 +171,15 @@ function chooseChannels(salesChannels: readonly Channel[], id: string | null): r
   const chosen = salesChannels.find((channel) => channel.id === id)
   if (chosen) return [chosen]
   const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
-    hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
+  throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
+    hint:
+      known === ''
+        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
+        : `Configured: ${known}.`,
   })
 }
 
-function whyNothing({ channel, foreign, others }: Plan['barren'][number]): string {
+function whyNothing({ channel, foreign, others }: Plan['emptyChannels'][number]): string {
   const found = `${channel.name} (${channel.url}): nothing to warm up. Its sitemaps name ${plural(foreign + others, 'URL')}, and none is a page of this sales channel that may be warmed.`
   if (foreign === 0) return found
   return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}; the url of this sales channel may be wrong.`

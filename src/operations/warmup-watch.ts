@@ -83,19 +83,9 @@ export const discovery = z.object({
 
 export type WarmupDiscovery = z.output<typeof discovery>
 
-/** A discovery as clients see it. Runs of version 0.1.0 counted what was malformed and what was excluded as one. */
+/** The public part of a discovery. */
 export function toDiscovery(found: RunDiscovery): WarmupDiscovery {
-  const {
-    foreign,
-    malformed = 0,
-    excluded = 0,
-    disallowed,
-    duplicates,
-    otherTypes,
-    unknownType = 0,
-    files,
-    errors,
-  } = found
+  const { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, files, errors } = found
   return { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, files, errors }
 }
 

@@ -1,6 +1,6 @@
 import type { EventType, Stage } from './stage.ts'
 
-/** One thing that a visitor did, as far as it may be known here: no address, no agent. */
+/** One act of a visitor. For privacy it has no address and no user agent. */
 export interface TrackedEvent {
   popupId: string
   type: EventType
@@ -10,39 +10,40 @@ export interface TrackedEvent {
   requestUrl: string | null
   /** Milliseconds since the epoch. */
   at: number
-  /** Digest of the session whose shows are counted; impressions alone have one. It is never stored with the event. */
+  /** Digest of the session whose shows are counted, for impressions only. Never stored with the event. */
   session: string | null
-  /** False for bots and prefetches: the stage is looked up, and that is all. */
+  /** False for bots and prefetches, which are not recorded. */
   counted: boolean
 }
 
 /**
- * `shown_once`: recorded, and the visitor is not to see the stage again. `ignored`: the stage does not record, or the event is not
- * counted.
+ * `shown_once`: recorded, and the stage is not shown to this visitor again. `ignored`: the stage does not record, or the event is not
+ * counted. `unknown`: there is no such stage.
  */
-export type Outcome = 'recorded' | 'shown_once' | 'ignored' | 'unknown'
+export type TrackOutcome = 'recorded' | 'shown_once' | 'ignored' | 'unknown'
 
-/** Who asks which stages to show. */
-export interface ActiveQuestion {
+/** Selects the stages that may be shown to one visitor. */
+export interface ActiveStageQuery {
   salesChannelId: string
-  /** Null: the page does not say; stages for certain types alone are not shown on it. */
+  /** Null if the page does not declare its type; stages limited to certain types are then not shown. */
   pageType: string | null
-  /** Digest; null for a visitor without a session. */
+  /** Digest of the session; null for a visitor without one. */
   session: string | null
-  /** Ids of the stages that this visitor does not want, or may not, see again. */
+  /** Ids of stages that the visitor dismissed for good or has seen as often as allowed. */
   hidden: string[]
 }
 
-/** What a visitor's browser is told of a stage. */
+/** The fields of a stage that are sent to a visitor's browser. */
 export type ActiveStage = Pick<Stage, 'id' | 'statsEnabled' | 'frequency' | 'maxPerSession' | 'content'>
 
-/** What goes to the thread at once, and what comes back. */
+/** One message to the thread. */
 export interface Batch {
   events: TrackedEvent[]
-  questions: ActiveQuestion[]
+  queries: ActiveStageQuery[]
 }
 
-export interface BatchAnswer {
-  outcomes: Outcome[]
+/** The thread's reply: an outcome for each event, and the stages for each query. */
+export interface BatchResult {
+  outcomes: TrackOutcome[]
   active: ActiveStage[][]
 }

@@ -3,27 +3,27 @@ import { dayLength, hourLength } from './sums.ts'
 const bucketKinds = ['hour', 'day', 'week', 'month'] as const
 export type BucketKind = (typeof bucketKinds)[number]
 
-/** A range of whole days (UTC), counted from the epoch; `to` is included. */
+/** A range of whole days (UTC) since the epoch, `to` included. */
 export interface DayRange {
   from: number
   to: number
 }
 
-/** Days up to which a range is shown by the hour, and by the day (contract section 7). */
-const mostHourly = 2
-const mostDaily = 92
-/** Years up to which it is shown by the week. */
-const mostWeekly = 2
+/** Longest range in days shown by the hour, and by the day. */
+const maxHourlyDays = 2
+const maxDailyDays = 92
+/** Longest range in years shown by the week. */
+const maxWeeklyYears = 2
 
-/** The day of `YYYY-MM-DD`, counted from the epoch; null for what is no date. */
+/** Parses `YYYY-MM-DD` to a day since the epoch; null if it is not a date. */
 export function parseDay(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
   const time = Date.parse(`${text}T00:00:00Z`)
-  // 30 February reads as a day of March where it reads at all.
+  // `Date.parse` may accept 30 February as a day in March.
   return Number.isNaN(time) || formatDay(time / dayLength) !== text ? null : time / dayLength
 }
 
-/** The day so many years after another one; 29 February becomes 1 March where the year has none. */
+/** Adds years to a day; 29 February becomes 1 March in a year without it. */
 export function yearsAfter(day: number, years: number): number {
   const date = new Date(day * dayLength)
   return date.setUTCFullYear(date.getUTCFullYear() + years) / dayLength
@@ -33,15 +33,15 @@ export function formatDay(day: number): string {
   return new Date(day * dayLength).toISOString().slice(0, 10)
 }
 
-/** How fine a range is shown. */
+/** The bucket size for a range. */
 export function bucketFor({ from, to }: DayRange): BucketKind {
   const days = to - from + 1
-  if (days <= mostHourly) return 'hour'
-  if (days <= mostDaily) return 'day'
-  return to < yearsAfter(from, mostWeekly) ? 'week' : 'month'
+  if (days <= maxHourlyDays) return 'hour'
+  if (days <= maxDailyDays) return 'day'
+  return to < yearsAfter(from, maxWeeklyYears) ? 'week' : 'month'
 }
 
-/** The beginnings of a range's buckets as they are named: days as `YYYY-MM-DD`, hours with their time. Weeks begin on Monday. */
+/** The names of a range's buckets, which are their start: a date, or for hours a date with time. Weeks start on Monday. */
 export function bucketNames(kind: BucketKind, { from, to }: DayRange): string[] {
   const names: string[] = []
   if (kind === 'hour') {
@@ -52,7 +52,7 @@ export function bucketNames(kind: BucketKind, { from, to }: DayRange): string[] 
   return names
 }
 
-/** The name of the bucket that an hour, counted from the epoch, is in. */
+/** The name of the bucket that contains an hour since the epoch. */
 export function bucketOf(kind: BucketKind, hour: number): string {
   return kind === 'hour' ? hourName(hour) : formatDay(startOf(kind, Math.floor(hour / 24)))
 }
@@ -64,7 +64,6 @@ function hourName(hour: number): string {
 function startOf(kind: Exclude<BucketKind, 'hour'>, day: number): number {
   if (kind === 'day') return day
   const date = new Date(day * dayLength)
-  // The epoch was a Thursday.
   if (kind === 'week') return day - ((date.getUTCDay() + 6) % 7)
   return day - (date.getUTCDate() - 1)
 }

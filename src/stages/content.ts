@@ -1,7 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import { ctaActions, type CallToAction, type StageContent } from './stage.ts'
 
-/** What a stage's HTML may consist of; everything else goes when it is written, so that what is stored is what is shown. */
+/** Allowed tags in a stage's HTML. Sanitising happens on writing, so that the stored HTML is what visitors see. */
 const allowedTags = [
   'p',
   'br',
@@ -26,22 +26,22 @@ const allowedTags = [
   'img',
   'button',
 ]
-/** What makes an element a layer with a click action (spec 2, section 6). */
+/** Attributes that give an element a click action. */
 const layer = ['data-action', 'data-target']
 
-/** Makes a content what may be stored and shown. Throws INVALID_INPUT where the call to action leads nowhere, or to what is no web address. */
+/** Sanitises content for storage. Throws INVALID_INPUT if the call to action has no target or no valid web address. */
 export type ContentSanitiser = (content: StageContent) => StageContent
 
 /**
- * Loads what sanitises, so that sanitising itself waits for nothing: of the HTML no script, style, form, frame, event
- * handler or odd URL is left.
+ * Loads the sanitiser, so that sanitising itself is synchronous. It removes scripts, styles, forms, frames, event handlers and URLs
+ * with other schemes from the HTML.
  */
 export async function loadSanitiser(): Promise<ContentSanitiser> {
   const { default: sanitizeHtml } = await import('sanitize-html')
   return (content) => {
     const { html, text, callToAction } = content
     if (html !== null && text !== null) throw invalid('content: expected html or text, not both')
-    if (callToAction !== null) assertSound(callToAction)
+    if (callToAction !== null) validateCallToAction(callToAction)
     return { ...content, html: html === null ? null : sanitizeHtml(html, rules) }
   }
 }
@@ -67,7 +67,7 @@ const rules = {
       tagName,
       attribs: attribs['target'] === '_blank' ? { ...attribs, rel: 'noopener noreferrer' } : without(attribs, 'target'),
     }),
-    // One that submits would take the page along.
+    // A submit button would reload the page.
     button: (tagName: string, attribs: Record<string, string>) => ({
       tagName,
       attribs: { ...attribs, type: 'button' },
@@ -79,20 +79,20 @@ function without(attributes: Record<string, string>, name: string): Record<strin
   return Object.fromEntries(Object.entries(attributes).filter(([key]) => key !== name))
 }
 
-/** Whether a layer does on a click what the storefront script knows; a URL is followed by it, so that it has to be one of the web's. */
+/** Whether the storefront script knows the click action of an element. It navigates to URLs, so they must be web addresses. */
 function isClickAction(attributes: Record<string, string>): boolean {
   const action = attributes['data-action']
   return action === 'url' ? isWebAddress(attributes['data-target'] ?? '') : ctaActions.some((known) => known === action)
 }
 
-function assertSound({ action, url, selector }: CallToAction): void {
+function validateCallToAction({ action, url, selector }: CallToAction): void {
   if (action === 'url' && !isWebAddress(url ?? ''))
     throw invalid('content.callToAction.url: expected an http or https URL, a path that begins with /, or a fragment')
   if (action === 'scroll' && (selector ?? '') === '')
     throw invalid('content.callToAction.selector: expected a CSS selector to scroll to')
 }
 
-/** A path of the same site, a fragment, or an absolute URL; browsers read `\` as `/`, and skip blanks and controls. */
+/** Whether a URL is a path, a fragment or an absolute http(s) URL. Browsers read `\` as `/` and skip whitespace and controls. */
 function isWebAddress(url: string): boolean {
   if (/[\s\\\u0000-\u001f\u007f]/.test(url)) return false
   if (url.startsWith('#') || /^\/(?!\/)/.test(url)) return true

@@ -1,6 +1,6 @@
-/** Why an event was not counted although its request was sound. */
+/** Why an event was not counted although its request was valid. */
 const ignoredReasons = ['bot', 'prefetch', 'not_recording'] as const
-/** Why a request was refused. */
+/** Why a request was rejected. */
 const refusedReasons = [
   'origin',
   'rate_address',
@@ -15,7 +15,7 @@ const refusedReasons = [
 export type IgnoredReason = (typeof ignoredReasons)[number]
 export type RefusedReason = (typeof refusedReasons)[number]
 
-/** What became of the track requests of this process since its start; for the metrics. */
+/** Counts of track requests in this process since its start, for the metrics. */
 export interface StageCounts {
   recorded: number
   ignored: Record<IgnoredReason, number>

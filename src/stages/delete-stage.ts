@@ -3,32 +3,32 @@ import { forgetStage, removeEventsOf } from './prune.ts'
 import { readStage } from './stages.ts'
 import type { Stage } from './stage.ts'
 
-const eventFates = ['keep', 'remove'] as const
-/** What becomes of a deleted stage's events: they stay for their retention, or go now. */
-export type EventFate = (typeof eventFates)[number]
+const eventHandlings = ['keep', 'remove'] as const
+/** What happens to the events of a deleted stage: kept until their retention ends, or removed now. */
+export type EventHandling = (typeof eventHandlings)[number]
 
 /**
- * Deletes a stage. For visitors and operators it is gone at once; its row stays for as long as events name it. A process that
- * dies while events are removed leaves the rest to the next pruning.
+ * Deletes a stage. It disappears for visitors and operators at once; its row stays as long as events refer to it. If the process
+ * crashes while removing events, the nightly pruning removes the rest.
  *
- * @returns the stage as it was, and how many of its events are kept or were removed
+ * @returns the deleted stage, and how many of its events were kept or removed
  * @throws NOT_FOUND
  */
 export async function deleteStage(
   records: Records,
   id: string,
-  fate: EventFate,
+  handling: EventHandling,
 ): Promise<{ stage: Stage; events: number }> {
   const stage = await records.db.transaction().execute(async (transaction) => {
     const found = await readStage({ ...records, db: transaction }, id)
     await transaction
       .updateTable('vendor_stage')
-      .set({ deleted: fate, updated_at: records.now() })
+      .set({ deleted: handling, updated_at: records.now() })
       .where('id', '=', found.id)
       .execute()
     return found
   })
-  const events = fate === 'remove' ? await removeEventsOf(records, stage.id) : await countEvents(records, stage.id)
+  const events = handling === 'remove' ? await removeEventsOf(records, stage.id) : await countEvents(records, stage.id)
   await forgetStage(records, stage.id)
   return { stage, events }
 }

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
-import { removedColumns, removeEvents } from './remove-events.ts'
+import { removableColumns, removeEvents } from './remove-events.ts'
 import { dayLength } from './sums.ts'
 
 /**
- * Removes a slice of what is past its time: events older than their stage's retention (0 keeps them for ever), events of stages
- * that were deleted with them, counters of sessions that are over. Nightly, as `vendor_stage.prune_events`.
+ * Removes a slice of expired rows: events past their stage's retention (0 keeps them for ever), events of stages that were deleted
+ * with their events, and counters of expired sessions. Runs nightly as the task `vendor_stage.prune_events`.
  *
- * @param before the moment that ages are counted back from, milliseconds since the epoch
- * @returns how many rows went; fewer than `limit` when nothing is left to do
+ * @param before the time that retention is counted back from, in milliseconds since the epoch
+ * @returns the number of removed rows; fewer than `limit` if nothing is left
  */
 export async function pruneEvents(
   records: Records,
@@ -20,30 +20,30 @@ export async function pruneEvents(
     .selectFrom('vendor_stage')
     .select(['id', 'retention_days', 'deleted'])
     .execute()) {
-    const until = keptSince(stage, before)
+    const until = retentionLimit(stage, before)
     if (until !== null) removed += await removeSlice(records, stage.id, until, limit - removed)
     if (removed >= limit) return removed
     if (stage.deleted !== null) await forgetStage(records, stage.id)
   }
-  return removed + (await removeSessions(records, before, limit - removed))
+  return removed + (await removeExpiredSessions(records, before, limit - removed))
 }
 
-/** Removes all events of a stage, in slices. How many went. */
+/** Removes all events of a stage, in slices. @returns the number of removed events */
 export async function removeEventsOf(records: Records, stageId: string): Promise<number> {
   let removed = 0
   for (;;) {
-    const slice = await removeSlice(records, stageId, Infinity, eventsAtOnce)
+    const slice = await removeSlice(records, stageId, Infinity, sliceSize)
     removed += slice
-    if (slice < eventsAtOnce) return removed
+    if (slice < sliceSize) return removed
     await nextTurn()
   }
 }
 
-/** A slice of this size takes a few milliseconds. */
-export const eventsAtOnce = 1000
+/** Events per transaction, which takes a few milliseconds. */
+export const sliceSize = 1000
 
-/** Events that are older go; null: none of them. */
-function keptSince(
+/** The time before which events of a stage are removed; null if they are kept for ever. */
+function retentionLimit(
   { retention_days, deleted }: Pick<StageRow, 'retention_days' | 'deleted'>,
   before: number,
 ): number | null {
@@ -53,7 +53,7 @@ function keptSince(
 
 async function removeSlice({ db }: Records, stageId: string, before: number, limit: number): Promise<number> {
   return await db.transaction().execute(async (transaction) => {
-    let query = transaction.selectFrom('vendor_stage_event').select(removedColumns).where('popup_id', '=', stageId)
+    let query = transaction.selectFrom('vendor_stage_event').select(removableColumns).where('popup_id', '=', stageId)
     if (before !== Infinity) query = query.where('created_at', '<', before)
     const events = await query.orderBy('created_at').limit(limit).execute()
     await removeEvents(transaction, events)
@@ -61,7 +61,7 @@ async function removeSlice({ db }: Records, stageId: string, before: number, lim
   })
 }
 
-/** The row of a deleted stage goes when no event names it any more. */
+/** Removes the row of a deleted stage once no event refers to it. */
 export async function forgetStage({ db }: Records, stageId: string): Promise<void> {
   await db
     .deleteFrom('vendor_stage')
@@ -73,7 +73,7 @@ export async function forgetStage({ db }: Records, stageId: string): Promise<voi
     .execute()
 }
 
-async function removeSessions({ db }: Records, before: number, limit: number): Promise<number> {
+async function removeExpiredSessions({ db }: Records, before: number, limit: number): Promise<number> {
   return await db.transaction().execute(async (transaction) => {
     const expired = await transaction
       .selectFrom('vendor_stage_session')

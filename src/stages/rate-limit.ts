@@ -2,26 +2,31 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../lib/clock.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
 
-/** Lets so many through a second, and a burst of so many seconds' worth at once. */
+/** A rate limit per key, as a token bucket. */
 export interface RateLimit {
-  /** Whether one more may pass now; takes it into account. `now` is milliseconds of a clock that only goes forward. */
+  /** Takes a token. @returns false if the limit is reached @param now monotonic milliseconds */
   take(key: string, now: number): boolean
 }
 
-/** A rate limit that is also told what passed elsewhere. */
+/** A rate limit that also accounts for other processes. */
 interface TokenBuckets extends RateLimit {
-  /** So many have passed elsewhere. What was more than the limit lets through is owed. */
+  /** Subtracts tokens taken in other processes; the balance may become negative. */
   spend(key: string, count: number, now: number): void
 }
 
-/** Seconds' worth that may come at once: a page with several stages, a school behind one address. */
+/** Burst size in seconds of the rate: a page may have several stages, and a school one address. */
 const burst = 10
-/** Keys that are remembered; whoever was not seen for longest is forgotten first, with a full allowance. */
-const mostKeys = 20_000
-/** Milliseconds until the other processes are told what one has let through, in one message. */
-const telling = 50
+/** Keys kept in memory; the least recently used one is evicted and starts again with a full bucket. */
+const maxKeys = 20_000
+/** Milliseconds between two messages that tell the other processes how many requests passed. */
+const syncInterval = 50
 
-/** A limit for all processes of a daemon; `shared` null: there is one. `perSecond` null: everything passes. */
+/**
+ * Opens a rate limit shared by all processes of a daemon.
+ *
+ * @param perSecond null: no limit
+ * @param shared null if the daemon has a single process
+ */
 export function openRateLimit(
   name: string,
   perSecond: number | null,
@@ -31,7 +36,7 @@ export function openRateLimit(
   if (perSecond === null) return { take: () => true }
   const buckets = createTokenBuckets(perSecond)
   if (shared === null) return buckets
-  const tell = shared.join(name, telling, (key, count) => buckets.spend(key, count, now()))
+  const tell = shared.join(name, syncInterval, (key, count) => buckets.spend(key, count, now()))
   return {
     take(key, at) {
       const passes = buckets.take(key, at)
@@ -41,10 +46,10 @@ export function openRateLimit(
   }
 }
 
-/** A token bucket for each key, in memory alone. */
+/** Creates token buckets by key, in memory. */
 function createTokenBuckets(perSecond: number): TokenBuckets {
   const most = Math.max(1, perSecond * burst)
-  const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: mostKeys })
+  const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: maxKeys })
   const bucketOf = (key: string, now: number) => {
     const bucket = buckets.get(key) ?? { tokens: most, at: now }
     bucket.tokens = Math.min(most, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
@@ -61,7 +66,7 @@ function createTokenBuckets(perSecond: number): TokenBuckets {
     },
     spend(key, count, now) {
       const bucket = bucketOf(key, now)
-      // Never so much that it takes longer to come back than a whole burst does.
+      // Bounded, so that recovering takes no longer than refilling a whole burst.
       bucket.tokens = Math.max(-most, bucket.tokens - count)
     },
   }

@@ -2,19 +2,19 @@ import type { RecordsTransaction } from '../records/schema.ts'
 import type { StageEventRow } from '../records/stage-rows.ts'
 import { hourOf, sumByHour } from './sums.ts'
 
-/** Events that are to go, as far as their sums need them. */
-export type RemovedEvent = Pick<StageEventRow, 'id' | 'popup_id' | 'event_type' | 'created_at'>
+/** The columns of an event needed to remove it and to correct its sums. */
+export type RemovableEvent = Pick<StageEventRow, 'id' | 'popup_id' | 'event_type' | 'created_at'>
 
-/** Columns to select of events that are to be removed. */
-export const removedColumns = ['id', 'popup_id', 'event_type', 'created_at'] as const
+/** Columns to select from events before removing them. */
+export const removableColumns = ['id', 'popup_id', 'event_type', 'created_at'] as const
 
-/** Ids in one statement. */
-const idsAtOnce = 500
+/** Ids per statement. */
+const idsPerStatement = 500
 
-/** Removes events and takes them out of the sums, all within the caller's transaction. */
-export async function removeEvents(transaction: RecordsTransaction, events: readonly RemovedEvent[]): Promise<void> {
-  for (let from = 0; from < events.length; from += idsAtOnce) {
-    const ids = events.slice(from, from + idsAtOnce).map((event) => event.id)
+/** Removes events and subtracts them from the sums, within the caller's transaction. */
+export async function removeEvents(transaction: RecordsTransaction, events: readonly RemovableEvent[]): Promise<void> {
+  for (let from = 0; from < events.length; from += idsPerStatement) {
+    const ids = events.slice(from, from + idsPerStatement).map((event) => event.id)
     await transaction.deleteFrom('vendor_stage_event').where('id', 'in', ids).execute()
   }
   for (const sum of sumByHour(
@@ -32,7 +32,7 @@ export async function removeEvents(transaction: RecordsTransaction, events: read
       .where('popup_id', '=', popup_id)
       .where('hour', '=', hour)
       .execute()
-    // An hour without events leaves no trace that there were some.
+    // An hour without events must leave no trace of the removed ones.
     await transaction
       .deleteFrom('vendor_stage_rollup')
       .where('popup_id', '=', popup_id)

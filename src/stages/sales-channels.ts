@@ -1,6 +1,6 @@
 import type { RecordsDatabase } from '../records/schema.ts'
 
-/** A sales channel, as the configuration has it. */
+/** A configured sales channel. */
 export interface SalesChannel {
   id: string
   name: string
@@ -8,8 +8,8 @@ export interface SalesChannel {
 }
 
 /**
- * Keeps the table of sales channels in step with the configuration. A channel that left it stays in the table:
- * there may be events that name it.
+ * Updates the table of sales channels from the configuration. Channels removed from the configuration stay in the table, because
+ * events may refer to them.
  */
 export async function saveChannels(db: RecordsDatabase, channels: readonly SalesChannel[]): Promise<void> {
   if (channels.length === 0) return

@@ -14,42 +14,42 @@ type Frequency = StageRow['frequency']
 export const ctaActions = ['url', 'close', 'scroll'] as const
 type CtaAction = (typeof ctaActions)[number]
 
-/** The button of a stage, and what a click on it does. */
+/** The button of a stage and its click action. */
 export interface CallToAction {
   label: string
   action: CtaAction
-  /** Where `url` leads; null for the other actions. */
+  /** The target of the action `url`; null for other actions. */
   url: string | null
-  /** What `scroll` scrolls to, a CSS selector; null for the other actions. */
+  /** CSS selector of the target of the action `scroll`; null for other actions. */
   selector: string | null
 }
 
-/** What a visitor sees. */
+/** The content shown to a visitor. */
 export interface StageContent {
   headline: string
-  /** Sanitised; null where the stage has a text. */
+  /** Sanitised HTML; null if the stage has a text. */
   html: string | null
   text: string | null
   callToAction: CallToAction | null
-  /** The label of the "don't show again" button; null: there is none. */
+  /** Label of the "don't show again" button; null for no button. */
   dismissLabel: string | null
-  /** What a screen reader calls the X. */
+  /** Accessible name of the close button. */
   closeLabel: string
 }
 
-/** What an operator sets of a stage (spec 2, section 2). */
+/** The settings of a stage. */
 export interface StageFields {
   name: string
   statsEnabled: boolean
-  /** Days that events are kept; 0: for ever. */
+  /** Days that events are kept; 0 keeps them for ever. */
   retentionDays: number
-  /** Shows per visitor session; null: any number. */
+  /** Maximum shows per visitor session; null for no limit. */
   maxPerSession: number | null
   frequency: Frequency
-  /** Null: on every sales channel. */
+  /** Null for all sales channels. */
   salesChannelId: string | null
   active: boolean
-  /** The pages' types on which it is shown; empty: on all. */
+  /** Page types on which it is shown; empty for all. */
   pageTypes: string[]
   content: StageContent
 }
@@ -77,7 +77,7 @@ export function toStage(row: StageRow): Stage {
   }
 }
 
-/** The columns that hold an operator's settings. */
+/** Converts settings to columns. */
 export function toColumns(fields: StageFields) {
   return {
     name: fields.name,

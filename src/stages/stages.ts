@@ -6,10 +6,10 @@ import { loadSanitiser } from './content.ts'
 import { saveChannels, type SalesChannel } from './sales-channels.ts'
 import { toColumns, toStage, type Stage, type StageContent, type StageFields } from './stage.ts'
 
-/** What an operator changes of a stage; what is not named stays. */
+/** A change to the settings of a stage; omitted fields stay as they are. */
 export type StageChange = Partial<Omit<StageFields, 'content'>> & { content?: Partial<StageContent> }
 
-/** Makes a stage. Throws INVALID_INPUT for a content that cannot be, NOT_FOUND for a sales channel that is not configured. */
+/** Creates a stage. Throws INVALID_INPUT for invalid content, NOT_FOUND for a sales channel that is not configured. */
 export async function createStage(
   records: Records,
   channels: readonly SalesChannel[],
@@ -17,12 +17,12 @@ export async function createStage(
 ): Promise<Stage> {
   const sanitise = await loadSanitiser()
   const now = records.now()
-  const sound = {
+  const valid = {
     ...fields,
     salesChannelId: knownChannel(channels, fields.salesChannelId),
     content: sanitise(fields.content),
   }
-  const row: StageRow = { id: uuidv7(now), ...toColumns(sound), created_at: now, updated_at: now, deleted: null }
+  const row: StageRow = { id: uuidv7(now), ...toColumns(valid), created_at: now, updated_at: now, deleted: null }
   await records.db.transaction().execute(async (transaction) => {
     await saveChannels(transaction, channels)
     await transaction.insertInto('vendor_stage').values(row).execute()
@@ -30,7 +30,7 @@ export async function createStage(
   return toStage(row)
 }
 
-/** The stages, the oldest first. */
+/** Lists the stages, the oldest first. */
 export async function listStages(
   records: Records,
   { limit, offset }: { limit: number; offset: number },
@@ -41,7 +41,7 @@ export async function listStages(
   return { total, items: rows.map(toStage) }
 }
 
-/** One stage. Throws NOT_FOUND. */
+/** Reads a stage. Throws NOT_FOUND. */
 export async function readStage(records: Records, id: string): Promise<Stage> {
   const row = await records.db
     .selectFrom('vendor_stage')
@@ -53,7 +53,7 @@ export async function readStage(records: Records, id: string): Promise<Stage> {
   return toStage(row)
 }
 
-/** Changes what is given, and leaves the rest. Throws NOT_FOUND (stage or sales channel), INVALID_INPUT. */
+/** Updates the given settings of a stage. Throws NOT_FOUND (stage or sales channel), INVALID_INPUT. */
 export async function updateStage(
   records: Records,
   channels: readonly SalesChannel[],
@@ -81,7 +81,7 @@ export async function updateStage(
   })
 }
 
-/** A new text takes the place of an HTML, and the other way round. */
+/** Merges content. A new text replaces the HTML, and the other way round. */
 function withContent(current: StageContent, change: Partial<StageContent>): StageContent {
   const html = typeof change.text === 'string' && change.html === undefined ? { html: null } : {}
   const text = typeof change.html === 'string' && change.text === undefined ? { text: null } : {}
@@ -91,13 +91,16 @@ function withContent(current: StageContent, change: Partial<StageContent>): Stag
 function knownChannel(channels: readonly SalesChannel[], id: string | null): string | null {
   if (id === null || channels.some((each) => each.id === id)) return id
   const known = channels.map((each) => `${each.id} (${each.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `No sales channel has the id ${id}`, {
-    hint: known === '' ? 'None is configured: name one under salesChannels in pagecache.yaml.' : `There are: ${known}.`,
+  throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
+    hint:
+      known === ''
+        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
+        : `Configured: ${known}.`,
   })
 }
 
 export function unknownStage(id: string): PagecacheError {
-  return new PagecacheError('NOT_FOUND', `No stage has the id ${id}`, {
-    hint: 'stage:list shows those that there are.',
+  return new PagecacheError('NOT_FOUND', `There is no stage with the id ${id}.`, {
+    hint: 'Run pagecache stage:list to see all stages.',
   })
 }

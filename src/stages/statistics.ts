@@ -17,7 +17,7 @@ import { dayLength } from './sums.ts'
 
 type EventCounts = Record<EventType, number>
 
-/** What visitors did with a stage (contract section 7). Rates are fractions of the impressions, 0 where there are none. */
+/** The events of a stage over a range of days. Rates are fractions of the impressions, 0 if there are none. */
 export interface StageStatistics {
   popupId: string
   dateFrom: string
@@ -28,14 +28,14 @@ export interface StageStatistics {
   series: ({ date: string } & EventCounts)[]
 }
 
-/** Years of one question: 1,200 months are about 120 KB of an answer, and more than any shop has. */
-const mostYears = 100
+/** Longest range: 1,200 months make a response of about 120 KB, and no shop has more data. */
+const maxYears = 100
 
 /**
- * Counts a stage's events from its sums, which are right to the event at any moment. Both dates are days of UTC and included; without
- * one the range begins with the stage or its first event, and ends today. It has at most a hundred years.
+ * Reads the statistics of a stage from its hourly sums, which always match the events exactly. Both dates are UTC days and included.
+ * By default the range starts with the stage or its first event, and ends today.
  *
- * @throws NOT_FOUND; INVALID_INPUT for what is no date, or a range that ends before it begins or is longer
+ * @throws NOT_FOUND; INVALID_INPUT for an invalid date, a range that ends before it starts, or one of more than a hundred years
  */
 export async function readStatistics(
   records: Records,
@@ -43,14 +43,15 @@ export async function readStatistics(
 ): Promise<StageStatistics> {
   const from = readDay('dateFrom', asked.dateFrom)
   const to = readDay('dateTo', asked.dateTo)
-  if (from !== null && to !== null && from > to) throw new PagecacheError('INVALID_INPUT', 'dateFrom: is after dateTo')
+  if (from !== null && to !== null && from > to)
+    throw new PagecacheError('INVALID_INPUT', 'dateFrom: must not be after dateTo')
   const stage = await findStage(records, asked.popupId)
-  const range = await wholeRange(records, stage, from, to)
+  const range = await resolveRange(records, stage, from, to)
   if (from !== null || to !== null) assertBounded(range, from === null ? 'dateTo' : 'dateFrom')
   const bucket = bucketFor(range)
   const rows = await readSums(records, stage.id, range, bucket === 'hour')
-  const series = new Map(bucketNames(bucket, range).map((date) => [date, { date, ...noEvents() }]))
-  const totals = noEvents()
+  const series = new Map(bucketNames(bucket, range).map((date) => [date, { date, ...zeroCounts() }]))
+  const totals = zeroCounts()
   for (const row of rows) {
     const point = series.get(bucketOf(bucket, row.hour))!
     for (const type of eventTypes) {
@@ -80,7 +81,7 @@ function readDay(name: string, text: string | null): number | null {
   return day
 }
 
-/** A deleted stage whose events are kept can still be counted. */
+/** Finds a stage, including deleted ones whose events are kept. */
 async function findStage({ db }: Records, id: string): Promise<Pick<StageRow, 'id' | 'created_at'>> {
   const stage = await db
     .selectFrom('vendor_stage')
@@ -92,7 +93,7 @@ async function findStage({ db }: Records, id: string): Promise<Pick<StageRow, 'i
   return stage
 }
 
-async function wholeRange(
+async function resolveRange(
   records: Records,
   stage: Pick<StageRow, 'id' | 'created_at'>,
   from: number | null,
@@ -103,12 +104,12 @@ async function wholeRange(
   return { from: from ?? Math.min(last, await firstDay(records, stage)), to: last }
 }
 
-/** Only of what was asked for: without dates all that there is is counted. */
+/** Rejects a requested range that is too long. Without dates the whole history is counted. */
 function assertBounded({ from, to }: DayRange, field: 'dateFrom' | 'dateTo'): void {
-  if (to < yearsAfter(from, mostYears)) return
+  if (to < yearsAfter(from, maxYears)) return
   throw new PagecacheError(
     'INVALID_INPUT',
-    `${field}: from ${formatDay(from)} to ${formatDay(to)} is more than ${mostYears} years, the longest range`,
+    `${field}: from ${formatDay(from)} to ${formatDay(to)} is longer than the maximum of ${maxYears} years`,
   )
 }
 
@@ -118,11 +119,11 @@ async function firstDay({ db }: Records, stage: Pick<StageRow, 'id' | 'created_a
     .where('popup_id', '=', stage.id)
     .select(({ fn }) => fn.min('hour').as('hour'))
     .executeTakeFirstOrThrow()
-  const made = Math.floor(stage.created_at / dayLength)
-  return hour === null ? made : Math.min(made, Math.floor(hour / 24))
+  const created = Math.floor(stage.created_at / dayLength)
+  return hour === null ? created : Math.min(created, Math.floor(hour / 24))
 }
 
-/** The sums of a range, by the hour or by the day; a day's stands at its first hour. */
+/** Reads the sums of a range by hour, or by day with the first hour of each day. */
 async function readSums(
   { db }: Records,
   stageId: string,
@@ -148,11 +149,11 @@ async function readSums(
   return days.map(({ day, ...counts }) => ({ hour: Number(day) * 24, ...counts }))
 }
 
-function noEvents(): EventCounts {
+function zeroCounts(): EventCounts {
   return { impression: 0, cta_click: 0, close: 0, permanent_dismiss: 0 }
 }
 
-/** To four places. */
+/** Rounded to four decimals. */
 function rate(count: number, { impression }: EventCounts): number {
   return impression === 0 ? 0 : Math.round((count / impression) * 10_000) / 10_000
 }

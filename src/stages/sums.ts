@@ -10,7 +10,7 @@ export function hourOf(time: number): number {
   return Math.floor(time / hourLength)
 }
 
-/** How many events of each type there are, by stage and hour. */
+/** Counts events of each type by stage and hour. */
 export function sumByHour(
   events: Iterable<{ popup_id: string; hour: number; event_type: EventType }>,
 ): StageRollupRow[] {

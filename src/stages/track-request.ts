@@ -3,7 +3,7 @@ import { PagecacheError } from '../errors.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { eventTypes, type EventType } from './stage.ts'
 
-/** What a storefront script sends (spec 2, section 4). */
+/** An event as the storefront script sends it. */
 export interface TrackRequest {
   popupId: string
   type: EventType
@@ -11,19 +11,18 @@ export interface TrackRequest {
   requestUrl: string | null
 }
 
-/** Bytes of a body. */
+/** Maximum size of a body, in bytes. */
 export const largestTrackBody = 8 * 1024
-/** Characters that are kept; what is longer is cut. */
-const longestPageType = 64
-const longestUrl = 2048
-/** Deeper than anything that a storefront has to say. */
-const deepest = 8
+/** Maximum lengths in characters; longer values are truncated. */
+const maxPageTypeLength = 64
+const maxUrlLength = 2048
+/** Maximum nesting of the JSON, deeper than any storefront needs. */
+const maxDepth = 8
 
 /**
- * Reads the body of a track request. Fields that are not asked for are ignored, whatever they claim: time, address, agent,
- * customer.
+ * Reads the body of a track request. All other fields are ignored: a visitor cannot set the time, address, user agent or customer.
  *
- * @throws INVALID_INPUT that names what is wrong
+ * @throws INVALID_INPUT that names the invalid field
  */
 export function readTrackRequest(body: Buffer): TrackRequest {
   const fields = toFields(body)
@@ -31,13 +30,13 @@ export function readTrackRequest(body: Buffer): TrackRequest {
   if (popupId === undefined || popupId === null || popupId === '') throw invalid('popupId: is missing')
   if (eventType === undefined || eventType === null || eventType === '') throw invalid('eventType: is missing')
   const stageId = typeof popupId === 'string' ? canonicalUuid(popupId) : null
-  if (stageId === null) throw invalid('popupId: expected the id of a stage, a UUID')
+  if (stageId === null) throw invalid('popupId: expected the UUID of a stage')
   const type = eventTypes.find((known) => known === eventType)
   if (type === undefined) throw invalid(`eventType: expected one of ${eventTypes.join(', ')}`)
   return {
     popupId: stageId,
     type,
-    pageType: readText(fields, 'pageType', longestPageType),
+    pageType: readText(fields, 'pageType', maxPageTypeLength),
     requestUrl: readPath(fields),
   }
 }
@@ -52,27 +51,27 @@ function toFields(body: Buffer): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body is not a JSON object')
-  assertHarmless(value, 1)
+  rejectUnsafeKeys(value, 1)
   return value as Record<string, unknown>
 }
 
-/** `JSON.parse` makes `__proto__` a field like any other; nobody behind us may have to know that. */
-function assertHarmless(value: object, depth: number): void {
-  if (depth > deepest) throw invalid('the body is nested too deeply')
+/** Rejects `__proto__`, which `JSON.parse` turns into an ordinary field, and deep nesting. */
+function rejectUnsafeKeys(value: object, depth: number): void {
+  if (depth > maxDepth) throw invalid('the body is nested too deeply')
   for (const key of Object.keys(value)) {
-    if (key === '__proto__') throw invalid('__proto__: is no field')
+    if (key === '__proto__') throw invalid('__proto__: is not allowed')
     const inner = (value as Record<string, unknown>)[key]
-    if (typeof inner === 'object' && inner !== null) assertHarmless(inner, depth + 1)
+    if (typeof inner === 'object' && inner !== null) rejectUnsafeKeys(inner, depth + 1)
   }
 }
 
 /**
- * The path of the page. Query and fragment may name the visitor (a reset token, an e-mail address, a search), the authority of a URL
- * may hold a password: none of them is kept.
+ * Reads the path of the page. Query and fragment are dropped because they may identify the visitor (a reset token, an e-mail address,
+ * a search), the authority because it may contain a password.
  */
 function readPath(fields: Record<string, unknown>): string | null {
   const { requestUrl } = fields
-  if (typeof requestUrl !== 'string') return readText(fields, 'requestUrl', longestUrl)
+  if (typeof requestUrl !== 'string') return readText(fields, 'requestUrl', maxUrlLength)
   // Browsers ignore control characters and spaces around a URL, and read a backslash as a slash.
   // oxlint-disable-next-line no-control-regex
   const text = requestUrl.replace(/[\u0000-\u001f\u007f]/g, '').trim()
@@ -87,17 +86,25 @@ function readPath(fields: Record<string, unknown>): string | null {
 const anyPage = 'http://page.invalid/'
 
 function clip(path: string): string | null {
-  return readText({ path }, 'path', longestUrl)
+  return readText({ path }, 'path', maxUrlLength)
 }
 
 function readText(fields: Record<string, unknown>, name: string, longest: number): string | null {
   const value = fields[name]
   if (value === undefined || value === null || value === '') return null
-  if (typeof value !== 'string') throw invalid(`${name}: expected a text`)
-  // Half a surrogate pair is no character, and NUL would end the text for other programs.
+  if (typeof value !== 'string') throw invalid(`${name}: expected a string`)
+  // Lone surrogates are not characters, and NUL would end the string in other programs.
   return value.slice(0, longest).toWellFormed().replaceAll('\0', '\ufffd')
 }
 
 function invalid(message: string): PagecacheError {
   return new PagecacheError('INVALID_INPUT', message)
+}
+
+/**
+ * Normalises the id by which the shop knows a customer, as stored with events: UUIDs in canonical form, anything else unchanged. Null
+ * if it is not a valid id.
+ */
+export function toCustomerId(text: string): string | null {
+  return /^[\w.:@-]{1,64}$/.test(text) ? (canonicalUuid(text) ?? text) : null
 }

@@ -1,13 +1,13 @@
 /**
- * The program of the thread that writes events and looks up stages. It has a connection of its own: what it waits for, a disk that
- * syncs or another process's lock, no visitor of a page feels.
+ * Entry point of the thread that writes events and looks up stages. It has its own database connection, so that waiting for a disk
+ * sync or another process's lock never delays page requests.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage, type ErrorMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { openRecords, type Records } from '../records/open.ts'
 import { findActive } from './active.ts'
-import type { Batch, BatchAnswer } from './batch.ts'
+import type { Batch, BatchResult } from './batch.ts'
 import { saveChannels, type SalesChannel } from './sales-channels.ts'
 import { prepareWriter, type EventWriter } from './write-events.ts'
 
@@ -18,15 +18,15 @@ let opened: { records: Records; write: EventWriter } | null = null
 
 port.on('message', (batch: Batch | null) => {
   if (batch === null) void end()
-  else void answer(batch).then((message) => port.postMessage(message))
+  else void processBatch(batch).then((message) => port.postMessage(message))
 })
 
-async function answer({ events, questions }: Batch): Promise<BatchAnswer | { error: ErrorMessage }> {
+async function processBatch({ events, queries }: Batch): Promise<BatchResult | { error: ErrorMessage }> {
   try {
     const { records, write } = (opened ??= await open())
     const outcomes = events.length === 0 ? [] : await write(events)
     const active = []
-    for (const question of questions) active.push(await findActive(records.db, now(), question))
+    for (const query of queries) active.push(await findActive(records.db, now(), query))
     return { outcomes, active }
   } catch (error) {
     return { error: toMessage(error) }

@@ -1,46 +1,46 @@
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError, toMessage, type ErrorMessage } from '../errors.ts'
-import type { ActiveQuestion, ActiveStage, Batch, BatchAnswer, Outcome, TrackedEvent } from './batch.ts'
+import type { ActiveStageQuery, ActiveStage, Batch, BatchResult, TrackOutcome, TrackedEvent } from './batch.ts'
 import type { SalesChannel } from './sales-channels.ts'
 
-/** What visitors' requests ask of the stages. */
+/** Records events and finds the stages to show, for visitors' requests. */
 export interface Tracker {
-  /** Resolves when the event is durable. Throws STORE_BUSY, STORE_FULL and whatever else stops the records. */
-  track(event: TrackedEvent): Promise<Outcome>
-  findActive(question: ActiveQuestion): Promise<ActiveStage[]>
-  /** Writes what was taken up, then ends. */
+  /** Resolves once the event is durable. Throws STORE_BUSY, STORE_FULL and other errors of the records. */
+  track(event: TrackedEvent): Promise<TrackOutcome>
+  findActive(query: ActiveStageQuery): Promise<ActiveStage[]>
+  /** Writes pending events, then ends the thread. */
   close(): Promise<void>
 }
 
-interface Waiting<Asked, Answer> {
-  asked: Asked
-  resolve(answer: Answer): void
+interface PendingCall<Input, Result> {
+  input: Input
+  resolve(result: Result): void
   reject(error: unknown): void
 }
 
-/** Events that wait beyond this are refused: a disk that hangs must not fill the memory. */
-const mostWaiting = 10_000
-/** One transaction takes at most so many, so that nobody's answer waits for thousands of others. */
-const mostAtOnce = 512
+/** Pending events beyond this are rejected: a hanging disk must not fill the memory. */
+const maxPending = 10_000
+/** Maximum events per transaction, so that no response waits for thousands of other events. */
+const maxBatchSize = 512
 /**
- * A group goes so long after the one before it (milliseconds), or as soon as it has so many events: what a group costs, whatever its size, is
- * taken from the visitors of pages, and nobody waits for the answer to an event.
+ * A batch is sent this long after the previous one (milliseconds), or as soon as it has this many events. Every batch costs time that
+ * page requests need, and no visitor waits for the response to an event.
  */
-const gathering = 4
-const enough = 64
+const batchInterval = 4
+const fullBatch = 64
 
-/** Beside this file as source, and under its own name in dist/, where this file is in a chunk. */
+/** In dist/, this file is part of a chunk, but the thread's entry point keeps its own path. */
 const program = import.meta.url.endsWith('.ts') ? './tracker-main.ts' : '../stages/tracker-main.js'
 
 export interface TrackerOptions {
-  /** Of the records. */
+  /** Directory of the records. */
   directory: string
   channels: readonly SalesChannel[]
 }
 
 /**
- * Opens the tracker: events go to a thread in groups. While it writes one group the next gathers, so that the slower the disk, the
- * larger the groups (docs/decisions/0030-events-in-a-thread.md). The thread is started by the first request.
+ * Opens the tracker. Events go to a thread in batches: the next batch fills while one is written, so that a slower disk gets larger
+ * batches (docs/decisions/0030-events-in-a-thread.md). The thread starts with the first request.
  */
 export function openTracker(options: TrackerOptions): Tracker {
   return new ThreadTracker(options)
@@ -48,8 +48,8 @@ export function openTracker(options: TrackerOptions): Tracker {
 
 class ThreadTracker implements Tracker {
   readonly #options: TrackerOptions
-  readonly #events: Waiting<TrackedEvent, Outcome>[] = []
-  readonly #questions: Waiting<ActiveQuestion, ActiveStage[]>[] = []
+  readonly #events: PendingCall<TrackedEvent, TrackOutcome>[] = []
+  readonly #queries: PendingCall<ActiveStageQuery, ActiveStage[]>[] = []
   #thread: Thread | null = null
   #closing: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
@@ -60,44 +60,46 @@ class ThreadTracker implements Tracker {
     this.#options = options
   }
 
-  track(event: TrackedEvent): Promise<Outcome> {
-    return this.#ask(this.#events, event)
+  track(event: TrackedEvent): Promise<TrackOutcome> {
+    return this.#enqueue(this.#events, event)
   }
 
-  findActive(question: ActiveQuestion): Promise<ActiveStage[]> {
-    return this.#ask(this.#questions, question)
+  findActive(query: ActiveStageQuery): Promise<ActiveStage[]> {
+    return this.#enqueue(this.#queries, query)
   }
 
   close(): Promise<void> {
     return (this.#closing ??= this.#drain())
   }
 
-  #ask<Asked, Answer>(waiting: Waiting<Asked, Answer>[], asked: Asked): Promise<Answer> {
-    if (this.#closing !== null || waiting.length >= mostWaiting) {
+  #enqueue<Input, Result>(pending: PendingCall<Input, Result>[], input: Input): Promise<Result> {
+    if (this.#closing !== null || pending.length >= maxPending) {
       return Promise.reject(
         new PagecacheError(
           'STORE_BUSY',
-          this.#closing === null ? 'Events come faster than they can be written' : 'The tracker is closed',
+          this.#closing === null ? 'Events arrive faster than they can be written.' : 'The event tracker is closed.',
         ),
       )
     }
     return new Promise((resolve, reject) => {
-      waiting.push({ asked, resolve, reject })
+      pending.push({ input, resolve, reject })
       this.#schedule()
     })
   }
 
   get #hasWork(): boolean {
-    return this.#thread?.busy !== true && this.#events.length + this.#questions.length > 0
+    return this.#thread?.busy !== true && this.#events.length + this.#queries.length > 0
   }
 
-  /** Something waits, or the thread has time. */
+  /** Schedules the next batch, if something is pending and the thread is idle. */
   #schedule(): void {
     if (!this.#hasWork) return
     const rest =
-      this.#questions.length > 0 || this.#events.length >= enough ? 0 : this.#sentAt + gathering - performance.now()
+      this.#queries.length > 0 || this.#events.length >= fullBatch
+        ? 0
+        : this.#sentAt + batchInterval - performance.now()
     if (rest > 0) this.#timer ??= setTimeout(this.#flush, rest)
-    // What came with the same turn of the event loop goes together.
+    // Requests of the same turn of the event loop go into one batch.
     else this.#immediate ??= setImmediate(this.#flush)
   }
 
@@ -111,15 +113,15 @@ class ThreadTracker implements Tracker {
       (gone) => void (this.#thread = this.#thread === gone ? null : this.#thread),
     )
     this.#sentAt = performance.now()
-    const [writing, asking] = [this.#events.splice(0, mostAtOnce), this.#questions.splice(0, mostAtOnce)]
-    this.#thread.work({ events: writing.map(({ asked }) => asked), questions: asking.map(({ asked }) => asked) }).then(
+    const [writing, lookingUp] = [this.#events.splice(0, maxBatchSize), this.#queries.splice(0, maxBatchSize)]
+    this.#thread.work({ events: writing.map(({ input }) => input), queries: lookingUp.map(({ input }) => input) }).then(
       ({ outcomes, active }) => {
         for (const [index, { resolve }] of writing.entries()) resolve(outcomes[index]!)
-        for (const [index, { resolve }] of asking.entries()) resolve(active[index]!)
+        for (const [index, { resolve }] of lookingUp.entries()) resolve(active[index]!)
         this.#schedule()
       },
       (error: unknown) => {
-        for (const { reject } of [...writing, ...asking]) reject(error)
+        for (const { reject } of [...writing, ...lookingUp]) reject(error)
         this.#schedule()
       },
     )
@@ -133,50 +135,50 @@ class ThreadTracker implements Tracker {
 
 interface Thread {
   busy: boolean
-  work(batch: Batch): Promise<BatchAnswer>
-  /** Resolves when the batch in hand, if any, is answered. */
+  work(batch: Batch): Promise<BatchResult>
+  /** Resolves when the current batch, if any, has been answered. */
   idle(): Promise<void>
   end(): Promise<void>
 }
 
 function startThread(workerData: TrackerOptions, onGone: (thread: Thread) => void): Thread {
   const worker = new Worker(new URL(program, import.meta.url), { workerData })
-  let answered = (_answer: BatchAnswer | { error: ErrorMessage }) => {}
+  let onMessage = (_message: BatchResult | { error: ErrorMessage }) => {}
   const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  let inHand: Promise<unknown> = Promise.resolve()
-  worker.on('message', (answer: BatchAnswer | { error: ErrorMessage }) => answered(answer))
+  let current: Promise<unknown> = Promise.resolve()
+  worker.on('message', (message: BatchResult | { error: ErrorMessage }) => onMessage(message))
 
   const thread: Thread = {
     busy: false,
     work(batch) {
       thread.busy = true
       worker.ref()
-      const answer = new Promise<BatchAnswer>((resolve, reject) => {
-        answered = (message) => {
+      const result = new Promise<BatchResult>((resolve, reject) => {
+        onMessage = (message) => {
           thread.busy = false
-          // A thread that waits keeps no process alive.
+          // An idle thread must not keep the process alive.
           worker.unref()
           if ('error' in message) reject(fromMessage(message.error))
           else resolve(message)
         }
         worker.postMessage(batch)
       })
-      inHand = answer.catch(() => {})
-      return answer
+      current = result.catch(() => {})
+      return result
     },
-    idle: async () => void (await inHand),
+    idle: async () => void (await current),
     async end() {
       worker.ref()
       worker.postMessage(null)
       await gone
     },
   }
-  // What a thread that broke had in hand is refused; the next batch starts another.
+  // The current batch of a crashed thread is rejected; the next batch starts a new thread.
   const fail = (error: unknown) => {
     onGone(thread)
-    answered({ error: toMessage(error) })
+    onMessage({ error: toMessage(error) })
   }
   worker.once('error', fail)
-  worker.once('exit', () => fail(new Error('the thread that writes events has ended')))
+  worker.once('exit', () => fail(new Error('The thread that writes events has ended.')))
   return thread
 }

@@ -2,16 +2,16 @@ import { uuidv7 } from '../lib/uuid.ts'
 import { prepareLookup, prepareRows } from '../records/prepared-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
-import type { Outcome, TrackedEvent } from './batch.ts'
-import { expiryOf } from './session.ts'
+import type { TrackOutcome, TrackedEvent } from './batch.ts'
+import { showExpiry } from './session.ts'
 import { hourOf, sumByHour } from './sums.ts'
 
-/** Writes events in groups; see `prepareWriter`. */
-export type EventWriter = (events: readonly TrackedEvent[]) => Promise<Outcome[]>
+/** Writes a batch of events; see `prepareWriter`. */
+export type EventWriter = (events: readonly TrackedEvent[]) => Promise<TrackOutcome[]>
 
 /**
- * Makes the function that writes a group of events in one transaction: the events, their sums and the shows of the sessions are
- * there together or not at all. Whether a stage records is read under the same lock, so that nobody else's change is overlooked.
+ * Makes the function that writes a batch of events, their hourly sums and the shows of sessions in one transaction. Whether a stage
+ * records is read under the same lock, so that concurrent changes to the stage are respected.
  */
 export function prepareWriter(db: RecordsDatabase): EventWriter {
   const insertEvents = prepareRows<StageEventRow>(eventColumns, (rows) =>
@@ -84,14 +84,14 @@ const eventColumns = [
 const sumColumns = ['popup_id', 'hour', 'impression', 'cta_click', 'close', 'permanent_dismiss'] as const
 const sessionColumns = ['expires_at', 'session', 'popup_id', 'shows'] as const
 
-function isRecorded(outcome: Outcome): boolean {
+function isRecorded(outcome: TrackOutcome): boolean {
   return outcome === 'recorded' || outcome === 'shown_once'
 }
 
-/** How a stage records. */
+/** The settings of a stage that decide whether and how events are recorded. */
 type Recording = Pick<StageRow, 'stats_enabled' | 'frequency'>
 
-function outcomeOf({ popupId, counted, type }: TrackedEvent, stages: ReadonlyMap<string, Recording>): Outcome {
+function outcomeOf({ popupId, counted, type }: TrackedEvent, stages: ReadonlyMap<string, Recording>): TrackOutcome {
   const stage = stages.get(popupId)
   if (stage === undefined) return 'unknown'
   if (stage.stats_enabled === 0 || !counted) return 'ignored'
@@ -111,12 +111,12 @@ function toRow(event: TrackedEvent): StageEventRow {
   }
 }
 
-/** How many shows each session has more of each stage. */
+/** Counts the new shows by session and stage. */
 function showsOf(events: readonly TrackedEvent[]): StageSessionRow[] {
   const rows = new Map<string, StageSessionRow>()
   for (const { session, popupId, at } of events) {
     if (session === null) continue
-    const expires_at = expiryOf(at)
+    const expires_at = showExpiry(at)
     const key = `${expires_at}${session}${popupId}`
     const row = rows.get(key)
     if (row === undefined) rows.set(key, { expires_at, session, popup_id: popupId, shows: 1 })

@@ -9,8 +9,8 @@ import { UrlList } from './discover/url-list.ts'
 export const afterPurgeType = 'warmup.afterPurge'
 
 /**
- * What a purge took is warmed again so many milliseconds later, together with all that was purged meanwhile. One message at a
- * time waits, so that a storm of purges makes one run each time. It is dispatched in the transaction that records the purges.
+ * The message that warms purged pages again after `delay` milliseconds, with everything purged in the meantime. The queue holds at
+ * most one of them, so that a burst of purges starts a single run. It is dispatched in the transaction that records the purges.
  */
 export function afterPurgeMessage(delay: number): NewMessage {
   return { transport: 'async', type: afterPurgeType, payload: {}, key: afterPurgeType, group: afterPurgeType, delay }
@@ -18,7 +18,7 @@ export function afterPurgeMessage(delay: number): NewMessage {
 
 export interface AfterPurgeOptions {
   records: Records
-  /** Milliseconds; null where it is switched off. */
+  /** Milliseconds; null if warming after purges is disabled. */
   delay: number | null
   /** The purge log's clock, in milliseconds since the epoch. */
   now: () => number
@@ -28,10 +28,13 @@ export interface AfterPurgeOptions {
   plan(urls: Iterable<string>, signal: AbortSignal): Promise<Plan>
 }
 
-/** The log names the pages of a purge a little later than the purge: so far back it is read again. What is fresh by now is only looked up (milliseconds). */
+/**
+ * The purge log lists the pages of a purge shortly after the purge itself, so each run reads the log from this much earlier
+ * (milliseconds). Pages that are fresh again cost one look-up.
+ */
 const overlap = 60_000
 
-/** Starts a run of what was purged since the last one. While that one still runs nothing new is begun. */
+/** Starts a run over everything purged since the previous one. While that run is still running, the message is released and waits. */
 export function afterPurgeHandler(options: AfterPurgeOptions): Handler {
   return { type: afterPurgeType, handle: (work) => rewarm(options, work) }
 }
@@ -50,7 +53,7 @@ async function rewarm(options: AfterPurgeOptions, work: Work): Promise<void> {
   if (plan.discovery.total === 0) return
   await createRun(
     records,
-    { salesChannelId: null, batchSize, force: false, ...plan, failure: null, message: 'What was purged, again' },
+    { salesChannelId: null, batchSize, force: false, ...plan, failure: null, message: 'Warming purged pages again' },
     async (transaction, runId) => {
       await work.hold(transaction, work.message)
       await writeMark(transaction, runId, until)

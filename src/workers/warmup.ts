@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { App } from '../app.ts'
 import { realTiming } from '../lib/timing.ts'
-import type { Handler, WorkerStatistics } from '../queue/queue.ts'
+import type { Handler } from '../queue/queue.ts'
 import type { OriginOfChannel } from '../warmup/run/moves.ts'
 import type { FetchPage } from '../warmup/run/warm-result.ts'
 
-/** The longest `Retry-After` or `Crawl-delay` that is obeyed (milliseconds): a typing error in a shop must not stop a run for a day. */
-const longestWait = 60_000
+/** Cap for `Retry-After` and `Crawl-delay` (milliseconds): a typo in a shop must not stop a run for a day. */
+const maxWait = 60_000
 
-/** Makes the handler of warmup batches, and revives runs that have lost their messages. */
+/** Makes the handler of warmup batches. Running runs that have lost their messages are queued again. */
 export async function makeWarmupHandler(app: App): Promise<Handler> {
   const [{ warmupHandler }, { toPasses }, { processVitals }, { reviveRuns }] = await Promise.all([
     import('../warmup/run/handler.ts'),
@@ -27,7 +26,7 @@ export async function makeWarmupHandler(app: App): Promise<Handler> {
       requestsPerSecond,
       crawlDelay: crawlDelayOf(app, origin, crawlDelays),
       retries,
-      longestWait,
+      maxWait,
     }),
     fetchPage: fetchThroughCache(app),
     passes: toPasses(variants),
@@ -63,8 +62,8 @@ export function originsOf(app: App): OriginOfChannel {
 }
 
 /**
- * The longest `Crawl-delay` in the robots.txt files of all channels of an origin, because they share its limits; null without one. A
- * channel that is not configured is that of `serve --origin`.
+ * The crawl delay of an origin, in milliseconds: the longest that robots.txt of any of its channels asks for. A channel that is not
+ * configured is the one of `serve --origin`.
  */
 function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<string, number>>): number | null {
   const originOf = originsOf(app)
@@ -72,35 +71,4 @@ function crawlDelayOf(app: App, origin: string, crawlDelays: Readonly<Record<str
     (originOf(channelId) ?? origin) === origin ? [delay] : [],
   )
   return delays.length > 0 ? Math.max(...delays) : null
-}
-
-/** A worker without a heartbeat for this long does not count (milliseconds). Workers send one every five seconds. */
-const silentFor = 12_000
-
-/** Whether a worker of another process handles warmup batches now. */
-export async function isWorkedElsewhere(app: App): Promise<boolean> {
-  const workers = await warmupWorkers(app)
-  return workers.some(({ host, pid }) => host !== hostname() || pid !== process.pid)
-}
-
-export async function isWorkedAnywhere(app: App): Promise<boolean> {
-  return (await warmupWorkers(app)).length > 0
-}
-
-async function warmupWorkers(app: App): Promise<WorkerStatistics[]> {
-  const [{ batchType }, queue] = await Promise.all([import('../warmup/run/messages.ts'), app.queue()])
-  const { workers } = await queue.statistics()
-  const now = Date.now()
-  return workers.filter(
-    ({ types, stopping, seenAt, host, pid }) =>
-      types.includes(batchType) && !stopping && now - seenAt <= silentFor && (host !== hostname() || isAlive(pid)),
-  )
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }

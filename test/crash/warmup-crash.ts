@@ -1,11 +1,11 @@
 /**
- * Kills the workers of a warmup with SIGKILL, at random, and counts.
+ * Kills the workers of a warmup with SIGKILL at random and checks the counts.
  *
  *   npm run crash -- [--urls 20000] [--kills 100] [--workers 2] [--concurrency 8] [--latency 30] [--seed 1]
  *
- * A shop with so many pages (some not found, some private), one run, and workers that are killed at random moments and
- * started again, until all kills are done and the run has ended. Meanwhile another connection reads the run's record
- * without a break. Prints what it found, and exits with 1 where something is not as contract section 4 says.
+ * Starts a shop with the given number of pages (some not found, some private), one run, and workers that are killed at random times and
+ * restarted, until all kills are done and the run has ended. Meanwhile another connection polls the progress of the run. Prints a
+ * report, and exits with 1 if URLs were lost, counted twice or repeated more often than the concurrency allows.
  */
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
@@ -26,7 +26,7 @@ export interface CrashOptions {
   kills: number
   workers: number
   concurrency: number
-  /** Milliseconds that the shop takes for a page. */
+  /** Milliseconds per page in the shop. */
   latency: number
   seed: number
   onKill?: (done: number, progress: WarmupProgress) => void
@@ -38,7 +38,7 @@ export interface CrashReport {
   samples: number
   /** Longest time from a kill to the next request, in milliseconds. */
   longestSilence: number
-  /** URLs fetched more than once, in all and because of the worst kill. */
+  /** URLs fetched more than once, in total and because of the worst kill. */
   repeated: number
   repeatedByOneKill: number
   progress: WarmupProgress
@@ -47,9 +47,9 @@ export interface CrashReport {
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const publicUrl = 'http://shop.example'
-const longestRun = 15 * 60_000
+const maxRun = 15 * 60_000
 
-/** Every 50th page is not there, every 50th may not be stored. */
+/** Every 50th page is missing, every 50th uncacheable. */
 function kindOf(number: number): 'page' | 'missing' | 'private' {
   return number % 50 === 7 ? 'missing' : number % 50 === 8 ? 'private' : 'page'
 }
@@ -87,7 +87,7 @@ class Shop {
   }
 }
 
-/** Reads the record without a break and notes whatever contradicts itself or an earlier sample. */
+/** Polls the progress and records every contradiction within a sample or with an earlier one. */
 class Sampler {
   samples = 0
   last: WarmupProgress | null = null
@@ -202,7 +202,7 @@ async function crashRun(
       options.onKill?.(kills.length, sampler.last!)
       await start()
     }
-    while (sampler.last?.status === 'running' && performance.now() - began < longestRun) await sleep(100)
+    while (sampler.last?.status === 'running' && performance.now() - began < maxRun) await sleep(100)
   } finally {
     end.abort()
     await sampling
@@ -234,19 +234,19 @@ function judge(options: CrashOptions, { shop, kills, sampler, seconds, failures 
   const faults = [...new Set(sampler.faults)].slice(0, 20)
   const expected = Array.from({ length: options.urls }, (_, number) => kindOf(number))
   const failed = expected.filter((kind) => kind !== 'page').length
-  if (progress.status !== 'completed') faults.push(`it is stuck: ${JSON.stringify(progress)}`)
+  if (progress.status !== 'completed') faults.push(`the run is stuck: ${JSON.stringify(progress)}`)
   if (progress.processed_urls !== options.urls - failed || progress.failed_urls !== failed)
     faults.push(`not every URL was counted once: ${JSON.stringify(progress)}; expected ${failed} failures`)
   if (failures.length !== failed || new Set(failures).size !== failed)
-    faults.push(`${failures.length} failures of ${new Set(failures).size} URLs are kept, expected ${failed}`)
-  if (shop.requests.size !== options.urls) faults.push(`${options.urls - shop.requests.size} URLs were never asked for`)
+    faults.push(`${failures.length} failures of ${new Set(failures).size} URLs are stored, expected ${failed}`)
+  if (shop.requests.size !== options.urls) faults.push(`${options.urls - shop.requests.size} URLs were never requested`)
   const byKill = kills.map(() => 0)
   let repeated = 0
   for (const [number, times] of shop.requests) {
     for (const [index, at] of times.slice(0, -1).entries()) {
       repeated++
       const kill = kills.findIndex((killed) => killed > at && killed < times[index + 1]!)
-      if (kill < 0) faults.push(`/p/${number} was fetched twice with no kill between`)
+      if (kill < 0) faults.push(`/p/${number} was fetched twice without a kill in between`)
       else byKill[kill]!++
     }
   }
@@ -267,7 +267,7 @@ function judge(options: CrashOptions, { shop, kills, sampler, seconds, failures 
   }
 }
 
-/** From a kill to the next request that begins. */
+/** Time from a kill to the next request, in milliseconds. */
 function longestSilence(kills: readonly number[], shop: Shop): number {
   const starts = [...shop.requests.values()].flat().toSorted((a, b) => a - b)
   let next = 0
@@ -277,7 +277,7 @@ function longestSilence(kills: readonly number[], shop: Shop): number {
   }, 0)
 }
 
-/** mulberry32: the same kills for the same seed. */
+/** mulberry32, so that a seed always gives the same kills. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createLatency } from '../../src/demo/latency.ts'
 
-it('stays within the span of its kind of page', () => {
+it('stays within the range of its kind of page', () => {
   const latency = createLatency('a')
   const drawn = Array.from({ length: 2_000 }, () => latency('products', 1))
   expect(Math.min(...drawn)).toBeGreaterThanOrEqual(60)
@@ -11,7 +11,7 @@ it('stays within the span of its kind of page', () => {
   expect(middle).toBeLessThan(120)
 })
 
-it('is the same for the same seed, and grows with the crowd', () => {
+it('is deterministic for a seed, and grows with concurrent requests', () => {
   expect(createLatency('a')('cms', 8)).toBe(createLatency('a')('cms', 1))
   expect(createLatency('a')('cms', 18)).toBeCloseTo(createLatency('a')('cms', 1) * 1.6)
   expect(createLatency('b')('cms', 1)).not.toBe(createLatency('a')('cms', 1))

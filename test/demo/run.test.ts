@@ -32,7 +32,7 @@ async function options(changed: Partial<DemoOptions>): Promise<DemoOptions & { t
   }
 }
 
-/** A package whose shop is the real one and whose program is the given text. */
+/** A package with the real shop and the given text as its program. */
 async function packageWith(program: string): Promise<string> {
   const directory = await tempDir()
   await mkdir(join(directory, 'bin'))
@@ -46,7 +46,7 @@ async function packageWith(program: string): Promise<string> {
   return directory
 }
 
-it('shows the whole round and leaves nothing behind', { timeout: 60_000 }, async () => {
+it('runs the whole demo and leaves nothing behind', { timeout: 60_000 }, async () => {
   const demo = await options({})
   const result = await runDemo(demo)
   expect(result.pages).toBeGreaterThanOrEqual(600)
@@ -54,16 +54,16 @@ it('shows the whole round and leaves nothing behind', { timeout: 60_000 }, async
     expect(demo.text()).toContain(`$ pagecache ${command}`)
   }
   expect(demo.text()).toContain('Only Ada read "Hello Ada".')
-  expect(demo.text()).toContain('What to do next')
+  expect(demo.text()).toContain('Next steps')
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('keeps shop and cache running until it is told to end', { timeout: 60_000 }, async () => {
+it('keeps shop and cache running until its signal is aborted', { timeout: 60_000 }, async () => {
   const ending = new AbortController()
   const demo = await options({ keep: true, signal: ending.signal })
   const running = runDemo(demo)
-  await expect.poll(demo.text, { timeout: 50_000 }).toContain('keeps running until Ctrl-C')
-  const url = /stands before it, at (\S+)\.\n/.exec(demo.text())?.[1] ?? ''
+  await expect.poll(demo.text, { timeout: 50_000 }).toContain('keep running until Ctrl-C')
+  const url = /in front of it runs at (\S+)\.\n/.exec(demo.text())?.[1] ?? ''
   const page = await fetch(url)
   expect([page.status, page.headers.get('cache-status')]).toEqual([200, expect.stringContaining('hit')])
   ending.abort()
@@ -72,7 +72,7 @@ it('keeps shop and cache running until it is told to end', { timeout: 60_000 }, 
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('notices at once that its port is taken, and leaves nothing behind', async () => {
+it('fails at once if its port is taken, and leaves nothing behind', async () => {
   const server = createServer((_, response) => response.end('somebody else, who is ready'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -87,7 +87,7 @@ it('notices at once that its port is taken, and leaves nothing behind', async ()
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('says once that it was interrupted, and leaves nothing behind', { timeout: 60_000 }, async () => {
+it('reports an interrupt once, and leaves nothing behind', { timeout: 60_000 }, async () => {
   const temporary = await tempDir()
   const child = start(['demo'], { cwd: temporary, env: { TMPDIR: temporary } })
   let stdout = ''
@@ -102,14 +102,14 @@ it('says once that it was interrupted, and leaves nothing behind', { timeout: 60
   expect((await readdir(temporary)).filter((name) => name.startsWith('pagecache'))).toEqual([])
 })
 
-it('takes shop and cache with it when it is killed', { timeout: 60_000 }, async () => {
+it('ends shop and cache when it is killed', { timeout: 60_000 }, async () => {
   const temporary = await tempDir()
   const child = start(['demo', '--keep'], { cwd: temporary, env: { TMPDIR: temporary } })
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
   child.stderr.resume()
-  await expect.poll(() => stdout, { timeout: 50_000 }).toContain('keeps running until Ctrl-C')
-  const urls = [/demo shop with \d+ pages is at (\S+)\.\n/, /stands before it, at (\S+)\.\n/].map(
+  await expect.poll(() => stdout, { timeout: 50_000 }).toContain('keep running until Ctrl-C')
+  const urls = [/demo shop with \d+ pages runs at (\S+)\.\n/, /in front of it runs at (\S+)\.\n/].map(
     (pattern) => pattern.exec(stdout)?.[1] ?? '',
   )
   for (const url of urls) expect((await fetch(url)).status).toBe(200)
@@ -127,16 +127,16 @@ it('takes shop and cache with it when it is killed', { timeout: 60_000 }, async 
       .toBe('gone')
 })
 
-it('says what went wrong when the cache does not start', async () => {
+it('reports why the cache does not start', async () => {
   const demo = await options({ root: await packageWith('console.error("Error: the port is taken"); process.exit(1)') })
   await expect(runDemo(demo)).rejects.toMatchObject({
     code: 'CHECK_FAILED',
-    message: expect.stringMatching(/^run\.js serve ended with 1\.\nError: the port is taken$/),
+    message: expect.stringMatching(/^run\.js serve exited with 1\.\nError: the port is taken$/),
   })
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('fails where the cache lets a warmed page go to the shop', { timeout: 30_000 }, async () => {
+it('fails if the cache requests a warmed page from the shop', { timeout: 30_000 }, async () => {
   const program = `
     import { createServer } from 'node:http'
     import { readFileSync } from 'node:fs'

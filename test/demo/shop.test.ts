@@ -43,7 +43,7 @@ async function fillBasket(cookie = ''): Promise<Response> {
 }
 
 describe('pages', () => {
-  it('are at least 600, of all five types in both channels, and all of them answer', async () => {
+  it('number at least 600, of all five types in both channels, and all respond', async () => {
     const urls = shop.channels.flatMap(({ prefix, pages }) => pages.map((page) => `${prefix}${page.path}`))
     expect(urls.length).toBeGreaterThanOrEqual(600)
     for (const { pages } of shop.channels) {
@@ -54,7 +54,7 @@ describe('pages', () => {
     expect(new Set(statuses)).toEqual(new Set([200]))
   })
 
-  it('carry what a Shopware storefront sends', async () => {
+  it('have the headers of a Shopware storefront', async () => {
     const response = await ask(pathOf('products'))
     expect(response.headers.get('cache-control')).toMatch(/^public, s-maxage=7200/)
     expect(response.headers.get('xkey')).toMatch(/^product-[0-9a-f]{32} navigation translator-/)
@@ -96,7 +96,7 @@ describe('pages', () => {
     for (const link of links) expect((await ask(link.replaceAll('&amp;', '&'))).status, link).toBeLessThan(400)
   })
 
-  it('ignore parameters that mean nothing to them, and know their own', async () => {
+  it('ignore unknown parameters and use their own', async () => {
     expect((await ask(`${pathOf('products')}?utm_source=x`)).status).toBe(200)
     expect((await ask(pathOf('categories') + '?p=1')).headers.get('xkey')).toContain('category-route-')
     expect((await ask(pathOf('categories') + '?p=99')).status).toBe(404)
@@ -104,7 +104,7 @@ describe('pages', () => {
 })
 
 describe('HTTP', () => {
-  it('answers a conditional request with 304 where a page has validators', async () => {
+  it('answers a conditional request with 304 if the page has validators', async () => {
     const first = await ask(pathOf('products'))
     const etag = first.headers.get('etag') ?? ''
     const again = await ask(pathOf('products'), { headers: { 'if-none-match': etag } })
@@ -124,7 +124,7 @@ describe('HTTP', () => {
     expect(head.headers.get('content-length')).toBe(String((await get.arrayBuffer()).byteLength))
   })
 
-  it('compresses for those who take it', async () => {
+  it('compresses for clients that accept it', async () => {
     expect(
       (await ask(pathOf('cms'), { headers: { 'accept-encoding': 'br, gzip;q=0.5' } })).headers.get('content-encoding'),
     ).toBe('gzip')
@@ -133,7 +133,7 @@ describe('HTTP', () => {
     ).toBe(null)
   })
 
-  it('answers 404 that no cache may share, 405 and 413', async () => {
+  it('answers uncacheable 404, 405 and 413', async () => {
     const missing = await ask('/no-such-page')
     expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, 'private, no-cache'])
     expect((await ask('/', { method: 'POST', body: '' })).status).toBe(405)
@@ -156,7 +156,7 @@ describe('HTTP', () => {
 })
 
 describe('sitemap', () => {
-  it.each([0, 1])('of channel %i is an index with gzip children that name each of its pages once', async (index) => {
+  it.each([0, 1])('of channel %i is an index with gzip children that list each of its pages once', async (index) => {
     const channel = shop.channels[index]
     const robots = await (await ask('/robots.txt')).text()
     expect(robots).toContain(`Sitemap: ${channel?.url}/sitemap.xml`)
@@ -172,7 +172,7 @@ describe('sitemap', () => {
     expect(pages.flat().toSorted()).toEqual(channel?.pages.map((page) => channel.url + page.path).toSorted())
   })
 
-  it('names public URLs where something stands in front', async () => {
+  it('lists public URLs behind a cache', async () => {
     const fronted = await startShop({
       latency: 'off',
       publicUrls: { en: 'http://shop.example', de: 'http://laden.example' },
@@ -202,7 +202,7 @@ describe('visitors', () => {
     expect(await (await ask('/')).text()).not.toContain('Hello')
   })
 
-  it('are refused with a wrong password, sent to the login, and logged out', async () => {
+  it('are rejected with a wrong password, redirected to the login, and logged out', async () => {
     const wrong = await ask('/account/login', {
       method: 'POST',
       body: new URLSearchParams({ username: 'a@b', password: 'x' }),
@@ -214,7 +214,7 @@ describe('visitors', () => {
     expect((await ask('/account', { headers: { cookie } })).status).toBe(303)
   })
 
-  it('have a basket that no cache may hold', async () => {
+  it('have an uncacheable basket', async () => {
     const added = await fillBasket()
     const cookie = cookiesOf(added)
     expect([added.status, added.headers.get('location')]).toEqual([303, '/checkout/cart'])
@@ -227,7 +227,7 @@ describe('visitors', () => {
     expect((await ask('/', { headers: { cookie } })).headers.get('cache-control')).toBe('private, no-cache')
   })
 
-  it('get a new session id at login that takes the basket along, and lose both when idle', async () => {
+  it('get a new session id with the old basket at login, and lose both when idle', async () => {
     let now = 0
     const aging = await startShop({ latency: 'off', clock: () => now })
     try {
@@ -258,7 +258,7 @@ describe('visitors', () => {
   })
 })
 
-it('counts what it renders', async () => {
+it('counts rendered pages', async () => {
   const path = pathOf('listings', 1)
   const before = shop.stats().rendered.get(path) ?? 0
   await (await ask(path)).text()

@@ -14,21 +14,21 @@ beforeEach(() => {
 })
 afterEach(() => workspace.close())
 
-it("runs a program in its directory, without what steers the operator's own cache", async () => {
+it("runs a program in its directory, without the environment variables of the operator's own cache", async () => {
   const program =
     'fs.writeFileSync("seen", JSON.stringify([process.cwd(), process.env.PAGECACHE_SERVER, process.env.APP_ENV]))'
   await workspace.run(['-e', program], never, 2)
   expect(JSON.parse(readFileSync(join(directory, 'seen'), 'utf8'))).toEqual([directory, null, null])
 })
 
-it('fails with the exit code of what it ran', async () => {
+it('fails with the exit code of the program', async () => {
   await expect(workspace.run(['-e', 'process.exit(3)'], never, 2)).rejects.toMatchObject({
     code: 'CHECK_FAILED',
-    message: expect.stringContaining('ended with 3'),
+    message: expect.stringContaining('exited with 3'),
   })
 })
 
-it('interrupts what it runs when the demo is interrupted', async () => {
+it('interrupts the running program when the demo is interrupted', async () => {
   const ending = new AbortController()
   const running = workspace.run(
     ['-e', 'fs.writeFileSync("started", ""); setInterval(() => {}, 1000)'],
@@ -40,15 +40,15 @@ it('interrupts what it runs when the demo is interrupted', async () => {
   await expect(running).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-it('tells what a helper said that ended before it was ready', async () => {
+it('reports the output of a helper that exited before it was ready', async () => {
   const starting = workspace.start(['-e', 'console.error("port is taken"); process.exit(1)'], never, () => false)
   await expect(starting).rejects.toMatchObject({
     code: 'CHECK_FAILED',
-    message: expect.stringMatching(/ended with 1\.\nport is taken$/),
+    message: expect.stringMatching(/exited with 1\.\nport is taken$/),
   })
 })
 
-it('leaves neither processes nor files behind', async () => {
+it('leaves no processes or files behind', async () => {
   const printed = await workspace.start(
     ['-e', 'console.log(process.pid); setInterval(() => {}, 1000)'],
     never,

@@ -10,7 +10,7 @@ import type { WarmupProgress } from '../../src/warmup/run/progress.ts'
 import { createRun, readProgress, type NewRun } from '../../src/warmup/run/runs.ts'
 import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
 
-export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, longestWait: 60_000 }
+export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, maxWait: 60_000 }
 const noErrors = {
   foreign: 0,
   malformed: 0,

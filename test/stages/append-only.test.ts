@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { startStorefront } from './storefront.ts'
 
-/** The database as anybody else would open it: what is held is held by the schema itself. */
+/** The database opened without our code: the schema itself enforces the rules. */
 async function withEvent() {
   const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
   const stage = await shop.stage()
@@ -17,7 +17,7 @@ async function withEvent() {
   return { shop, stage, database }
 }
 
-describe('the log of events', () => {
+describe('the event log', () => {
   it.each([
     "event_type = 'impression'",
     'created_at = created_at + 1',
@@ -28,7 +28,7 @@ describe('the log of events', () => {
     "customer_id = null, page_type = 'x'",
     "id = 'other'",
     'customer_id = customer_id',
-  ])('refuses to set %s', async (change) => {
+  ])('rejects setting %s', async (change) => {
     const { database } = await withEvent()
     try {
       expect(() => database.exec(`update vendor_stage_event set ${change}`)).toThrow(/never changed/)
@@ -47,7 +47,7 @@ describe('the log of events', () => {
     `insert into vendor_stage_event (${columns}) ${again} on conflict (id) do update set event_type = 'impression'`,
     `insert into vendor_stage_event (${columns}) ${again} on conflict (id) do update set customer_id = null`,
     `update or replace vendor_stage_event set event_type = 'impression'`,
-  ])('refuses to replace an event: %s', async (statement) => {
+  ])('rejects replacing an event: %s', async (statement) => {
     const { shop, database } = await withEvent()
     const before = await shop.events()
     try {
@@ -61,7 +61,7 @@ describe('the log of events', () => {
     }
   })
 
-  it('lets a customer be forgotten, once', async () => {
+  it('allows erasing a customer, once', async () => {
     const { shop, database } = await withEvent()
     database.exec('update vendor_stage_event set customer_id = null')
     expect((await shop.events())[0]).toMatchObject({ customer_id: null, event_type: 'close' })
@@ -69,7 +69,7 @@ describe('the log of events', () => {
     database.close()
   })
 
-  it('takes only the four kinds, and only of stages and channels that there are', async () => {
+  it('accepts only the four event types, existing stages and existing channels', async () => {
     const { stage, database } = await withEvent()
     const insert = (popup: string, type: string, channel: string) =>
       database
@@ -86,8 +86,8 @@ describe('the log of events', () => {
   })
 })
 
-describe('what is stored of a visitor', () => {
-  it('is no address, agent or session: none is in a database or a log', async () => {
+describe('stored visitor data', () => {
+  it('includes no address, user agent or session, in databases or logs', async () => {
     const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage({ frequency: 'once' })
     const canaries = ['203.0.113.77', 'CanaryBrowser', 'canary-referer', 'Canary-Language', 'CanarySessionCanary0-_']
@@ -118,7 +118,7 @@ describe('what is stored of a visitor', () => {
     for (const canary of [...canaries, session]) expect(stored).not.toContain(canary)
   })
 
-  it('leads from no session to an event: neither time nor order does', async () => {
+  it('does not link a session to an event, by time or by order', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'impression' })

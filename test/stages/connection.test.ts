@@ -24,7 +24,7 @@ function event(
   ]
 }
 
-/** What does not differ from one time to the next. */
+/** The response without headers that vary between requests. */
 function comparable({ status, headers, body }: WireAnswer) {
   const { date, connection: _, 'keep-alive': __, 'set-cookie': cookie, ...rest } = headers
   return {
@@ -36,8 +36,8 @@ function comparable({ status, headers, body }: WireAnswer) {
   }
 }
 
-describe('an event in one piece, which is read off the socket', () => {
-  it('is answered and recorded as one that Node has read', async () => {
+describe('an event in one packet, read directly from the socket', () => {
+  it('is answered and recorded like one read by Node', async () => {
     const shop = await startStorefront(
       { requireOrigin: false, customerHeader: 'x-customer' },
       { trustedProxies: ['127.0.0.1'] },
@@ -83,7 +83,7 @@ describe('an event in one piece, which is read off the socket', () => {
     expect(short.events.map(({ customer_id }) => customer_id)).toContain('c-1')
   })
 
-  it('leaves its connection to what comes behind it: an event, a page, a purge, another event', async () => {
+  it('leaves the connection usable for an event, a page, a purge and another event', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const { host } = new URL(shop.url)
@@ -112,7 +112,7 @@ describe('an event in one piece, which is read off the socket', () => {
     expect(await shop.events()).toHaveLength(3)
   })
 
-  it('is answered before what was sent behind it, however long it takes', async () => {
+  it('is answered before later requests on the connection, however long it takes', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' })
@@ -122,14 +122,14 @@ describe('an event in one piece, which is read off the socket', () => {
     const spoken = speak(portOf(shop), [close, `GET /page HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`], {
       answers: 2,
     })
-    // Another visitor's page is there while the event waits.
+    // Another visitor gets a page while the event waits.
     await speak(portOf(shop), `GET /other HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`, { answers: 1 })
     other.exec('commit')
     other.close()
     expect((await spoken).answers.map(({ body }) => body.slice(0, 16))).toEqual(['{"success":true}', 'a page'])
   })
 
-  it('is answered although its sender has said that nothing more comes, as purges are', async () => {
+  it('is answered although the sender has half-closed the connection, like a purge', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const { host } = new URL(shop.url)
@@ -149,7 +149,7 @@ describe('an event in one piece, which is read off the socket', () => {
       '',
       true,
     ])
-    // A page is for Node to fetch, and Node takes the end for a visitor who has gone.
+    // Node fetches pages, and treats a half-closed connection as a visitor who has left.
     expect(await last(`${ban}GET /page HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toEqual([
       [[200, expect.any(String)]],
       '',
@@ -158,7 +158,7 @@ describe('an event in one piece, which is read off the socket', () => {
     expect(await shop.events()).toHaveLength(2)
   })
 
-  it('is answered when the daemon is told to stop meanwhile, and its connection ends with it', async () => {
+  it('is answered when the daemon is stopped meanwhile, and its connection closes afterwards', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' })
@@ -169,7 +169,7 @@ describe('an event in one piece, which is read off the socket', () => {
     await new Promise((resolve) =>
       socket.write(event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join(''), resolve),
     )
-    // Whoever asks now is answered behind it.
+    // A request sent now is answered after it.
     await speak(portOf(shop), `GET /page HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\n\r\n`, { answers: 1 })
     const stopped = shop.daemon.stop(0, 20_000)
     other.exec('commit')
@@ -183,7 +183,7 @@ describe('an event in one piece, which is read off the socket', () => {
     expect(await shop.events()).toHaveLength(2)
   })
 
-  it('is taken up to the end although its sender has gone', async () => {
+  it('is recorded although the sender has disconnected', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const socket = connect(portOf(shop), '127.0.0.1')

@@ -21,7 +21,7 @@ function sign(secret: string, claims: Record<string, unknown> = {}): string {
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
-/** A storefront whose shop signs with this secret. */
+/** A storefront whose shop signs tokens with this secret. */
 async function open(
   where: object = { cookie: 'shop-customer' },
   stages: object = {},
@@ -41,7 +41,7 @@ async function open(
     more,
   )
   const stage = await shop.stage()
-  // Ids of one millisecond are in no order.
+  // Ids of the same millisecond are unordered.
   let sent = 100
   return {
     ...shop,
@@ -56,8 +56,8 @@ async function open(
   }
 }
 
-describe('a customer is named', () => {
-  it('by the token in the configured cookie, at first and again', async () => {
+describe('the customer of an event comes from', () => {
+  it('the token in the configured cookie, on first and repeated use', async () => {
     const shop = await open()
     const cookie = `a=b; shop-customer=${sign(shop.secret)}; vendor-stage-session=x`
     for (const _ of [1, 2]) expect(await shop.close({ cookie })).toBe(200)
@@ -67,7 +67,7 @@ describe('a customer is named', () => {
   })
 
   it.each(['in one piece', 'with its body behind'])(
-    'by the token in the second of two Cookie lines, of a request %s',
+    'the token in the second of two Cookie lines, in a request %s',
     async (how) => {
       const shop = await open()
       const { id } = await shop.stage()
@@ -83,21 +83,21 @@ describe('a customer is named', () => {
     },
   )
 
-  it('by the token in the configured header, after Bearer or alone', async () => {
+  it('the token in the configured header, with or without Bearer', async () => {
     const shop = await open({ header: 'Authorization' })
     for (const authorization of [`Bearer ${sign(shop.secret)}`, sign(shop.secret), 'Basic abc'])
       await shop.close({ authorization })
     expect(await shop.customers()).toEqual(['customer-7', 'customer-7', null])
   })
 
-  it('in the one form of an id', async () => {
+  it('is stored in canonical form', async () => {
     const shop = await open()
     await shop.close({ cookie: `shop-customer=${sign(shop.secret, { sub: '0190C0DE000070008000000000000007' })}` })
     await shop.close({ cookie: `shop-customer=${sign(shop.secret, { sub: 'a b' })}` })
     expect(await shop.customers()).toEqual(['0190c0de-0000-7000-8000-000000000007', null])
   })
 
-  it('by the header of a trusted proxy before the token, by an empty one too', async () => {
+  it('the header of a trusted proxy rather than the token, even if empty', async () => {
     const shop = await open(
       { cookie: 'shop-customer' },
       { customerHeader: 'X-Customer' },
@@ -112,7 +112,7 @@ describe('a customer is named', () => {
     expect(await shop.customers()).toEqual(['customer-8', null, 'customer-7'])
   })
 
-  it('by the token where the header comes from anybody', async () => {
+  it('the token if the header comes from an untrusted address', async () => {
     const shop = await open(
       { cookie: 'shop-customer' },
       { customerHeader: 'X-Customer' },
@@ -122,7 +122,7 @@ describe('a customer is named', () => {
     expect(await shop.customers()).toEqual(['customer-7'])
   })
 
-  it('by nothing in the body, in the query or in another place than the configured one', async () => {
+  it('never the body, the query or any place that is not configured', async () => {
     const shop = await open()
     const token = sign(shop.secret)
     await shop.close(
@@ -133,8 +133,8 @@ describe('a customer is named', () => {
   })
 })
 
-describe('a token that is not good', () => {
-  it('is an event without a customer, and no error', async () => {
+describe('an invalid token', () => {
+  it('records the event without a customer and without an error', async () => {
     const shop = await open()
     const now = Math.floor(Date.now() / 1000)
     const bad = [
@@ -155,7 +155,7 @@ describe('a token that is not good', () => {
 })
 
 describe('a token', () => {
-  it('is in no page’s key and no file of the state, and neither is what it is checked with', async () => {
+  it('is in no cache key and no state file, and neither is its verification key', async () => {
     const shop = await open()
     const token = sign(shop.secret)
     shop.origin.otherwise({
@@ -182,14 +182,14 @@ describe('a token', () => {
   })
 })
 
-/** The block of the documentation in this language that has this in it. */
+/** The code block of the documentation in a language that contains a text. */
 function example(language: string, holds: string): string {
   return [...docs.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))]
     .map((match) => match[1]!)
     .find((text) => text.includes(holds))!
 }
 
-describe('as the documentation makes one', () => {
+describe('tokens created as documented', () => {
   it.skipIf(!installed('openssl'))(
     `with openssl${installed('openssl') ? '' : ' (no openssl on this machine)'}`,
     async () => {

@@ -5,7 +5,7 @@ import { startStorefront } from './storefront.ts'
 
 const text = readFileSync(new URL('../../docs/stages.md', import.meta.url), 'utf8')
 
-/** The first column of the table that follows a sentence. */
+/** The first column of the table after a sentence. */
 function columnsAfter(sentence: string): string[] {
   const table = text.slice(text.indexOf(sentence)).split('\n\n')[1]!
   return [...table.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!)
@@ -14,7 +14,7 @@ function columnsAfter(sentence: string): string[] {
 it.each([
   ['vendor_stage_event', 'What is stored for one event, and nothing else:'],
   ['vendor_stage_session', 'it is counted how often a session was shown a stage:'],
-])('the privacy statement names every column of %s', async (table, sentence) => {
+])('the privacy statement lists every column of %s', async (table, sentence) => {
   const shop = await startStorefront()
   const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(shop.records.db)
   expect(columnsAfter(sentence)).toEqual(rows.map(({ name }) => name))

@@ -15,7 +15,7 @@ const day = 24 * 3_600_000
 const noon = Date.UTC(2026, 10, 20, 12)
 const channels = [{ id: 'channel-1', name: 'Storefront', url: 'http://shop.example' }]
 
-/** Records as a daemon has them: a connection here, and the tracker's own in its thread, with events of three hundred customers. */
+/** Records as in a daemon: one connection here, one in the tracker's thread, and events of three hundred customers. */
 async function openEvents(now: () => number = () => noon) {
   const directory = await tempDir()
   const records = await openRecords({ directory, now })
@@ -40,7 +40,7 @@ async function openEvents(now: () => number = () => noon) {
   return { directory, records, tracker, event }
 }
 
-/** Every byte of the directory: the database, its log and index, and whatever lies beside them. */
+/** All bytes of the directory: the database, its write-ahead log, and any other files. */
 function bytesOf(directory: string): string {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString('latin1')).join('\n')
@@ -60,7 +60,7 @@ async function trackMany({ tracker, event }: Awaited<ReturnType<typeof openEvent
 
 describe('an erased customer', () => {
   it.each(erasureModes)(
-    'is in no byte of the files (%s), however the rows have moved between pages',
+    'leaves no byte in the files (%s), however the rows have moved between database pages',
     async (mode) => {
       const opened = await openEvents()
       await trackMany(opened)
@@ -75,7 +75,7 @@ describe('an erased customer', () => {
     60_000,
   )
 
-  it('is gone from the file while a reader keeps the log in use, which is said', async () => {
+  it('is gone from the file while a reader keeps the log in use, which is reported', async () => {
     const { directory, records, tracker, event } = await openEvents()
     await tracker.track(event('customer-x', noon))
     const reader = new Database(join(directory, 'records.sqlite'), { readonly: true })
@@ -89,8 +89,8 @@ describe('an erased customer', () => {
   }, 30_000)
 })
 
-describe('what is past its time', () => {
-  it('is in no byte of the files: events older than their retention, sessions that are over', async () => {
+describe('expired data', () => {
+  it('leaves no byte in the files: events past their retention, expired sessions', async () => {
     let now = noon
     const { directory, records, tracker, event } = await openEvents(() => now)
     const digest = 'DigestOfOneSession0000'

@@ -9,14 +9,14 @@ import { settings, startStorefront } from './storefront.ts'
 const customer = '0190c0de-0000-7000-8000-0000000000cc'
 const plain = customer.replaceAll('-', '')
 
-it('a customer is one, however the shop writes the id, and is erased by any of its spellings', async () => {
+it('all spellings of a customer id are one customer, erased by any of them', async () => {
   const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
   const stage = await shop.stage()
   for (const id of [customer, plain, plain.toUpperCase(), '10042'])
     await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': id })
   const customers = async () => (await shop.events()).map((event) => event.customer_id).toSorted()
   expect(await customers()).toEqual([customer, customer, customer, '10042'])
-  // As a version before this one wrote it down.
+  // As older versions stored it.
   const [first] = await shop.events()
   await shop.records.db
     .insertInto('vendor_stage_event')
@@ -26,7 +26,7 @@ it('a customer is one, however the shop writes the id, and is erased by any of i
   expect(await customers()).toEqual(['10042', null, null, null, null])
 })
 
-it('a stage for a channel whose id was kept without dashes is for the same channel after the migration', async () => {
+it('a stage of a channel whose id was stored without dashes belongs to the same channel after the migration', async () => {
   const directory = await tempDir()
   const channelId = plain.toUpperCase()
   const before = await openRecords({

@@ -8,7 +8,7 @@ describe.skipIf(!hasChromium)(
   `a stage and the keyboard, in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`,
   () => {
     it.each(['Enter', ' '])(
-      'lets the keyboard reach and press a layer that is no button, once for a key that is held: %j',
+      'lets the keyboard focus and press a clickable element that is not a button, once per held key: %j',
       async (key) => {
         const layers = '<p>only text</p><div data-action="scroll" data-target="#far"><b>To the offer</b></div>'
         const { page, see, recorded, faults } = await visit([
@@ -29,12 +29,12 @@ describe.skipIf(!hasChromium)(
       },
     )
 
-    it('goes through its layers and buttons with Tab, each once', async () => {
+    it('reaches each clickable element and button once with Tab', async () => {
       const layers =
         '<div data-action="close">First</div><img data-action="close" src="/none.png" alt="Picture"><span data-action="url" data-target="/other">Second</span><button>Third</button><a href="#far">Fourth</a><p>text</p>'
       const { page, see } = await visit([{ content: { ...content, text: null, html: layers, callToAction: null } }])
       await see()
-      // As the shop lays it out, and not as our box is.
+      // As laid out by the shop's own styles.
       expect(
         await page.evaluate(
           "getComputedStyle(document.querySelector('vendor-stage').shadowRoot.querySelector('section div')).padding",
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)(
         async (page: Page) => (await stage(page).getByText('Elsewhere').focus(), await page.keyboard.press('Enter')),
       ],
       ['a click', (page: Page) => stage(page).getByText('Elsewhere').click()],
-    ])('follows the URL of a layer on %s, and counts it once', async (_how, press) => {
+    ])('follows the URL of a clickable element on %s, and counts it once', async (_how, press) => {
       const { shop, page, see, recorded } = await visit([
         {
           content: {
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(3)).toEqual(['impression', 'impression', 'cta_click'])
     })
 
-    it('counts a button on which a key is held once', async () => {
+    it('counts a held key on a button once', async () => {
       const { page, see, recorded } = await visit([
         { content: { ...content, text: null, html: '<button>plain button</button>', callToAction: null } },
       ])
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(3)).toEqual(['impression', 'cta_click', 'close'])
     })
 
-    it('is an accessible dialog: named, focused, closed by Escape, and the focus goes back', async () => {
+    it('is an accessible dialog: named, focused, closed by Escape, and restores the focus', async () => {
       const { page, see } = await visit()
       await page.addInitScript("addEventListener('load', () => document.querySelector('#first').focus())")
       await see()

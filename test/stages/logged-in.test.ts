@@ -15,7 +15,7 @@ function tokenOf(customer: string): string {
 }
 
 describe.skipIf(!hasChromium)(`a customer in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`, () => {
-  it('is named by events after the login and not before, while pages come out of the cache without a cookie', async () => {
+  it('is recorded with events after the login only, while pages are served from the cache without a cookie', async () => {
     const secretFile = join(await tempDir(), 'customer.secret')
     await writeFile(secretFile, secret)
     const { shop, page, see, recorded, faults } = await visit([{}], {

@@ -17,7 +17,7 @@ describe('the storefront script', () => {
 describe.skipIf(!hasChromium)(
   `the storefront script in Chromium${hasChromium ? '' : ' (no chromium on this machine)'}`,
   () => {
-    it('works on a page out of our cache, which knows nothing of the visitor', async () => {
+    it('works on a cached page, which is the same for every visitor', async () => {
       const { shop, page, see, recorded, faults } = await visit()
       await see()
       const second = await page.goto(`${shop.url}/shoes`)
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)(
       expect(faults).toEqual([])
     })
 
-    it('sends one impression for each show: five shows are five', async () => {
+    it('sends one impression per show', async () => {
       const { see, recorded } = await visit()
       for (let show = 0; show < 5; show += 1) {
         await see()
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(1)).toEqual(['impression'])
     })
 
-    it('takes whoever does something with it for somebody who has seen it', async () => {
+    it('sends an impression with the first act, even if the stage was never in view', async () => {
       const { page, open, recorded } = await visit([{}], {
         init: "Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })",
       })
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(2)).toEqual(['impression', 'close'])
     })
 
-    it('counts a call to action once, although the page goes away with it', async () => {
+    it('counts a call to action once, although it leaves the page', async () => {
       const { shop, page, see, recorded } = await visit()
       await see()
       await stage(page).getByText('To the sale').click()
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)(
     })
 
     it.each(['close', 'scroll'] as const)(
-      'counts a call to action that does %s, and no close with it',
+      'counts a call to action with the action %s, without a close event',
       async (action) => {
         const { page, see, recorded } = await visit([
           { content: { ...content, callToAction: { label: 'Go on', action, url: null, selector: '#far' } } },
@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)(
       },
     )
 
-    it('gets out of the way of what its fragment leads to', async () => {
+    it('closes to reveal the target of a fragment', async () => {
       const { page, see, recorded } = await visit([
         { content: { ...content, callToAction: { label: 'Go on', action: 'url', url: '#far', selector: null } } },
       ])
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)(
       await page.waitForFunction("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
     })
 
-    it('counts any layer with a click action, and nothing for a click beside it', async () => {
+    it('counts every element with a click action, and no click next to it', async () => {
       const layers =
         '<p>only text</p><button>plain button</button><div data-action="scroll" data-target="#far"><b>deep</b> layer</div>'
       const { page, see, recorded } = await visit([
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(4)).toEqual(['impression', 'cta_click', 'cta_click', 'cta_click'])
     })
 
-    it('opens a link with the middle button, counts that, and leaves everything else as it is, whatever action the link has besides', async () => {
+    it('opens and counts a link clicked with the middle button, and does nothing else, whatever other action the link has', async () => {
       const layers =
         '<a data-action="close">no link</a><a href="/p1" data-action="url" data-target="/p2">with a URL</a><a href="/p3" data-action="close">that closes</a>'
       const { shop, page, see, recorded } = await visit([
@@ -146,7 +146,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(2)).toEqual(['impression', 'close'])
     })
 
-    it('takes text that is marked beyond the edge for no click on the overlay', async () => {
+    it('does not treat a text selection that ends outside as a click on the backdrop', async () => {
       const { page, see, recorded } = await visit()
       await see()
       const box = (await stage(page).getByText('Everything must go.').boundingBox())!
@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(2)).toEqual(['impression', 'close'])
     })
 
-    it('counts "don\'t show again" as that alone, and shows it never again', async () => {
+    it('counts "don\'t show again" as that alone, and never shows the stage again', async () => {
       const { shop, page, see, recorded } = await visit()
       await see()
       await stage(page).getByText("Don't show again").click()
@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)(
       expect(await recorded(3)).toEqual(['impression', 'impression', 'close'])
     })
 
-    it('sends nothing for a stage that does not record, and keeps to its frequency itself', async () => {
+    it('sends nothing for a stage that does not record, and applies its frequency in the browser', async () => {
       const { shop, page, open } = await visit([{ statsEnabled: false, frequency: 'once_per_session' }])
       const tracked: string[] = []
       page.on('request', (request) => request.url().includes('/track') && tracked.push(request.url()))
@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)(
       expect(tracked).toEqual([])
     })
 
-    it('sends and keeps nothing without consent; asks for it at each act', async () => {
+    it('sends and stores nothing without consent, and checks it at each act', async () => {
       const { shop, page, open, recorded } = await visit([{}], {
         init: 'window.agreed = false; window.vendorStageConsent = () => Promise.resolve(window.agreed)',
       })
@@ -217,7 +217,7 @@ describe.skipIf(!hasChromium)(
     })
 
     it.each(["() => { throw new Error('broken') }", "() => Promise.reject(new Error('broken'))"])(
-      'takes a consent hook that breaks for a no: %s',
+      'treats a throwing consent hook as refusal: %s',
       async (hook) => {
         const { shop, page, open, faults } = await visit([{}], { init: `window.vendorStageConsent = ${hook}` })
         await open()

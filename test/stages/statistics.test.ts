@@ -44,7 +44,7 @@ async function openStages(now: () => number = () => noon): Promise<{
   return { records, tracker, event }
 }
 
-/** What the statistics must say, from the events alone. */
+/** The expected statistics, counted from the events. */
 async function plainCount({ db }: Records, popupId: string, from: number, to: number) {
   const rows = await db
     .selectFrom('vendor_stage_event')
@@ -57,7 +57,7 @@ async function plainCount({ db }: Records, popupId: string, from: number, to: nu
   return Object.fromEntries(eventTypes.map((type) => [type, rows.find((row) => row.event_type === type)?.events ?? 0]))
 }
 
-/** Statistics and count, read in one transaction: nothing comes between the two. */
+/** Statistics and count, read in one transaction for consistency. */
 async function assertAgreement(records: Records, popupId: string, dateFrom: string, dateTo: string): Promise<number> {
   return await records.db.transaction().execute(async (transaction) => {
     const within = { ...records, db: transaction }
@@ -72,7 +72,7 @@ async function assertAgreement(records: Records, popupId: string, dateFrom: stri
 const random = (seed: number) => () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
 
 describe('statistics', () => {
-  it('agree with a plain count at any moment while events come in, after pruning and after erasure', async () => {
+  it('always match a plain count: while events arrive, after pruning and after erasure', async () => {
     const { records, tracker, event } = await openStages()
     const stages = [
       await createStage(records, channels, { ...settings, retentionDays: 30 }),
@@ -143,7 +143,7 @@ describe('statistics', () => {
     await agree()
   })
 
-  it('have every bucket of the range, empty ones too, and rates', async () => {
+  it('include every bucket of the range, also empty ones, and rates', async () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, settings)
     const midnight = Date.UTC(2026, 10, 19)
@@ -177,7 +177,7 @@ describe('statistics', () => {
     })
   })
 
-  it('are zeros for a stage that nobody saw', async () => {
+  it('are zeros for a stage without events', async () => {
     const { records } = await openStages()
     const { id } = await createStage(records, channels, settings)
     const value = await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })
@@ -194,7 +194,7 @@ describe('statistics', () => {
     ['yesterday', null, /dateFrom/],
     [null, '2026-1-1', /dateTo/],
     ['2026-11-21', '2026-11-20', /after/],
-  ])('from %s to %s is refused', async (dateFrom, dateTo, message) => {
+  ])('from %s to %s is rejected', async (dateFrom, dateTo, message) => {
     const { records } = await openStages()
     const { id } = await createStage(records, channels, settings)
     await expect(readStatistics(records, { popupId: id, dateFrom, dateTo })).rejects.toThrow(message)
@@ -209,7 +209,7 @@ describe('statistics', () => {
     ['2024-01-01', '2025-12-31', 'week', 105, '2024-01-01'],
     ['2024-01-01', '2026-01-01', 'month', 25, '2024-01-01'],
     ['2024-01-31', '2026-02-01', 'month', 26, '2024-01-01'],
-  ])('from %s to %s are by the %s: %i, from %s', (from, to, kind, length, first) => {
+  ])('from %s to %s are by %s: %i buckets, starting %s', (from, to, kind, length, first) => {
     const range = { from: parseDay(from)!, to: parseDay(to)! }
     expect(bucketFor(range)).toBe(kind)
     const names = bucketNames(bucketFor(range), range)
@@ -219,7 +219,7 @@ describe('statistics', () => {
 })
 
 describe('erasure', () => {
-  it('anonymizes: the events stay, name nobody, and the sums stay as they are', async () => {
+  it('anonymizes: the events stay without the customer, and the sums are unchanged', async () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, settings)
     await Promise.all(
@@ -243,7 +243,7 @@ describe('erasure', () => {
 })
 
 describe('deleting a stage', () => {
-  it('removes its events where that is asked, and nothing of others', async () => {
+  it('removes its events on request, and no others', async () => {
     const { records, tracker, event } = await openStages()
     const [gone, stays] = [
       await createStage(records, channels, settings),
@@ -260,11 +260,11 @@ describe('deleting a stage', () => {
       700,
     )
     await expect(readStatistics(records, { popupId: gone.id, dateFrom: null, dateTo: null })).rejects.toThrow(
-      'No stage',
+      'There is no stage',
     )
   })
 
-  it('keeps its events for their retention, countable; visitors and operators meet it no more', async () => {
+  it('keeps its events and statistics for their retention, but hides the stage from visitors and operators', async () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, { ...settings, retentionDays: 10 })
     await tracker.track(event(id, noon))
@@ -273,14 +273,14 @@ describe('deleting a stage', () => {
     expect(
       await tracker.findActive({ salesChannelId: 'channel-1', pageType: null, session: null, hidden: [] }),
     ).toEqual([])
-    await expect(readStage(records, id)).rejects.toThrow('No stage')
-    await expect(updateStage(records, channels, id, { name: 'x' })).rejects.toThrow('No stage')
+    await expect(readStage(records, id)).rejects.toThrow('There is no stage')
+    await expect(updateStage(records, channels, id, { name: 'x' })).rejects.toThrow('There is no stage')
     expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(1)
     expect(await pruneEvents(records, { before: noon + 11 * day, limit: 100 })).toBe(1)
     expect(await records.db.selectFrom('vendor_stage').selectAll().execute()).toEqual([])
   })
 
-  it('that was broken off is finished by the next pruning', async () => {
+  it('is finished by the next pruning if it was interrupted', async () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, { ...settings, retentionDays: 0 })
     await Promise.all(Array.from({ length: 50 }, () => tracker.track(event(id, noon))))
@@ -292,7 +292,7 @@ describe('deleting a stage', () => {
 })
 
 describe('pruning', () => {
-  it('forgets sessions that are over', async () => {
+  it('removes expired sessions', async () => {
     const { records, tracker, event } = await openStages()
     const { id } = await createStage(records, channels, settings)
     await tracker.track(event(id, noon, { session: 'old' }))

@@ -35,7 +35,7 @@ export const settings: StageFields = {
   },
 }
 
-/** A daemon in this process before a scripted shop: one channel at the root, one under /de. */
+/** A daemon in this process in front of a scripted shop: one channel at the root, one under /de. */
 export interface Storefront {
   url: string
   origin: Origin
@@ -43,11 +43,11 @@ export interface Storefront {
   daemon: Daemon
   records: Records
   projectDir: string
-  /** What it said to its operator. */
+  /** Messages to the operator. */
   log: string[]
   stage(fields?: Partial<StageFields>): Promise<Stage>
   track(body: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** Ids of the stages that a visitor with these cookies is shown. */
+  /** Ids of the stages shown to a visitor with these cookies. */
   active(cookie?: string, query?: string): Promise<string[]>
   events(): Promise<Awaited<ReturnType<typeof readEvents>>>
 }
@@ -139,7 +139,7 @@ export function jsonOf(answer: Answer): unknown {
   return JSON.parse(answer.body.toString())
 }
 
-/** The cookies of an answer, as a browser would send them. */
+/** The cookies of a response, as a browser would send them back. */
 export function cookiesOf(answer: Answer): string {
   return answer.headers
     .getSetCookie()

@@ -5,7 +5,7 @@ import { exchange } from '../helpers/exchange.ts'
 import { channelId, cookiesOf, germanId, jsonOf, startStorefront } from './storefront.ts'
 
 describe('an event', () => {
-  it('is there when the answer is, with what the client said and what the server knows', async () => {
+  it('is stored before the response, with the fields of the client and of the server', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const before = Date.now()
@@ -35,7 +35,7 @@ describe('an event', () => {
     expect(Number.parseInt(event!.id.replace('-', '').slice(0, 12), 16)).toBe(event!.created_at)
   })
 
-  it('may come as the text/plain of a beacon, and belongs to the channel whose address it came to', async () => {
+  it('may be sent as text/plain by a beacon, and belongs to the channel of its address', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const answer = await exchange(`${shop.url}/de/vendor-stage/track`, {
@@ -47,7 +47,7 @@ describe('an event', () => {
     expect((await shop.events()).map((event) => event.sales_channel_id)).toEqual([germanId])
   })
 
-  it('takes nothing from the body but what the contract names', async () => {
+  it('ignores unknown fields of the body', async () => {
     const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage()
     const forged = {
@@ -102,14 +102,14 @@ describe('an event', () => {
     ['p/1', 'p/1'],
     ['/a//b', '/a//b'],
     ['/a%3Fb', '/a%3Fb'],
-  ])('keeps the path of %s alone', async (requestUrl, stored) => {
+  ])('stores only the path of %s', async (requestUrl, stored) => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close', requestUrl })).status).toBe(200)
     expect((await shop.events()).map((event) => event.request_url)).toEqual([stored])
   })
 
-  it('of a stage that does not record is answered and nothing else: no row, no session, no cookie', async () => {
+  it('of a stage that does not record leaves no row, session or cookie', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage({ statsEnabled: false })
     const answer = await shop.track({ popupId: stage.id, eventType: 'impression' })
@@ -118,7 +118,7 @@ describe('an event', () => {
     expect(await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()).toEqual([])
   })
 
-  it('never reaches the shop, and neither does anything below /vendor-stage/', async () => {
+  it('never reaches the shop, like everything below /vendor-stage/', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' })
@@ -132,7 +132,7 @@ describe('an event', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('rejected requests', () => {
   const id = '0190c0de-0000-7000-8000-00000000000a'
   it.each([
     ['no popupId', { eventType: 'close' }, /popupId/],
@@ -164,7 +164,7 @@ describe('what is refused', () => {
       ]),
       /UTF-8/,
     ],
-  ])('%s is a 400 that names it', async (_name, body, message) => {
+  ])('%s: 400 that names the field', async (_name, body, message) => {
     const shop = await startStorefront()
     const answer = await shop.track(body)
     expect(answer.status).toBe(400)
@@ -172,7 +172,7 @@ describe('what is refused', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('other media types are 400, as are compressed bodies', async () => {
+  it('other media types and compressed bodies: 400', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const body = JSON.stringify({ popupId: stage.id, eventType: 'close' })
@@ -181,13 +181,13 @@ describe('what is refused', () => {
     expect(await shop.events()).toEqual([])
   })
 
-  it('an unknown stage is 404, a deleted one too', async () => {
+  it('unknown and deleted stages: 404', async () => {
     const shop = await startStorefront()
     const answer = await shop.track({ popupId: randomUUID(), eventType: 'close' })
     expect([answer.status, jsonOf(answer)]).toEqual([404, { success: false, message: expect.any(String) as string }])
   })
 
-  it('a body over 8 KiB is 413, said or not', async () => {
+  it('a body over 8 KiB: 413, with or without Content-Length', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const body = (size: number) => {
@@ -200,7 +200,7 @@ describe('what is refused', () => {
     expect(await shop.events()).toHaveLength(1)
   })
 
-  it("a foreign or null Origin is 403; the channels' own pass", async () => {
+  it('a foreign or null Origin: 403; origins of the channels are accepted', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const from = async (origin: string) =>
@@ -213,7 +213,7 @@ describe('what is refused', () => {
     expect(await shop.events()).toHaveLength(1)
   })
 
-  it('no Origin is 403 where the configuration asks for one', async () => {
+  it('a missing Origin: 403 if the configuration requires one', async () => {
     const shop = await startStorefront({ requireOrigin: true })
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close' })).status).toBe(403)
@@ -221,8 +221,8 @@ describe('what is refused', () => {
   })
 })
 
-describe('who the customer is', () => {
-  it('says the configured header of a trusted proxy', async () => {
+describe('the customer of an event', () => {
+  it('comes from the configured header of a trusted proxy', async () => {
     const shop = await startStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'customer-7' })
@@ -231,7 +231,7 @@ describe('who the customer is', () => {
     expect((await shop.events()).map((event) => event.customer_id).toSorted()).toEqual(['customer-7', null, null])
   })
 
-  it('says nobody else', async () => {
+  it('comes from nowhere else', async () => {
     const shop = await startStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['192.0.2.1'] })
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'customer-7' })
@@ -265,8 +265,8 @@ describe('bots and prefetches', () => {
   })
 })
 
-describe('too much', () => {
-  it('from one address is 429; from a neighbour it is not', async () => {
+describe('rate limits', () => {
+  it('apply per address: 429, but not for a neighbour', async () => {
     const shop = await startStorefront(
       { rateLimit: { perAddress: 1, perStage: null, total: null } },
       { trustedProxies: ['127.0.0.1'] },
@@ -284,7 +284,7 @@ describe('too much', () => {
     expect(await shop.events()).toHaveLength(answers.length - refused.length + 1)
   })
 
-  it('for one stage, and in all, is 429', async () => {
+  it('apply per stage and in total: 429', async () => {
     const one = await startStorefront({ rateLimit: { perAddress: null, perStage: 1, total: null } })
     const [stage, other] = [await one.stage(), await one.stage()]
     const answers = await Promise.all(
@@ -303,7 +303,7 @@ describe('too much', () => {
 })
 
 describe('a session', () => {
-  it('begins with the first impression, in a cookie that scripts and pages do not see', async () => {
+  it('starts with the first impression, in a cookie hidden from scripts and pages', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close' })).headers.get('set-cookie')).toBeNull()
@@ -318,7 +318,7 @@ describe('a session', () => {
     ).toEqual([2])
   })
 
-  it('is sent over https alone where the visitor came by https', async () => {
+  it('has a Secure cookie if the visitor uses https', async () => {
     const shop = await startStorefront(
       {},
       {
@@ -334,7 +334,7 @@ describe('a session', () => {
     expect(answer.headers.getSetCookie()[0]).toMatch(/; Secure$/)
   })
 
-  it('counts impressions that come at once exactly', async () => {
+  it('counts concurrent impressions exactly', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage({ maxPerSession: 202 })
     const cookie = cookiesOf(await shop.track({ popupId: stage.id, eventType: 'impression' }))
@@ -351,7 +351,7 @@ describe('a session', () => {
     expect(await shop.active()).toEqual([stage.id])
   })
 
-  it('is shown a stage as often as its frequency says', async () => {
+  it('is shown a stage according to its frequency', async () => {
     const shop = await startStorefront()
     const [always, perSession, once] = [
       await shop.stage(),
@@ -363,11 +363,11 @@ describe('a session', () => {
     await shop.track({ popupId: perSession.id, eventType: 'impression' }, { cookie: session })
     const seen = await shop.track({ popupId: once.id, eventType: 'impression' }, { cookie: session })
     expect(await shop.active(session)).toEqual([always.id])
-    // A new session of the same browser: what was to be seen once is remembered by it alone.
+    // In a new session of the same browser, only the browser remembers a stage with frequency `once`.
     expect(await shop.active(cookiesOf(seen))).toEqual([always.id, perSession.id])
   })
 
-  it('that dismissed a stage for good is not shown it again', async () => {
+  it('is not shown a permanently dismissed stage again', async () => {
     const shop = await startStorefront()
     const [stage, other] = [await shop.stage(), await shop.stage()]
     const answer = await shop.track({ popupId: stage.id, eventType: 'permanent_dismiss' })
@@ -377,7 +377,7 @@ describe('a session', () => {
 })
 
 describe('active', () => {
-  it('leaves out what is switched off, of another channel or another type of page', async () => {
+  it('omits inactive stages and those of other channels or page types', async () => {
     const shop = await startStorefront()
     const everywhere = await shop.stage()
     await shop.stage({ active: false })
@@ -391,7 +391,7 @@ describe('active', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  it("tells nothing that is the operator's alone", async () => {
+  it('contains no fields meant for operators only', async () => {
     const shop = await startStorefront()
     await shop.stage({ name: 'canary-name' })
     const answer = await exchange(`${shop.url}/vendor-stage/active`)

@@ -10,7 +10,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { channelId, startStorefront } from './storefront.ts'
 
 describe('while another process holds the database', () => {
-  it('events wait, and nobody else does', async () => {
+  it('only events wait', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' })
@@ -43,9 +43,9 @@ describe('the tracker', () => {
     counted: true,
   }
 
-  it('says why nothing can be written, and tries anew with the next event', async () => {
+  it('reports why nothing can be written, and retries with the next event', async () => {
     const directory = join(await tempDir(), 'state')
-    // A file where the directory would be.
+    // A file in place of the directory.
     await writeFile(directory, '')
     const tracker = openTracker({ directory, channels: [] })
     await expect(tracker.track(event)).rejects.toMatchObject({ code: 'STORE_FULL' })
@@ -54,7 +54,7 @@ describe('the tracker', () => {
     await tracker.close()
   })
 
-  it('writes what it has taken up before it closes, and takes no more', async () => {
+  it('writes pending events before it closes, and rejects new ones', async () => {
     const shop = await startStorefront()
     const stage = await shop.stage()
     const tracker = openTracker({
@@ -69,7 +69,7 @@ describe('the tracker', () => {
 })
 
 describe('the rate limit', () => {
-  it('lets a burst through, then so many a second, each key by itself', () => {
+  it('lets a burst through, then the configured rate, separately for each key', () => {
     const limit = openRateLimit('test', 2, null, () => 0)
     const taken = (key: string, now: number, times: number) =>
       Array.from({ length: times }, () => limit.take(key, now)).filter(Boolean).length

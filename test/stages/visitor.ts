@@ -22,11 +22,11 @@ export const content: StageContent = {
 export interface Visit {
   shop: Storefront
   page: Page
-  /** Goes to the page and waits until a stage is shown. */
+  /** Opens the page and waits until a stage is shown. */
   open(): Promise<void>
-  /** The same, and until its impression is recorded. */
+  /** Opens the page and waits until a stage is shown and its impression recorded. */
   see(): Promise<void>
-  /** What was recorded, the impressions first, once there is so much. */
+  /** The recorded events, impressions first, once there are this many. */
   recorded(count: number): Promise<string[]>
   faults: string[]
 }
@@ -35,11 +35,11 @@ interface VisitOptions {
   csp?: string
   init?: string
   page?: string
-  /** The section `stages` of the configuration. */
+  /** The configuration section `stages`. */
   config?: Record<string, unknown>
 }
 
-/** Opens a browser for the tests of a file; the function sends a visitor with cookies of their own. */
+/** Opens a browser for the tests of a file. The returned function opens a visitor with separate cookies. */
 export function openBrowser(): (stages?: Partial<StageFields>[], options?: VisitOptions) => Promise<Visit> {
   let browser: Browser
   beforeAll(async () => {
@@ -49,7 +49,7 @@ export function openBrowser(): (stages?: Partial<StageFields>[], options?: Visit
   return (stages = [{}], options = {}) => visit(browser, stages, options)
 }
 
-/** A visitor before a shop with these stages, whose pages come out of the cache. */
+/** A visitor of a shop with these stages, whose pages are served from the cache. */
 async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
   const shop = await startStorefront(options.config)
   const headers = {
@@ -87,9 +87,9 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
     },
     async recorded(count) {
       await atLeast(count)
-      // Whatever was sent beyond it was sent before this request, and is written before it is answered.
+      // Any further event was sent before this request, and is written before it is answered.
       await page.evaluate("fetch('/vendor-stage/active').then((answer) => answer.text())")
-      // Beacons overtake each other.
+      // Beacons may arrive out of order.
       return (await shop.events())
         .map((event) => event.event_type)
         .toSorted((a, b) => eventTypes.indexOf(a) - eventTypes.indexOf(b))
@@ -97,7 +97,7 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
   }
 }
 
-/** By then the browser has looked whether the stage is in view. */
+/** Long enough for the browser to check whether the stage is in view. */
 export const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
 
 export const stage = (page: Page) => page.locator('vendor-stage dialog')

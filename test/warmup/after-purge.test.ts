@@ -44,7 +44,7 @@ async function purge(records: Records, url: string, at: number, pagesRemoved = 1
   await records.db.insertInto('purge_pages').values({ url_id: urlId, purge_id: purgeId }).execute()
 }
 
-it('what was purged is known by its URL: what was held, and was not found gone since', async () => {
+it('purged URLs are listed if they were cached and have not been found gone since', async () => {
   const records = await openRecords({ directory: await tempDir(), now: Date.now })
   onTestFinished(() => records.close())
   await purge(records, 'http://a/old', 100)
@@ -96,7 +96,7 @@ it('what was purged is known by its URL: what was held, and was not found gone s
   expect(await found(150)).toEqual(['http://a/new'])
 })
 
-it('a warmup ends with the pages that were purged and that no sitemap names', async () => {
+it('a warmup ends with purged pages that no sitemap lists', async () => {
   const origin = await startOrigin()
   onTestFinished(() => origin.stop())
   origin.on('/sitemap.xml', { body: '<urlset><url><loc>http://shop.example/a</loc></url></urlset>' })
@@ -126,7 +126,7 @@ it('a warmup ends with the pages that were purged and that no sitemap names', as
   ])
 })
 
-it('with warmup.afterPurge a page is back in the cache soon after its purge', { timeout: 60_000 }, async () => {
+it('with warmup.afterPurge a purged page is cached again soon', { timeout: 60_000 }, async () => {
   const origin = await startOrigin()
   onTestFinished(() => origin.stop())
   origin.on('/sitemap.xml', { status: 404 })
@@ -143,12 +143,12 @@ it('with warmup.afterPurge a page is back in the cache soon after its purge', { 
   await expect.poll(() => origin.hits('/a'), patient).toBe(2)
   await expect
     .poll(async () => JSON.parse((await daemon.run('warmup:progress', '--json')).stdout).progress, patient)
-    .toMatchObject({ status: 'completed', processed_urls: 1, message: 'What was purged, again' })
+    .toMatchObject({ status: 'completed', processed_urls: 1, message: 'Warming purged pages again' })
   expect((await fetch(`${daemon.url}/a`)).headers.get('cache-status')).toContain('hit')
   expect([origin.hits('/a'), origin.hits('/b')]).toEqual([2, 1])
 })
 
-it('ended warmups go in slices, with all that is theirs; others stay, and so does a start that is still being written', async () => {
+it('ended runs are pruned in slices with all their rows; other runs and batches of a run being created stay', async () => {
   const bench = await WarmupBench.open(await tempDir())
   onTestFinished(() => bench.close())
   const old = await bench.newRun([{ urls: Array.from({ length: 60 }, (_, number) => `http://a/${number}`) }])

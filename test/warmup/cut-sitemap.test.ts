@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Channel } from '../../src/cache/channel.ts'
 import { openSitemapFetch } from '../../src/warmup/discover/discover-fetch.ts'
 
-it('a list of URLs that ends with a reset is not read as a whole one', async () => {
+it('a sitemap truncated by a connection reset is not read as complete', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () =>

@@ -15,7 +15,7 @@ const page = (title: string) => ({
   headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
   body: `<h1>${title}</h1>`,
 })
-/** Polling on a machine that has others to serve too. */
+/** Polling options with a long time-out, for slow machines. */
 const patient = { timeout: 30_000 }
 let origin: Origin
 
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => origin.stop())
 
-/** The shop as it is known at a URL: an index, one gzip child, some pages. */
+/** A shop with a sitemap index, one gzip child and some pages. */
 function openShop(url: string, paths: readonly string[]): void {
   origin.on('/sitemap.xml', { body: `<sitemapindex><sitemap><loc>${url}/1.xml.gz</loc></sitemap></sitemapindex>` })
   origin.on('/1.xml.gz', {
@@ -59,7 +59,7 @@ async function progressIn(directory: string) {
   }
 }
 
-it('what is warmed is what visitors of the daemon hit', async () => {
+it('warmed pages are hits for visitors of the daemon', async () => {
   const paths = ['/a', '/a?p=2', '/b/c']
   const daemon = await startDaemon({ config: (url) => ({ salesChannels: channels(url) }) })
   try {
@@ -90,7 +90,7 @@ it('what is warmed is what visitors of the daemon hit', async () => {
   }
 })
 
-it('without --json: lines on stderr, a summary on stdout', async () => {
+it('without --json progress goes to stderr and a summary to stdout', async () => {
   openShop('http://shop.example', ['/a', '/b', 'http://evil.example/', '/checkout/x'])
   const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
   expect(code).toBe(0)
@@ -101,7 +101,7 @@ it('without --json: lines on stderr, a summary on stdout', async () => {
   )
 })
 
-it('with --json what was left out and could not be read is on stderr', async () => {
+it('with --json skipped URLs and unreadable sitemaps are reported on stderr', async () => {
   openShop('http://shop.example', ['/a', 'http://evil.example/', '/checkout/x'])
   origin.on('/sitemap.xml', {
     body: '<sitemapindex><sitemap><loc>/1.xml.gz</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>',
@@ -116,7 +116,7 @@ it('with --json what was left out and could not be read is on stderr', async () 
 })
 
 it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
-  'a warmup that finds none of the pages that its sitemaps name says why: %j',
+  'a warmup without any page to warm in its sitemaps reports why: %j',
   async (...flags) => {
     openShop('http://shop.example', ['http://www.shop.example/a', 'http://www.shop.example/b'])
     const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
@@ -127,7 +127,7 @@ it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
   },
 )
 
-describe('failures', () => {
+describe('failed pages', () => {
   const paths = ['/fine', '/gone', '/private']
 
   beforeEach(() => {
@@ -136,7 +136,7 @@ describe('failures', () => {
     origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
   })
 
-  it('are exit 1 with --wait, and each is named', async () => {
+  it('exit with 1 under --wait and are listed', async () => {
     const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
     expect(code).toBe(1)
     expect(stderr).toContain('2 of 3 URLs could not be warmed')
@@ -144,7 +144,7 @@ describe('failures', () => {
     expect(stdout).toContain('http://shop.example/private ')
   })
 
-  it('are exit 0 with --allow-failures, and without --wait', async () => {
+  it('exit with 0 under --allow-failures or without --wait', async () => {
     const cwd = await project()
     const allowed = await run(['warmup:start', '--wait', '--allow-failures', '--json'], { cwd })
     expect(allowed.code).toBe(0)
@@ -158,18 +158,18 @@ describe('failures', () => {
     const plain = await run(['warmup:start', '--json'], { cwd })
     expect(plain.code).toBe(0)
     expect(Object.keys(JSON.parse(plain.stdout))).toEqual(['success', 'progressId', 'totalUrls'])
-    expect(plain.stderr).toContain('No worker takes warmups now')
+    expect(plain.stderr).toContain('No worker is running')
     expect(origin.hits('/fine')).toBe(1)
   })
 
-  it('a run without a URL is over, and waits for no worker', async () => {
+  it('a run without URLs is completed without a worker', async () => {
     const cwd = await tempDir()
     const { code, stdout, stderr } = await run(['warmup:start'], { cwd })
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 URLs')])
     expect(stderr).not.toContain('worker')
   })
 
-  it('are listed with their reasons, found by status, reason and URL, and exported', async () => {
+  it('are listed with reasons, filtered by status, reason and URL, and exported', async () => {
     openShop('http://shop.example', [...paths, '/=gone'])
     origin.on('/gone', { status: 404 })
     origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
@@ -208,14 +208,14 @@ describe('failures', () => {
     })
   })
 
-  it('are exit 1 with --json too, with the value on stdout', async () => {
+  it('exit with 1 under --json too, with the value on stdout', async () => {
     const { code, stdout } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ success: true, progress: { failed_urls: 2 } })
   })
 })
 
-it('a discovery that breaks is a failed run: exit 1 with the reason, with or without --wait', async () => {
+it('a failed discovery makes a failed run: exit 1 with the reason, with or without --wait', async () => {
   const cwd = await project()
   for (const flags of [['--wait'], []]) {
     const { code, stderr } = await run(['warmup:start', ...flags], { cwd })
@@ -229,7 +229,7 @@ it('a discovery that breaks is a failed run: exit 1 with the reason, with or wit
   }
 })
 
-it('what the network says is escaped before it is printed', async () => {
+it('text from the network is escaped before it is printed', async () => {
   openShop('http://shop.example', ['/fine'])
   origin.on('/robots.txt', { body: 'Sitemap: http://shop.example/\u001b[31m.xml\n' })
   const cwd = await tempDir()
@@ -241,7 +241,7 @@ it('what the network says is escaped before it is printed', async () => {
   expect(stdout + stderr).not.toContain('\u001b')
 })
 
-it('--dry-run says what would be fetched, fetches no page and leaves no run', async () => {
+it('--dry-run lists what would be fetched, fetches no page and creates no run', async () => {
   openShop('http://shop.example', ['/a', '/b', 'http://evil.example/'])
   const cwd = await project()
   const { code, stdout } = await run(['warmup:start', '--dry-run'], { cwd })
@@ -262,7 +262,7 @@ it('--dry-run says what would be fetched, fetches no page and leaves no run', as
   expect(existsSync(join(cwd, 'var/data/prod/records.sqlite')) ? await progressIn(cwd) : null).toBeNull()
 })
 
-it('--dry-run announces what a run would fetch: not what is fresh, unless with --force, and shows a few of many', async () => {
+it('--dry-run counts fresh pages only under --force and lists a sample of the URLs', async () => {
   const paths = Array.from({ length: 130 }, (_, number) => `/p${number}`)
   openShop('http://shop.example', paths.slice(0, 3))
   const cwd = await project()
@@ -314,7 +314,7 @@ describe('over the API', () => {
 
   afterEach(() => daemon.stop())
 
-  it('types on a cold cache take what path rules tell, and what is unknown only when asked for', async () => {
+  it('on a cold cache types are matched by path rules; unknown types are taken only on request', async () => {
     openShop(daemon.url, ['/l/1', '/l/2', '/detail/1', '/other'])
     const listings = await api('/warmup/start', { types: ['listings'] })
     expect(listings).toMatchObject({
@@ -337,7 +337,7 @@ describe('over the API', () => {
     expect(await api('/warmup/start', { types: ['unkown'] })).toMatchObject({ status: 400 })
   })
 
-  it('named URLs are checked as those of a purge are, and what is dropped is counted', async () => {
+  it('named URLs are validated like those of a purge, and skipped ones are counted', async () => {
     for (const url of ['http://evil.example/', 'shop', '//evil.example/', 'http://[', 'ftp://x/', ''])
       expect(await api('/warmup/start', { urls: [url] }), url).toMatchObject({ status: 400, value: { success: false } })
     const started = await api('/warmup/start', {
@@ -353,7 +353,7 @@ describe('over the API', () => {
   })
 })
 
-it('an unknown sales channel is exit 3, a batch size out of range exit 2, and no channel at all nothing to do', async () => {
+it('an unknown sales channel exits with 3, a batch size out of range with 2; without channels there is nothing to do', async () => {
   const cwd = await project()
   expect(await run(['warmup:start', '--sales-channel', 'nope'], { cwd })).toMatchObject({
     code: 3,
@@ -368,7 +368,7 @@ it('an unknown sales channel is exit 3, a batch size out of range exit 2, and no
   expect(JSON.parse(empty.stdout)).toMatchObject({ totalUrls: 0, progress: { status: 'completed', percentage: 100 } })
 })
 
-it('a second Ctrl-C stops at once, with 130', async () => {
+it('a second Ctrl-C exits immediately with 130', async () => {
   openShop('http://shop.example', ['/slow'])
   let release = () => {}
   const held = new Promise<void>((resolve) => (release = resolve))
@@ -391,7 +391,7 @@ it('a second Ctrl-C stops at once, with 130', async () => {
   }
 })
 
-it('an interrupted run finishes what is under way, is paused, and exits with 130', async () => {
+it('an interrupted run finishes requests in flight, is paused, and exits with 130', async () => {
   const paths = Array.from({ length: 40 }, (_, number) => `/${number}`)
   openShop('http://shop.example', paths)
   let release = () => {}
@@ -420,25 +420,21 @@ it('an interrupted run finishes what is under way, is paused, and exits with 130
   expect(origin.requests.filter(({ path }) => paths.includes(path))).toHaveLength(12)
 })
 
-it(
-  'a daemon that was started with --origin warms its one channel, and works it itself',
-  { timeout: 60_000 },
-  async () => {
-    const daemon = await startDaemon({ args: ['--origin', origin.url] })
-    try {
-      openShop(daemon.url, ['/a', '/b'])
-      const { clientId, clientSecret } = JSON.parse(
-        (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
-      )
-      const at = ['--server', daemon.url, '--wait', '--json'] as const
-      const { code, stdout, stderr } = await run(['warmup:start', ...at], {
-        cwd: await tempDir(),
-        env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
-      })
-      expect({ code, stderr }).toMatchObject({ code: 0 })
-      expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
-    } finally {
-      await daemon.stop()
-    }
-  },
-)
+it('a daemon started with --origin warms its channel with its own workers', { timeout: 60_000 }, async () => {
+  const daemon = await startDaemon({ args: ['--origin', origin.url] })
+  try {
+    openShop(daemon.url, ['/a', '/b'])
+    const { clientId, clientSecret } = JSON.parse(
+      (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
+    )
+    const at = ['--server', daemon.url, '--wait', '--json'] as const
+    const { code, stdout, stderr } = await run(['warmup:start', ...at], {
+      cwd: await tempDir(),
+      env: { PAGECACHE_CLIENT_ID: clientId, PAGECACHE_CLIENT_SECRET: clientSecret },
+    })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
+  } finally {
+    await daemon.stop()
+  }
+})

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { Identity, Judge } from '../../auth/judgement.ts'
+import type { Identity, Judge, Scope } from '../../auth/judgement.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
-import type { Scope } from '../../operations/operation.ts'
+
 import type { Exchange } from './route.ts'
 
 type IsTrusted = (address: string | undefined) => boolean

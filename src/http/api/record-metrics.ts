@@ -1,7 +1,7 @@
 import { readProxyStates } from '../../purge/deliver/proxy-state.ts'
 import { readPurgeTotals } from '../../purge/log/totals.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
-import { readStanding } from '../../warmup/run/standing.ts'
+import { readWarmupSummary } from '../../warmup/run/summary.ts'
 import { one, shared, type MetricsOptions, type Reading, type Sample } from './metric.ts'
 
 /** Shares one read between the metrics of a scrape. */
@@ -102,7 +102,7 @@ function readPurges(app: MetricsOptions['app'], database: () => Promise<RecordsD
 }
 
 function readWarmups(app: MetricsOptions['app'], database: () => Promise<RecordsDatabase>): Reading[] {
-  const standing = oncePerScrape(async () => readStanding(await database(), app().now()))
+  const standing = oncePerScrape(async () => readWarmupSummary(await database(), app().now()))
   return [
     {
       ...shared,

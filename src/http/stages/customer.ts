@@ -1,5 +1,5 @@
 import { parseCookies } from '../../cache/fields.ts'
-import { toCustomerId } from '../../stages/customer-id.ts'
+import { toCustomerId } from '../../stages/track-request.ts'
 import type { StageRequest, StagesOptions } from './request.ts'
 
 /**

@@ -3,8 +3,8 @@ import { addressBlock } from '../../lib/address-block.ts'
 import { ipFamily } from '../../lib/ip-family.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { stagePrefix } from '../../cache/own-path.ts'
-import { automatedBy } from '../../stages/automated.ts'
-import type { Outcome } from '../../stages/batch.ts'
+import { detectAutomation } from '../../stages/automated.ts'
+import type { TrackOutcome } from '../../stages/batch.ts'
 import type { RefusedReason } from '../../stages/counts.ts'
 import { openRateLimit, type RateLimit } from '../../stages/rate-limit.ts'
 import { readTrackRequest, type TrackRequest } from '../../stages/track-request.ts'
@@ -54,7 +54,7 @@ export class TrackEndpoint {
     if (event instanceof PagecacheError) return this.#deny('malformed', 400, event.message)
     if (!this.#stages.take(event.popupId, this.#options.now())) return this.#tooMany('rate_stage')
     const { counts, tracker, now } = this.#options
-    const automated = automatedBy((name) => request.field(name))
+    const automated = detectAutomation((name) => request.field(name))
     const ownSession = event.type === 'impression' ? readStageCookies(request.field('cookie')).session : null
     const session = event.type === 'impression' ? (ownSession ?? newSession()) : null
     try {
@@ -102,7 +102,7 @@ function cookiesFor(
   { scheme }: StageRequest,
   { channel }: StagePath,
   { type, popupId }: TrackRequest,
-  outcome: Outcome,
+  outcome: TrackOutcome,
   session: string | null,
 ): HeaderPair[] {
   if (outcome === 'ignored') return []

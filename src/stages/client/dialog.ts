@@ -1,12 +1,12 @@
 import type { ActiveStage } from '../batch.ts'
 
-/** A stage on the page. What is clicked bears what it does in `data-action`. */
+/** A stage on the page. Clickable elements have their action in `data-action`. */
 export interface StageDialog {
   dialog: HTMLDialogElement
-  /** The X, and "don't show again" where there is one. */
   close: Element
-  never: Element | null
-  /** Takes it off the page; the focus goes back to where it was. */
+  /** The "don't show again" button, if there is one. */
+  dismiss: Element | null
+  /** Removes the stage from the page; the focus returns to where it was. */
   remove(): void
 }
 
@@ -25,8 +25,8 @@ button,[role=button]{cursor:pointer}
 :focus-visible{outline:3px solid #2f6fed;outline-offset:2px}`
 
 /**
- * Puts a stage before the page: a modal dialog of the browser, which holds the focus and knows Escape. It stands in a shadow tree,
- * so that neither the shop's styles nor ours leak.
+ * Shows a stage as a modal dialog of the browser, which traps the focus and handles Escape. It is in a shadow tree, so that neither
+ * the shop's styles nor ours leak.
  */
 export function mount(stage: ActiveStage): StageDialog {
   const { headline, html, text, callToAction, dismissLabel, closeLabel } = stage.content
@@ -41,10 +41,10 @@ export function mount(stage: ActiveStage): StageDialog {
     append(box, 'h2', { id: 'headline' }, headline)
     dialog.setAttribute('aria-labelledby', 'headline')
   } else dialog.setAttribute('aria-label', text?.slice(0, 80) || callToAction?.label || document.title)
-  // The server has sanitised it; a parsed document runs nothing.
+  // The server has sanitised the HTML, and a parsed document runs no scripts.
   if (html !== null)
     append(box, 'section', {}).append(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
-  // What is clicked can be reached and pressed without a mouse too.
+  // Clickable elements must be usable with the keyboard.
   for (const layer of box.querySelectorAll<HTMLElement>('[data-action]:not(button,a[href])')) {
     layer.setAttribute('role', 'button')
     layer.tabIndex = 0
@@ -61,14 +61,14 @@ export function mount(stage: ActiveStage): StageDialog {
         label,
       )
   }
-  const never = dismissLabel === null ? null : append(box, 'button', { class: 'never', type: 'button' }, dismissLabel)
+  const dismiss = dismissLabel === null ? null : append(box, 'button', { class: 'never', type: 'button' }, dismissLabel)
   const close = append(dialog, 'button', { class: 'x', type: 'button', 'aria-label': closeLabel }, '×')
   document.body.append(host)
   dialog.showModal()
   return {
     dialog,
     close,
-    never,
+    dismiss,
     remove() {
       dialog.close()
       host.remove()

@@ -1,6 +1,6 @@
 /**
- * Lets keys press the layers that are no buttons by themselves, as they press buttons: Enter when it goes down, the space bar when it
- * comes up, so that the page which a closed stage leaves behind is not scrolled by it. A key that is held is one act, on buttons too.
+ * Makes elements with role `button` respond to keys as real buttons do: Enter on keydown, the space bar on keyup, so that it does not
+ * scroll the page after the stage has closed. Holding a key down counts as one press, on real buttons too.
  */
 export function pressWithKeys(dialog: HTMLElement): void {
   let pressed: EventTarget | null = null
@@ -21,7 +21,7 @@ export function pressWithKeys(dialog: HTMLElement): void {
   })
 }
 
-/** Of what `mount` made a button: the server lets nobody else's `role` through. */
+/** The element that `mount` gave the role `button`; the server strips `role` from the content. */
 function layerOf({ target }: Event): HTMLElement | null {
   return (target as Element).getAttribute('role') === 'button' ? (target as HTMLElement) : null
 }

@@ -1,6 +1,7 @@
 /**
- * The storefront script, served as /vendor-stage/client.js. It asks which stages this visitor may be shown, shows one after another, and
- * sends the four events by the count rules of spec 2, section 6. It waits until the page has nothing better to do.
+ * The storefront script, served as /vendor-stage/client.js. It fetches the stages for this visitor, shows one after another and sends
+ * their events. An impression is sent once per show, and each act (click, close, dismissal) as one event. It starts when the page is
+ * idle.
  */
 import type { ActiveStage } from '../batch.ts'
 import type { EventType } from '../stage.ts'
@@ -13,7 +14,7 @@ const script = (document.currentScript ??
 const base = script?.src.split('client.js', 1)[0] ?? '/vendor-stage/'
 const pageType = script?.dataset['pageType']
 
-/** How much of it has to be in the window to be seen. */
+/** Visible share of the dialog that counts as seen. */
 const seenShare = 0.5
 
 async function start(): Promise<void> {
@@ -28,23 +29,23 @@ async function start(): Promise<void> {
   }
 }
 
-/** Shows a stage; resolves when it is gone. */
+/** Shows a stage. Resolves when it is closed. */
 function show(stage: ActiveStage): Promise<void> {
   return new Promise((resolve) => {
-    const { dialog, close, never, remove } = mount(stage)
-    // A consent hook that breaks has not agreed, and is no fault of the page's.
-    const tell = (type: EventType) => void report(base, stage, type, pageType).catch(() => {})
-    const seen = once(() => tell('impression'))
+    const { dialog, close, dismiss, remove } = mount(stage)
+    // A consent hook that throws means no consent, and must not break the page.
+    const send = (type: EventType) => void report(base, stage, type, pageType).catch(() => {})
+    const seen = once(() => send('impression'))
     const stopWatching = watchSeen(dialog, seen)
-    // Who does something with it has seen it.
+    // Every act implies an impression.
     const act = (type: EventType) => {
       seen()
-      tell(type)
+      send(type)
     }
     let gone = false
     let pressed: EventTarget | null = null
     const end = (type?: EventType) => {
-      // One act, one event: what comes after the first is the end of it.
+      // Only the first act that closes the stage counts.
       if (gone) return
       gone = true
       if (type !== undefined) act(type)
@@ -54,15 +55,15 @@ function show(stage: ActiveStage): Promise<void> {
     }
     const onClick = (event: MouseEvent) => {
       const target = event.target as Element
-      // The overlay belongs to the dialog, everything else stands in the box in it. Text that is marked beyond the edge is no click on it.
+      // The backdrop belongs to the dialog; everything else is in its inner box. A text selection that ends outside is not a click.
       if (target === dialog) return event.type === 'click' && pressed === dialog ? end('close') : undefined
       const layer = target.closest<HTMLElement>('[data-action],button,a[href]')
       const href = layer?.getAttribute('href') ?? null
       if (layer === null || (event.type === 'auxclick' && (event.button !== 1 || href === null))) return
       if (layer === close) return end('close')
-      if (layer === never) return end('permanent_dismiss')
+      if (layer === dismiss) return end('permanent_dismiss')
       act('cta_click')
-      // With the middle button links are opened, and nothing else happens.
+      // The middle button opens links in a new tab: the stage stays.
       if (event.type === 'auxclick') return
       const { action, target: to } = layer.dataset
       if (action === 'close' || action === 'scroll') {
@@ -71,16 +72,16 @@ function show(stage: ActiveStage): Promise<void> {
       }
       if (action === 'scroll') scrollTo(to)
       const leads = href ?? (action === 'url' ? to : undefined)
-      // What it leads to stands behind it.
+      // The target of a fragment is behind the dialog.
       if (leads?.startsWith('#')) end()
-      // A link is followed by the browser. The server has let web addresses through alone.
+      // The browser follows links itself. The server allows only web addresses.
       if (href === null && leads !== undefined) location.assign(leads)
     }
     dialog.addEventListener('pointerdown', (event) => void (pressed = event.target))
     dialog.addEventListener('click', onClick)
     dialog.addEventListener('auxclick', onClick)
     pressWithKeys(dialog)
-    // Escape is the X of the keyboard.
+    // Escape counts as a click on the close button.
     dialog.addEventListener('cancel', (event) => {
       event.preventDefault()
       end('close')
@@ -96,7 +97,7 @@ function once(callback: () => void): () => void {
   }
 }
 
-/** Calls back when the element is in the window and the window is looked at; not again after that. */
+/** Calls back once, when enough of the element is in view and the page is visible. */
 function watchSeen(element: Element, onSeen: () => void): () => void {
   let inView = false
   const check = () => {
@@ -124,11 +125,11 @@ function scrollTo(selector: string | undefined): void {
   try {
     document.querySelector(selector ?? '')?.scrollIntoView({ behavior: 'smooth' })
   } catch {
-    // A selector that is none scrolls nowhere.
+    // An invalid selector scrolls nowhere.
   }
 }
 
-/** After the page is loaded, and idle; a page that is rendered ahead waits until somebody looks at it. */
+/** Starts when the browser is idle. */
 function whenIdle(): void {
   const go = () => void start().catch(() => {})
   if ('requestIdleCallback' in window) requestIdleCallback(go, { timeout: 3000 })
@@ -141,7 +142,7 @@ function whenLoaded(): void {
 }
 
 const page = document as Document & { prerendering?: boolean; vendorStage?: true }
-// A page that has the script twice shows its stages once.
+// A page that includes the script twice shows its stages once. A prerendered page waits until it is shown.
 if (page.vendorStage === undefined) {
   page.vendorStage = true
   if (page.prerendering === true) document.addEventListener('prerenderingchange', whenLoaded, { once: true })

@@ -3,18 +3,18 @@ import type { EventType } from '../stage.ts'
 
 declare global {
   interface Window {
-    /** Set by the shop: whether the visitor agreed that events are sent and remembered. Without it they did. */
+    /** Set by the shop: whether the visitor consents to sending and storing events. Defaults to consent. */
     vendorStageConsent?: boolean | (() => boolean | Promise<boolean>)
   }
 }
 
-/** Asked before each event, so that a visitor may change their mind. */
+/** Evaluated before each event, so that the visitor can change their mind. */
 async function isAllowed(): Promise<boolean> {
   const consent = window.vendorStageConsent
   return typeof consent === 'function' ? await consent() : consent !== false
 }
 
-/** Tells the server of one act. It survives the page: a beacon goes on when the page is gone. */
+/** Sends an event to the server, as a beacon if possible, which survives leaving the page. */
 export async function report(
   base: string,
   stage: ActiveStage,
@@ -32,7 +32,7 @@ export async function report(
   )
 }
 
-/** What the server does not count it cannot limit either: of a stage that does not record the browser itself knows. */
+/** Counts shows in the browser for a stage that does not record: the server cannot limit what it does not count. */
 function remember({ id, statsEnabled, frequency }: ActiveStage, eventType: EventType): void {
   if (statsEnabled) return
   const key = `vendor-stage-${id}`
@@ -41,7 +41,7 @@ function remember({ id, statsEnabled, frequency }: ActiveStage, eventType: Event
     if (eventType === 'permanent_dismiss' || (eventType === 'impression' && frequency === 'once'))
       localStorage.setItem(key, '1')
   } catch {
-    // A browser without storage shows it again.
+    // Without storage the stage is shown again.
   }
 }
 

@@ -1,14 +1,14 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import type { DiscoveryLimits } from '../run/limits.ts'
+import type { DiscoveryLimits } from './limits.ts'
 import { SitemapError } from './sitemap-error.ts'
 
 type ByteLimits = Pick<DiscoveryLimits, 'fileBytes' | 'ratio' | 'ratioFrom'>
 
 /**
- * The bytes of a sitemap, decompressed where they begin as gzip does: Shopware sends `.xml.gz` without
- * `Content-Encoding`, others send it with, and some compress a compressed file once more. Neither header nor
- * name is asked. Memory stays flat, and what is more than the limits is not decompressed.
+ * The bytes of a sitemap, decompressed if they start with the gzip magic number. Headers and file names are ignored: Shopware sends
+ * `.xml.gz` without `Content-Encoding`, other shops with it, and some servers compress a `.gz` twice. Memory use is constant, and
+ * decompression stops at the limits.
  *
  * @throws SitemapError
  */
@@ -46,11 +46,11 @@ async function* gunzip(source: AsyncIterable<Buffer>, limits: ByteLimits): Async
 }
 
 function inflate(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  // The error, if there is one, comes out of the iteration.
+  // Errors surface when the result is iterated.
   return pipeline(Readable.from(bytes, { objectMode: false }), createGunzip({ chunkSize: 64 * 1024 }), () => {})
 }
 
-/** The first two bytes decide, and may come apart. */
+/** Reads until the first two bytes are known: they decide, and may arrive in separate chunks. */
 async function readHead(input: AsyncIterator<Buffer>): Promise<Buffer> {
   let head: Buffer = Buffer.alloc(0)
   while (head.length < 2) {

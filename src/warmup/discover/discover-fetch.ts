@@ -6,12 +6,12 @@ import { parseRetryAfter } from '../run/retry-after.ts'
 import { SitemapError } from './sitemap-error.ts'
 
 export interface SitemapFetchOptions {
-  /** Milliseconds for connecting, for the headers, and between two pieces of a body. A whole file may take ten times that. */
+  /** Milliseconds for connecting, for the headers, and between two chunks of a body. A whole file may take ten times that. */
   timeout: number
   redirects: number
-  /** How sockets are opened; the usual way where it is not given. */
+  /** Opens sockets; undici's connector by default. */
   connect?: buildConnector.connector
-  /** Between attempts, in milliseconds. */
+  /** Milliseconds before the first retry; doubled for each further one. */
   retryDelay?: number
 }
 
@@ -22,8 +22,8 @@ interface SitemapResponse {
 
 export interface SitemapFetch {
   /**
-   * Fetches a file of a channel's public origin from where the shop answers, with the public Host. Redirects
-   * are followed on that origin alone; the body of anything but a 200 is not read.
+   * Fetches a file of a channel's public URL from the channel's origin, with the public Host. Redirects are followed only within
+   * the public URL's origin. The body is read only for a 200.
    *
    * @throws SitemapError
    */
@@ -32,8 +32,9 @@ export interface SitemapFetch {
 }
 
 const attempts = 3
-/** Discovery has somebody waiting: a shop that wants longer than this gets asked again all the same (milliseconds). */
-const longestWait = 10_000
+/** Cap for `Retry-After` (milliseconds): an operator is waiting for discovery. */
+const maxWait = 10_000
+/** A whole file may take this many times `timeout`. */
 const totalFactor = 10
 
 export function openSitemapFetch(options: SitemapFetchOptions): SitemapFetch {
@@ -47,37 +48,37 @@ export function openSitemapFetch(options: SitemapFetchOptions): SitemapFetch {
     connect: resetIsNoEnd(options.connect ?? buildConnector({ timeout, allowH2: false })),
   })
 
-  async function once(channel: Channel, url: URL, signal: AbortSignal) {
+  async function fetchOnce(channel: Channel, url: URL, signal: AbortSignal) {
     const { statusCode, headers, body } = await request(`${channel.origin}${url.pathname}${url.search}`, {
       dispatcher: agent,
       headers: requestHeaders(channel),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeout * totalFactor)]),
     })
-    // What is thrown away is not waited for: the socket goes with it. Errors come out of the reading.
+    // An unread body is destroyed with its socket. Errors of a body that is read surface when it is iterated.
     body.on('error', () => {})
     if (statusCode !== 200) body.destroy()
     return { status: statusCode, headers, body }
   }
 
-  async function patiently(channel: Channel, url: URL, signal: AbortSignal) {
+  async function fetchWithRetries(channel: Channel, url: URL, signal: AbortSignal) {
     for (let attempt = 1; ; attempt++) {
-      const response = await once(channel, url, signal).catch((error: unknown) => {
+      const response = await fetchOnce(channel, url, signal).catch((error: unknown) => {
         if (signal.aborted || attempt === attempts) throw toSitemapError(error, signal)
         return null
       })
-      if (response && (!isPassing(response.status) || attempt === attempts)) return response
-      const asked = response && parseRetryAfter(headerOf(response.headers, 'retry-after'), Date.now())
-      await sleep(Math.min(longestWait, asked ?? retryDelay * 2 ** (attempt - 1)), undefined, { signal })
+      if (response && (!isTransient(response.status) || attempt === attempts)) return response
+      const retryAfter = response && parseRetryAfter(headerOf(response.headers, 'retry-after'), Date.now())
+      await sleep(Math.min(maxWait, retryAfter ?? retryDelay * 2 ** (attempt - 1)), undefined, { signal })
     }
   }
 
   async function get(channel: Channel, url: URL, signal: AbortSignal): Promise<SitemapResponse> {
     const seen = new Set<string>()
     for (let current = url; ;) {
-      if (seen.has(current.href)) throw new SitemapError('redirects in a circle')
+      if (seen.has(current.href)) throw new SitemapError('redirects in a loop')
       if (seen.size > redirects) throw new SitemapError(`redirects more than ${redirects} times`)
       seen.add(current.href)
-      const response = await patiently(channel, current, signal)
+      const response = await fetchWithRetries(channel, current, signal)
       if (!isRedirect(response.status)) return { status: response.status, body: response.body }
       current = redirectTarget(headerOf(response.headers, 'location'), current, channel)
     }
@@ -88,7 +89,7 @@ export function openSitemapFetch(options: SitemapFetchOptions): SitemapFetch {
 
 function redirectTarget(location: string | undefined, from: URL, channel: Channel): URL {
   const target = location !== undefined && URL.canParse(location, from.href) ? new URL(location, from) : null
-  if (!target) throw new SitemapError('redirects to nowhere')
+  if (!target) throw new SitemapError('redirects without a valid Location')
   if (!isOnOrigin(target, channel)) throw new SitemapError('redirects to another origin, which is not followed')
   target.hash = ''
   return target
@@ -111,7 +112,7 @@ function requestHeaders(channel: Channel): Record<string, string> {
     'x-forwarded-port': port,
     'user-agent': 'pagecache-warmup',
     accept: 'application/xml, text/xml, text/plain, */*',
-    // What comes compressed is known by its first bytes; nothing more is asked for.
+    // Sitemaps that are gzip files are recognised by their first bytes; no further coding is requested.
     'accept-encoding': 'identity',
   }
 }
@@ -120,7 +121,7 @@ function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status)
 }
 
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return [429, 502, 503, 504].includes(status)
 }
 

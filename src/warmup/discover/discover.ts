@@ -2,8 +2,8 @@ import { maskUrls } from '../../lib/mask.ts'
 import type { Channel } from '../../cache/channel.ts'
 import { isOnOrigin, type SitemapFetch } from './discover-fetch.ts'
 import { plainBytes } from './decompress.ts'
-import type { DiscoveryLimits } from '../run/limits.ts'
-import { belowChannel, judgePageUrl, type PageUrlRules } from './page-url.ts'
+import type { DiscoveryLimits } from './limits.ts'
+import { belowChannel, classifyPageUrl, type PageUrlRules } from './page-url.ts'
 import { readSitemap } from './read-sitemap.ts'
 import { parseRobots, type Robots } from './robots.ts'
 import { SitemapError } from './sitemap-error.ts'
@@ -12,42 +12,42 @@ import { UrlList } from './url-list.ts'
 export interface DiscoveryCounts {
   /** URLs to warm. */
   total: number
-  /** Of another host or channel: no connection was made for them. */
+  /** URLs of other hosts or channels; never fetched. */
   foreign: number
-  /** Unreadable, too long, or with control characters. */
+  /** Unparsable, too long, or with control characters. */
   malformed: number
-  /** Never cached, or with a side effect. */
+  /** Bypassed by the cache, or likely to have a side effect. */
   excluded: number
   /** Forbidden by robots.txt. */
   disallowed: number
   duplicates: number
-  /** Sitemap files read to their end. */
+  /** Sitemap files read completely. */
   files: number
   errors: { url: string; message: string }[]
 }
 
 export interface Discovery extends DiscoveryCounts {
   urls: UrlList
-  /** Milliseconds that robots.txt asks for between two requests. */
+  /** Milliseconds between two requests, from robots.txt; null if it sets none. */
   crawlDelay: number | null
 }
 
 export interface DiscoverOptions extends Pick<PageUrlRules, 'channels' | 'canonicalise' | 'isBypassed'> {
   channel: Channel
-  /** Configured sitemaps: URLs, or paths below the channel's URL; none: robots.txt, then /sitemap.xml. */
+  /** Configured sitemaps: URLs, or paths below the channel's URL. Empty: the ones in robots.txt, else /sitemap.xml. */
   sitemaps: readonly string[]
   fetch: SitemapFetch
   limits: DiscoveryLimits
   signal: AbortSignal
-  /** URLs of any channel whose pages were purged: they are warmed last, where the sitemaps do not name them. */
+  /** URLs of purged pages, of any channel. Those that no sitemap lists are warmed last. */
   purged?: () => AsyncIterable<string>
-  /** Told after each file. */
+  /** Called after each file. */
   onProgress?: (counts: { files: number; urls: number }) => void
 }
 
 /**
- * Finds the URLs of one sales channel in its sitemaps. A file that cannot be read costs its own URLs alone and
- * is named in `errors`.
+ * Finds the URLs of one sales channel in its sitemaps. A file that cannot be read loses only its own URLs and is listed in
+ * `errors`.
  *
  * @throws the signal's reason when it is aborted
  */
@@ -63,10 +63,10 @@ interface Pending {
 }
 
 /** Lower than any priority of a sitemap. */
-const afterAll = -0.01
+const lowestPriority = -0.01
 
-/** Ends the walk of a channel, with what it has found so far. */
-class Enough extends SitemapError {}
+/** Ends the discovery of a channel; what was found so far is kept. */
+class LimitReached extends SitemapError {}
 
 class Walk {
   readonly #options: DiscoverOptions
@@ -100,7 +100,7 @@ class Walk {
     try {
       this.#robots = await this.#readRobots(robotsUrl)
     } catch (error) {
-      // Nothing may be fetched while it is not known what is forbidden (RFC 9309 §2.3.1.4).
+      // An unreachable robots.txt counts as "disallow all" (RFC 9309 §2.3.1.4).
       this.#record(robotsUrl.href, error)
       return
     }
@@ -125,17 +125,17 @@ class Walk {
     return parseRobots(Buffer.concat(chunks).subarray(0, limits.robotsBytes).toString())
   }
 
-  /** The configured sitemaps; else those in robots.txt, of this channel where the file tells them apart; else the usual place. */
+  /** The configured sitemaps, else the ones in robots.txt (only this channel's, if any are), else /sitemap.xml. */
   #roots(): string[] {
     const { channel, channels, sitemaps } = this.#options
     if (sitemaps.length > 0) return sitemaps.map((location) => belowChannel(location, channel))
-    const named = this.#robots.sitemaps.filter((location) => URL.canParse(location, channel.url))
-    const own = named.filter((location) => channels.locate(new URL(location, channel.url).href)?.channel === channel)
+    const listed = this.#robots.sitemaps.filter((location) => URL.canParse(location, channel.url))
+    const own = listed.filter((location) => channels.locate(new URL(location, channel.url).href)?.channel === channel)
     if (own.length > 0) return own
-    return named.length > 0 ? named : [`${channel.url}/sitemap.xml`]
+    return listed.length > 0 ? listed : [`${channel.url}/sitemap.xml`]
   }
 
-  /** Another host's sitemap is not fetched: the URL is compared parsed, so its spelling does not matter. */
+  /** Sitemaps of other hosts are never fetched. The parsed URL is compared, so that its spelling does not matter. */
   #enqueue(location: string, depth: number): void {
     const { channel, limits } = this.#options
     if (location.length > limits.locLength || !URL.canParse(location, channel.url)) return void this.#counts.malformed++
@@ -146,12 +146,12 @@ class Walk {
     if (depth > limits.indexDepth)
       throw new SitemapError(`lists indexes more than ${limits.indexDepth} deep`, { hostile: true })
     if (this.#known.size >= limits.files)
-      throw new Enough(`more than ${limits.files} sitemap files; the others are left out`)
+      throw new LimitReached(`more than ${limits.files} sitemap files; the rest are skipped`)
     this.#known.add(url.href)
     this.#pending.push({ url, depth })
   }
 
-  /** @returns whether to go on */
+  /** @returns whether to continue with the next file */
   async #visit({ url, depth }: Pending): Promise<boolean> {
     const { channel, fetch, limits, signal, onProgress } = this.#options
     try {
@@ -165,7 +165,7 @@ class Walk {
       this.#counts.files++
     } catch (error) {
       this.#record(url.href, error)
-      if (error instanceof Enough || this.#hostile >= limits.hostileFiles) return false
+      if (error instanceof LimitReached || this.#hostile >= limits.hostileFiles) return false
     }
     onProgress?.({ files: this.#counts.files, urls: this.#urls.size })
     return true
@@ -179,24 +179,24 @@ class Walk {
   #addPage(location: string, priority: number): void {
     this.#countEntry()
     const { channel, limits } = this.#options
-    const judged = judgePageUrl(location, channel, { ...this.#options, locLength: limits.locLength })
-    if (judged.kind !== 'page') return void this.#counts[judged.kind]++
-    if (!this.#robots.allows(judged.target)) return void this.#counts.disallowed++
-    if (this.#urls.size >= limits.urls) throw new Enough(`more than ${limits.urls} URLs; the others are left out`)
-    if (!this.#urls.add(judged.url, priority, judged.depth)) this.#counts.duplicates++
+    const classified = classifyPageUrl(location, channel, { ...this.#options, locLength: limits.locLength })
+    if (classified.kind !== 'page') return void this.#counts[classified.kind]++
+    if (!this.#robots.allows(classified.target)) return void this.#counts.disallowed++
+    if (this.#urls.size >= limits.urls) throw new LimitReached(`more than ${limits.urls} URLs; the rest are skipped`)
+    if (!this.#urls.add(classified.url, priority, classified.depth)) this.#counts.duplicates++
   }
 
-  /** Most of them are in the sitemaps, or of other channels: that is worth no count. */
+  /** Not counted: most purged URLs are in the sitemaps already, or belong to other channels. */
   #addPurged(location: string): void {
     const { channel, limits } = this.#options
-    const judged = judgePageUrl(location, channel, { ...this.#options, locLength: limits.locLength })
-    if (judged.kind !== 'page' || !this.#robots.allows(judged.target) || this.#urls.size >= limits.urls) return
-    this.#urls.add(judged.url, afterAll, judged.depth)
+    const classified = classifyPageUrl(location, channel, { ...this.#options, locLength: limits.locLength })
+    if (classified.kind !== 'page' || !this.#robots.allows(classified.target) || this.#urls.size >= limits.urls) return
+    this.#urls.add(classified.url, lowestPriority, classified.depth)
   }
 
   #countEntry(): void {
     if (++this.#entries > this.#options.limits.entries)
-      throw new Enough(`more than ${this.#options.limits.entries} entries; the others are left out`)
+      throw new LimitReached(`more than ${this.#options.limits.entries} entries; the rest are skipped`)
   }
 
   #record(url: string, error: unknown): void {

@@ -1,20 +1,20 @@
 import type { Channel, Channels } from '../../cache/channel.ts'
 import { lenientPath, type Canonicaliser } from '../../cache/target.ts'
 
-/** What a location in a sitemap is to a channel. */
-export type Judgement =
+/** How a URL relates to a channel. */
+export type PageUrlClass =
   | { kind: 'page'; url: string; target: string; depth: number }
-  /** Of another host, port, scheme or channel, or with user info. */
+  /** On another host, port, scheme or channel, or with user info. */
   | { kind: 'foreign' }
-  /** Unreadable, too long, or with control characters. */
+  /** Unparsable, too long, or with control characters. */
   | { kind: 'malformed' }
-  /** Never cached, an endpoint of the daemon itself, or one that changes something when it is fetched. */
+  /** Bypassed by the cache, an endpoint of the daemon itself, or likely to have a side effect. */
   | { kind: 'excluded' }
 
 export interface PageUrlRules {
   channels: Channels
   canonicalise: Canonicaliser
-  /** Whether a path (relative to its channel) is never cached. */
+  /** Whether the cache bypasses a path (relative to its channel). */
   isBypassed: (path: string) => boolean
   locLength: number
 }
@@ -22,7 +22,7 @@ export interface PageUrlRules {
 // oxlint-disable-next-line no-control-regex
 const unfit = /[\u0000-\u001f\u007f-\u009f\ufffd]/
 
-/** The end of a path segment that logs out, or puts something somewhere. */
+/** The end of a path segment that logs out, unsubscribes or adds to a cart or list. */
 const actingSegment =
   /(?:^|[-_])(?:log-?out|log-?off|sign-?out|abmelden|unsubscribe|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare))(?:\.\w+)?$/
 const actingSegments = new Set([
@@ -44,10 +44,10 @@ const actingVerb =
   /^(?:log-?out|sign-?out|add|add[-_]?to[-_]?(?:cart|basket|bag|wishlist|compare)|tobasket|buy|remove|delete|unsubscribe|lostpassword|resetpass|register)$/
 
 /**
- * Judges a location that came from the network. It is compared after parsing, so that no spelling of a
- * foreign address (`//evil`, `http:\\evil`, `2130706433`, user info) gets past as an own one.
+ * Classifies a URL that came from the network. The parsed URL is compared, so that no spelling of a foreign address (`//evil`,
+ * `http:\\evil`, `2130706433`, user info) passes as the channel's own.
  */
-export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules): Judgement {
+export function classifyPageUrl(loc: string, channel: Channel, rules: PageUrlRules): PageUrlClass {
   if (loc.length > rules.locLength || unfit.test(loc) || !URL.canParse(loc, channel.url)) return { kind: 'malformed' }
   const url = new URL(loc, channel.url)
   if (url.username !== '' || url.password !== '') return { kind: 'foreign' }
@@ -64,7 +64,7 @@ export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules)
   return { kind: 'page', url: `${channel.scheme}://${channel.host}${target}`, target, depth: depthOf(relative) }
 }
 
-/** A path is meant below the channel's URL, as the shop serves it; one that begins with the channel's own path has it already. */
+/** Resolves a path below the channel's URL, unless it already starts with the channel's path. Absolute URLs are returned unchanged. */
 export function belowChannel(location: string, channel: Pick<Channel, 'url' | 'path'>): string {
   if (!location.startsWith('/') || /^\/[/\\]/.test(location)) return location
   const after = location.startsWith(channel.path) ? location.charAt(channel.path.length) : null

@@ -1,31 +1,35 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import type { PageType } from '../../pages/page.ts'
 import type { Channel, Channels } from '../../cache/channel.ts'
 import { discoverChannel, type DiscoverOptions, type DiscoveryCounts } from './discover.ts'
-import { belowChannel, judgePageUrl, type Judgement } from './page-url.ts'
+import { belowChannel, classifyPageUrl, type PageUrlClass } from './page-url.ts'
 import { UrlList } from './url-list.ts'
+
+/** Channels discovered concurrently: each has its own files, and a slow shop must not delay the others. */
+const channelsAtOnce = 4
 
 interface PlannedChannel {
   channel: Channel
   sitemaps: readonly string[]
 }
 
-/** What discovery found over all channels of a run; it is kept with the run. */
+/** What discovery found over all channels of a run; stored with the run. */
 export interface RunDiscovery extends DiscoveryCounts {
-  /** Of another type than was asked for, as far as the cache or a path rule tells. */
+  /** Pages of a type that was not requested, according to the cache or a path rule. */
   otherTypes: number
-  /** Left out because their type shows only when they are fetched. */
+  /** Skipped because their type is known only once they are fetched. */
   unknownType: number
-  /** Milliseconds between two requests, by the id of the channel whose robots.txt asks for them. */
+  /** Milliseconds between two requests, by the id of the channel whose robots.txt sets them. */
   crawlDelays: Record<string, number>
 }
 
 export interface Plan {
   discovery: RunDiscovery
   lists: { channelId: string; origin: string; urls: Iterable<string> }[]
-  /** The channels whose sitemaps name pages, but none that can be warmed: how many of these are foreign, and how many not. */
-  barren: { channel: Channel; foreign: number; others: number }[]
-  /** Why nothing could be found; null where something could, or there was nothing to find. */
+  /** Channels whose sitemaps list URLs but no page to warm: how many URLs are foreign, and how many were skipped for other reasons. */
+  emptyChannels: { channel: Channel; foreign: number; others: number }[]
+  /** Why discovery failed; null if it found pages or there were none to find. */
   failure: string | null
 }
 
@@ -34,18 +38,18 @@ export interface PlanOptions extends Pick<
   'canonicalise' | 'isBypassed' | 'fetch' | 'limits' | 'signal' | 'purged'
 > {
   channels: Channels
-  /** The channels that are to be warmed. */
+  /** The channels to warm. */
   chosen: readonly PlannedChannel[]
-  /** Instead of the sitemaps. Relative ones are meant below each chosen channel. */
+  /** Replaces the sitemaps. Paths are resolved below each chosen channel. */
   urls: Iterable<string> | null
-  /** Only pages of these types; `unknown` are those whose type shows only when they are fetched. Null for all. */
+  /** Only pages of these types; `unknown`: pages whose type is known only once they are fetched. Null: all types. */
   types: readonly (PageType | 'unknown')[] | null
-  /** The type of a URL without fetching it; null where neither the cache nor a path rule tells. */
+  /** The type of a URL according to the cache or a path rule; null if neither knows. */
   typeOf: (url: string) => PageType | null
   onProgress: (counts: { files: number; urls: number }) => void
 }
 
-/** Finds what a run has to warm. */
+/** Finds the URLs that a run has to warm. */
 export async function planRun(options: PlanOptions): Promise<Plan> {
   const discovery: RunDiscovery = {
     total: 0,
@@ -60,17 +64,17 @@ export async function planRun(options: PlanOptions): Promise<Plan> {
     unknownType: 0,
     crawlDelays: {},
   }
-  const barren: Plan['barren'] = []
+  const emptyChannels: Plan['emptyChannels'] = []
   const found = options.urls
-    ? judgeGiven(options, options.urls, discovery)
-    : await discoverAll(options, discovery, barren)
+    ? classifyGiven(options, options.urls, discovery)
+    : await discoverAll(options, discovery, emptyChannels)
   const lists: Plan['lists'] = []
   for (const { channel, urls } of found) {
     const kept = options.types ? await keepTypes(urls, options.types, options.typeOf, discovery) : urls
     discovery.total += kept.size
     lists.push({ channelId: channel.id, origin: channel.origin, urls: kept.seal() })
   }
-  return { discovery, lists, barren, failure: failureOf(discovery) }
+  return { discovery, lists, emptyChannels, failure: failureOf(discovery) }
 }
 
 interface Found {
@@ -78,45 +82,62 @@ interface Found {
   urls: UrlList
 }
 
-async function discoverAll(options: PlanOptions, discovery: RunDiscovery, barren: Plan['barren']): Promise<Found[]> {
-  const lists: Found[] = []
-  let found = 0
-  for (const { channel, sitemaps } of options.chosen) {
-    const before = { files: discovery.files, urls: found }
-    const onProgress = ({ files, urls }: { files: number; urls: number }) =>
-      options.onProgress({ files: before.files + files, urls: before.urls + urls })
-    const { urls, crawlDelay, total, ...counts } = await discoverChannel({ ...options, channel, sitemaps, onProgress })
+/** Discovers several channels concurrently; the results are in the order of the channels. */
+async function discoverAll(
+  options: PlanOptions,
+  discovery: RunDiscovery,
+  emptyChannels: Plan['emptyChannels'],
+): Promise<Found[]> {
+  const { chosen, onProgress } = options
+  const progress = chosen.map(() => ({ files: 0, urls: 0 }))
+  const discovered = await pLimit(channelsAtOnce).map(chosen, ({ channel, sitemaps }, index) =>
+    discoverChannel({
+      ...options,
+      channel,
+      sitemaps,
+      onProgress: (counts) => {
+        progress[index] = counts
+        onProgress({ files: sum(progress, 'files'), urls: sum(progress, 'urls') })
+      },
+    }),
+  )
+  return discovered.map(({ urls, crawlDelay, total, errors, ...counts }, index) => {
+    const { channel } = chosen[index]!
     for (const key of ['foreign', 'malformed', 'excluded', 'disallowed', 'duplicates', 'files'] as const)
       discovery[key] += counts[key]
-    discovery.errors.push(...counts.errors)
+    discovery.errors.push(...errors)
     const others = counts.malformed + counts.excluded + counts.disallowed
-    if (total === 0 && counts.foreign + others > 0) barren.push({ channel, foreign: counts.foreign, others })
+    if (total === 0 && counts.foreign + others > 0) emptyChannels.push({ channel, foreign: counts.foreign, others })
     if (crawlDelay !== null) discovery.crawlDelays[channel.id] = crawlDelay
-    found += total
-    lists.push({ channel, urls })
-  }
-  return lists
+    return { channel, urls }
+  })
 }
 
-/** URLs that somebody named: as strictly judged as those of a sitemap, but robots.txt is not asked. */
-function judgeGiven(options: PlanOptions, given: Iterable<string>, discovery: RunDiscovery): Found[] {
+function sum<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {
+  return counts.reduce((total, each) => total + each[key], 0)
+}
+
+/** Classifies URLs that an operator named, by the rules for sitemaps except robots.txt. */
+function classifyGiven(options: PlanOptions, given: Iterable<string>, discovery: RunDiscovery): Found[] {
   const found = new Map(options.chosen.map(({ channel }) => [channel, new UrlList()]))
   for (const location of given) {
-    const judged = options.chosen.map(({ channel }) => ({
+    const classified = options.chosen.map(({ channel }) => ({
       channel,
-      ...judgePageUrl(belowChannel(location, channel), channel, { ...options, locLength: options.limits.locLength }),
+      ...classifyPageUrl(belowChannel(location, channel), channel, { ...options, locLength: options.limits.locLength }),
     }))
-    const pages = judged.filter((one) => one.kind === 'page')
-    if (pages.length === 0) discovery[reasonOf(judged)]++
-    // All of one priority and depth: they stay in the order in which they were given.
+    const pages = classified.filter((one) => one.kind === 'page')
+    if (pages.length === 0) discovery[reasonOf(classified)]++
+    // One priority and depth for all keeps the given order.
     for (const { channel, url } of pages) if (!found.get(channel)!.add(url, 1, 0)) discovery.duplicates++
   }
   return [...found].map(([channel, urls]) => ({ channel, urls }))
 }
 
-/** Why a URL is a page of none of the channels: what one of them says of it as its own counts more than that it is foreign to others. */
-function reasonOf(judged: readonly Judgement[]): 'malformed' | 'excluded' | 'foreign' {
-  return (['excluded', 'malformed'] as const).find((reason) => judged.some(({ kind }) => kind === reason)) ?? 'foreign'
+/** Why a URL is a page of no channel. A reason given by its own channel outranks being foreign to the others. */
+function reasonOf(classified: readonly PageUrlClass[]): 'malformed' | 'excluded' | 'foreign' {
+  return (
+    (['excluded', 'malformed'] as const).find((reason) => classified.some(({ kind }) => kind === reason)) ?? 'foreign'
+  )
 }
 
 async function keepTypes(
@@ -128,17 +149,17 @@ async function keepTypes(
   const kept = new UrlList()
   let seen = 0
   for (const url of urls) {
-    // Each look-up is a read of the index: others get their turn between them.
+    // Each look-up reads the page index: yield to other work in between.
     if (++seen % 500 === 0) await nextTurn()
     const type = typeOf(url)
-    // They come in their order and stay in it.
+    // One priority and depth for all keeps the order.
     if (types.includes(type ?? 'unknown')) kept.add(url, 1, 0)
     else discovery[type === null ? 'unknownType' : 'otherTypes']++
   }
   return kept
 }
 
-/** Discovery broke when no file could be read and something went wrong; an empty sitemap is no fault. */
+/** Discovery failed if there were errors and no file could be read. An empty sitemap is not a failure. */
 function failureOf({ files, total, errors }: RunDiscovery): string | null {
   const [first] = errors
   if (!first || files > 0 || total > 0) return null

@@ -1,11 +1,11 @@
 import { SaxesParser } from 'saxes'
-import type { DiscoveryLimits } from '../run/limits.ts'
+import type { DiscoveryLimits } from './limits.ts'
 import { SitemapError } from './sitemap-error.ts'
 
 export interface SitemapListener {
-  /** A page, with its priority from 0 to 1 (0.5 where the file gives none). */
+  /** Called for a page, with its priority from 0 to 1 (0.5 if the file gives none). */
   onPage(loc: string, priority: number): void
-  /** A file that an index lists. */
+  /** Called for a sitemap file that an index lists. */
   onSitemap(loc: string): void
 }
 
@@ -14,10 +14,10 @@ type XmlLimits = Pick<DiscoveryLimits, 'elementDepth' | 'locLength' | 'tagDistan
 const defaultPriority = 0.5
 
 /**
- * Reads a sitemap or a sitemap index (sitemaps.org) as it arrives; nothing of it is kept. A DOCTYPE is
- * refused, and with it every entity that is not XML's own.
+ * Reads a sitemap or a sitemap index (sitemaps.org) as it arrives and keeps none of it in memory. A DOCTYPE is rejected, and with it
+ * every entity except XML's predefined ones.
  *
- * @throws SitemapError when it is none; what was told before holds
+ * @throws SitemapError if the file is no valid sitemap; entries reported before the error are valid
  */
 export async function readSitemap(
   bytes: AsyncIterable<Buffer>,
@@ -44,7 +44,7 @@ class EntryReader {
     this.#listener = listener
     this.#limits = limits
     this.#parser.on('error', (error) => {
-      throw new SitemapError(`is no well-formed XML: ${error.message}`, { hostile: true })
+      throw new SitemapError(`is not well-formed XML: ${error.message}`, { hostile: true })
     })
     this.#parser.on('doctype', refuseDoctype)
     this.#parser.on('opentag', (tag) => this.#openTag(tag))
@@ -56,14 +56,14 @@ class EntryReader {
   write(text: string): void {
     this.#sinceTag += text.length
     this.#parser.write(text)
-    // The parser gathers a text, comment, attribute or DOCTYPE until it ends, in memory.
+    // The parser buffers a text, comment, attribute or DOCTYPE in memory until it ends.
     if (this.#sinceTag > this.#limits.tagDistance + text.length) {
       throw new SitemapError(`has ${this.#limits.tagDistance} characters without a tag`, { hostile: true })
     }
   }
 
   end(): void {
-    if (this.#open.length > 0) throw new SitemapError('is cut off')
+    if (this.#open.length > 0) throw new SitemapError('is truncated')
     this.#parser.close()
   }
 
@@ -71,7 +71,7 @@ class EntryReader {
     this.#sinceTag = 0
     const name = localName(tag.name)
     if (this.#open.length === 0 && name !== 'urlset' && name !== 'sitemapindex') {
-      throw new SitemapError(`is no sitemap: its root element is ${name.slice(0, 40)}`)
+      throw new SitemapError(`is not a sitemap: its root element is ${name.slice(0, 40)}`)
     }
     if (this.#open.length >= this.#limits.elementDepth) {
       throw new SitemapError(`nests elements more than ${this.#limits.elementDepth} deep`, { hostile: true })
@@ -93,12 +93,12 @@ class EntryReader {
     if (name === 'url' && this.#open[0] === 'urlset') this.#listener.onPage(loc, toPriority(this.#priority))
   }
 
-  /** Only what stands directly in an entry: an image's or a video's location is none of a page. */
+  /** Reads direct children of an entry only: the location of an image or video is not a page. */
   #text(text: string): void {
     if (this.#open.length !== 3) return
-    const longest = this.#limits.locLength + 1
-    if (this.#open[2] === 'loc' && this.#loc.trim().length < longest)
-      this.#loc = (this.#loc + text.slice(0, longest * 2)).trimStart()
+    const maxLength = this.#limits.locLength + 1
+    if (this.#open[2] === 'loc' && this.#loc.trim().length < maxLength)
+      this.#loc = (this.#loc + text.slice(0, maxLength * 2)).trimStart()
     if (this.#open[2] === 'priority' && this.#priority.length < 20) this.#priority += text.slice(0, 20)
   }
 }

@@ -1,28 +1,37 @@
 import { globMatcher, type GlobMatcher } from '../../lib/glob.ts'
 
-/** What a robots.txt says to us (RFC 9309; `Crawl-delay` and `Sitemap` are widely used additions). */
+/** The rules of a robots.txt for this crawler (RFC 9309; `Crawl-delay` and `Sitemap` are widely used extensions). */
 export interface Robots {
   sitemaps: string[]
-  /** Milliseconds between two requests; null where nothing is said. */
+  /** Milliseconds between two requests; null if the file sets none. */
   crawlDelay: number | null
   /** Whether a request target (path and query) may be fetched. */
   allows(target: string): boolean
 }
 
+interface Rule {
+  allow: boolean
+  pattern: string
+}
+
 interface Group {
   agents: string[]
-  rules: { allow: boolean; pattern: string }[]
+  rules: Rule[]
   crawlDelay: number | null
 }
 
-/** Our product token; its group counts alone where there is one, else that of `*` (RFC 9309 §2.2.1). */
+/** The product token of this crawler. Its groups apply if there are any, else the groups of `*` (RFC 9309 §2.2.1). */
 const agent = 'pagecache'
 
-/** Patterns with wildcards are tried one by one for each URL, so that their number and their length in all have to be bounded. */
-const wildcardLimit = 1000
-const wildcardCharacters = 32_768
+/** Each URL is matched against every wildcard pattern in turn, so their number and total length are bounded. */
+const maxWildcards = 1000
+const maxWildcardCharacters = 32_768
 
-/** @throws Error when the rules for us are more than can be obeyed */
+/**
+ * Parses a robots.txt; docs/decisions/0074-robots-txt.md says why no library does.
+ *
+ * @throws Error if its wildcard rules exceed the limits
+ */
 export function parseRobots(text: string): Robots {
   const { groups, sitemaps } = readGroups(text)
   const own = groups.filter((group) => group.agents.includes(agent))
@@ -41,7 +50,7 @@ function readGroups(text: string): { groups: Group[]; sitemaps: string[] } {
     const name = match[1]!.toLowerCase()
     const value = match[2]!.trim()
     if (name === 'sitemap') {
-      // A location may hold a `#`; for this line alone it starts no comment.
+      // A sitemap URL may contain a `#`, which starts a comment everywhere else.
       sitemaps.push(line.slice(line.indexOf(':') + 1).trim())
       continue
     }
@@ -66,21 +75,14 @@ function addRule(group: Group | undefined, name: string, value: string): void {
     group.crawlDelay = seconds * 1000
 }
 
-/** The longest pattern that matches decides; of two equally long ones the allowing (RFC 9309 §2.2.2). */
-function compile(rules: Group['rules']): (target: string) => boolean {
+/** The longest matching pattern decides; between equally long ones, `Allow` wins (RFC 9309 §2.2.2). */
+function compile(rules: readonly Rule[]): (target: string) => boolean {
+  const isWildcard = ({ pattern }: Rule) => /\*|\$$/.test(pattern)
+  const wildcards = compileWildcards(rules.filter(isWildcard))
   const prefixes = new Map<string, boolean>()
-  const wildcards: { allow: boolean; pattern: string; matches: GlobMatcher }[] = []
-  for (const { allow, pattern } of rules) {
-    if (/\*|\$$/.test(pattern)) wildcards.push({ allow, pattern, matches: toMatcher(pattern) })
-    else prefixes.set(pattern, allow || (prefixes.get(pattern) ?? false))
-  }
-  const characters = wildcards.reduce((sum, { pattern }) => sum + pattern.length, 0)
-  if (characters > wildcardCharacters)
-    throw new Error(`robots.txt has more than ${wildcardCharacters} characters of rules with wildcards`)
-  if (wildcards.length > wildcardLimit)
-    throw new Error(`robots.txt has more than ${wildcardLimit} rules with wildcards`)
+  for (const { allow, pattern } of rules.filter((rule) => !isWildcard(rule)))
+    prefixes.set(pattern, allow || (prefixes.get(pattern) ?? false))
   const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))].toSorted((a, b) => b - a)
-  wildcards.sort((a, b) => b.pattern.length - a.pattern.length || Number(b.allow) - Number(a.allow))
 
   return (target) => {
     if (target === '/robots.txt' || rules.length === 0) return true
@@ -93,12 +95,23 @@ function compile(rules: Group['rules']): (target: string) => boolean {
   }
 }
 
-/** `*` is anything, `$` at the end is the end. */
+/** Sorts by precedence. Checks the limits first, because compiling is the expensive part. */
+function compileWildcards(rules: readonly Rule[]): (Rule & { matches: GlobMatcher })[] {
+  const characters = rules.reduce((sum, { pattern }) => sum + pattern.length, 0)
+  if (characters > maxWildcardCharacters)
+    throw new Error(`robots.txt has more than ${maxWildcardCharacters} characters of rules with wildcards`)
+  if (rules.length > maxWildcards) throw new Error(`robots.txt has more than ${maxWildcards} rules with wildcards`)
+  return rules
+    .toSorted((a, b) => b.pattern.length - a.pattern.length || Number(b.allow) - Number(a.allow))
+    .map((rule) => ({ ...rule, matches: toMatcher(rule.pattern) }))
+}
+
+/** `*` matches any characters; a trailing `$` anchors the pattern at the end. */
 function toMatcher(pattern: string): GlobMatcher {
   return globMatcher(pattern.endsWith('$') ? pattern.slice(0, -1) : `${pattern}*`)
 }
 
-/** Escapes in one form, so that a rule and a URL that mean the same are the same (RFC 9309 §2.2.2). */
+/** Normalises percent-encoding, so that equivalent rules and URLs compare equal (RFC 9309 §2.2.2). */
 function normalise(text: string): string {
   return text.replace(/%[0-9a-f]{2}|[^\x21-\x7e]/giu, (part) => {
     if (!part.startsWith('%')) return encodeURIComponent(part.toWellFormed())

@@ -1,5 +1,5 @@
 /**
- * One sitemap file that could not be read to its end. `hostile`: it is no honest sitemap; a few of these end
+ * A sitemap file that could not be read completely. `hostile`: it looks like an attack or is no sitemap at all; a few of these end
  * the discovery of their channel.
  */
 export class SitemapError extends Error {

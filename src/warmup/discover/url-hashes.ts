@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto'
 
 /**
- * A set of texts by 64 bits of hash each: sixteen bytes a URL instead of the URL. Two of a million URLs have the same
- * hash once in thirty million runs; the seed is drawn, so that nobody can prepare such a pair.
+ * A set of strings that stores only their 64-bit hashes: sixteen bytes per URL. Among a million URLs a collision occurs once in
+ * thirty million runs; the random seed prevents prepared collisions.
  */
 export class UrlHashes {
   #slots = new Uint32Array(2 * 1024)
   #size = 0
   readonly #seed = randomInt(1, 2 ** 32 - 1)
 
-  /** @returns false when it is there already */
+  /** @returns false if the set contains it already */
   add(text: string): boolean {
     const [high, low] = hash(text, this.#seed)
     if (!insert(this.#slots, high, low)) return false
@@ -27,11 +27,11 @@ export class UrlHashes {
   }
 }
 
-/** Open addressing; a slot of two zeros is free. */
+/** Inserts with open addressing; a slot of two zeros is free. */
 function insert(slots: Uint32Array, high: number, low: number): boolean {
-  const places = slots.length / 2
-  for (let place = low & (places - 1); ; place = (place + 1) & (places - 1)) {
-    const at = place * 2
+  const capacity = slots.length / 2
+  for (let slot = low & (capacity - 1); ; slot = (slot + 1) & (capacity - 1)) {
+    const at = slot * 2
     if (slots[at] === 0 && slots[at + 1] === 0) {
       slots[at] = high
       slots[at + 1] = low
@@ -41,7 +41,7 @@ function insert(slots: Uint32Array, high: number, low: number): boolean {
   }
 }
 
-/** Two 32-bit lanes with different multipliers (cyrb53's, with both lanes kept whole); never both zero. */
+/** Hashes with cyrb53, keeping both 32-bit lanes whole; never returns two zeros. */
 function hash(text: string, seed: number): [high: number, low: number] {
   let one = 0xdeadbeef ^ seed
   let two = 0x41c6ce57 ^ seed

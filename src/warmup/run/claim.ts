@@ -7,21 +7,20 @@ import type { BatchChange } from './save-progress.ts'
 import { UrlBits } from './url-bits.ts'
 
 /**
- * A worker that dies takes with it what it had in hand, and a page may be the cause. After so many openings in which
- * no URL of the batch was done, the rest of it is given up. Kills from outside come at random and do not hit the same
- * batch so often before its first page.
+ * A page may crash the worker that fetches it. After this many claims of a batch without a single finished URL, the rest of the batch
+ * is marked as failed. Random kills from outside practically never hit one batch so often before its first page is done.
  */
-export const mostOpenings = 10
+export const maxOpenings = 10
 
 export type Claimed =
   | { kind: 'open'; batch: OpenBatch }
-  /** It was finished before; the message has left the queue. */
+  /** The batch was finished before; its message has been completed. */
   | { kind: 'finished' }
-  /** What is left of it is to be written as failed. */
-  | { kind: 'poisonous'; batch: OpenBatch; change: BatchChange }
+  /** The batch keeps crashing workers; `change` marks its remaining URLs as failed. */
+  | { kind: 'poison'; batch: OpenBatch; change: BatchChange }
 
 /**
- * Opens the batch of a message that this worker holds.
+ * Opens the batch of a message that this worker has claimed.
  *
  * @throws LEASE_LOST
  */
@@ -31,7 +30,7 @@ export async function claimBatch(
   message: Message,
 ): Promise<Claimed> {
   return records.db.transaction().execute(async (transaction) => {
-    // Counted here and not by the queue: it would count the death of a worker against all that it held.
+    // Counted here because the queue would count a worker's death against every message it held.
     await work.hold(transaction, message)
     const row = await readRow(transaction, message)
     if (row === undefined || row.finished_at !== null) {
@@ -45,14 +44,14 @@ export async function claimBatch(
       done: row.done,
     }
     const batch = new OpenBatch(message, stored)
-    if (row.openings >= mostOpenings) return { kind: 'poisonous', batch, change: givenUp(message, stored) }
+    if (row.openings >= maxOpenings) return { kind: 'poison', batch, change: abandonBatch(message, stored) }
     await countOpening(transaction, message)
     return { kind: 'open', batch }
   })
 }
 
 /**
- * Its worker leaves it in good order: the openings so far say nothing against it.
+ * Resets the count of openings of a batch that its worker gives back properly.
  *
  * @throws LEASE_LOST
  */
@@ -89,14 +88,14 @@ async function countOpening(transaction: RecordsTransaction, message: Message): 
     .execute()
 }
 
-function givenUp(message: Message, { number, urls, done }: StoredBatch): BatchChange {
+function abandonBatch(message: Message, { number, urls, done }: StoredBatch): BatchChange {
   const bits = new UrlBits(urls.length, done)
   const all = new UrlBits(urls.length)
   const failure = {
     variant: 0,
     status: null,
-    error: `given up: ${mostOpenings} workers in a row died over this batch`,
-    attempts: mostOpenings,
+    error: `given up: ${maxOpenings} workers in a row died while processing this batch`,
+    attempts: maxOpenings,
   }
   const outcomes: BatchChange['outcomes'] = new Map(
     urls.flatMap((_, index) => (bits.has(index) ? [] : [[index, { kind: 'failed' as const, failures: [failure] }]])),

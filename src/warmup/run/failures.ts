@@ -3,8 +3,9 @@ import type { Records } from '../../records/open.ts'
 
 export interface FailureFilter {
   status?: number | undefined
-  /** Parts of the error, and of the URL, in either case. */
+  /** Substring of the error, case-insensitive. */
   error?: string | undefined
+  /** Substring of the URL, case-insensitive. */
   url?: string | undefined
 }
 
@@ -46,7 +47,7 @@ export async function listFailures(
   return { total: Number(total), items }
 }
 
-/** What the failures of a run say, the commonest first. */
+/** The failures of a run grouped by error, the most frequent first. */
 export async function topFailures(
   records: Records,
   runId: string,

@@ -12,17 +12,17 @@ import type { HeldPage } from '../../cache/view.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
-/** As a browser asks for a page, so that a shop that varies on it answers what visitors get. No cookie. */
+/** A browser's request headers, so that a shop that varies on them responds as it does to visitors. No cookie. */
 const usualHeaders: Readonly<Record<string, string>> = {
   'user-agent': 'pagecache-warmup',
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 }
 
 /**
- * Fetches pages through the cache: the same bypass rules, key, store and coalescing as for a visitor
+ * Makes the function that fetches pages through the cache, with the bypass rules, key, store and coalescing of a visitor's request
  * (ARCHITECTURE.md: a warmed page and a visited page come out of the same code).
  *
- * @param timeout milliseconds that one page may take
+ * @param timeout milliseconds per page
  */
 export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number): FetchPage {
   return async (url, options) => {
@@ -41,13 +41,13 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
       return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
-      const message = late.aborted ? `no whole answer within ${timeout / 1000} s` : error.message
+      const message = late.aborted ? `no complete response within ${timeout / 1000} s` : error.message
       return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
     }
   }
 }
 
-/** Whether a warmup would find every variant of a page fresh and leave it alone. `passes`: see `toPasses`. */
+/** Whether every variant of a page is fresh, so that a warmup would skip it. `passes`: see `toPasses`. */
 export async function isFresh(
   cache: StorefrontCache,
   now: Clock,
@@ -71,7 +71,7 @@ function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
   const { status, notStored } = fetched
   const headers: readonly HeaderPair[] = fetched.kind === 'stream' ? fetched.headers : fetched.live
   if (fetched.kind === 'stream') discard(fetched.body)
-  // A confirmed page is told by its 304.
+  // A revalidated page has status 304 here.
   if (status >= 400)
     return {
       kind: 'failed',
@@ -82,5 +82,5 @@ function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
     }
   return notStored === null
     ? { kind: 'stored', status, ms }
-    : { kind: 'not-stored', status, ms, reason: notStored, passing: mayStoreLater(notStored) }
+    : { kind: 'not-stored', status, ms, reason: notStored, transient: mayStoreLater(notStored) }
 }

@@ -11,34 +11,34 @@ import { workOrigin, type WorkOriginOptions } from './work-origin.ts'
 
 export interface WarmupWorkerOptions extends Pick<WorkOriginOptions, 'fetchPage' | 'passes' | 'timing' | 'random'> {
   records: Records
-  /** What an origin is asked for at most. @param crawlDelays milliseconds, by sales channel */
+  /** The limits of an origin. @param crawlDelays milliseconds, by sales channel id */
   rulesFor(origin: string, crawlDelays: Readonly<Record<string, number>>): PaceRules & RetryRules
   vitals: Vitals
-  /** Names this process among those that work on a run. */
+  /** Identifies this process among the workers of a run. */
   worker: string
 }
 
-/** Origins that one process asks at once; each has its own limits. */
+/** Origins that one process works on concurrently; each has its own limits. */
 const originsAtOnce = 16
-/** The records may be full or locked for minutes; a bug is one after this too. */
+/** Attempts before a run fails: the records may be full or locked for minutes, and a bug persists anyway. */
 const tries = 10
-const longestBackoff = 30_000
+const maxBackoff = 30_000
 
-/** What works warmups: it takes the batches of one origin, one after the other, for as long as there are any. */
+/** The queue handler of warmup batches. It processes the batches of one origin one after the other until none are left. */
 export function warmupHandler(options: WarmupWorkerOptions): Handler {
   const worker = new WarmupWorker(options)
   return {
     type: batchType,
     concurrency: originsAtOnce,
     tries,
-    backoff: (attempts) => Math.min(longestBackoff, 1000 * 2 ** (attempts - 1)),
+    backoff: (attempts) => Math.min(maxBackoff, 1000 * 2 ** (attempts - 1)),
     handle: (work) => worker.handle(work),
   }
 }
 
 class WarmupWorker {
   readonly #options: WarmupWorkerOptions
-  /** What this process has to tell of each run: one for all its origins. */
+  /** Live figures of this process by run id; the origins of a run share a recorder. */
   readonly #recorders = new Map<string, { recorder: LiveRecorder; users: number }>()
 
   constructor(options: WarmupWorkerOptions) {
@@ -52,12 +52,12 @@ class WarmupWorker {
     }
   }
 
-  /** Works the run of a message; returns the next one to be worked, which is of another run. */
+  /** Processes the run of a message. Returns a claimed message of another run; null if there is none. */
   async #next(work: Work, message: Message): Promise<Message | null> {
     const { records } = this.#options
     const run = await readRun(records, batchOf(message).run)
     if (run?.progress.status !== 'running') {
-      // It gets new messages when it is resumed.
+      // A resumed run gets new messages.
       await work.complete(message)
       return work.take()
     }
@@ -68,7 +68,7 @@ class WarmupWorker {
         await failRun(
           records,
           run.id,
-          `It could not be worked on: ${error instanceof Error ? error.message : String(error)}`,
+          `Processing the warmup failed: ${error instanceof Error ? error.message : String(error)}`,
         )
       throw error
     }
@@ -98,13 +98,13 @@ class WarmupWorker {
     return known.recorder
   }
 
-  /** Kept for a while: the same run comes back with its next origin, or after a pause. */
+  /** Keeps some idle recorders: a run returns with its next origin, or after a pause. */
   #leave(runId: string): void {
     this.#recorders.get(runId)!.users--
     const idle = [...this.#recorders].filter(([, { users }]) => users === 0)
-    for (const [id] of idle.slice(0, -recordersKept)) this.#recorders.delete(id)
+    for (const [id] of idle.slice(0, -maxIdleRecorders)) this.#recorders.delete(id)
   }
 }
 
-/** Runs that nobody works on here at the moment and whose figures are kept. */
-const recordersKept = 4
+/** Idle runs whose live figures are kept in memory. */
+const maxIdleRecorders = 4

@@ -1,10 +1,10 @@
 import type { Pacer } from './pacer.ts'
-import { latencyBucket, noLatencies } from './latency.ts'
+import { latencyBucket, emptyHistogram } from './latency.ts'
 import {
   latestOf,
-  noResults,
+  emptyResults,
   slowestOf,
-  whoAmI,
+  localProcess,
   type LiveFailure,
   type LiveOrigin,
   type LiveSlot,
@@ -12,17 +12,17 @@ import {
 } from './live.ts'
 import type { PaceRules } from './pace.ts'
 import { classOf, type ResultClass } from './result-class.ts'
-import { counted, emptyRing, peakOf, turned, type SecondRing } from './second-ring.ts'
+import { countInRing, emptyRing, peakOf, advanceRing, type SecondRing } from './second-ring.ts'
 import type { RequestObserver } from './warm.ts'
 import type { WarmResult } from './warm-result.ts'
 
-/** How the process itself is. */
+/** Reads the memory use and event loop delay of this process. */
 export type Vitals = () => Pick<WorkerLive, 'memory' | 'eventLoopDelay'>
 
-/** So many slots are told: a screen has no more lines. */
-const slotsTold = 64
-/** Reasons come from the proxy's own words; should they multiply, the rest is `other`. */
-const reasonsKept = 40
+/** Slots in a snapshot: a screen has no more lines. */
+const maxSlots = 64
+/** Distinct reasons kept; further ones count as `other`. */
+const maxReasons = 40
 
 interface Origin {
   pacer: Pacer
@@ -31,14 +31,14 @@ interface Origin {
   errors: SecondRing
 }
 
-/** What this process has to tell of one run. */
+/** Records the live figures of this process for one run. */
 export class LiveRecorder {
   readonly #now: () => number
   readonly #startedAt: number
   readonly #slots = new Set<LiveSlot>()
   readonly #origins = new Map<string, Origin>()
-  readonly #latencies = noLatencies()
-  readonly #results = noResults()
+  readonly #latencies = emptyHistogram()
+  readonly #results = emptyResults()
   #ring: SecondRing
   #done = 0
   #peak = 0
@@ -52,7 +52,7 @@ export class LiveRecorder {
     this.#ring = emptyRing(this.#startedAt)
   }
 
-  /** Takes in an origin that this process asks from now on. */
+  /** Starts recording an origin. */
   observe(origin: string, pacer: Pacer, rules: PaceRules): RequestObserver {
     const at = this.#now()
     const entry: Origin = { pacer, rules, requests: emptyRing(at), errors: emptyRing(at) }
@@ -64,11 +64,11 @@ export class LiveRecorder {
     this.#origins.delete(origin)
   }
 
-  /** A URL is done, with all its variants. */
+  /** Records that all variants of a URL are done. */
   done(url: string, failures: readonly Omit<LiveFailure, 'url' | 'at'>[]): void {
     const at = this.#now()
     this.#done++
-    this.#ring = counted(this.#ring, at)
+    this.#ring = countInRing(this.#ring, at)
     this.#peak = Math.max(this.#peak, peakOf(this.#ring))
     const [failure] = failures
     if (failure)
@@ -86,10 +86,10 @@ export class LiveRecorder {
       this.#slots.delete(slot)
       if (result === null) return
       const at = this.#now()
-      origin.requests = counted(origin.requests, at)
+      origin.requests = countInRing(origin.requests, at)
       const unusable =
         result.kind === 'failed' && (result.status === null || result.status === 429 || result.status >= 500)
-      if (unusable) origin.errors = counted(origin.errors, at)
+      if (unusable) origin.errors = countInRing(origin.errors, at)
       if (final) this.#count(classOf(result))
       if (result.kind === 'fresh' || result.status === null) return
       this.#latencies[latencyBucket(result.ms)]!++
@@ -100,7 +100,7 @@ export class LiveRecorder {
   #count({ kind, reason }: ResultClass): void {
     if (kind === 'fetched' || kind === 'fresh') return void this.#results[kind]++
     const counts = kind === 'failed' ? this.#results.failed : this.#results.notStored
-    const known = counts[reason] !== undefined || Object.keys(counts).length < reasonsKept
+    const known = counts[reason] !== undefined || Object.keys(counts).length < maxReasons
     const key = known ? reason : 'other'
     counts[key] = (counts[key] ?? 0) + 1
   }
@@ -108,15 +108,15 @@ export class LiveRecorder {
   snapshot(vitals: Vitals, monotonicNow: number): WorkerLive {
     const at = this.#now()
     return {
-      ...whoAmI(),
+      ...localProcess(),
       ...vitals(),
       startedAt: this.#startedAt,
       done: this.#done,
       peak: this.#peak,
-      ring: turned(this.#ring, at),
+      ring: advanceRing(this.#ring, at),
       latencies: this.#latencies,
       results: this.#results,
-      slots: [...this.#slots].slice(0, slotsTold),
+      slots: [...this.#slots].slice(0, maxSlots),
       slowest: this.#slowest,
       failures: this.#failures,
       origins: [...this.#origins].map(([origin, entry]) => toLiveOrigin(origin, entry, at, monotonicNow)),
@@ -131,13 +131,13 @@ function toLiveOrigin(
   monotonicNow: number,
 ): LiveOrigin {
   const { pace } = pacer
-  const sum = (ring: SecondRing) => turned(ring, at).counts.reduce((total, count) => total + count, 0)
+  const sum = (ring: SecondRing) => advanceRing(ring, at).counts.reduce((total, count) => total + count, 0)
   const pausedFor = pace.notBefore - monotonicNow
   const until = pausedFor > 0 ? Math.round(at + pausedFor) : null
-  const reason = until !== null && pace.named ? 'retry-after' : pace.reason
+  const reason = until !== null && pace.isRetryAfter ? 'retry-after' : pace.reason
   return {
     origin,
-    concurrency: pacer.underWay,
+    concurrency: pacer.inFlight,
     limit: Math.floor(pace.limit),
     configured: rules.concurrency,
     delay: Math.round(pacer.interval),

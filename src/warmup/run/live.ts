@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 import type { Records } from '../../records/open.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
-import { addLatencies, byDoubling, noLatencies, percentile } from './latency.ts'
+import { addHistograms, byDoubling, emptyHistogram, percentile } from './latency.ts'
 import { averageRate, type WarmupProgress } from './progress.ts'
 import { addRings, etaOf, peakOf, rateNow, type Eta, type SecondRing } from './second-ring.ts'
 
-/** How requests ended. An attempt that is tried again is in none of them. */
+/** Requests by result. Attempts that are retried are not counted. */
 export interface Results {
   fetched: number
   fresh: number
@@ -18,9 +18,9 @@ export interface Results {
 /** Times are milliseconds since the epoch, durations milliseconds. */
 export interface LiveSlot {
   url: string
-  /** When the request under way began. */
+  /** When the request started. */
   since: number
-  /** Which attempt it is, from 1. */
+  /** Number of the attempt, from 1. */
   attempt: number
 }
 
@@ -40,31 +40,31 @@ export interface SlowUrl {
 
 export interface LiveOrigin {
   origin: string
-  /** Requests under way. */
+  /** Requests in flight. */
   concurrency: number
-  /** Requests that may be under way now, and as configured. */
+  /** Current limit of requests in flight, and the configured one. */
   limit: number
   configured: number
-  /** Between the starts of two requests. */
+  /** Milliseconds between the starts of two requests. */
   delay: number
-  /** Why it is asked for less than configured, or not at all until then. */
+  /** Why the origin gets fewer requests than configured; `until`: none before this time. */
   throttled: { reason: '429' | '503' | 'latency' | 'retry-after'; until: number | null } | null
-  /** Smoothed; null before the first answer. */
+  /** Smoothed current latency; null before the first response. */
   latency: number | null
   usualLatency: number | null
-  /** Attempts, and those without a usable answer (no answer, 429, 5xx), over the last minute. */
+  /** Attempts in the last minute, and how many of them got no usable response (none at all, 429, 5xx). */
   requests: number
   errors: number
 }
 
-/** What one process that works on a run tells of it; its own part alone. */
+/** The live figures of one process for one run. */
 export interface WorkerLive {
   host: string
   pid: number
-  /** When it took up the run. */
+  /** When the process started working on the run. */
   startedAt: number
   done: number
-  /** Its best second. */
+  /** URLs done in its best second. */
   peak: number
   ring: SecondRing
   latencies: readonly number[]
@@ -75,39 +75,40 @@ export interface WorkerLive {
   origins: LiveOrigin[]
   /** Bytes. */
   memory: { rss: number; heapUsed: number }
-  /** Of the event loop since the last writing. */
+  /** Milliseconds, since the last snapshot. */
   eventLoopDelay: { mean: number; max: number }
 }
 
 interface LiveWorker extends Pick<WorkerLive, 'host' | 'pid' | 'startedAt' | 'done' | 'memory' | 'eventLoopDelay'> {
   id: string
   at: number
-  /** Heard of within the last seconds; the figures of the others still count, their slots do not. */
+  /** Whether the worker reported within the last seconds. The figures of dead workers still count, their slots do not. */
   alive: boolean
 }
 
-/** The same, over all processes that have worked on the run. */
+/** The live figures of a run, merged over all processes that have worked on it. */
 export interface WarmupLive extends Pick<WorkerLive, 'results' | 'slowest' | 'failures' | 'origins'> {
-  /** When it was read, and when a worker last wrote; null where none has. */
+  /** When the figures were read. */
   at: number
+  /** When a worker last reported; null if none has. */
   updatedAt: number | null
   workers: LiveWorker[]
   slots: (LiveSlot & { worker: string })[]
-  /** URLs in a second: of the last seconds, since the start without pauses, the best second. */
+  /** URLs per second: over the last seconds, since the start without pauses, in the best second. */
   rate: { now: number; average: number; peak: number }
-  /** URLs done in each of the last 60 seconds, oldest first; the last one is still filling. */
+  /** URLs done in each of the last 60 seconds, oldest first; the last second is incomplete. */
   perSecond: number[]
   latency: { p50: number | null; p90: number | null; p99: number | null; buckets: { upTo: number; count: number }[] }
-  /** Only while the run is running. */
+  /** Null unless the run is running. */
   eta: Eta | null
 }
 
-/** A worker writes four times a second; after so long it is taken for gone (milliseconds). */
-const aliveFor = 3000
-const slowestKept = 10
-const failuresKept = 20
+/** Workers report four times a second; one that has been silent for longer counts as dead (milliseconds). */
+const aliveWindow = 3000
+const maxSlowest = 10
+const maxFailures = 20
 
-/** Writes what a worker has to tell, in the transaction of its progress. `at`: now. */
+/** Writes the live figures of a worker, in the transaction of its progress. */
 export async function writeLive(
   db: RecordsDatabase,
   runId: string,
@@ -123,7 +124,7 @@ export async function writeLive(
     .execute()
 }
 
-/** What is going on in a run, over all its workers. */
+/** Reads the live figures of a run, merged over all its workers. */
 export async function readLive(records: Records, progress: WarmupProgress): Promise<WarmupLive> {
   const now = records.now()
   const run = await records.db.selectFrom('warmup_runs').selectAll().where('id', '=', progress.id).executeTakeFirst()
@@ -145,22 +146,27 @@ export async function readLive(records: Records, progress: WarmupProgress): Prom
   )
 }
 
-/** @param workers oldest news first @param run `average`: URLs done in a second since its beginning */
+/**
+ * Merges the live figures of workers.
+ *
+ * @param workers oldest report first
+ * @param run `average`: URLs per second since the start
+ */
 export function mergeLive(
   workers: readonly { id: string; at: number; live: WorkerLive }[],
   { running, remaining, average }: { running: boolean; remaining: number; average: number },
   now: number,
 ): WarmupLive {
-  const alive = workers.filter(({ at }) => now - at <= aliveFor)
+  const alive = workers.filter(({ at }) => now - at <= aliveWindow)
   const ring = addRings(
     workers.map(({ live }) => live.ring),
     now,
   )
-  const latencies = workers.reduce((sum, { live }) => addLatencies(sum, live.latencies), noLatencies())
+  const latencies = workers.reduce((sum, { live }) => addHistograms(sum, live.latencies), emptyHistogram())
   return {
     at: now,
     updatedAt: workers.at(-1)?.at ?? null,
-    workers: workers.map(({ id, at, live }) => ({ id, at, alive: now - at <= aliveFor, ...pickWorker(live) })),
+    workers: workers.map(({ id, at, live }) => ({ id, at, alive: now - at <= aliveWindow, ...pickWorker(live) })),
     slots: alive.flatMap(({ id, live }) => live.slots.map((slot) => ({ worker: id, ...slot }))),
     rate: { now: rateNow(ring), average, peak: Math.max(peakOf(ring), ...workers.map(({ live }) => live.peak)) },
     perSecond: [...ring.counts],
@@ -170,7 +176,7 @@ export function mergeLive(
       p99: percentile(latencies, 0.99),
       buckets: byDoubling(latencies),
     },
-    results: workers.map(({ live }) => live.results).reduce(addResults, noResults()),
+    results: workers.map(({ live }) => live.results).reduce(addResults, emptyResults()),
     slowest: slowestOf(workers.flatMap(({ live }) => live.slowest)),
     failures: latestOf(workers.flatMap(({ live }) => live.failures)),
     origins: mergeOrigins(alive.flatMap(({ live }) => live.origins)),
@@ -182,7 +188,7 @@ function pickWorker({ host, pid, startedAt, done, memory, eventLoopDelay }: Work
   return { host, pid, startedAt, done, memory, eventLoopDelay }
 }
 
-export function noResults(): Results {
+export function emptyResults(): Results {
   return { fetched: 0, fresh: 0, notStored: {}, failed: {} }
 }
 
@@ -202,20 +208,20 @@ function addCounts(left: Record<string, number>, right: Record<string, number>):
 }
 
 export function slowestOf(urls: readonly SlowUrl[]): SlowUrl[] {
-  return urls.toSorted((a, b) => b.ms - a.ms).slice(0, slowestKept)
+  return urls.toSorted((a, b) => b.ms - a.ms).slice(0, maxSlowest)
 }
 
 /** Newest first. */
 export function latestOf(failures: readonly LiveFailure[]): LiveFailure[] {
-  return failures.toSorted((a, b) => b.at - a.at).slice(0, failuresKept)
+  return failures.toSorted((a, b) => b.at - a.at).slice(0, maxFailures)
 }
 
-/** An origin is worked by one process at a time; where two tell of it, the later one has it now. */
+/** One process works on an origin at a time: if two report it, the later one has taken over. */
 function mergeOrigins(origins: readonly LiveOrigin[]): LiveOrigin[] {
   return [...new Map(origins.map((origin) => [origin.origin, origin])).values()]
 }
 
-/** Who this process is, in what it tells. */
-export function whoAmI(): { host: string; pid: number } {
+/** The identity of this process in its live figures. */
+export function localProcess(): { host: string; pid: number } {
   return { host: hostname(), pid: process.pid }
 }

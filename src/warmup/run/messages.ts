@@ -8,12 +8,12 @@ export interface BatchPayload {
   batch: number
 }
 
-/** All messages of a run have keys that begin so. */
+/** The key prefix of all messages of a run. */
 export function batchKeys(runId: string): string {
   return `warmup:${runId}:`
 }
 
-/** One origin is asked by one process at a time: its limits hold over all of them. */
+/** The queue hands the messages of a group to one process at a time, so that an origin's limits hold across processes. */
 function originGroup(origin: string): string {
   return `origin:${origin}`
 }

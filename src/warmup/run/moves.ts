@@ -8,17 +8,18 @@ import { batchKeys, batchMessage } from './messages.ts'
 import { toProgress, type WarmupProgress } from './progress.ts'
 import { completeRun } from './save-progress.ts'
 
-/** Where a channel's shop answers; null for a channel that is not configured any more. */
+/** The origin of a channel; null if the channel is no longer configured. */
 export type OriginOfChannel = (channelId: string) => string | null
 
-/** Messages of a run that are taken off the queue in one transaction. */
-const withdrawnAtOnce = 1000
+/** Messages withdrawn from the queue per transaction. */
+const withdrawBatchSize = 1000
 
 /**
- * The moves of contract section 4, each of which holds for every process from its commit on: workers read the state of
- * the run with everything that they write.
+ * Pauses a run. Every change of status applies to all processes from its commit on: workers read the status of the run whenever they
+ * write progress.
  *
- * @param id the latest run without it
+ * @param id the latest run if undefined
+ * @param message shown with the paused run
  * @throws NOT_FOUND, WRONG_STATE
  */
 export async function pauseRun(
@@ -31,7 +32,7 @@ export async function pauseRun(
   return toProgress(run)
 }
 
-/** Cancels a run: what is being fetched is given up, what was done stays in the cache and in the counts. */
+/** Cancels a run. Requests in flight are aborted; finished pages stay cached and counted. */
 export async function cancelRun(records: Records, id: string | undefined): Promise<WarmupProgress> {
   const run = await move(records, id, 'cancel', ['running', 'paused'], (_, now) => ({
     status: 'cancelled',
@@ -42,7 +43,7 @@ export async function cancelRun(records: Records, id: string | undefined): Promi
   return toProgress(run)
 }
 
-/** Puts every batch that is not finished back on the queue, together with the new state. */
+/** Resumes a run: queues its unfinished batches in the transaction that changes its status. */
 export async function resumeRun(
   records: Records,
   id: string | undefined,
@@ -61,14 +62,14 @@ export async function resumeRun(
     }),
     async (transaction, { id: runId }, now) => {
       await dispatchOpenBatches(transaction, runId, originOf, now)
-      // What was in flight when it was paused may have been the last.
+      // The requests in flight at the pause may have been the last ones.
       await completeRun(transaction, runId, now)
     },
   )
   return toProgress(run)
 }
 
-/** A running run that cannot go on. */
+/** Marks a running run as failed. */
 export async function failRun(records: Records, id: string, message: string): Promise<void> {
   const now = records.now()
   const failed = { status: 'failed', message, updated_at: now, finished_at: now } as const
@@ -91,12 +92,12 @@ async function move(
     ).executeTakeFirst()
     if (!run)
       throw new PagecacheError('NOT_FOUND', id === undefined ? 'There is no warmup.' : `There is no warmup ${id}.`, {
-        hint: 'pagecache warmup:list shows those there are.',
+        hint: 'Run pagecache warmup:list to see all warmups.',
       })
     if (!from.includes(run.status))
       throw new PagecacheError(
         'WRONG_STATE',
-        `The warmup ${run.id} is ${run.status}: only one that is ${from.join(' or ')} can be ${past[verb]}.`,
+        `Warmup ${run.id} is ${run.status}: only a ${from.join(' or ')} warmup can be ${participles[verb]}.`,
       )
     await transaction
       .updateTable('warmup_runs')
@@ -108,26 +109,26 @@ async function move(
   })
 }
 
-const past: Readonly<Record<string, string>> = { pause: 'paused', cancel: 'cancelled', resume: 'resumed' }
+const participles: Readonly<Record<string, string>> = { pause: 'paused', cancel: 'cancelled', resume: 'resumed' }
 
-/** In slices, as long as the run stays out of work: it may be resumed meanwhile. What is left over, its workers drop. */
+/** Withdraws the waiting messages of a run in slices, unless it is resumed meanwhile. Workers drop any message that is left. */
 async function withdrawWaiting(records: Records, runId: string): Promise<void> {
-  for (let gone = withdrawnAtOnce; gone === withdrawnAtOnce; await nextTurn()) {
+  for (let gone = withdrawBatchSize; gone === withdrawBatchSize; await nextTurn()) {
     gone = await records.db.transaction().execute(async (transaction) => {
       const run = await transaction
         .selectFrom('warmup_runs')
         .select('status')
         .where('id', '=', runId)
         .executeTakeFirst()
-      return run?.status === 'running' ? 0 : withdraw(transaction, batchKeys(runId), withdrawnAtOnce)
+      return run?.status === 'running' ? 0 : withdraw(transaction, batchKeys(runId), withdrawBatchSize)
     })
   }
 }
 
-/** Batches read in one statement. */
+/** Batches read per statement. */
 const batchesAtOnce = 1000
 
-/** A message for each batch that is not finished; one that waits already is not added again. */
+/** Queues a message for each unfinished batch that has none waiting. */
 export async function dispatchOpenBatches(
   transaction: RecordsTransaction,
   runId: string,
@@ -144,7 +145,7 @@ export async function dispatchOpenBatches(
       .orderBy('number')
       .limit(batchesAtOnce)
       .execute()
-    // Without its channel nothing of a batch can be fetched; its worker finds and says so.
+    // A batch of a removed channel cannot be fetched: its worker reports that per URL.
     await dispatch(
       transaction,
       now,

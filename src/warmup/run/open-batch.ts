@@ -17,7 +17,7 @@ export interface StoredBatch {
   done: string
 }
 
-/** A batch that this worker holds the message of, with what was done in it and is not written yet. */
+/** A batch whose message this worker holds, with its unsaved progress. */
 export class OpenBatch {
   readonly message: Message
   readonly number: number
@@ -37,7 +37,7 @@ export class OpenBatch {
     this.#done = new UrlBits(stored.urls.length, stored.done)
   }
 
-  /** Whether something is to be written. */
+  /** Whether there is unsaved progress. */
   get dirty(): boolean {
     return this.#dirty
   }
@@ -46,7 +46,7 @@ export class OpenBatch {
     return this.#done.complete
   }
 
-  /** The next URL that is not done; null at the end of the batch. */
+  /** The next unfinished URL; null at the end of the batch. */
   take(): BatchTask | null {
     while (this.#cursor < this.#urls.length && this.#done.has(this.#cursor)) this.#cursor++
     if (this.#lost || this.#cursor >= this.#urls.length) return null
@@ -62,12 +62,12 @@ export class OpenBatch {
     this.#dirty = true
   }
 
-  /** Another worker holds it now: nothing more is taken from it or written. */
-  lose(): void {
+  /** Another worker holds the batch now: it yields no more URLs. */
+  markLost(): void {
     this.#lost = true
   }
 
-  /** Hands over what is to be written; `restore` takes it back where it could not be. */
+  /** Hands over the unsaved progress; `restore` takes it back if saving fails. */
   change(): { change: BatchChange; restore(): void } {
     const outcomes = this.#outcomes
     this.#outcomes = new Map()

@@ -4,20 +4,20 @@ import type { PaceRules } from './pace.ts'
 import { Pacer } from './pacer.ts'
 import type { Timing } from '../../lib/timing.ts'
 
-/** What an origin was slowed down for so long ago says nothing about it any more (milliseconds). */
-const remembered = 5 * 60_000
+/** A saved pace older than this says nothing about the origin any more (milliseconds). */
+const maxAge = 5 * 60_000
 
-/** A pacer that goes on where the process that asked this origin before left off: its rate and its pauses hold over all of them. */
+/** Opens a pacer that continues with the rate and pause saved by the process that worked on this origin before. */
 export async function openPacer(records: Records, origin: string, rules: PaceRules, timing: Timing): Promise<Pacer> {
   const row = await records.db.selectFrom('warmup_origins').selectAll().where('origin', '=', origin).executeTakeFirst()
   const now = records.now()
-  if (!row || now - row.at > remembered) return new Pacer(rules, timing)
-  // The clock of another boot may be far ahead: nothing waits longer than the rules say.
-  const wait = Math.min(row.not_before - now, Math.max(rules.longestWait, 1000))
+  if (!row || now - row.at > maxAge) return new Pacer(rules, timing)
+  // The wall clock may have been set back since: never wait longer than the rules allow.
+  const wait = Math.min(row.not_before - now, Math.max(rules.maxWait, 1000))
   return new Pacer(rules, timing, { limit: row.concurrency, notBefore: timing.now() + wait })
 }
 
-/** Leaves word for whoever asks the origin next. `now`: milliseconds since the epoch. */
+/** Saves the pace of an origin for the next process that works on it. `now`: milliseconds since the epoch. */
 export async function savePace(
   transaction: RecordsTransaction,
   origin: string,

@@ -1,70 +1,71 @@
-/** What one origin is asked for at most. Times in milliseconds. */
+/** The configured limits of one origin. Times in milliseconds. */
 export interface PaceRules {
   concurrency: number
   requestsPerSecond: number | null
   /** From robots.txt. */
   crawlDelay: number | null
-  /** The longest that a `Retry-After` or a `Crawl-delay` is obeyed. */
-  longestWait: number
+  /** Cap for `Retry-After` and `Crawl-delay`. */
+  maxWait: number
 }
 
-/** How fast an origin is asked right now. `now` is a monotonic time throughout. */
+/** The current pace of requests to an origin. All times are monotonic milliseconds. */
 export interface Pace {
-  /** Requests at once, between 1 and the configured concurrency; whole ones count. */
+  /** Concurrent requests, between 1 and the configured concurrency; rounded down when applied. */
   limit: number
-  /** The origin asked for a pause until then. */
+  /** No request starts before this time. */
   notBefore: number
-  /** Usual and present latency; null before the first answer. */
+  /** Smoothed latency of the unstrained origin; null before the first response. */
   usual: number | null
+  /** Smoothed current latency; null before the first response. */
   present: number | null
-  /** Answers in a row that said "too much". */
+  /** Consecutive refusals (429, 503). */
   refusals: number
-  /** Why the limit was lowered; null once it is what was configured. */
+  /** Why the limit was lowered; null once it is back at the configured concurrency. */
   reason: PaceReason | null
-  /** Whether `notBefore` is what the origin named in a `Retry-After`. */
-  named: boolean
-  /** When the limit was lowered last: one burst of bad answers is one sign, not several. */
+  /** Whether `notBefore` comes from a `Retry-After`. */
+  isRetryAfter: boolean
+  /** When the limit was last lowered. */
   loweredAt: number
 }
 
 type PaceReason = '429' | '503' | 'latency'
 
-/** One answer, as the pace sees it. */
+/** What one response says about the load of the origin. */
 export type PaceSample =
   | { kind: 'answered'; ms: number }
   | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null }
 
 const firstPause = 500
-const longestPause = 30_000
-/** A burst of answers to requests that were under way together lowers the limit once. */
-const lowerAtMostEvery = 1000
-/** Latency counts as risen when it is this many times the usual one, and by this many milliseconds. */
-const risenFactor = 3
-const risenBy = 200
+const maxPause = 30_000
+/** Milliseconds: bad responses to requests that were in flight together lower the limit only once. */
+const minLoweringInterval = 1000
+/** Latency counts as high when it exceeds the usual one by this factor and by this many milliseconds. */
+const slowFactor = 3
+const slowMargin = 200
 
-/** @param left how whoever asked the origin before left it: requests at once, and the time of the next one */
-export function startPace(rules: PaceRules, left: { limit: number; notBefore: number } | null = null): Pace {
-  const limit = Math.max(1, Math.min(rules.concurrency, left?.limit ?? rules.concurrency))
+/** The initial pace. @param saved the pace that a previous process left; null for an unknown origin */
+export function startPace(rules: PaceRules, saved: { limit: number; notBefore: number } | null = null): Pace {
+  const limit = Math.max(1, Math.min(rules.concurrency, saved?.limit ?? rules.concurrency))
   return {
     limit,
-    notBefore: left?.notBefore ?? -Infinity,
+    notBefore: saved?.notBefore ?? -Infinity,
     usual: null,
     present: null,
     refusals: 0,
     reason: null,
-    named: false,
+    isRetryAfter: false,
     loweredAt: -Infinity,
   }
 }
 
-/** Slower when the origin refuses or becomes slow, faster again by one request each round that goes well. */
+/** Slows down if the origin refuses requests or becomes slow; otherwise allows one more request per round. */
 export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: PaceRules): Pace {
   if (sample.kind === 'too-much') return afterRefusal(pace, sample, now, rules)
   const present = smooth(pace.present, sample.ms, 0.2)
-  // Up slowly, down quickly: the usual latency is that of an origin that is not under strain.
+  // Follows increases slowly and decreases quickly, because the usual latency is that of an unstrained origin.
   const usual = smooth(pace.usual, sample.ms, pace.usual !== null && sample.ms > pace.usual ? 0.01 : 0.2)
   const answered: Pace = { ...pace, present, usual, refusals: 0 }
-  if (present > usual * risenFactor && present > usual + risenBy) return lowered(answered, 0.75, now, 'latency')
+  if (present > usual * slowFactor && present > usual + slowMargin) return lowered(answered, 0.75, now, 'latency')
   const limit = Math.min(rules.concurrency, pace.limit + 1 / pace.limit)
   return { ...answered, limit, reason: limit < rules.concurrency ? pace.reason : null }
 }
@@ -72,7 +73,7 @@ export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: 
 /** Milliseconds between the starts of two requests. */
 export function startInterval(rules: PaceRules): number {
   const rate = rules.requestsPerSecond === null ? 0 : 1000 / rules.requestsPerSecond
-  return Math.max(rate, Math.min(rules.crawlDelay ?? 0, rules.longestWait))
+  return Math.max(rate, Math.min(rules.crawlDelay ?? 0, rules.maxWait))
 }
 
 function afterRefusal(
@@ -81,20 +82,20 @@ function afterRefusal(
   now: number,
   rules: PaceRules,
 ): Pace {
-  const own = Math.min(longestPause, firstPause * 2 ** pace.refusals)
-  const until = now + (retryAfter === null ? own : Math.min(retryAfter, rules.longestWait))
+  const backoff = Math.min(maxPause, firstPause * 2 ** pace.refusals)
+  const until = now + (retryAfter === null ? backoff : Math.min(retryAfter, rules.maxWait))
   const refused = {
     ...pace,
     reason: `${status}` as const,
-    ...(until > pace.notBefore && { notBefore: until, named: retryAfter !== null }),
+    ...(until > pace.notBefore && { notBefore: until, isRetryAfter: retryAfter !== null }),
   }
-  // The answers to what was under way together are one refusal.
-  if (now - pace.loweredAt < lowerAtMostEvery) return refused
+  // Responses to requests that were in flight together count as one refusal.
+  if (now - pace.loweredAt < minLoweringInterval) return refused
   return { ...lowered(refused, 0.5, now, refused.reason), refusals: pace.refusals + 1 }
 }
 
 function lowered(pace: Pace, factor: number, now: number, reason: PaceReason): Pace {
-  if (now - pace.loweredAt < lowerAtMostEvery) return pace
+  if (now - pace.loweredAt < minLoweringInterval) return pace
   return { ...pace, limit: Math.max(1, pace.limit * factor), reason, loweredAt: now }
 }
 

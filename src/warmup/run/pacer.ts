@@ -1,32 +1,32 @@
 import { afterAnswer, startInterval, startPace, type Pace, type PaceRules, type PaceSample } from './pace.ts'
 import type { Timing } from '../../lib/timing.ts'
 
-/** Timers are late by a few milliseconds: so much of a delay is made up for where requests follow faster than that. */
-const catchUp = 100
+/** Timers fire a few milliseconds late. For intervals shorter than this, up to this much delay is made up for (milliseconds). */
+const maxCatchUp = 100
 
-/** Says when the next request to an origin may start. */
+/** Decides when the next request to an origin may start. */
 export class Pacer {
   readonly #rules: PaceRules
   readonly #timing: Timing
   readonly #interval: number
   #pace: Pace
-  #underWay = 0
+  #inFlight = 0
   #nextStart = -Infinity
 
-  /** @param left how whoever asked the origin before left it; `notBefore` is monotonic */
-  constructor(rules: PaceRules, timing: Timing, left: { limit: number; notBefore: number } | null = null) {
+  /** @param saved the pace that a previous process left; `notBefore` is monotonic */
+  constructor(rules: PaceRules, timing: Timing, saved: { limit: number; notBefore: number } | null = null) {
     this.#rules = rules
     this.#timing = timing
     this.#interval = startInterval(rules)
-    this.#pace = startPace(rules, left)
+    this.#pace = startPace(rules, saved)
   }
 
   get pace(): Readonly<Pace> {
     return this.#pace
   }
 
-  get underWay(): number {
-    return this.#underWay
+  get inFlight(): number {
+    return this.#inFlight
   }
 
   /** Milliseconds between the starts of two requests. */
@@ -39,22 +39,22 @@ export class Pacer {
     return Math.max(this.#pace.notBefore, this.#nextStart)
   }
 
-  /** Milliseconds until a request may start; null while all places are taken. Asking changes nothing. */
+  /** Milliseconds until a request may start; null while the limit of requests in flight is reached. */
   delay(): number | null {
-    if (this.#underWay >= Math.floor(this.#pace.limit)) return null
-    return Math.max(0, Math.max(this.#pace.notBefore, this.#nextStart) - this.#timing.now())
+    if (this.#inFlight >= Math.floor(this.#pace.limit)) return null
+    return Math.max(0, this.notBefore - this.#timing.now())
   }
 
   start(): void {
     const now = this.#timing.now()
-    const earliest = this.#interval < catchUp ? now - catchUp : now
+    const earliest = this.#interval < maxCatchUp ? now - maxCatchUp : now
     this.#nextStart = Math.max(earliest, this.#nextStart) + this.#interval
-    this.#underWay++
+    this.#inFlight++
   }
 
-  /** A request has ended; null where its answer says nothing about the origin. */
+  /** Records the end of a request. @param sample null if its result says nothing about the load of the origin */
   end(sample: PaceSample | null): void {
-    this.#underWay--
+    this.#inFlight--
     if (sample) this.#pace = afterAnswer(this.#pace, sample, this.#timing.now(), this.#rules)
   }
 }

@@ -1,6 +1,6 @@
 import type { WarmupRunRow, WarmupStatus } from '../../records/schema.ts'
 
-/** The progress record of a warmup (spec 1, section 2; contract section 4). Times ISO 8601 UTC. */
+/** The public progress record of a warmup. Times are ISO 8601 in UTC. */
 export interface WarmupProgress {
   id: string
   status: WarmupStatus
@@ -45,17 +45,17 @@ export function toProgress(run: WarmupRunRow): WarmupProgress {
   }
 }
 
-/** URLs done in a second since the beginning, pauses left out. `now`: milliseconds since the epoch. */
+/** URLs per second since the start, without pauses. `now`: milliseconds since the epoch. */
 export function averageRate(run: WarmupRunRow, now: number): number {
   const end = run.finished_at ?? run.paused_at ?? now
   const seconds = (end - run.created_at - run.paused_for) / 1000
   return seconds > 0 ? round((run.processed_urls + run.failed_urls) / seconds) : 0
 }
 
-/** Two decimals; 100 is said only of a run that is completed, of one without URLs too. */
+/** The percentage of finished URLs, with two decimals. It is 100 for completed runs only, and for those without URLs too. */
 export function percentage(done: number, total: number, status: WarmupStatus): number {
   if (status === 'completed') return 100
-  // What was in flight when it was paused may have been the last.
+  // The requests in flight at a pause may have been the last ones: all URLs are done, but the run is not completed.
   return total === 0 ? 0 : Math.min(99.99, round((done * 100) / total))
 }
 
@@ -69,7 +69,7 @@ function round(value: number): number {
   return Math.round(value * 100) / 100
 }
 
-/** A rate that follows the last half minute. Times are monotonic milliseconds. */
+/** An exponentially weighted rate over about half a minute. Times are monotonic milliseconds. */
 export interface Rate {
   perSecond: number
   done: number
@@ -77,14 +77,14 @@ export interface Rate {
   since: number
 }
 
-/** Weight of what is older than so many milliseconds is about a third. */
+/** Time constant in milliseconds: anything older has a weight of about a third in total. */
 const rateWindow = 30_000
 
 export function startRate(done: number, at: number): Rate {
   return { perSecond: 0, done, at, since: at }
 }
 
-/** Takes in how many are done by now. In the first half minute it is the plain average. */
+/** Updates a rate with the number done so far. In the first half minute it is the plain average. */
 export function updateRate(rate: Rate, done: number, at: number): Rate {
   const span = at - rate.at
   if (span <= 0) return rate

@@ -2,12 +2,14 @@ import { uuidv7 } from '../../lib/uuid.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 
-/** A start that is still writing its batches is younger than this (milliseconds). */
-const longestStart = 3_600_000
+/** Batches without a run that are younger than this may belong to a run that is being created (milliseconds). */
+const maxStart = 3_600_000
 
 /**
- * Deletes a slice of what ended before a moment (milliseconds since the epoch): failures and batches first, each run with the
- * last of its rows; and batches whose start died before their run was written. How many rows went; 0: there are no more.
+ * Deletes a slice of the runs that ended before `before` (milliseconds since the epoch): their failures and batches first, then the
+ * run itself. Also deletes batches whose run was never written because its creation crashed.
+ *
+ * @returns the number of deleted rows; 0 if nothing is left to delete
  */
 export async function pruneRuns(
   records: Records,
@@ -24,7 +26,7 @@ export async function pruneRuns(
     if (!run) return deleteOrphans(transaction, records.now(), limit)
     const rows = (await deleteFailures(transaction, run.id, limit)) || (await deleteBatches(transaction, run.id, limit))
     if (rows > 0) return rows
-    // What its workers told of it goes with it.
+    // The live figures of its workers are deleted by cascade.
     await transaction.deleteFrom('warmup_runs').where('id', '=', run.id).execute()
     return 1
   })
@@ -49,12 +51,12 @@ async function deleteBatches(transaction: RecordsTransaction, runId: string, lim
   return Number(numDeletedRows)
 }
 
-/** The id of a run tells when its start began. */
+/** Deletes batches without a run. The id of a run contains the time at which its creation began. */
 async function deleteOrphans(transaction: RecordsTransaction, now: number, limit: number): Promise<number> {
   const orphan = await transaction
     .selectFrom('warmup_batches')
     .select('run_id')
-    .where('run_id', '<', uuidv7(now - longestStart))
+    .where('run_id', '<', uuidv7(now - maxStart))
     .where('run_id', 'not in', transaction.selectFrom('warmup_runs').select('id'))
     .limit(1)
     .executeTakeFirst()

@@ -1,14 +1,14 @@
 import type { WarmResult } from './warm-result.ts'
 
-/** What became of a request, in a few words that can be counted. */
+/** The result of a request as a countable class. */
 export interface ResultClass {
   kind: 'fetched' | 'fresh' | 'not-stored' | 'failed'
-  /** `set-cookie`, `private`, `no-store` …; a status; `timeout`, `refused` …; empty where the page was stored. */
+  /** `set-cookie`, `private`, `no-store` …; a status; `timeout`, `refused` …; empty if the page was stored or fresh. */
   reason: string
 }
 
-/** The reasons of the proxy (src/cache/may-store.ts, fetch.ts, bypass.ts), in one word each; the words themselves stand with the failure. */
-const obstacles: readonly (readonly [RegExp, string])[] = [
+/** One word for each reason that the cache gives (src/cache/may-store.ts, fetch.ts, bypass.ts). Failures keep the full text. */
+const notStoredReasons: readonly (readonly [RegExp, string])[] = [
   [/^Set-Cookie/i, 'set-cookie'],
   [/no-store/i, 'no-store'],
   [/private/i, 'private'],
@@ -22,8 +22,8 @@ const obstacles: readonly (readonly [RegExp, string])[] = [
   [/no sales channel/i, 'foreign'],
 ]
 
-const troubles: readonly (readonly [RegExp, string])[] = [
-  [/no whole answer|time-?out|timed out|ETIMEDOUT/i, 'timeout'],
+const failureReasons: readonly (readonly [RegExp, string])[] = [
+  [/no complete response|time-?out|timed out|ETIMEDOUT/i, 'timeout'],
   [/ECONNREFUSED|refused/i, 'refused'],
   [/ECONNRESET|EPIPE|other side closed|terminated|socket/i, 'reset'],
   [/ENOTFOUND|EAI_AGAIN|getaddrinfo/i, 'dns'],
@@ -34,10 +34,13 @@ export function classOf(result: WarmResult): ResultClass {
   if (result.kind === 'fresh') return { kind: 'fresh', reason: '' }
   if (result.kind === 'stored')
     return result.status < 400 ? { kind: 'fetched', reason: '' } : { kind: 'failed', reason: String(result.status) }
-  if (result.kind === 'not-stored') return { kind: 'not-stored', reason: wordFor(obstacles, result.reason) }
-  return { kind: 'failed', reason: result.status === null ? wordFor(troubles, result.error) : String(result.status) }
+  if (result.kind === 'not-stored') return { kind: 'not-stored', reason: reasonFor(notStoredReasons, result.reason) }
+  return {
+    kind: 'failed',
+    reason: result.status === null ? reasonFor(failureReasons, result.error) : String(result.status),
+  }
 }
 
-function wordFor(words: readonly (readonly [RegExp, string])[], text: string): string {
+function reasonFor(words: readonly (readonly [RegExp, string])[], text: string): string {
   return words.find(([pattern]) => pattern.test(text))?.[1] ?? 'other'
 }

@@ -1,8 +1,8 @@
 import { parseHttpDate } from '../../lib/http-date.ts'
 
 /**
- * `Retry-After` (RFC 9110 §10.2.3) in milliseconds from now: seconds or a date. Null where there is none or
- * it cannot be read; a date in the past is 0. How much of it is obeyed is the caller's to cap.
+ * Parses `Retry-After` (RFC 9110 §10.2.3), seconds or a date, to milliseconds from now. Null if it is missing or unparsable; 0 for a
+ * date in the past. The caller caps it.
  *
  * @param now milliseconds since the epoch
  */

@@ -5,8 +5,10 @@ import { dispatchOpenBatches, type OriginOfChannel } from './moves.ts'
 import { completeRun } from './save-progress.ts'
 
 /**
- * Gives running runs that have no message left (they ended on the transport `failed`, or were removed from there) what
- * they need to go on. A worker does this when it starts, so that no run stays "running" for ever. How many there were.
+ * Queues new messages for running runs that have none left because they ended on the transport `failed` or were removed from there.
+ * Workers do this when they start, so that no run stays `running` for ever.
+ *
+ * @returns the number of revived runs
  */
 export async function reviveRuns(records: Records, originOf: OriginOfChannel): Promise<number> {
   const running = await records.db.selectFrom('warmup_runs').select('id').where('status', '=', 'running').execute()

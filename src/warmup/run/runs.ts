@@ -12,26 +12,26 @@ export interface NewRun {
   salesChannelId: string | null
   batchSize: number
   force: boolean
-  /** Discovery broke: the run is failed from the start, and this says why. */
+  /** Why discovery failed, which makes the run `failed` from the start; null if it succeeded. */
   failure: string | null
-  /** What else is to be said of it. */
+  /** Shown with the run. */
   message?: string
   discovery: RunDiscovery
-  /** The URLs of each channel, in the order in which they are warmed. */
+  /** The URLs of each channel, in warming order. */
   lists: readonly { channelId: string; origin: string; urls: Iterable<string> }[]
 }
 
-/** URLs and batches written in one transaction, and rows in one statement: other work goes on between transactions. */
+/** URLs and batches per transaction, and rows per statement. Other work proceeds between transactions. */
 const urlsAtOnce = 2000
 const batchesAtOnce = 200
 const rowsAtOnce = 20
 
 /**
- * Writes a run. Its batches go first, in slices that hold nobody up: without their run they count for nothing. Then
- * the run and the message of each batch are written in one transaction: it is there as a whole or not at all. A
- * run without URLs is completed with it.
+ * Creates a run. Its batches are written first, in short transactions: without their run they have no effect. Then the run and the
+ * messages of its batches are written in one transaction, so that it exists completely or not at all. A run without URLs is
+ * `completed` at once.
  *
- * @param also more to be written in the transaction of the run
+ * @param also writes more in the transaction of the run
  */
 export async function createRun(
   records: Records,
@@ -75,12 +75,12 @@ function newRow(id: string, run: NewRun, now: number): WarmupRunRow {
   }
 }
 
-/** One at a time: a million URLs have tens of thousands of them. */
+/** Generated lazily: a million URLs have tens of thousands of messages. */
 function* messagesOf(runId: string, origins: readonly string[]): Generator<NewMessage> {
   for (const [number, origin] of origins.entries()) yield batchMessage(runId, number, origin)
 }
 
-/** The origin of each batch, by its number. */
+/** Writes the batches of a run. @returns the origin of each batch, by batch number */
 async function writeBatches(records: Records, runId: string, { lists, batchSize }: NewRun): Promise<string[]> {
   const origins: string[] = []
   let rows: WarmupBatchRow[] = []
@@ -123,7 +123,7 @@ function newBatch(runId: string, number: number, channelId: string, urls: readon
   }
 }
 
-/** A batch of one channel, then one of the next: no channel waits for all of another. */
+/** Alternates between the channels batch by batch, so that no channel waits for all of another. */
 function* inTurn(
   lists: NewRun['lists'],
   size: number,
@@ -142,7 +142,7 @@ function* inTurn(
   }
 }
 
-/** The record of a run, or of the latest one without an id; null where there is none. */
+/** The progress of a run, or of the latest one without an id; null if there is none. */
 export async function readProgress(records: Records, id?: string): Promise<WarmupProgress | null> {
   return progressOf(records.db, id)
 }
@@ -174,7 +174,7 @@ export async function listRuns(
   return { total: Number(total), items: rows.map(toProgress) }
 }
 
-/** A run with what it has to be worked with. */
+/** A run with everything that a worker needs. */
 export interface RunToWork {
   id: string
   progress: WarmupProgress
@@ -182,10 +182,15 @@ export interface RunToWork {
   discovery: RunDiscovery
 }
 
-/** Null where there is none with the id. */
+/** Reads a run; null if there is none with this id. */
 export async function readRun(records: Records, id: string): Promise<RunToWork | null> {
   const run = await records.db.selectFrom('warmup_runs').selectAll().where('id', '=', id).executeTakeFirst()
   return run
-    ? { id, progress: toProgress(run), force: run.force === 1, discovery: JSON.parse(run.discovery) as RunDiscovery }
+    ? { id, progress: toProgress(run), force: run.force === 1, discovery: parseDiscovery(run.discovery) }
     : null
+}
+
+/** Fills in the counts that runs of version 0.1.0 did not store separately. */
+function parseDiscovery(stored: string): RunDiscovery {
+  return { malformed: 0, excluded: 0, unknownType: 0, ...JSON.parse(stored) } as RunDiscovery
 }

@@ -1,14 +1,14 @@
 import type { Timing } from '../../lib/timing.ts'
 
-/** Progress is written this often, which is also how soon a pause from another process is noticed (milliseconds). */
+/** Milliseconds between two saves, which is also how soon a pause from another process is noticed. */
 const saveEvery = 250
 
-/** Calls `save` about four times a second, at once when somebody waits for it, and never twice at a time. */
+/** Calls `save` about four times a second, immediately on request, and never concurrently. */
 export class SaveLoop {
   readonly #timing: Timing
   readonly #save: () => Promise<void>
   readonly #ended = new AbortController()
-  #asked = new AbortController()
+  #requested = new AbortController()
   #next = Promise.withResolvers<void>()
 
   constructor(timing: Timing, save: () => Promise<void>) {
@@ -16,10 +16,10 @@ export class SaveLoop {
     this.#save = save
   }
 
-  /** Resolves when a save that began after this call is over, well or not. */
+  /** Requests a save. Resolves when a save that began after this call has ended, successfully or not. */
   soon(): Promise<void> {
     if (this.#ended.signal.aborted) return Promise.resolve()
-    this.#asked.abort()
+    this.#requested.abort()
     return this.#next.promise
   }
 
@@ -27,14 +27,14 @@ export class SaveLoop {
     this.#ended.abort()
   }
 
-  /** Until `end`. @throws what `save` threw */
+  /** Runs until `end` is called. @throws what `save` threw */
   async run(): Promise<void> {
     try {
       while (!this.#ended.signal.aborted) {
-        await this.#timing.sleep(saveEvery, AbortSignal.any([this.#asked.signal, this.#ended.signal]))
+        await this.#timing.sleep(saveEvery, AbortSignal.any([this.#requested.signal, this.#ended.signal]))
         if (this.#ended.signal.aborted) break
         const over = this.#next
-        this.#asked = new AbortController()
+        this.#requested = new AbortController()
         this.#next = Promise.withResolvers()
         await this.#save().finally(() => over.resolve())
       }

@@ -8,26 +8,26 @@ import type { WarmupProgress } from './progress.ts'
 import { UrlBits } from './url-bits.ts'
 import type { UrlOutcome } from './warm.ts'
 
-/** What a worker did in one batch since it last wrote. */
+/** A worker's progress in one batch since its last save. */
 export interface BatchChange {
-  /** What it holds the batch by. */
+  /** The claimed message of the batch. */
   message: Message
   number: number
   urls: readonly string[]
-  /** All that was ever taken up in the batch, as stored. */
+  /** The URLs whose processing has started, as `UrlBits`. */
   taken: string
   outcomes: ReadonlyMap<number, UrlOutcome>
 }
 
 export interface Saved {
   progress: WarmupProgress
-  /** Batches whose message is no longer held: what was done in them counts for whoever holds it now. */
+  /** Batches whose message another worker holds now; progress in them was not counted. */
   lost: number[]
-  /** Batches that are finished; their messages have left the queue. */
+  /** Finished batches; their messages have been completed. */
   finished: number[]
 }
 
-/** What the changes of some batches add to the counts of their run. */
+/** Increments to the counts of a run. */
 interface Counts {
   checked: number
   processed: number
@@ -37,11 +37,11 @@ interface Counts {
 }
 
 /**
- * Writes what a worker did, in one transaction: the URLs that are done, the counts, the failures and the end of a
- * message agree whatever crashes when. A URL counts when its bit is set for the first time, and only while the
- * message is still ours: nothing is counted twice. The last URL completes the run.
+ * Saves a worker's progress in one transaction, so that finished URLs, counts, failures and completed messages agree after any crash.
+ * A URL counts when its bit is set for the first time, and only while the worker holds the message: nothing is counted twice. The
+ * last URL completes the run.
  *
- * @param also more to be written in the same transaction
+ * @param also writes more in the same transaction
  */
 export async function saveProgress(
   records: Records,
@@ -64,7 +64,7 @@ export async function saveProgress(
         await work.complete(change.message, transaction)
       }
     }
-    // Whoever has lost all that it held has nothing to say any more.
+    // A worker that has lost all its batches must not overwrite the figures of the workers that hold them now.
     if (lost.length === 0 || lost.length < save.changes.length) {
       await insertFailures(transaction, save.runId, counts.failures, now)
       await addCounts(transaction, save, counts, now)
@@ -108,8 +108,8 @@ async function updateBatch(
   const taken = new UrlBits(batch.size, batch.taken)
   const done = new UrlBits(batch.size, batch.done)
   const before = { taken: taken.count, done: done.count }
-  const ours = new UrlBits(batch.size, change.taken)
-  for (let index = 0; index < batch.size; index++) if (ours.has(index)) taken.add(index)
+  const newlyTaken = new UrlBits(batch.size, change.taken)
+  for (let index = 0; index < batch.size; index++) if (newlyTaken.has(index)) taken.add(index)
   for (const [index, outcome] of change.outcomes) if (done.add(index)) count(counts, change.urls[index]!, outcome)
   counts.checked += taken.count - before.taken
   await transaction
@@ -152,7 +152,7 @@ async function insertFailures(
     attempts,
     at: now,
   }))
-  // In portions: a statement takes a limited number of values.
+  // A statement takes a limited number of values.
   for (let from = 0; from < rows.length; from += 100) {
     await transaction
       .insertInto('warmup_failures')
@@ -168,7 +168,7 @@ async function addCounts(
   now: number,
 ): Promise<void> {
   const update = transaction.updateTable('warmup_runs').where('id', '=', runId)
-  // An ended run changes no more, unless something of it was still under way.
+  // A run that is no longer running is updated only for URLs that were in flight.
   await (counts.checked + counts.processed + counts.failed > 0 ? update : update.where('status', '=', 'running'))
     .set((expression) => ({
       checked_urls: expression('checked_urls', '+', counts.checked),
@@ -182,7 +182,7 @@ async function addCounts(
   await completeRun(transaction, runId, now)
 }
 
-/** A running run of which every URL is done is completed. */
+/** Marks a running run as completed if all its URLs are done. */
 export async function completeRun(transaction: RecordsTransaction, runId: string, now: number): Promise<void> {
   await transaction
     .updateTable('warmup_runs')

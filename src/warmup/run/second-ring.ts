@@ -1,4 +1,4 @@
-/** How much was done in each of the last 60 seconds, oldest first; the last one is still filling. */
+/** A count for each of the last 60 seconds, oldest first; the last second is incomplete. */
 export interface SecondRing {
   /** The second since the epoch of the last count. */
   second: number
@@ -6,56 +6,57 @@ export interface SecondRing {
 }
 
 const length = 60
-/** The rate of now is that of so many whole seconds. */
+/** Complete seconds that the current rate is averaged over. */
 const nowSeconds = 5
 
 export function emptyRing(now: number): SecondRing {
   return { second: toSecond(now), counts: Array.from({ length }, () => 0) }
 }
 
-/** The same ring as seen at a later time (milliseconds since the epoch): what is older than a minute has left it. */
-export function turned(ring: SecondRing, now: number): SecondRing {
+/** Moves a ring forward to a later time (milliseconds since the epoch), dropping counts older than a minute. */
+export function advanceRing(ring: SecondRing, now: number): SecondRing {
   const second = Math.max(ring.second, toSecond(now))
   const gone = Math.min(length, second - ring.second)
   return { second, counts: [...ring.counts.slice(gone), ...Array.from({ length: gone }, () => 0)] }
 }
 
-export function counted(ring: SecondRing, now: number, done = 1): SecondRing {
-  const { second, counts } = turned(ring, now)
+export function countInRing(ring: SecondRing, now: number, done = 1): SecondRing {
+  const { second, counts } = advanceRing(ring, now)
   return { second, counts: [...counts.slice(0, -1), counts.at(-1)! + done] }
 }
 
 export function addRings(rings: readonly SecondRing[], now: number): SecondRing {
   return rings.reduce((sum, ring) => {
-    const other = turned(ring, now)
+    const other = advanceRing(ring, now)
     return { second: sum.second, counts: sum.counts.map((count, index) => count + other.counts[index]!) }
   }, emptyRing(now))
 }
 
-/** Done in a second, over the last whole seconds. */
+/** The current rate per second, over the last complete seconds. */
 export function rateNow({ counts }: SecondRing): number {
   return counts.slice(-1 - nowSeconds, -1).reduce((sum, count) => sum + count, 0) / nowSeconds
 }
 
-/** The best whole second. */
+/** The count of the best complete second. */
 export function peakOf({ counts }: SecondRing): number {
   return Math.max(...counts.slice(0, -1))
 }
 
-/** A few seconds smooth the noise of single pages, and a minute has a dozen of them. */
+/** Seconds per window: enough to smooth single pages, and a minute has a dozen windows. */
 const window = 5
 
 export interface Eta {
   seconds: number
-  /** If it went on as in the best, and as in the worst, of the last seconds in which anything was done. */
+  /** At the rate of the best window of the last minute. */
   low: number
+  /** At the rate of the worst window in which anything was done. */
   high: number
 }
 
 /**
- * When so many more will be done, with the range that the last minute allows; null where nothing was done in it.
+ * Estimates the seconds until `remaining` more are done, with a range from the last minute; null if the rate is 0.
  *
- * @param average the rate since the beginning, which counts where the minute is not full
+ * @param average rate since the start, used while there is less than one window of data
  */
 export function etaOf(ring: SecondRing, remaining: number, average: number): Eta | null {
   if (remaining === 0) return { seconds: 0, low: 0, high: 0 }
@@ -71,7 +72,7 @@ export function etaOf(ring: SecondRing, remaining: number, average: number): Eta
   })
   const seconds = Math.ceil(remaining / rate)
   const best = Math.max(rate, ...rates)
-  // A pause of the origin is no rate: the estimate is for a shop that answers.
+  // Windows without any progress are pauses of the origin and would make the estimate infinite.
   const worst = Math.min(rate, ...rates.filter((each) => each > 0))
   return { seconds, low: Math.ceil(remaining / best), high: Math.ceil(remaining / worst) }
 }

@@ -1,4 +1,4 @@
-/** Some URLs of a batch: one bit each, lowest first, as base64 in the record. */
+/** A set of URLs of a batch: one bit per URL, lowest first, stored as base64. */
 export class UrlBits {
   readonly #bits: Buffer
   readonly #size: number
@@ -15,7 +15,7 @@ export class UrlBits {
     return this.#count
   }
 
-  /** Whether all URLs of the batch are in it. */
+  /** Whether the set contains all URLs of the batch. */
   get complete(): boolean {
     return this.#count === this.#size
   }
@@ -24,7 +24,7 @@ export class UrlBits {
     return (this.#bits[index >> 3]! & (1 << (index & 7))) !== 0
   }
 
-  /** @returns false when it was in it before */
+  /** @returns false if the set contained it already */
   add(index: number): boolean {
     if (this.has(index)) return false
     this.#bits[index >> 3]! |= 1 << (index & 7)

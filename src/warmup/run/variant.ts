@@ -1,10 +1,10 @@
-/** What an extra pass of a warmup sends along, as the configuration has it. */
+/** A configured variant: the headers and cookies that a warmup sends in an extra pass over each URL. */
 export interface Variant {
   headers: Readonly<Record<string, string>>
   cookies: Readonly<Record<string, string>>
 }
 
-/** The request fields of each pass; without any variant there is one, of an anonymous visitor without cookies. */
+/** The request headers of each pass. Without variants there is a single pass as an anonymous visitor without cookies. */
 export function toPasses(variants: readonly Variant[]): Readonly<Record<string, string>>[] {
   if (variants.length === 0) return [{}]
   return variants.map(({ headers, cookies }) => {

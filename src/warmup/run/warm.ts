@@ -1,55 +1,60 @@
-import { judgeAttempt, toPaceSample, type RetryRules, type UrlFailure, type Verdict } from './attempt.ts'
+import { evaluateAttempt, toPaceSample, type RetryRules, type UrlFailure, type Verdict } from './attempt.ts'
 import type { Pacer } from './pacer.ts'
 import type { Timing } from '../../lib/timing.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
-/** What became of one URL, all its variants together. `skipped`: every one was found fresh. */
+/** The outcome of one URL over all its variants. `skipped`: every variant was fresh. */
 export type UrlOutcome = { kind: 'processed'; skipped: boolean } | { kind: 'failed'; failures: UrlFailure[] }
 
 export interface WarmOptions<Task extends { url: string }> {
-  /** The next URL of this origin; null when there is none left. Called one at a time. */
+  /** The next URL of this origin; null if none is left. Never called concurrently. */
   next(): Promise<Task | null>
   onDone(task: Task, outcome: UrlOutcome): void
   fetchPage: FetchPage
-  /** Request fields of each pass (`toPasses`); at least one. */
+  /** Request headers of each pass (`toPasses`); at least one. */
   passes: readonly Readonly<Record<string, string>>[]
   force: boolean
   rules: RetryRules & { concurrency: number }
   pacer: Pacer
-  /** Asked before a request begins: what has to be waited for first, null for nothing. */
+  /** Called before each request: a promise to wait for first, or null. */
   gate(): Promise<void> | null
   observer: RequestObserver
-  /** Aborted: nothing new is begun, and what is under way is finished. */
+  /** Aborted: no request is started, and those in flight are finished. */
   stop: AbortSignal
-  /** Aborted: what is under way is given up too. */
+  /** Aborted: requests in flight are aborted too. */
   abort: AbortSignal
   timing: Timing
   random(): number
 }
 
-/** Told of every request. */
+/** Observes every request. */
 export interface RequestObserver {
-  /** @param attempt from 1 @returns told how it ended; `final`: it is not tried again */
+  /**
+   * Called when a request starts.
+   *
+   * @param attempt from 1
+   * @returns called when it ends; `result` is null if it was aborted, `final` false if it will be retried
+   */
   began(url: string, attempt: number): (result: WarmResult | null, final: boolean) => void
 }
 
-interface Work<Task> {
+/** A URL in progress. */
+interface PendingUrl<Task> {
   task: Task
   pass: number
   attempt: number
   fetched: boolean
   failures: UrlFailure[]
-  /** Not to be tried before this monotonic time. */
+  /** Earliest monotonic time of the next attempt. */
   due: number
 }
 
-/** So many URLs may wait for another attempt, for each place; with more, no new ones are taken up. */
-const waitingPerPlace = 32
+/** URLs per concurrent request that may wait for a retry; beyond that, no new URLs are taken. */
+const maxWaitingPerSlot = 32
 
 /**
- * Warms the URLs of one origin, each once for each pass. A URL that has to be tried again gives its place to
- * others meanwhile. Ends when there is no URL left, or soon after `stop`: a URL that was not done then had no
- * outcome and is still to be warmed.
+ * Warms the URLs of one origin, each once per pass. While a URL waits for a retry, others use its slot. Ends when no URL is left, or
+ * soon after `stop`: unfinished URLs then have no outcome and remain to be warmed.
  */
 export async function warm<Task extends { url: string }>(options: WarmOptions<Task>): Promise<void> {
   await new Warmer(options).run()
@@ -57,11 +62,11 @@ export async function warm<Task extends { url: string }>(options: WarmOptions<Ta
 
 class Warmer<Task extends { url: string }> {
   readonly #options: WarmOptions<Task>
-  /** To be tried again. */
-  readonly #waiting: Work<Task>[] = []
-  readonly #underWay = new Set<Promise<void>>()
+  /** Due for a retry or for their next pass. */
+  readonly #waiting: PendingUrl<Task>[] = []
+  readonly #inFlight = new Set<Promise<void>>()
   #exhausted = false
-  #fault: { error: unknown } | null = null
+  #failure: { error: unknown } | null = null
   #woken = Promise.withResolvers<void>()
 
   constructor(options: WarmOptions<Task>) {
@@ -71,7 +76,7 @@ class Warmer<Task extends { url: string }> {
   async run(): Promise<void> {
     const { stop, timing, pacer, gate } = this.#options
     stop.addEventListener('abort', this.#wake)
-    while (!stop.aborted && !this.#fault) {
+    while (!stop.aborted && !this.#failure) {
       const delay = pacer.delay()
       const closed = delay === 0 ? gate() : null
       if (closed) {
@@ -83,50 +88,50 @@ class Warmer<Task extends { url: string }> {
       } else {
         const work = await this.#take().catch((error: unknown) => this.#fail(error))
         if (work) this.#begin(work)
-        else if (this.#waiting.length + this.#underWay.size === 0) break
+        else if (this.#waiting.length + this.#inFlight.size === 0) break
         else await this.#change()
       }
     }
-    await Promise.all(this.#underWay)
+    await Promise.all(this.#inFlight)
     stop.removeEventListener('abort', this.#wake)
-    if (this.#fault) throw this.#fault.error
+    if (this.#failure) throw this.#failure.error
   }
 
-  /** What is due to be tried again goes first; null where nothing can be begun now. */
-  async #take(): Promise<Work<Task> | null> {
+  /** The next URL to request, those due for a retry first; null if none can start now. */
+  async #take(): Promise<PendingUrl<Task> | null> {
     const { rules, next, timing } = this.#options
     const now = timing.now()
     const due = this.#waiting.findIndex((work) => work.due <= now)
     if (due >= 0) return this.#waiting.splice(due, 1)[0]!
-    if (this.#exhausted || this.#waiting.length >= waitingPerPlace * rules.concurrency) return null
+    if (this.#exhausted || this.#waiting.length >= maxWaitingPerSlot * rules.concurrency) return null
     const task = await next()
     this.#exhausted = task === null
     return task && { task, pass: 0, attempt: 1, fetched: false, failures: [], due: 0 }
   }
 
-  #begin(work: Work<Task>): void {
+  #begin(work: PendingUrl<Task>): void {
     this.#options.pacer.start()
     const running = this.#attempt(work)
       .then((more) => void (more && this.#waiting.push(more)))
       .catch((error: unknown) => void this.#fail(error))
       .finally(() => {
-        this.#underWay.delete(running)
+        this.#inFlight.delete(running)
         this.#wake()
       })
-    this.#underWay.add(running)
+    this.#inFlight.add(running)
   }
 
-  /** One request. Returns the work where more of it is to do: another attempt, or the next pass. */
-  async #attempt(work: Work<Task>): Promise<Work<Task> | null> {
+  /** Makes one request. Returns the URL if it needs another attempt or pass, else null. */
+  async #attempt(work: PendingUrl<Task>): Promise<PendingUrl<Task> | null> {
     const { passes, rules, timing, abort, force, fetchPage, random, onDone, pacer, observer } = this.#options
     let result: WarmResult | null = null
     let verdict: Verdict | null = null
     const ended = observer.began(work.task.url, work.attempt)
     try {
       result = await fetchPage(work.task.url, { headers: passes[work.pass]!, force, signal: abort })
-      // Given up by us, which is no failure of the page.
+      // Aborted by us, which is not a failure of the page.
       if (abort.aborted && result.kind === 'failed') result = null
-      else verdict = judgeAttempt(result, work.attempt, rules, random())
+      else verdict = evaluateAttempt(result, work.attempt, rules, random())
     } finally {
       pacer.end(result && toPaceSample(result))
       ended(result, verdict !== null && verdict.kind !== 'retry')
@@ -144,7 +149,7 @@ class Warmer<Task extends { url: string }> {
     return null
   }
 
-  /** Resolves when a request has ended, a retry's time has come, or all is to stop. */
+  /** Resolves when a request has ended, a retry is due, or `stop` was aborted. */
   async #change(): Promise<void> {
     const over = new AbortController()
     const changes = [this.#woken.promise]
@@ -162,12 +167,12 @@ class Warmer<Task extends { url: string }> {
   }
 
   #fail(error: unknown): null {
-    this.#fault ??= { error }
+    this.#failure ??= { error }
     return null
   }
 }
 
-function withVerdict<Task>(work: Work<Task>, verdict: Exclude<Verdict, { kind: 'retry' }>): Work<Task> {
+function withVerdict<Task>(work: PendingUrl<Task>, verdict: Exclude<Verdict, { kind: 'retry' }>): PendingUrl<Task> {
   const { pass, attempt, fetched, failures } = work
   const next = { ...work, pass: pass + 1, attempt: 1, due: 0 }
   if (verdict.kind === 'warm') return { ...next, fetched: fetched || verdict.fetched }

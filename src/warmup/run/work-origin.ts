@@ -26,18 +26,18 @@ export interface WorkOriginOptions extends Pick<WarmOptions<BatchTask>, 'fetchPa
   pacer: Pacer
   recorder: LiveRecorder
   vitals: Vitals
-  /** What this process writes its live figures under. */
+  /** Identifies this process in the live figures. */
   worker: string
 }
 
 /**
- * Works the batches of one run at one origin, until there are none left, the run is no longer running, or the work is to
- * stop. What was done is written about four times a second. Batches that are not finished are given back, or dropped
- * where the run is not to go on: it gets new messages when it is resumed.
+ * Processes the batches of one run at one origin until none are left, the run is no longer running, or the worker stops. Progress is
+ * saved about four times a second. Unfinished batches are released, or dropped if the run is no longer running: a resumed run gets
+ * new messages.
  *
- * @param first a message that is held already
- * @returns a message of another run that it came upon, still held; null where there was none
- * @throws when records cannot be written, or for a bug; what was done until then is written where it can be
+ * @param first the claimed message of the first batch
+ * @returns a claimed message of another run that the queue handed out; null if there was none
+ * @throws if progress cannot be saved, or for a bug; progress made until then is saved if possible
  */
 export async function workOrigin(options: WorkOriginOptions, first: Message): Promise<Message | null> {
   return new OriginWorker(options, first).run()
@@ -47,18 +47,18 @@ class OriginWorker {
   readonly #options: WorkOriginOptions
   readonly #timing: Timing
   readonly #open = new Map<number, OpenBatch>()
-  /** Ends the taking of URLs from inside: the run was paused, or something broke. */
+  /** Aborted to stop taking URLs: the run was paused, or an error occurred. */
   readonly #drain = new AbortController()
-  /** Gives up what is under way: the run was cancelled, or the batches are another worker's. */
+  /** Aborts requests in flight: the run was cancelled, or another worker holds the batches. */
   readonly #abort = new AbortController()
   readonly #stop: AbortSignal
   readonly #saves: SaveLoop
   #first: Message | null
   #batch: OpenBatch | null = null
-  #foreign: Message | null = null
+  #otherRun: Message | null = null
   #status: WarmupProgress['status'] = 'running'
-  /** Ended and not written: after a crash now they would be fetched again. */
-  #atRisk = 0
+  /** Finished but unsaved URLs that would be fetched again after a crash. */
+  #unsaved = 0
   #rate: Rate
 
   constructor(options: WorkOriginOptions, first: Message) {
@@ -66,30 +66,30 @@ class OriginWorker {
     this.#timing = options.timing
     this.#first = first
     this.#stop = AbortSignal.any([options.work.stop, options.work.lost, this.#drain.signal])
-    this.#saves = new SaveLoop(options.timing, () => this.#patiently(() => this.#save()))
+    this.#saves = new SaveLoop(options.timing, () => this.#retryWhileBusy(() => this.#save()))
     const { processed_urls, failed_urls } = options.run.progress
     this.#rate = startRate(processed_urls + failed_urls, this.#timing.now())
   }
 
   async run(): Promise<Message | null> {
     const { work, recorder, origin, rules, pacer } = this.#options
-    const giveUp = () => this.#abort.abort()
-    work.lost.addEventListener('abort', giveUp)
+    const abort = () => this.#abort.abort()
+    work.lost.addEventListener('abort', abort)
     const observer = recorder.observe(origin, pacer, rules)
-    // Settled from the start: it may fail long before anybody waits for it.
+    // Settled at once, because it may reject long before it is awaited.
     const saving = Promise.allSettled([this.#saves.run().finally(() => this.#drain.abort())])
     const warming = await Promise.allSettled([this.#warm(observer)])
     this.#saves.end()
     const saved = await saving
     recorder.leave(origin)
-    work.lost.removeEventListener('abort', giveUp)
-    if (!work.lost.aborted) await this.#patiently(() => this.#save())
-    const fault = [...warming, ...saved].find((result) => result.status === 'rejected')
-    if (fault) throw fault.reason
-    // What returns well is taken for done: what is still ours goes back to others.
+    work.lost.removeEventListener('abort', abort)
+    if (!work.lost.aborted) await this.#retryWhileBusy(() => this.#save())
+    const failed = [...warming, ...saved].find((result) => result.status === 'rejected')
+    if (failed) throw failed.reason
+    // The queue completes the message of a handler that returns, so a lost message has to throw.
     if (work.lost.aborted) throw new PagecacheError('LEASE_LOST', 'Another worker holds the batch now.')
-    await this.#giveBack()
-    return this.#foreign
+    await this.#releaseBatches()
+    return this.#otherRun
   }
 
   async #warm(observer: WarmOptions<BatchTask>['observer']): Promise<void> {
@@ -118,25 +118,26 @@ class OriginWorker {
   async #next(): Promise<BatchTask | null> {
     for (;;) {
       const task = this.#batch?.take() ?? null
-      if (task || this.#foreign) return task
+      if (task || this.#otherRun) return task
       const message: Message | null = this.#first ?? (await this.#options.work.take())
       this.#first = null
       if (message === null) return null
-      if (batchOf(message).run === this.#options.run.id) this.#batch = await this.#patiently(() => this.#claim(message))
-      else this.#foreign = message
+      if (batchOf(message).run === this.#options.run.id)
+        this.#batch = await this.#retryWhileBusy(() => this.#claim(message))
+      else this.#otherRun = message
     }
   }
 
   async #claim(message: Message): Promise<OpenBatch | null> {
     const { records, work, run } = this.#options
-    // A run that was paused and resumed at once has a second message for what is open here.
+    // A run that was paused and resumed quickly has a second message for a batch that is open here.
     if (this.#open.has(batchOf(message).batch)) {
       await work.complete(message)
       return null
     }
     const claimed = await claimBatch(records, work, message)
     if (claimed.kind === 'finished') return null
-    if (claimed.kind === 'poisonous') {
+    if (claimed.kind === 'poison') {
       await saveProgress(records, work, {
         runId: run.id,
         urlsPerSecond: this.#rate.perSecond,
@@ -151,23 +152,23 @@ class OriginWorker {
   #onDone({ batch, index, url }: BatchTask, outcome: UrlOutcome): void {
     batch.finish(index, outcome)
     this.#options.recorder.done(url, outcome.kind === 'failed' ? outcome.failures : [])
-    // What is fresh in the cache now is found there after a crash; anything else would be asked for again.
-    if (outcome.kind === 'failed' || this.#options.run.force) this.#atRisk++
+    // After a crash, a cached page is found fresh; failures and forced fetches would be repeated.
+    if (outcome.kind === 'failed' || this.#options.run.force) this.#unsaved++
   }
 
-  /** A crash repeats at most as many pages as may be under way at once: those that are done and would be repeated count too. */
+  /** Ensures that a crash repeats at most `concurrency` requests, by counting unsaved URLs as requests in flight. */
   #gate(): Promise<void> | null {
     const { pacer, rules } = this.#options
-    return this.#atRisk > 0 && pacer.underWay + this.#atRisk >= rules.concurrency ? this.#saves.soon() : null
+    return this.#unsaved > 0 && pacer.inFlight + this.#unsaved >= rules.concurrency ? this.#saves.soon() : null
   }
 
-  /** Writes what has changed since the last time, and learns what became of the run. */
+  /** Saves progress made since the last save, and reads the status of the run. */
   async #save(): Promise<void> {
     const { records, work, run, recorder, vitals, worker, origin, pacer } = this.#options
     const batches = [...this.#open.values()].filter((batch) => batch.dirty)
     const parts = batches.map((batch) => batch.change())
     const changes = parts.map((part) => part.change)
-    const written = this.#atRisk
+    const written = this.#unsaved
     try {
       const urlsPerSecond = this.#rate.perSecond
       const { progress, lost, finished } = await saveProgress(
@@ -179,36 +180,36 @@ class OriginWorker {
           await savePace(transaction, origin, pacer, this.#timing, now)
         },
       )
-      this.#atRisk -= written
-      for (const number of lost) this.#open.get(number)?.lose()
+      this.#unsaved -= written
+      for (const number of lost) this.#open.get(number)?.markLost()
       for (const number of [...lost, ...finished]) this.#open.delete(number)
-      this.#learn(progress)
+      this.#updateStatus(progress)
     } catch (error) {
       for (const part of parts) part.restore()
       throw error
     }
   }
 
-  #learn(progress: WarmupProgress): void {
+  #updateStatus(progress: WarmupProgress): void {
     this.#rate = updateRate(this.#rate, progress.processed_urls + progress.failed_urls, this.#timing.now())
     this.#status = progress.status
     if (progress.status !== 'running') this.#drain.abort()
     if (progress.status === 'cancelled' || progress.status === 'failed') this.#abort.abort()
   }
 
-  /** What is not finished: to others, or nowhere where the run is not to go on. */
-  async #giveBack(): Promise<void> {
+  /** Releases unfinished batches for other workers, or completes their messages if the run is no longer running. */
+  async #releaseBatches(): Promise<void> {
     const { records, work } = this.#options
     const held = [...[...this.#open.values()].map((batch) => batch.message), ...(this.#first ? [this.#first] : [])]
     for (const message of held) {
-      await this.#patiently(() => closeBatch(records, work, message))
-      if (this.#status === 'running') await this.#patiently(() => work.release(message))
-      else await this.#patiently(() => work.complete(message))
+      await this.#retryWhileBusy(() => closeBatch(records, work, message))
+      if (this.#status === 'running') await this.#retryWhileBusy(() => work.release(message))
+      else await this.#retryWhileBusy(() => work.complete(message))
     }
   }
 
-  /** Another process may hold the records' lock for longer than one call waits; a warmup has time. */
-  async #patiently<T>(call: () => Promise<T>): Promise<T> {
+  /** Repeats a call while another process holds the lock of the records for longer than one call waits. */
+  async #retryWhileBusy<T>(call: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await call()

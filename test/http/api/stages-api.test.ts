@@ -132,13 +132,13 @@ describe('an unknown id', () => {
       expectRefusal(
         await send('POST', `${stages}/stages`, { name: 'Sale', salesChannelId }),
         404,
-        /^No sales channel has the id /,
+        /^There is no sales channel with the id /,
       )
       const { id } = await newStage({ salesChannelId: channelId })
       expectRefusal(
         await send('PATCH', `${stages}/stages/${id}`, { salesChannelId }),
         404,
-        /^No sales channel has the id /,
+        /^There is no sales channel with the id /,
       )
       expect(jsonOf(await send('GET', `${stages}/stages/${id}`))).toMatchObject({
         stage: { salesChannelId: channelId },
@@ -146,7 +146,7 @@ describe('an unknown id', () => {
       expectRefusal(
         await send('POST', '/api/_action/vendor-cache/warmup/start', { salesChannelId }),
         404,
-        /^No sales channel has the id /,
+        /^There is no sales channel with the id /,
       )
     }
   })
@@ -163,7 +163,7 @@ describe('an unknown id', () => {
     expectRefusal(
       await send('POST', `${stages}/stats`, { [field]: popupId }),
       status,
-      status === 400 ? /^popupId: expected the id of a stage, a UUID$/ : /^No stage has the id/,
+      status === 400 ? /^popupId: expected the id of a stage, a UUID$/ : /^There is no stage with the id/,
     )
   })
 })
@@ -213,7 +213,7 @@ describe('statistics', () => {
     expectRefusal(
       await ask({ dateFrom: '0000-01-01', dateTo: '9999-12-31' }),
       400,
-      /^dateFrom: from 0000-01-01 to 9999-12-31 is more than 100 years/,
+      /^dateFrom: from 0000-01-01 to 9999-12-31 is longer than the maximum of 100 years/,
     )
     expectRefusal(await ask({ dateFrom: '1900-01-01' }), 400, /^dateFrom: /)
     expectRefusal(await ask({ dateTo: '9999-12-31' }), 400, /^dateTo: /)

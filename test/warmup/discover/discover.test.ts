@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { discover, index, origin, sockets, urlset } from './sitemaps.ts'
 
-describe('reading', () => {
-  it('an index with gzip children that say nothing of it, asked at the origin with the public Host', async () => {
+describe('sitemap files', () => {
+  it('reads an index with unannounced gzip children from the origin with the public Host', async () => {
     const child = '/sitemap/salesChannel-1-2/1-2-sitemap-shop-example-1.xml.gz'
     origin.on('/sitemap.xml', {
       headers: { 'content-type': 'text/xml; charset=utf-8' },
@@ -20,7 +20,7 @@ describe('reading', () => {
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })
 
-  it('higher priority first, then the shorter path, then the order of the file; each URL once', async () => {
+  it('sorts by priority, path depth and file order, without duplicates', async () => {
     const shop = 'http://shop.example'
     origin.on('/sitemap.xml', {
       body: urlset(
@@ -39,7 +39,7 @@ describe('reading', () => {
     expect(found.duplicates).toBe(2)
   })
 
-  it('locations of images, other namespaces, blanks and CDATA', async () => {
+  it('ignores image locations and understands namespaces, whitespace and CDATA', async () => {
     origin.on('/sitemap.xml', {
       body: `<s:urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="i"><s:url>
         <s:loc>
@@ -49,7 +49,7 @@ describe('reading', () => {
     expect((await discover()).list).toEqual(['http://shop.example/a?x=1&y=2'])
   })
 
-  it('gzip within gzip, and gzip that is announced as well', async () => {
+  it('reads doubly compressed and announced gzip', async () => {
     origin.on('/sitemap.xml', {
       headers: { 'content-encoding': 'gzip' },
       body: gzipSync(gzipSync(urlset('http://shop.example/a'))),
@@ -57,7 +57,7 @@ describe('reading', () => {
     expect((await discover()).list).toEqual(['http://shop.example/a'])
   })
 
-  it('a file that is missing costs its own URLs alone', async () => {
+  it('a missing file loses only its own URLs', async () => {
     origin.on('/sitemap.xml', {
       body: index('http://shop.example/1.xml', 'http://shop.example/2.xml', 'http://shop.example/3.xml'),
     })
@@ -70,7 +70,7 @@ describe('reading', () => {
     expect(found.errors[0]!.message).toBe('answered 204')
   })
 
-  it('an origin that is busy for a moment is asked again', async () => {
+  it('retries a busy origin', async () => {
     let asked = 0
     origin.on('/sitemap.xml', () =>
       ++asked < 3 ? { status: 503, headers: { 'retry-after': '0' } } : { body: urlset('http://shop.example/a') },
@@ -78,7 +78,7 @@ describe('reading', () => {
     expect((await discover()).total).toBe(1)
   })
 
-  it('200,000 URLs in gzip files of 50,000', async () => {
+  it('reads 200,000 URLs in gzip files of 50,000', async () => {
     const file = (number: number) =>
       gzipSync(urlset(...Array.from({ length: 50_000 }, (_, i) => `http://shop.example/p/${number}/${i}`)))
     origin.on('/sitemap.xml', { body: index(...[1, 2, 3, 4].map((number) => `http://shop.example/${number}.xml.gz`)) })
@@ -89,15 +89,15 @@ describe('reading', () => {
     expect(progress).toEqual([0, 50_000, 100_000, 150_000, 200_000])
   })
 
-  it('is stopped by its signal', async () => {
+  it('stops when its signal is aborted', async () => {
     const stop = new AbortController()
     origin.on('/sitemap.xml', () => stop.abort(new Error('enough')))
     await expect(discover({ signal: stop.signal })).rejects.toThrow('enough')
   })
 })
 
-describe('where the sitemaps are', () => {
-  it('a configured path is meant below the channel, unless it has its path already', async () => {
+describe('sitemap location', () => {
+  it('resolves a configured path below the channel unless it starts with the path of the channel', async () => {
     origin.on('/de/sitemap.xml', { body: urlset('http://shop.example/de/a') })
     origin.on('/de/other.xml', { body: urlset('http://shop.example/de/b') })
     const found = await discover({
@@ -107,7 +107,7 @@ describe('where the sitemaps are', () => {
     expect(found.list).toEqual(['http://shop.example/de/a', 'http://shop.example/de/b'])
   })
 
-  it('where none is configured: those of robots.txt that are of this channel', async () => {
+  it('defaults to the sitemaps of this channel in robots.txt', async () => {
     origin.on('/robots.txt', {
       body: 'Sitemap: http://shop.example/sitemap.xml\nsitemap:http://shop.example/de/map.xml\r\nSitemap: http://evil.example/sitemap.xml',
     })
@@ -118,12 +118,12 @@ describe('where the sitemaps are', () => {
     expect(origin.hits('/sitemap.xml')).toBe(0)
   })
 
-  it('where robots.txt names none: /sitemap.xml', async () => {
+  it('defaults to /sitemap.xml if robots.txt lists none', async () => {
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/a') })
     expect((await discover({ sitemaps: [] })).list).toEqual(['http://shop.example/a'])
   })
 
-  it('where there is none at all: an error, no URL', async () => {
+  it('reports an error if there is no sitemap', async () => {
     expect(await discover({ sitemaps: [] })).toMatchObject({
       total: 0,
       files: 0,
@@ -133,13 +133,13 @@ describe('where the sitemaps are', () => {
 })
 
 describe('robots.txt', () => {
-  it('what it forbids is left out and counted; its delay is told', async () => {
+  it('disallowed URLs are skipped and counted, and its crawl delay is returned', async () => {
     origin.on('/robots.txt', { body: 'User-agent: *\nDisallow: /private\nCrawl-delay: 2.5\n' })
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/a', 'http://shop.example/private/b') })
     expect(await discover()).toMatchObject({ total: 1, disallowed: 1, crawlDelay: 2500 })
   })
 
-  it('while it cannot be read nothing is fetched', async () => {
+  it('nothing is fetched while it cannot be read', async () => {
     origin.on('/robots.txt', { status: 500 })
     const found = await discover()
     expect(found).toMatchObject({
@@ -149,7 +149,7 @@ describe('robots.txt', () => {
     expect(origin.hits('/sitemap.xml')).toBe(0)
   })
 
-  it('an origin that is not there is said', async () => {
+  it('an unreachable origin is reported', async () => {
     await origin.stop()
     const found = await discover()
     expect(found.errors[0]!.message).toContain(`127.0.0.1:${origin.port}`)

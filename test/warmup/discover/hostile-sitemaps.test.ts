@@ -3,10 +3,10 @@ import { createGzip, gzipSync } from 'node:zlib'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { openSitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'
-import { defaultLimits } from '../../../src/warmup/run/limits.ts'
+import { defaultLimits } from '../../../src/warmup/discover/limits.ts'
 import { discover, index, origin, sockets, urlset } from './sitemaps.ts'
 
-describe('what is not ours', () => {
+describe('foreign addresses', () => {
   const foreign = [
     'http://evil.example/',
     'https://shop.example/',
@@ -42,7 +42,7 @@ describe('what is not ours', () => {
     'blob:http://shop.example/1',
   ]
 
-  it('no socket is opened for a page of another place, in whatever spelling', async () => {
+  it('a foreign page opens no socket, in any spelling', async () => {
     origin.on('/sitemap.xml', { body: urlset(...foreign.map((loc) => loc.replaceAll('&', '&amp;'))) })
     const found = await discover()
     expect(found).toMatchObject({ total: 0, foreign: foreign.length, malformed: 0, excluded: 0 })
@@ -50,7 +50,7 @@ describe('what is not ours', () => {
     expect(origin.requests.map((request) => request.path)).toEqual(['/robots.txt', '/sitemap.xml'])
   })
 
-  it('nor for a sitemap of another place', async () => {
+  it('a foreign sitemap opens no socket', async () => {
     origin.on('/sitemap.xml', { body: index(...foreign) })
     const found = await discover()
     expect(found).toMatchObject({ total: 0, foreign: foreign.length })
@@ -58,7 +58,7 @@ describe('what is not ours', () => {
     expect(origin.requests.map((request) => request.path)).toEqual(['/robots.txt', '/sitemap.xml'])
   })
 
-  it('a page of a sibling with a longer path, or beside the path, is foreign', async () => {
+  it('a page of a sibling channel or outside the channel path is foreign', async () => {
     origin.on('/shop/sitemap.xml', {
       body: urlset(
         'http://shop.example/shop/a',
@@ -74,7 +74,7 @@ describe('what is not ours', () => {
     expect(found.foreign).toBe(5)
   })
 
-  it('a redirect leads no further than the public origin', async () => {
+  it('redirects stay on the public origin', async () => {
     const places = [
       'http://169.254.169.254/',
       '//evil.example/',
@@ -97,7 +97,7 @@ describe('what is not ours', () => {
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })
 
-  it('redirects in a circle and without an end are recorded', async () => {
+  it('redirect loops and endless redirects are recorded as errors', async () => {
     origin.on('/sitemap.xml', { body: index('http://shop.example/circle.xml', 'http://shop.example/endless/0') })
     origin.on('/circle.xml', { status: 302, headers: { location: '/circle.xml' } })
     origin.otherwise((request) => {
@@ -105,14 +105,14 @@ describe('what is not ours', () => {
       return match ? { status: 307, headers: { location: `/endless/${Number(match[1]) + 1}` } } : { status: 404 }
     })
     expect((await discover()).errors.map((error) => error.message)).toEqual([
-      'redirects in a circle',
+      'redirects in a loop',
       'redirects more than 5 times',
     ])
   })
 })
 
-describe('URLs that are refused', () => {
-  it('control characters, ANSI and ten thousand characters', async () => {
+describe('rejected URLs', () => {
+  it('control characters, ANSI escapes and overlong URLs', async () => {
     origin.on('/sitemap.xml', {
       body: urlset(
         'http://shop.example/a\u0085b',
@@ -126,9 +126,9 @@ describe('URLs that are refused', () => {
     expect(await discover()).toMatchObject({ total: 0, malformed: 6, errors: [] })
   })
 
-  it('an escape character makes the file no XML', async () => {
+  it('an escape character makes the file invalid XML', async () => {
     origin.on('/sitemap.xml', { body: urlset('http://shop.example/\u001b[31m') })
-    expect((await discover()).errors[0]!.message).toContain('no well-formed XML')
+    expect((await discover()).errors[0]!.message).toContain('not well-formed XML')
   })
 
   it('side effects and bypassed paths', async () => {
@@ -170,7 +170,7 @@ describe('URLs that are refused', () => {
 })
 
 describe('hostile files', () => {
-  it('a gigabyte of zeros in gzip is stopped', async () => {
+  it('a gzip bomb of a gigabyte of zeros is stopped', async () => {
     let sent = 0
     origin.on('/sitemap.xml', (_, response) => {
       const zeros = Buffer.alloc(1024 * 1024)
@@ -190,7 +190,7 @@ describe('hostile files', () => {
   it.each([
     ['of blanks', ' '],
     ['of URLs', '<url><loc>http://shop.example/a</loc></url>'],
-  ])('a bomb %s is stopped, and so is one in another', async (_, filling) => {
+  ])('a bomb %s is stopped, also if compressed twice', async (_, filling) => {
     const bomb = gzipSync(`<urlset>${filling.repeat(Math.ceil((20 * 1024 * 1024) / filling.length))}</urlset>`)
     origin.on('/sitemap.xml', { body: index('http://shop.example/1.xml', 'http://shop.example/2.xml') })
     origin.on('/1.xml', { body: bomb })
@@ -201,7 +201,7 @@ describe('hostile files', () => {
       expect(message).toMatch(/decompresses to more than 200 times|65536 characters without a tag/)
   })
 
-  it('a plain file past the cap is stopped; what was found before is kept', async () => {
+  it('a plain file past the size limit is stopped; URLs found before are kept', async () => {
     origin.on('/sitemap.xml', { body: urlset(...Array.from({ length: 1000 }, (_, i) => `http://shop.example/${i}`)) })
     const found = await discover({ limits: { ...defaultLimits, fileBytes: 10_000 } })
     expect(found.errors[0]!.message).toBe('is larger than 10000 bytes')
@@ -214,15 +214,15 @@ describe('hostile files', () => {
       `<!DOCTYPE u SYSTEM "http://evil.example/x.dtd">${urlset('http://shop.example/a')}`,
       'DOCTYPE',
     ],
-    ['an entity that is not XML’s', urlset('http://shop.example/&nbsp;'), 'no well-formed XML'],
+    ['an unknown entity', urlset('http://shop.example/&nbsp;'), 'not well-formed XML'],
     ['200,000 nested elements', `<urlset>${'<url>'.repeat(200_000)}`, 'more than 100 deep'],
-    ['a text without an end', `<urlset><url><loc>${'a'.repeat(400_000)}`, 'without a tag'],
-    ['a comment without an end', `<urlset><!-- ${'<>'.repeat(200_000)}`, 'without a tag'],
-    ['an attribute without an end', `<urlset a="${'>'.repeat(400_000)}`, 'without a tag'],
-    ['another page', '<html><body>Not found</body></html>', 'root element is html'],
-    ['nothing', '', 'no well-formed XML'],
-    ['noise', randomBytes(10_000), 'no well-formed XML'],
-    ['half a file', urlset('http://shop.example/a').slice(0, -9), 'cut off'],
+    ['an endless text', `<urlset><url><loc>${'a'.repeat(400_000)}`, 'without a tag'],
+    ['an endless comment', `<urlset><!-- ${'<>'.repeat(200_000)}`, 'without a tag'],
+    ['an endless attribute', `<urlset a="${'>'.repeat(400_000)}`, 'without a tag'],
+    ['an HTML page', '<html><body>Not found</body></html>', 'root element is html'],
+    ['an empty file', '', 'not well-formed XML'],
+    ['random bytes', randomBytes(10_000), 'not well-formed XML'],
+    ['half a file', urlset('http://shop.example/a').slice(0, -9), 'truncated'],
   ])('%s', async (_, body, message) => {
     origin.on('/sitemap.xml', { body })
     const found = await discover()
@@ -231,7 +231,7 @@ describe('hostile files', () => {
     expect(new Set(sockets)).toEqual(new Set([`127.0.0.1:${origin.port}`]))
   })
 
-  it('an index that lists itself, and two that list each other', async () => {
+  it('indexes that list themselves or each other are read once', async () => {
     origin.on('/sitemap.xml', {
       body: index(
         ...Array.from({ length: 1000 }, () => 'http://shop.example/sitemap.xml'),
@@ -243,7 +243,7 @@ describe('hostile files', () => {
     expect(origin.hits('/sitemap.xml')).toBe(1)
   })
 
-  it('an index without an end is bounded in depth and in files', async () => {
+  it('endless indexes are bounded in depth and number of files', async () => {
     origin.otherwise((request) =>
       request.path === '/robots.txt'
         ? { status: 404 }
@@ -256,7 +256,7 @@ describe('hostile files', () => {
     expect(wide.errors[0]!.message).toContain('more than 20 sitemap files')
   })
 
-  it('many broken files end the discovery of their channel', async () => {
+  it('many hostile files end the discovery of their channel', async () => {
     origin.on('/sitemap.xml', { body: index(...Array.from({ length: 500 }, (_, i) => `http://shop.example/${i}.xml`)) })
     origin.otherwise((request) =>
       request.path === '/robots.txt' ? { status: 404 } : { body: '<!DOCTYPE html><html>' },
@@ -265,15 +265,15 @@ describe('hostile files', () => {
     expect(origin.requests).toHaveLength(2 + defaultLimits.hostileFiles)
   })
 
-  it('more URLs than are kept', async () => {
+  it('stops at the URL limit', async () => {
     origin.on('/sitemap.xml', {
       body: urlset('http://shop.example/1', 'http://shop.example/2', 'http://shop.example/3'),
     })
     const found = await discover({ limits: { ...defaultLimits, urls: 2 } })
-    expect(found).toMatchObject({ total: 2, errors: [{ message: 'more than 2 URLs; the others are left out' }] })
+    expect(found).toMatchObject({ total: 2, errors: [{ message: 'more than 2 URLs; the rest are skipped' }] })
   })
 
-  it('a body that stands still ends with a timeout', async () => {
+  it('a stalled body times out', async () => {
     const fetch = openSitemapFetch({ timeout: 200, redirects: 5, retryDelay: 1 })
     origin.on('/sitemap.xml', (_, response) => void response.write('<urlset>'))
     expect((await discover({ fetch })).errors[0]!.message).toMatch(/timeout/i)

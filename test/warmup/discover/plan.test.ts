@@ -3,14 +3,14 @@ import type { PageType } from '../../../src/pages/page.ts'
 import { Channels, toChannel } from '../../../src/cache/channel.ts'
 import { canonicaliser } from '../../../src/cache/target.ts'
 import type { SitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'
-import { defaultLimits } from '../../../src/warmup/run/limits.ts'
+import { defaultLimits } from '../../../src/warmup/discover/limits.ts'
 import { planRun, type Plan, type PlanOptions } from '../../../src/warmup/discover/plan.ts'
 
 const [en, de] = ['http://shop.example', 'http://shop.example/de'].map((url, number) =>
   toChannel({ id: `c${number}`, name: url, url, origin: 'http://127.0.0.1:1' }),
 )
 
-/** A shop whose files are given by their public URL; anything else is a 404. */
+/** A shop with the given files by public URL; anything else is a 404. */
 function plan(files: Record<string, string>, options: Partial<PlanOptions> = {}) {
   const asked: string[] = []
   const fetch: SitemapFetch = {
@@ -47,7 +47,7 @@ const listed = ({ lists }: Plan) => lists.map(({ channelId, urls }) => ({ channe
 
 const urlset = (...locs: string[]) => `<urlset>${locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('')}</urlset>`
 
-it('every channel gets its own URLs, and the delay that its robots.txt asks for', async () => {
+it('each channel gets its own URLs and the crawl delay of its robots.txt', async () => {
   const all = urlset('http://shop.example/a', 'http://shop.example/de/a')
   const progress: object[] = []
   const result = await plan(
@@ -66,7 +66,7 @@ it('every channel gets its own URLs, and the delay that its robots.txt asks for'
   expect(progress.at(-1)).toEqual({ files: 2, urls: 2 })
 })
 
-it('discovery broke only where no file at all could be read', async () => {
+it('discovery fails only if no file could be read', async () => {
   expect((await plan({})).failure).toBe(
     'No sitemap could be read: http://shop.example/sitemap.xml answered 404 (and 1 more)',
   )
@@ -77,7 +77,7 @@ it('discovery broke only where no file at all could be read', async () => {
   expect(await plan({}, { chosen: [] })).toMatchObject({ failure: null, discovery: { total: 0 } })
 })
 
-it('a channel whose sitemaps name pages, but none that can be warmed, is told from one with an empty sitemap', async () => {
+it('reports channels whose sitemaps list no page to warm, but not those with an empty sitemap', async () => {
   const result = await plan({
     'http://shop.example/sitemap.xml': urlset(
       'http://www.shop.example/a',
@@ -87,10 +87,10 @@ it('a channel whose sitemaps name pages, but none that can be warmed, is told fr
     'http://shop.example/de/sitemap.xml': urlset(),
   })
   expect(result).toMatchObject({ failure: null, discovery: { total: 0, foreign: 2, excluded: 1 } })
-  expect(result.barren).toEqual([{ channel: en, foreign: 2, others: 1 }])
+  expect(result.emptyChannels).toEqual([{ channel: en, foreign: 2, others: 1 }])
 })
 
-it('named URLs are judged as strictly, in their order, and no sitemap is read', async () => {
+it('classifies named URLs by the same rules, in their order, without reading sitemaps', async () => {
   const result = await plan(
     {},
     {
@@ -114,7 +114,7 @@ it('named URLs are judged as strictly, in their order, and no sitemap is read', 
   expect(result.asked).toEqual([])
 })
 
-it('a path is below each channel, unless it begins with the path of the channel', async () => {
+it('resolves a path below each channel unless it starts with the path of the channel', async () => {
   const result = await plan({}, { urls: ['/de/a', '/dex', '/de', '/de?p=1', '/x'] })
   expect(listed(result)).toEqual([
     { channelId: 'c0', urls: ['http://shop.example/dex', 'http://shop.example/x'] },
@@ -131,7 +131,7 @@ it('a path is below each channel, unless it begins with the path of the channel'
   ])
 })
 
-it('of some types only what is known to be of them; what is of no known type with "unknown" alone', async () => {
+it('keeps only pages of the requested types, and unknown types only with "unknown"', async () => {
   const types: Record<string, PageType> = { 'http://shop.example/p': 'products', 'http://shop.example/c': 'cms' }
   const result = await plan(
     {

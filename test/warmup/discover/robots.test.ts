@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { parseRobots } from '../../../src/warmup/discover/robots.ts'
 
-describe('whose rules count', () => {
-  it('ours alone where there are some, in whatever case, else those for all', () => {
+describe('group selection', () => {
+  it('uses the groups of pagecache in any case, else those of *', () => {
     const text =
       'User-agent: *\nDisallow: /all\n\nUser-agent: other\nUser-agent: PageCache/1.0\nDisallow: /ours # said so\nCrawl-delay: 1\n'
     expect(parseRobots(text)).toMatchObject({ crawlDelay: 1000 })
@@ -11,21 +11,21 @@ describe('whose rules count', () => {
     expect(parseRobots('User-agent: other\nDisallow: /').allows('/')).toBe(true)
   })
 
-  it('groups of one name are one group', () => {
+  it('merges groups with the same user agent', () => {
     const { allows } = parseRobots(
       'User-agent: *\nDisallow: /a\nUser-agent: x\nDisallow: /x\nUser-agent: *\nDisallow: /b',
     )
     expect(['/a', '/b', '/x'].map(allows)).toEqual([false, false, true])
   })
 
-  it('rules before any agent, and what is no rule, say nothing', () => {
+  it('ignores rules before any user agent and invalid lines', () => {
     expect(parseRobots('Disallow: /\n<html>\nUser-agent: *\nDisallow:\nCrawl-delay: soon').allows('/x')).toBe(true)
     expect(parseRobots('User-agent: *\nCrawl-delay: soon').crawlDelay).toBeNull()
   })
 })
 
 // The examples of RFC 9309 §2.2.2 and §2.2.3, and of §5.
-describe('which rule counts', () => {
+describe('rule selection', () => {
   it.each([
     {
       rules: ['Allow: /example/page/', 'Disallow: /example/page/disallowed.gif'],
@@ -55,19 +55,19 @@ describe('which rule counts', () => {
     expect(parseRobots(['User-agent: *', ...rules].join('\n')).allows(target)).toBe(allowed)
   })
 
-  it('a pattern of many stars costs no more than its length times the path', () => {
+  it('matches a pattern with many stars in linear time', () => {
     const { allows } = parseRobots(`User-agent: *\nDisallow: /${'a*'.repeat(500)}b$`)
     expect(allows(`/${'a'.repeat(2000)}`)).toBe(true)
   })
 
-  it('more wildcards than can be obeyed are an error, not a silent cut', () => {
+  it('rejects more wildcard rules than the limit instead of truncating them', () => {
     const text = `User-agent: *\n${Array.from({ length: 1001 }, (_, i) => `Disallow: /${i}*`).join('\n')}`
     expect(() => parseRobots(text)).toThrow('more than 1000 rules')
     expect(() => parseRobots(`User-agent: *\nDisallow: /*${'a'.repeat(40_000)}`)).toThrow('more than 32768 characters')
   })
 })
 
-it('sitemaps are found anywhere in the file', () => {
+it('finds sitemaps anywhere in the file', () => {
   expect(parseRobots('\ufeffSitemap: http://a/1.xml\r\nUser-agent: *\rSITEMAP : http://a/2.xml#x \n').sitemaps).toEqual(
     ['http://a/1.xml', 'http://a/2.xml#x'],
   )

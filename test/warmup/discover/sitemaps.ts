@@ -5,12 +5,12 @@ import { pathBypass } from '../../../src/cache/bypass.ts'
 import { canonicaliser, marketingParameters } from '../../../src/cache/target.ts'
 import { openSitemapFetch, type SitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'
 import { discoverChannel, type DiscoverOptions, type Discovery } from '../../../src/warmup/discover/discover.ts'
-import { defaultLimits } from '../../../src/warmup/run/limits.ts'
+import { defaultLimits } from '../../../src/warmup/discover/limits.ts'
 import { startOrigin, type Origin } from '../../helpers/origin.ts'
 
 export const xmlns = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 export let origin: Origin
-/** Host and port of each socket that was opened. */
+/** Host and port of each opened socket. */
 export let sockets: string[]
 let fetch: SitemapFetch
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { UrlHashes } from '../../../src/warmup/discover/url-hashes.ts'
 import { UrlList } from '../../../src/warmup/discover/url-list.ts'
 
-it('URLs come by priority, then depth, then as they came, each once, however many there are', () => {
+it('sorts URLs by priority, depth and insertion order, without duplicates', () => {
   const list = new UrlList()
   const urls = Array.from(
     { length: 5000 },
@@ -19,7 +19,7 @@ it('URLs come by priority, then depth, then as they came, each once, however man
   expect([...list.seal()]).toEqual([...expected.map(({ url }) => url), 'http://shop.example/purged'])
 })
 
-it('a hundred thousand texts are told apart', () => {
+it('distinguishes a hundred thousand strings', () => {
   const hashes = new UrlHashes()
   let added = 0
   for (let round = 0; round < 2; round++)

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { judgeAttempt, toPaceSample } from '../../../src/warmup/run/attempt.ts'
+import { evaluateAttempt, toPaceSample } from '../../../src/warmup/run/attempt.ts'
 import type { WarmResult } from '../../../src/warmup/run/warm-result.ts'
 import { parseRetryAfter } from '../../../src/warmup/run/retry-after.ts'
 
-const rules = { retries: 3, longestWait: 60_000 }
+const rules = { retries: 3, maxWait: 60_000 }
 const failed = (status: number | null, retryAfter: number | null = null): WarmResult => ({
   kind: 'failed',
   status,
@@ -22,7 +22,7 @@ it.each<{ result: WarmResult; verdict: object }>([
     verdict: { kind: 'failed', status: 200, error: 'private' },
   },
   {
-    result: { kind: 'not-stored', status: 200, ms: 5, reason: 'invalidated while it was fetched', passing: true },
+    result: { kind: 'not-stored', status: 200, ms: 5, reason: 'invalidated while it was fetched', transient: true },
     verdict: { kind: 'retry', after: 500 },
   },
   { result: { kind: 'not-stored', status: 503, ms: 5, reason: 'no-store' }, verdict: { kind: 'retry', after: 500 } },
@@ -34,20 +34,20 @@ it.each<{ result: WarmResult; verdict: object }>([
   { result: failed(404), verdict: { kind: 'failed', status: 404, error: 'broken' } },
   { result: failed(403), verdict: { kind: 'failed', status: 403, error: 'broken' } },
 ])('$result.kind $result.status: $verdict.kind', ({ result, verdict }) => {
-  expect(judgeAttempt(result, 1, rules, 1)).toEqual(verdict)
+  expect(evaluateAttempt(result, 1, rules, 1)).toEqual(verdict)
 })
 
-it('each attempt waits twice as long, half of it by chance, and the last one decides', () => {
-  expect([1, 2, 3].map((attempt) => judgeAttempt(failed(500), attempt, rules, 1))).toEqual(
+it('backoff doubles with half of it as jitter, and the last attempt decides', () => {
+  expect([1, 2, 3].map((attempt) => evaluateAttempt(failed(500), attempt, rules, 1))).toEqual(
     [500, 1000, 2000].map((after) => ({ kind: 'retry', after })),
   )
-  expect(judgeAttempt(failed(500), 1, rules, 0)).toEqual({ kind: 'retry', after: 250 })
-  expect(judgeAttempt(failed(500), 4, rules, 1)).toEqual({ kind: 'failed', status: 500, error: 'broken' })
-  expect(judgeAttempt(failed(500), 20, { ...rules, retries: 20 }, 1)).toEqual({ kind: 'retry', after: 30_000 })
-  expect(judgeAttempt(failed(500), 1, { ...rules, retries: 0 }, 1)).toMatchObject({ kind: 'failed' })
+  expect(evaluateAttempt(failed(500), 1, rules, 0)).toEqual({ kind: 'retry', after: 250 })
+  expect(evaluateAttempt(failed(500), 4, rules, 1)).toEqual({ kind: 'failed', status: 500, error: 'broken' })
+  expect(evaluateAttempt(failed(500), 20, { ...rules, retries: 20 }, 1)).toEqual({ kind: 'retry', after: 30_000 })
+  expect(evaluateAttempt(failed(500), 1, { ...rules, retries: 0 }, 1)).toMatchObject({ kind: 'failed' })
 })
 
-it('what says something about the strain on the origin', () => {
+it('samples of the load of the origin', () => {
   expect(toPaceSample({ kind: 'fresh' })).toBeNull()
   expect(toPaceSample(failed(null))).toBeNull()
   expect(toPaceSample(failed(503, 100))).toEqual({ kind: 'too-much', status: 503, retryAfter: 100 })
@@ -59,7 +59,7 @@ it('what says something about the strain on the origin', () => {
   })
 })
 
-it('Retry-After in seconds, as a date, in the past, and unreadable', () => {
+it('parses Retry-After in seconds, as a date, in the past, and unparsable', () => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   expect(parseRetryAfter('120', now)).toBe(120_000)
   expect(parseRetryAfter(' 0 ', now)).toBe(0)

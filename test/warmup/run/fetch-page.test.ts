@@ -56,7 +56,7 @@ afterEach(async () => {
 const fetch = (path: string, options: { headers?: Record<string, string>; force?: boolean } = {}) =>
   fetchPage(shop + path, { headers: {}, force: false, signal: new AbortController().signal, ...options })
 
-it('a page is stored by its first fetch, found fresh by the next, and fetched again by force', async () => {
+it('a page is stored by its first fetch, fresh at the next, and fetched again with force', async () => {
   origin.on('/a', page())
   expect(await fetch('/a')).toMatchObject({ kind: 'stored', status: 200 })
   expect(await fetch('/a?utm_source=x')).toEqual({ kind: 'fresh' })
@@ -65,14 +65,14 @@ it('a page is stored by its first fetch, found fresh by the next, and fetched ag
   expect(origin.hits('/a')).toBe(2)
 })
 
-it('is asked for with the public Host and without cookies', async () => {
+it('requests carry the public Host and no cookies', async () => {
   origin.on('/a', page())
   await fetch('/a')
   expect(origin.last('/a').headers).toMatchObject({ host: 'shop.example', 'user-agent': 'pagecache-warmup' })
   expect(origin.last('/a').headers['cookie']).toBeUndefined()
 })
 
-it('a variant is a page of its own', async () => {
+it('each variant is stored separately', async () => {
   origin.on('/a', page())
   await fetch('/a')
   expect(await fetch('/a', { headers: { cookie: 'sw-currency=USD' } })).toMatchObject({ kind: 'stored' })
@@ -80,7 +80,7 @@ it('a variant is a page of its own', async () => {
   expect(origin.hits('/a')).toBe(2)
 })
 
-describe('what cannot be warmed says why', () => {
+describe('uncacheable pages report why', () => {
   it('private, no-store, Set-Cookie', async () => {
     origin.on('/private', page('private'))
     origin.on('/no-store', page('no-store'))
@@ -95,7 +95,7 @@ describe('what cannot be warmed says why', () => {
     }
   })
 
-  it('a path or a cookie that the cache passes by: the shop is not asked', async () => {
+  it('bypassed paths and cookies, without a request to the shop', async () => {
     expect(await fetch('/checkout/cart')).toMatchObject({ kind: 'not-stored', status: null })
     expect(await fetch('/a', { headers: { cookie: 'logged-in=1' } })).toMatchObject({
       kind: 'not-stored',
@@ -107,13 +107,13 @@ describe('what cannot be warmed says why', () => {
     expect(origin.requests).toEqual([])
   })
 
-  it('errors, with the pause that the shop asks for', async () => {
+  it('errors, with Retry-After', async () => {
     origin.on('/busy', { status: 429, headers: { 'retry-after': '7' } })
     expect(await fetch('/gone')).toMatchObject({ kind: 'failed', status: 404, retryAfter: null })
     expect(await fetch('/busy')).toMatchObject({ kind: 'failed', status: 429, retryAfter: 7000 })
   })
 
-  it('an error page that is stored is no warm page, the second time neither', async () => {
+  it('a stored error page is a failure, also the second time', async () => {
     origin.on('/gone', { ...page(), status: 410 })
     const first = await fetch('/gone')
     const second = await fetch('/gone')
@@ -121,7 +121,7 @@ describe('what cannot be warmed says why', () => {
     expect(second).toMatchObject({ status: 410 })
   })
 
-  it('an answer that does not come, or breaks off', async () => {
+  it('missing and truncated responses', async () => {
     origin.on('/never', () => {})
     origin.on(
       '/half',
@@ -130,7 +130,11 @@ describe('what cannot be warmed says why', () => {
           .writeHead(200, { 'content-length': '100', 'cache-control': 'max-age=60' })
           .write('half', () => response.destroy()),
     )
-    expect(await fetch('/never')).toMatchObject({ kind: 'failed', status: null, error: 'no whole answer within 1 s' })
+    expect(await fetch('/never')).toMatchObject({
+      kind: 'failed',
+      status: null,
+      error: 'no complete response within 1 s',
+    })
     expect(await fetch('/half')).toMatchObject({ kind: 'failed', status: null })
     await origin.stop()
     expect(await fetch('/off')).toMatchObject({ kind: 'failed', status: null })

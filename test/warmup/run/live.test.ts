@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { openRecords } from '../../../src/records/open.ts'
-import { byDoubling, latencyBucket, noLatencies, percentile } from '../../../src/warmup/run/latency.ts'
-import { mergeLive, noResults, readLive, writeLive, type WorkerLive } from '../../../src/warmup/run/live.ts'
+import { byDoubling, latencyBucket, emptyHistogram, percentile } from '../../../src/warmup/run/latency.ts'
+import { mergeLive, emptyResults, readLive, writeLive, type WorkerLive } from '../../../src/warmup/run/live.ts'
 import { classOf } from '../../../src/warmup/run/result-class.ts'
 import { createRun } from '../../../src/warmup/run/runs.ts'
 import {
   addRings,
-  counted,
+  countInRing,
   emptyRing,
   etaOf,
   peakOf,
   rateNow,
-  turned,
+  advanceRing,
   type SecondRing,
 } from '../../../src/warmup/run/second-ring.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
@@ -19,12 +19,12 @@ import { tempDir } from '../../helpers/temp-dir.ts'
 const start = Date.parse('2026-11-21T10:00:00Z')
 
 function ringOf(perSecond: readonly number[], from = start): SecondRing {
-  return perSecond.reduce((ring, count, index) => counted(ring, from + index * 1000, count), emptyRing(from))
+  return perSecond.reduce((ring, count, index) => countInRing(ring, from + index * 1000, count), emptyRing(from))
 }
 
-describe('latencies', () => {
-  it('percentiles are right within a fifth', () => {
-    const latencies = noLatencies()
+describe('the latency histogram', () => {
+  it('has percentiles accurate within a fifth', () => {
+    const latencies = emptyHistogram()
     for (let ms = 1; ms <= 1000; ms++) latencies[latencyBucket(ms)]!++
     for (const [share, exact] of [
       [0.5, 500],
@@ -39,26 +39,26 @@ describe('latencies', () => {
     expect(byDoubling(latencies).find(({ upTo }) => upTo === 8)).toEqual({ upTo: 8, count: 4 })
   })
 
-  it('none have no percentile; what takes minutes or no time at all is counted too', () => {
-    expect(percentile(noLatencies(), 0.5)).toBeNull()
+  it('has no percentile when empty, and counts extreme latencies', () => {
+    expect(percentile(emptyHistogram(), 0.5)).toBeNull()
     expect(latencyBucket(0)).toBe(0)
-    expect(latencyBucket(10_000_000)).toBe(noLatencies().length - 1)
+    expect(latencyBucket(10_000_000)).toBe(emptyHistogram().length - 1)
   })
 })
 
-describe('the last minute', () => {
-  it('forgets what is older, and adds what several workers did in the same seconds', () => {
+describe('the ring of the last minute', () => {
+  it('forgets older seconds and adds those of several workers', () => {
     const ring = ringOf([5, 7, 0, 2])
     expect(ring.counts.slice(-4)).toEqual([5, 7, 0, 2])
-    expect(turned(ring, start + 60_000).counts.slice(0, 3)).toEqual([7, 0, 2])
-    expect(turned(ring, start + 3_600_000).counts.every((count) => count === 0)).toBe(true)
+    expect(advanceRing(ring, start + 60_000).counts.slice(0, 3)).toEqual([7, 0, 2])
+    expect(advanceRing(ring, start + 3_600_000).counts.every((count) => count === 0)).toBe(true)
     expect(addRings([ring, ringOf([1, 1], start + 2000)], start + 4000).counts.slice(-5)).toEqual([5, 7, 1, 3, 0])
-    // The second that is filling is in neither.
+    // Neither includes the incomplete second.
     expect(rateNow(ringOf([10, 10, 10, 10, 10, 3]))).toBe(10)
     expect(peakOf(ringOf([4, 9, 50]))).toBe(9)
   })
 
-  it('tells when the rest will be done, and between what', () => {
+  it('estimates the remaining time with a range', () => {
     expect(etaOf(ringOf([10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 0]), 300, 1)).toEqual({
       seconds: 20,
       low: 15,
@@ -70,7 +70,7 @@ describe('the last minute', () => {
   })
 })
 
-it('results are told apart by why a page is not in the cache', () => {
+it('results are classified by why a page was not cached', () => {
   const notStored = (reason: string) => classOf({ kind: 'not-stored', status: 200, ms: 1, reason })
   const failed = (error: string, status: number | null = null) =>
     classOf({ kind: 'failed', status, error, retryAfter: null, ms: 1 })
@@ -80,7 +80,7 @@ it('results are told apart by why a page is not in the cache', () => {
   expect(notStored('larger than cache.maxPageSize').reason).toBe('too-large')
   expect(notStored('a path that is never cached').reason).toBe('bypass')
   expect(notStored('something new')).toEqual({ kind: 'not-stored', reason: 'other' })
-  expect(failed('no whole answer within 30 s').reason).toBe('timeout')
+  expect(failed('no complete response within 30 s').reason).toBe('timeout')
   expect(failed('connect ECONNREFUSED 127.0.0.1:1').reason).toBe('refused')
   expect(failed('answered 503', 503)).toEqual({ kind: 'failed', reason: '503' })
   expect(classOf({ kind: 'stored', status: 404, ms: 0 })).toEqual({ kind: 'failed', reason: '404' })
@@ -94,8 +94,8 @@ function worker(part: Partial<WorkerLive>): WorkerLive {
     done: 0,
     peak: 0,
     ring: emptyRing(start),
-    latencies: noLatencies(),
-    results: noResults(),
+    latencies: emptyHistogram(),
+    results: emptyResults(),
     slots: [],
     slowest: [],
     failures: [],
@@ -106,7 +106,7 @@ function worker(part: Partial<WorkerLive>): WorkerLive {
   }
 }
 
-it('the figures of a worker that is gone still count; it holds no slot', () => {
+it('figures of a dead worker still count, but its slots do not', () => {
   const slot = (url: string) => ({ url, since: start, attempt: 1 })
   const gone = worker({
     done: 3,
@@ -143,7 +143,7 @@ it('the figures of a worker that is gone still count; it holds no slot', () => {
   })
 })
 
-it('what a worker writes again replaces what it wrote before', async () => {
+it('a later report of a worker replaces the earlier one', async () => {
   let now = start
   const records = await openRecords({ directory: await tempDir(), now: () => now })
   try {

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 describe('pause and resume', () => {
-  it('what is under way is finished, nothing more is begun, and it goes on where it was', async () => {
+  it('finishes requests in flight, starts none, and continues where it stopped', async () => {
     const { id } = await bench.newRun([{ urls: urls(60) }])
     const seen: string[] = []
     const held = gate()
@@ -39,7 +39,7 @@ describe('pause and resume', () => {
     expect(seen.toSorted()).toEqual(urls(60).toSorted())
   })
 
-  it('at once after each other, again and again, loses and repeats nothing', async () => {
+  it('in quick succession loses and repeats nothing', async () => {
     const { id } = await bench.newRun([{ urls: urls(200) }])
     const seen: string[] = []
     bench.startWorker(async (url) => (seen.push(url), await new Promise((resolve) => setTimeout(resolve, 5)), stored))
@@ -54,7 +54,7 @@ describe('pause and resume', () => {
     await expect.poll(() => bench.messages(), patient).toBe(0)
   })
 
-  it('the last pages may be finished after the pause: resuming completes it', async () => {
+  it('resuming completes a run whose last pages were finished after the pause', async () => {
     const { id } = await bench.newRun([{ urls: urls(4) }])
     const held = gate()
     let begun = 0
@@ -67,7 +67,7 @@ describe('pause and resume', () => {
     expect(await resumeRun(bench.records, id, originOf)).toMatchObject({ status: 'completed', percentage: 100 })
   })
 
-  it('without a worker the messages wait no more, and are back after it', async () => {
+  it('withdraws waiting messages and queues them again', async () => {
     const { id } = await bench.newRun([{ urls: urls(50) }])
     expect(await bench.messages()).toBe(5)
     await pauseRun(bench.records, id)
@@ -78,7 +78,7 @@ describe('pause and resume', () => {
 })
 
 describe('cancel', () => {
-  it('gives up what is being fetched, and nothing is fetched after it', async () => {
+  it('aborts requests in flight and starts none', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     let begun = 0
     bench.startWorker(
@@ -102,7 +102,7 @@ describe('cancel', () => {
     })
   })
 
-  it('of a paused run; and moves that its state does not allow are refused', async () => {
+  it('works on a paused run, and invalid status changes are rejected', async () => {
     const { id } = await bench.newRun([{ urls: urls(10) }])
     await expect(resumeRun(bench.records, id, originOf)).rejects.toMatchObject({ code: 'WRONG_STATE' })
     await pauseRun(bench.records, undefined)

@@ -8,7 +8,7 @@ import {
   type PaceSample,
 } from '../../../src/warmup/run/pace.ts'
 
-const rules: PaceRules = { concurrency: 8, requestsPerSecond: null, crawlDelay: null, longestWait: 60_000 }
+const rules: PaceRules = { concurrency: 8, requestsPerSecond: null, crawlDelay: null, maxWait: 60_000 }
 
 function feed(pace: Pace, samples: readonly (readonly [at: number, sample: PaceSample])[]): Pace {
   return samples.reduce((current, [at, sample]) => afterAnswer(current, sample, at, rules), pace)
@@ -17,12 +17,12 @@ function feed(pace: Pace, samples: readonly (readonly [at: number, sample: PaceS
 const answers = (count: number, ms: number, from: number, every = 10) =>
   Array.from({ length: count }, (_, i) => [from + i * every, { kind: 'answered', ms }] as const)
 
-describe('the number of requests at once', () => {
-  it('begins at the configured one and never exceeds it', () => {
+describe('the concurrency limit', () => {
+  it('starts at the configured concurrency and never exceeds it', () => {
     expect(feed(startPace(rules), answers(100, 50, 0)).limit).toBe(8)
   })
 
-  it('is halved by a refusal, once for those that were under way together', () => {
+  it('is halved by a refusal, once for requests in flight together', () => {
     const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
     const pace = feed(startPace(rules), [
       [0, refused],
@@ -40,13 +40,13 @@ describe('the number of requests at once', () => {
     ).toBe(1)
   })
 
-  it('grows again by one a round that goes well', () => {
+  it('grows by one per successful round', () => {
     const pace = feed(startPace(rules), [[0, { kind: 'too-much', status: 429, retryAfter: 0 }], ...answers(4, 50, 1)])
     expect(pace.limit).toBeGreaterThan(4.8)
     expect(pace.limit).toBeLessThan(5.1)
   })
 
-  it('falls when the latency rises strongly, and not when a slow origin stays as it is', () => {
+  it('falls if latency rises sharply, but not for a constantly slow origin', () => {
     const fast = feed(startPace(rules), answers(50, 50, 0))
     expect(feed(fast, answers(40, 1000, 10_000, 100)).limit).toBeLessThan(5)
     expect(feed(fast, answers(40, 140, 10_000, 100)).limit).toBe(8)
@@ -54,15 +54,15 @@ describe('the number of requests at once', () => {
   })
 })
 
-describe('a pause that the origin asks for', () => {
-  it('is kept, up to the longest that is obeyed', () => {
+describe('a pause', () => {
+  it('follows Retry-After up to the cap', () => {
     expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 5000 }]]).notBefore).toBe(5100)
     expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000 }]]).notBefore).toBe(
       60_100,
     )
   })
 
-  it('doubles where the origin names no time, up to half a minute', () => {
+  it('doubles without Retry-After, up to half a minute', () => {
     const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
     const pauses: number[] = []
     let pace = startPace(rules)
@@ -88,7 +88,7 @@ it.each([
   { requestsPerSecond: 0.5, crawlDelay: 1000, interval: 2000 },
   { requestsPerSecond: null, crawlDelay: 86_400_000, interval: 60_000 },
 ])(
-  'between two starts: $interval ms for $requestsPerSecond a second and a crawl delay of $crawlDelay',
+  '$interval ms between two requests at $requestsPerSecond per second and a crawl delay of $crawlDelay',
   ({ interval, ...given }) => {
     expect(startInterval({ ...rules, ...given })).toBe(interval)
   },

@@ -23,7 +23,7 @@ const row: WarmupRunRow = {
   paused_for: 0,
 }
 
-it('the record has the fields of the contract', () => {
+it('the record has exactly the public fields', () => {
   expect(toProgress(row)).toEqual({
     id: row.id,
     status: 'running',
@@ -45,7 +45,7 @@ it('the record has the fields of the contract', () => {
   })
 })
 
-it('at the end checked = processed + failed = total', () => {
+it('a completed run has checked = processed + failed = total', () => {
   const end = toProgress({ ...row, status: 'completed', checked_urls: 300, processed_urls: 291, finished_at: 2000 })
   expect(end).toMatchObject({
     checked_urls: 300,
@@ -72,8 +72,8 @@ it.each([
   expect(percentage(done, total, status)).toBe(expected)
 })
 
-describe('the time that is left', () => {
-  it('is unknown without a rate, and none for a run that does not run', () => {
+describe('the remaining time', () => {
+  it('is null without a rate or if the run is not running', () => {
     expect(toProgress({ ...row, urls_per_second: 0 }).eta_seconds).toBeNull()
     expect(toProgress({ ...row, status: 'paused' }).eta_seconds).toBeNull()
     expect(toProgress({ ...row, processed_urls: 291 }).eta_seconds).toBe(0)
@@ -81,7 +81,7 @@ describe('the time that is left', () => {
 })
 
 describe('the rate', () => {
-  it('is the plain average at first', () => {
+  it('starts as the plain average', () => {
     let rate = startRate(100, 0)
     for (let at = 250; at <= 5000; at += 250) rate = updateRate(rate, 100 + at / 50, at)
     expect(rate.perSecond).toBeCloseTo(20, 5)

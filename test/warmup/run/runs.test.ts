@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mostOpenings } from '../../../src/warmup/run/claim.ts'
+import { maxOpenings } from '../../../src/warmup/run/claim.ts'
 import { listFailures, topFailures } from '../../../src/warmup/run/failures.ts'
 import { readLive } from '../../../src/warmup/run/live.ts'
 import { reviveRuns } from '../../../src/warmup/run/revive.ts'
@@ -27,7 +27,7 @@ afterEach(async () => {
 const notFound: WarmResult = { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }
 
 describe('a new run', () => {
-  it('is there with its batches and a message for each, those of several channels in turn', async () => {
+  it('has batches alternating between channels, with a message for each', async () => {
     const run = await bench.newRun([
       { urls: urls(25) },
       { channelId: 'b', origin: 'http://origin-b', urls: urls(12, 'b.example') },
@@ -64,7 +64,7 @@ describe('a new run', () => {
     expect(await bench.progress()).toEqual(run)
   })
 
-  it('without a URL is completed at once, a broken one failed', async () => {
+  it('is completed without URLs, and failed if discovery failed', async () => {
     expect(await bench.newRun([])).toMatchObject({ status: 'completed', percentage: 100, total_urls: 0 })
     expect(await bench.newRun([], { failure: 'no sitemap' })).toMatchObject({
       status: 'failed',
@@ -75,7 +75,7 @@ describe('a new run', () => {
     expect(await bench.messages()).toBe(0)
   })
 
-  it('that cannot be written as a whole is not there at all', async () => {
+  it('is written completely or not at all', async () => {
     const broken = (function* () {
       yield* urls(500)
       throw new Error('broken off')
@@ -108,7 +108,7 @@ describe('a new run', () => {
   })
 })
 
-describe('working a run', () => {
+describe('processing a run', () => {
   it('warms every URL once, completes it and leaves the queue empty', async () => {
     const { id } = await bench.newRun([
       { urls: urls(95) },
@@ -134,7 +134,7 @@ describe('working a run', () => {
     expect(live).toMatchObject({ results: { fetched: 113, fresh: 2 }, workers: [{ done: 115 }], eta: null })
   })
 
-  it('keeps why each URL failed, and finds it again', async () => {
+  it('stores and lists why each URL failed', async () => {
     const { id } = await bench.newRun([{ urls: urls(30) }])
     bench.startWorker(async (url) =>
       Number(url.slice(17)) % 3 > 0
@@ -168,7 +168,7 @@ describe('working a run', () => {
     })
   })
 
-  it('stopped in the middle loses nothing and counts nothing twice', async () => {
+  it('resumes after a stop without losing or double-counting URLs', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     const seen: string[] = []
     const half = gate()
@@ -188,7 +188,7 @@ describe('working a run', () => {
     expect(seen.toSorted()).toEqual(urls(100).toSorted())
   })
 
-  it('by several workers at once shares it, and never asks an origin for more than its limit', async () => {
+  it('is shared by several workers within the limit of each origin', async () => {
     const { id } = await bench.newRun([
       { urls: urls(300) },
       { channelId: 'b', origin: 'http://origin-b', urls: urls(300, 'b.example') },
@@ -210,7 +210,7 @@ describe('working a run', () => {
     expect([...most.values()]).toEqual([rules.concurrency, rules.concurrency])
   })
 
-  it('two runs at one origin are worked one after the other', async () => {
+  it('processes two runs at one origin one after the other', async () => {
     const [one, two] = [await bench.newRun([{ urls: urls(40) }]), await bench.newRun([{ urls: urls(40, 'b.example') }])]
     const seen: string[] = []
     bench.startWorker(async (url) => (seen.push(new URL(url).host), stored))
@@ -219,7 +219,7 @@ describe('working a run', () => {
     expect(seen.lastIndexOf('a.example')).toBeLessThan(seen.indexOf('b.example'))
   })
 
-  it('writes what was done when a bug ends it; the message is tried again', async () => {
+  it('saves progress when a bug ends it, and the message is retried', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     const seen: string[] = []
     const worker = bench.startWorker(async (url) => {
@@ -232,12 +232,12 @@ describe('working a run', () => {
   })
 })
 
-describe('the counts', () => {
+describe('counts', () => {
   const free = { hold: async () => {}, complete: async () => {} }
   const message = (batch: number) => ({ payload: { batch } }) as never
   const processed = { kind: 'processed', skipped: false } as const
 
-  it('a URL that two workers report counts once', async () => {
+  it('a URL reported by two workers counts once', async () => {
     const { id } = await bench.newRun([{ urls: urls(10) }])
     const taken = new UrlBits(10)
     for (const index of [0, 1, 2]) taken.add(index)
@@ -267,7 +267,7 @@ describe('the counts', () => {
     })
   })
 
-  it('what is reported under a lease that was lost counts nothing', async () => {
+  it('progress reported under a lost lease is not counted', async () => {
     const { id } = await bench.newRun([{ urls: urls(10) }])
     const { PagecacheError } = await import('../../../src/errors.ts')
     const lost = {
@@ -287,7 +287,7 @@ describe('the counts', () => {
     })
   })
 
-  it('progress never goes backwards and always adds up, whatever fails', async () => {
+  it('progress never decreases and always adds up, whatever fails', async () => {
     const { id } = await bench.newRun([{ urls: urls(400) }])
     const samples: WarmupProgress[] = []
     bench.startWorker(async (url) => (Number(url.slice(17)) % 5 === 0 ? notFound : stored))
@@ -312,12 +312,12 @@ describe('the counts', () => {
   })
 })
 
-describe('a batch over which workers die', () => {
-  it('is given up after some of them, with what was done in it, and the run ends', async () => {
+describe('a batch that crashes workers', () => {
+  it('is marked as failed after several crashes, its progress kept, and the run ends', async () => {
     const { id } = await bench.newRun([{ urls: urls(20) }])
     await bench.records.db
       .updateTable('warmup_batches')
-      .set({ openings: mostOpenings })
+      .set({ openings: maxOpenings })
       .where('number', '=', 0)
       .execute()
     const seen: string[] = []
@@ -333,7 +333,7 @@ describe('a batch over which workers die', () => {
   })
 })
 
-it('a running run without messages gets them again when a worker starts, one with messages does not', async () => {
+it('starting a worker queues messages for running runs that have none, and only for those', async () => {
   const { id } = await bench.newRun([{ urls: urls(30) }])
   expect(await reviveRuns(bench.records, originOf)).toBe(0)
   await bench.records.db.deleteFrom('queue_messages').execute()
@@ -342,21 +342,21 @@ it('a running run without messages gets them again when a worker starts, one wit
   expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 30 })
 })
 
-it('the pause that an origin asked for holds for whoever asks it next', async () => {
+it('a pause requested by an origin applies to the next worker too', async () => {
   const { id } = await bench.newRun([{ urls: urls(10) }])
   await bench.records.db
     .insertInto('warmup_origins')
     .values({ origin: 'http://origin-a', not_before: Date.now() + 3_600_000, concurrency: 1, at: Date.now() })
     .execute()
   let asked = 0
-  bench.startWorker(async () => (asked++, stored), { rulesFor: () => ({ ...rules, longestWait: 400 }) })
+  bench.startWorker(async () => (asked++, stored), { rulesFor: () => ({ ...rules, maxWait: 400 }) })
   const live = async () => readLive(bench.records, await bench.progress(id))
   await expect.poll(async () => (await live()).origins[0]?.limit, patient).toBe(1)
   expect(await bench.ended(id)).toMatchObject({ processed_urls: 10 })
   expect(asked).toBe(10)
 })
 
-it('a set of URLs survives being stored', () => {
+it('UrlBits survives being stored', () => {
   const set = new UrlBits(13)
   for (const index of [0, 7, 8, 12]) expect(set.add(index)).toBe(true)
   expect(set.add(8)).toBe(false)

@@ -22,7 +22,7 @@ interface Seen {
   headers: Readonly<Record<string, string>>
 }
 
-/** Warms URLs from a shop that takes 10 ms and answers as `answer` says. */
+/** Warms URLs of a shop that takes 10 ms per request and returns the results of `answer`. */
 async function run(
   urls: readonly string[],
   answer: (seen: Seen, nth: number, timing: VirtualTiming) => WarmResult | Promise<WarmResult>,
@@ -49,7 +49,7 @@ async function run(
     requestsPerSecond: null,
     crawlDelay: null,
     retries: 3,
-    longestWait: 60_000,
+    maxWait: 60_000,
     ...changed,
   }
   await timing.until(
@@ -79,14 +79,14 @@ async function run(
 const names = (count: number) => Array.from({ length: count }, (_, i) => `http://shop.example/${i}`)
 
 describe('each URL', () => {
-  it('is fetched once, as many at once as configured', async () => {
+  it('is fetched once, at the configured concurrency', async () => {
     const { seen, outcomes, most } = await run(names(100), () => stored)
     expect(seen).toHaveLength(100)
     expect(most).toBe(4)
     expect([...outcomes.values()]).toEqual(names(100).map(() => ({ kind: 'processed', skipped: false })))
   })
 
-  it('is fetched once for each variant, and is skipped where all were fresh', async () => {
+  it('is fetched once per variant, and skipped if all are fresh', async () => {
     const passes = toPasses([
       { headers: {}, cookies: {} },
       { headers: { 'x-group': 'b2b' }, cookies: { 'sw-currency': 'EUR', 'sw-cache-hash': 'x' } },
@@ -110,11 +110,11 @@ describe('each URL', () => {
     })
   })
 
-  it('is without cookies where no variant is configured', () => {
+  it('is requested without cookies if no variant is configured', () => {
     expect(toPasses([])).toEqual([{}])
   })
 
-  it('that fails for the moment is tried again later, while others go on', async () => {
+  it('is retried later after a transient failure, while others proceed', async () => {
     const { seen, outcomes } = await run(
       names(200),
       ({ url }, nth) => (url.endsWith('/0') && nth < 3 ? failed(500) : stored),
@@ -130,7 +130,7 @@ describe('each URL', () => {
     expect(outcomes.get('http://shop.example/0')).toEqual({ kind: 'processed', skipped: false })
   })
 
-  it('that goes on failing is failed after the retries; a 404 at once', async () => {
+  it('fails after the last retry, and at once for a 404', async () => {
     const { outcomes } = await run(['/gone', '/down'], ({ url }) => failed(url === '/gone' ? 404 : null))
     expect(outcomes.get('/gone')).toEqual({
       kind: 'failed',
@@ -141,19 +141,19 @@ describe('each URL', () => {
 })
 
 describe('the origin', () => {
-  it('gets no more requests a second than configured', async () => {
+  it('gets at most the configured requests per second', async () => {
     const { seen, virtual } = await run(names(101), () => stored, { rules: { requestsPerSecond: 20 } })
     expect(virtual).toBeGreaterThanOrEqual(4900)
     for (const [index, { at }] of seen.slice(20).entries())
       expect(at - seen[index]!.at).toBeGreaterThanOrEqual(1000 - 150)
   })
 
-  it('gets its crawl delay between any two requests', async () => {
+  it('gets its crawl delay between two requests', async () => {
     const { seen } = await run(names(5), () => stored, { rules: { crawlDelay: 2000 } })
     expect(seen.map(({ at }) => at)).toEqual([0, 2000, 4000, 6000, 8000])
   })
 
-  it('gets the pause that it asks for, and fewer requests at once after it', async () => {
+  it('gets the pause of its Retry-After, and fewer concurrent requests after it', async () => {
     const { seen, outcomes } = await run(names(60), ({ at }) => (at < 100 && at >= 50 ? failed(503, 5000) : stored))
     const pause = seen.findIndex(({ at }) => at >= 5000)
     expect(seen.filter(({ at }) => at > 100 && at < 5050)).toEqual([])
@@ -161,7 +161,7 @@ describe('the origin', () => {
     expect([...outcomes.values()].every(({ kind }) => kind === 'processed')).toBe(true)
   })
 
-  it('that is down is not asked in a hot loop, and no more than a bounded number of URLs is taken up', async () => {
+  it('is not hammered while it is down, and a bounded number of URLs waits for retries', async () => {
     let taken = 0
     const { seen, outcomes, virtual } = await run([], () => failed(null), {
       next: async () => (taken < 1000 ? { url: `/${taken++}` } : null),
@@ -172,8 +172,8 @@ describe('the origin', () => {
   })
 })
 
-describe('an end before the end', () => {
-  it('finishes what is under way and begins nothing new', async () => {
+describe('stopping early', () => {
+  it('finishes requests in flight and starts none', async () => {
     const stop = new AbortController()
     const { outcomes, left, seen } = await run(
       names(100),
@@ -188,7 +188,7 @@ describe('an end before the end', () => {
     expect(left).toBeGreaterThan(50)
   })
 
-  it('does not wait for retries: such a URL has no outcome', async () => {
+  it('does not wait for retries: those URLs have no outcome', async () => {
     const stop = new AbortController()
     const { outcomes, virtual } = await run(
       ['/slow', '/fine'],
@@ -203,7 +203,7 @@ describe('an end before the end', () => {
     expect(virtual).toBeLessThan(2000)
   })
 
-  it('a bug in fetching or in taking comes out', async () => {
+  it('throws errors of fetchPage and next', async () => {
     await expect(
       run(names(3), () => {
         throw new TypeError('our bug')

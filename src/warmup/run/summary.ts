@@ -1,19 +1,20 @@
 import type { RecordsDatabase, WarmupStatus } from '../../records/schema.ts'
 
-/** Where the warmups stand as a whole. */
-export interface WarmupStanding {
+/** Totals over all warmup runs. */
+export interface WarmupSummary {
   runs: Record<WarmupStatus, number>
-  /** Of those that are not over. */
+  /** Unfinished URLs of running and paused runs. */
   remaining: number
+  /** Failed URLs of running and paused runs. */
   failed: number
   urlsPerSecond: number
 }
 
-/** A run of which nobody has written for this long (milliseconds) is not being worked on, whatever rate was measured last. */
-const quietFor = 30_000
+/** A run without a save for this long (milliseconds) has no active worker, so its last measured rate is ignored. */
+const staleAfter = 30_000
 
-/** `now` in milliseconds since the epoch. */
-export async function readStanding(db: RecordsDatabase, now: number): Promise<WarmupStanding> {
+/** Reads the totals. @param now milliseconds since the epoch */
+export async function readWarmupSummary(db: RecordsDatabase, now: number): Promise<WarmupSummary> {
   const counted = await db
     .selectFrom('warmup_runs')
     .select(({ fn }) => ['status', fn.countAll<number>().as('count')])
@@ -24,7 +25,7 @@ export async function readStanding(db: RecordsDatabase, now: number): Promise<Wa
     .select(['status', 'total_urls', 'processed_urls', 'failed_urls', 'urls_per_second', 'updated_at'])
     .where('status', 'in', ['running', 'paused'])
     .execute()
-  const standing: WarmupStanding = {
+  const standing: WarmupSummary = {
     runs: { running: 0, paused: 0, completed: 0, cancelled: 0, failed: 0 },
     remaining: 0,
     failed: 0,
@@ -34,7 +35,7 @@ export async function readStanding(db: RecordsDatabase, now: number): Promise<Wa
   for (const run of open) {
     standing.remaining += run.total_urls - run.processed_urls - run.failed_urls
     standing.failed += run.failed_urls
-    if (run.status === 'running' && now - run.updated_at < quietFor) standing.urlsPerSecond += run.urls_per_second
+    if (run.status === 'running' && now - run.updated_at < staleAfter) standing.urlsPerSecond += run.urls_per_second
   }
   return standing
 }

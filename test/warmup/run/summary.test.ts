@@ -1,16 +1,16 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { readStanding } from '../../../src/warmup/run/standing.ts'
+import { readWarmupSummary } from '../../../src/warmup/run/summary.ts'
 import { scratch } from '../../helpers/scratch.ts'
 import { WarmupBench } from '../../helpers/warmup-bench.ts'
 
-it('a run that nobody writes of any more has no speed, whatever was measured last; every status is told', async () => {
+it('a run without recent saves has no rate, and runs of every status are counted', async () => {
   const directory = await scratch('standing')
   const bench = await WarmupBench.open(directory.path)
   onTestFinished(async () => {
     await bench.close()
     await directory.discard()
   })
-  expect((await readStanding(bench.records.db, 0)).runs).toEqual({
+  expect((await readWarmupSummary(bench.records.db, 0)).runs).toEqual({
     running: 0,
     paused: 0,
     completed: 0,
@@ -22,11 +22,11 @@ it('a run that nobody writes of any more has no speed, whatever was measured las
     .updateTable('warmup_runs')
     .set({ urls_per_second: 12, failed_urls: 1, updated_at: 1_000_000 })
     .execute()
-  expect(await readStanding(bench.records.db, 1_010_000)).toEqual({
+  expect(await readWarmupSummary(bench.records.db, 1_010_000)).toEqual({
     runs: { running: 1, paused: 0, completed: 0, cancelled: 0, failed: 0 },
     remaining: 2,
     failed: 1,
     urlsPerSecond: 12,
   })
-  expect(await readStanding(bench.records.db, 1_031_000)).toMatchObject({ remaining: 2, urlsPerSecond: 0 })
+  expect(await readWarmupSummary(bench.records.db, 1_031_000)).toMatchObject({ remaining: 2, urlsPerSecond: 0 })
 })

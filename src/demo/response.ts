@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { Work } from './latency.ts'
 
-/** What the shop wants to say, before HTTP's own rules (HEAD, 304, coding) are applied to it. */
-export interface Answer {
+/** A response of the shop before HTTP's own rules (HEAD, 304, content coding) are applied. */
+export interface ShopResponse {
   status: number
   headers: Readonly<Record<string, string | readonly string[]>>
   body: string | Buffer
@@ -12,7 +12,7 @@ export interface Answer {
 
 const html = 'text/html; charset=UTF-8'
 
-/** What every page of a Shopware storefront carries. */
+/** Headers of every page of a Shopware storefront. */
 const pageHeaders = {
   'content-type': html,
   vary: 'Accept-Encoding',
@@ -21,13 +21,13 @@ const pageHeaders = {
   'referrer-policy': 'strict-origin-when-cross-origin',
 }
 
-/** A page for anyone; `headers` adds the caching rules. */
-export function sharedPage(body: string, work: Work, headers: Answer['headers']): Answer {
+/** A page for all visitors; `headers` adds the caching rules. */
+export function sharedPage(body: string, work: Work, headers: ShopResponse['headers']): ShopResponse {
   return { status: 200, headers: { ...pageHeaders, ...headers }, body, work }
 }
 
-/** A page for this visitor alone. */
-export function privatePage(body: string, headers: Answer['headers'] = {}, status = 200): Answer {
+/** An uncacheable page for one visitor. */
+export function privatePage(body: string, headers: ShopResponse['headers'] = {}, status = 200): ShopResponse {
   return {
     status,
     headers: { ...pageHeaders, 'cache-control': 'private, no-store', ...headers },
@@ -36,7 +36,7 @@ export function privatePage(body: string, headers: Answer['headers'] = {}, statu
   }
 }
 
-export function redirect(location: string, cookies: readonly string[] = []): Answer {
+export function redirect(location: string, cookies: readonly string[] = []): ShopResponse {
   const headers = {
     location,
     'cache-control': 'private, no-store',
@@ -45,32 +45,32 @@ export function redirect(location: string, cookies: readonly string[] = []): Ans
   return { status: 303, headers, body: '', work: 'session' }
 }
 
-export function refusal(status: number, reason: string, headers: Answer['headers'] = {}): Answer {
+export function errorPage(status: number, reason: string, headers: ShopResponse['headers'] = {}): ShopResponse {
   const own = { 'content-type': 'text/plain; charset=UTF-8', 'cache-control': 'private, no-cache', ...headers }
   return { status, headers: own, body: `${reason}\n`, work: 'file' }
 }
 
-/** Sends an answer: 304 where the client has it already, gzip where it is text and taken, no body to HEAD. */
-export function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
-  for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value)
-  if (answer.status === 200 && isCurrent(request, answer)) {
+/** Sends a response: 304 if the client has it already, gzip if it is text and the client accepts it, no body for HEAD. */
+export function sendResponse(request: IncomingMessage, response: ServerResponse, page: ShopResponse): void {
+  for (const [name, value] of Object.entries(page.headers)) response.setHeader(name, value)
+  if (page.status === 200 && isCurrent(request, page)) {
     response.removeHeader('content-type')
     response.writeHead(304).end()
     return
   }
-  let body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
-  if (typeof answer.body === 'string' && body.length > 0 && takesGzip(request)) {
+  let body = typeof page.body === 'string' ? Buffer.from(page.body) : page.body
+  if (typeof page.body === 'string' && body.length > 0 && acceptsGzip(request)) {
     body = gzipSync(body, { level: 3 })
     response.setHeader('content-encoding', 'gzip')
   }
-  if (answer.status !== 204) response.setHeader('content-length', body.length)
-  response.writeHead(answer.status)
+  if (page.status !== 204) response.setHeader('content-length', body.length)
+  response.writeHead(page.status)
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** RFC 9110 §13.2.2: If-None-Match decides where it is sent, else If-Modified-Since. */
-function isCurrent(request: IncomingMessage, answer: Answer): boolean {
-  const { etag, 'last-modified': lastModified } = answer.headers
+/** Evaluates the conditions of a request (RFC 9110 §13.2.2): If-None-Match if it is sent, else If-Modified-Since. */
+function isCurrent(request: IncomingMessage, page: ShopResponse): boolean {
+  const { etag, 'last-modified': lastModified } = page.headers
   const asked = request.headers['if-none-match']
   if (typeof etag === 'string' && asked !== undefined) {
     return asked === '*' || asked.split(',').some((tag) => withoutWeakness(tag.trim()) === withoutWeakness(etag))
@@ -88,7 +88,7 @@ function withoutWeakness(tag: string): string {
   return tag.replace(/^W\//, '')
 }
 
-function takesGzip(request: IncomingMessage): boolean {
+function acceptsGzip(request: IncomingMessage): boolean {
   const codings = String(request.headers['accept-encoding'] ?? '')
     .split(',')
     .map((coding) => coding.trim().toLowerCase())

@@ -1,29 +1,29 @@
-/** How far discovery goes for one sales channel. Real shops stay far below; hostile or broken input ends here. */
+/** Limits of discovery for one sales channel. Real shops stay far below; they stop hostile or broken input. */
 export interface DiscoveryLimits {
-  /** An index may list indexes, this deep. */
+  /** How deep indexes may list further indexes. */
   indexDepth: number
   /** Sitemap files read. */
   files: number
   /** Bytes of one file, decompressed. */
   fileBytes: number
-  /** Decompressed bytes for each compressed one, counted once a file is past `ratioFrom` bytes. Sitemaps reach 50. */
+  /** Decompressed bytes per compressed byte, checked from `ratioFrom` decompressed bytes on. Real sitemaps reach 50. */
   ratio: number
   ratioFrom: number
   /** URLs kept. */
   urls: number
-  /** Entries read, with duplicates and those of other channels. */
+  /** Entries read, including duplicates and URLs of other channels. */
   entries: number
   elementDepth: number
-  /** Characters of one location (sitemaps.org). */
+  /** Characters per URL (sitemaps.org). */
   locLength: number
-  /** Characters without the end of a tag: the longest comment, text or attribute that is taken. */
+  /** Characters between two tags: the longest comment, text or attribute accepted. */
   tagDistance: number
   redirects: number
-  /** Files that are no honest sitemap (bomb, DOCTYPE, nesting) before the channel's discovery is given up. */
+  /** Hostile files (bomb, DOCTYPE, deep nesting) after which the discovery of the channel ends. */
   hostileFiles: number
   /** Bytes of robots.txt that are read (RFC 9309 §2.5). */
   robotsBytes: number
-  /** Errors kept word for word. */
+  /** Error messages kept. */
   errors: number
 }
 
