@@ -1,6 +1,11 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
-import { transports as transportNames, type FailedMessage, type Queue, type QueueStatistics } from '../queue/queue.ts'
+import {
+  transports as transportNames,
+  type FailedMessage as FailedRow,
+  type Queue,
+  type QueueStatistics,
+} from '../queue/queue.ts'
 import { count, described, flag, integer, limit, offset, succeeded, success, text } from './fields.ts'
 import { toBytes } from '../workers/memory-limit.ts'
 import { defineOperation } from './operation.ts'
@@ -156,11 +161,23 @@ const failedMessage = z.object({
   failedAt: time,
 })
 
+const failedMessages = z.object({
+  success,
+  total: count,
+  limit: count,
+  offset: count,
+  items: z.array(failedMessage),
+})
+export type FailedMessages = z.output<typeof failedMessages>
+
+const failedMessageWithPayload = z.extend(failedMessage, { payload: z.unknown() })
+export type FailedMessage = z.output<typeof failedMessageWithPayload>
+
 export const listFailedMessages = defineOperation({
   name: 'messenger.failed',
   summary: 'The messages that could not be handled, newest first',
   input: z.object({ type: z.optional(text()), transport: z.optional(transport), limit, offset }),
-  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(failedMessage) }),
+  output: failedMessages,
   http: { method: 'GET', path: '/messenger/failed' },
   async run({ app }, input) {
     const { type, transport: from, ...page } = input
@@ -179,7 +196,7 @@ export const showFailedMessage = defineOperation({
   name: 'messenger.failed.show',
   summary: 'One message that could not be handled, with its payload',
   input: z.object({ id: text() }),
-  output: z.object({ success, message: z.extend(failedMessage, { payload: z.unknown() }) }),
+  output: z.object({ success, message: failedMessageWithPayload }),
   http: { method: 'GET', path: '/messenger/failed/show' },
   async run({ app }, { id }) {
     const message = await (await app.queue()).readFailed(id)
@@ -237,17 +254,7 @@ export const removeFailedMessages = defineOperation({
   },
 })
 
-function toFailedValue({
-  createdAt,
-  failedAt,
-  id,
-  type,
-  transport: from,
-  group,
-  attempts,
-  crashes,
-  error,
-}: FailedMessage) {
+function toFailedValue({ createdAt, failedAt, id, type, transport: from, group, attempts, crashes, error }: FailedRow) {
   return {
     id,
     type,

@@ -81,7 +81,7 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
     ...plan,
     ...message,
   })
-  if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
+  if (progress.status === 'running' && context.source !== 'cli') await warnWithoutWorkers(context)
   const isWorthTelling = leftOut !== '' || plan.discovery.errors.length > 0
   return {
     ...succeeded,
@@ -100,7 +100,7 @@ async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: reado
 }
 
 /** Says so where nobody works warmups: a run that nobody begins is no failure, and looks like one. */
-export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
+export async function warnWithoutWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
   const { isWorkedAnywhere } = await import('../workers/warmup.ts')
   if (await isWorkedAnywhere(app)) return
   report({

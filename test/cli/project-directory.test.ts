@@ -22,7 +22,7 @@ async function withOddPaths(): Promise<string> {
 
 const long = 'x'.repeat(5000)
 
-describe('a place that cannot be', () => {
+describe('an unusable path', () => {
   it.each([
     [['--project-dir', 'nothing'], 'There is no project directory'],
     [['--project-dir', 'file'], 'is no directory.'],
@@ -46,7 +46,7 @@ describe('a place that cannot be', () => {
     [['--env', ''], '"" is no name of an environment.'],
     [['--env', long], 'is no name of an environment.'],
     [['--env', 'a\nb\u0007'], '"a\\u{a}b\\u{7}" is no name of an environment.'],
-  ])('is told at once, exit 2: %j', async (args, message) => {
+  ])('is reported at once, exit code 2: %j', async (args, message) => {
     const { code, stdout, stderr } = await run(['warmup:list', ...args], { cwd: await withOddPaths() })
     expect(stderr).toContain(message)
     expect(stderr.length).toBeLessThan(600)
@@ -62,7 +62,7 @@ describe('a place that cannot be', () => {
     ['client:rotate-key', '/proc/self'],
     ['warmup:list', 'taken'],
     ['cache:clear', 'taken'],
-  ])('%s ends where nothing can be made in %s, exit 5', async (command, directory) => {
+  ])('%s fails if it cannot write to %s, exit code 5', async (command, directory) => {
     const args = command === 'client:create' ? [command, 'name'] : [command]
     const { code, stdout, stderr } = await run([...args, '--project-dir', directory], { cwd: await withOddPaths() })
     expect(stderr).toMatch(/^Error: .*(ENOENT|ENOTDIR|EEXIST)/m)
@@ -70,7 +70,7 @@ describe('a place that cannot be', () => {
   })
 
   it.runIf(process.getuid?.() === 0 && canRunAs(65534))(
-    'ends where another user may not write or look, exit 5 and 2',
+    'fails without write or read permission, exit codes 5 and 2',
     async () => {
       const cwd = await tempDir()
       await chmod(cwd, 0o755)

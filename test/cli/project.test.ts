@@ -22,7 +22,7 @@ describe('init', () => {
     ],
     ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens at the port of its URL'],
     ['http://shop.example:8000', 'http://10.0.0.1:8000', 8000, 'server.port is 8000'],
-  ])('takes the port of %s in front of %s, or says why not', async (url, origin, port, note) => {
+  ])('uses the port of %s in front of %s, or explains why not', async (url, origin, port, note) => {
     const cwd = await tempDir()
     expect((await run(['init', '--url', url, '--origin', origin], { cwd })).stdout).toContain(note)
     const value = JSON.parse(
@@ -63,7 +63,7 @@ describe('init', () => {
     expect((await run(['cache:stats'], { cwd })).code).toBe(0)
   })
 
-  it('writes where --config says', async () => {
+  it('writes to the file named by --config', async () => {
     const cwd = await tempDir()
     expect((await run(['init', '--config', 'other.yaml'], { cwd })).code).toBe(0)
     expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('# port: 8080')
@@ -81,7 +81,7 @@ describe('init', () => {
 })
 
 describe('a broken configuration', () => {
-  it('ends every command with 2 and the faults', async () => {
+  it('makes every command exit with 2 and list the errors', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: 0 }\ncahce: {}\n')
     const { code, stdout, stderr } = await run(['cache:stats'], { cwd })
@@ -92,7 +92,7 @@ describe('a broken configuration', () => {
 })
 
 describe('config:show', () => {
-  it('names flag-free sources and masks secrets', async () => {
+  it('shows environment variables and file lines as sources and masks secrets', async () => {
     const cwd = await tempDir()
     await writeFile(
       join(cwd, 'pagecache.yaml'),

@@ -48,6 +48,9 @@ const refused = [
   ['src/lib/clock.ts', '../config/load.ts'],
   ['src/app.ts', './operations/cache.ts'],
   ['commands/serve.ts', './demo.ts'],
+  ['commands/serve.ts', '#src/daemon/daemon.ts'],
+  ['commands/monitor.ts', '#src/tui/watch.ts'],
+  ['src/cli/monitor.ts', '../daemon/serve.ts'],
   ['src/pages/page.ts', 'zod'],
   ['src/cache/key.ts', 'zod/mini'],
   ['src/cache/key.ts', 'undici'],
@@ -71,7 +74,10 @@ const allowed = [
   ['src/operations/cache.ts', 'zod/mini'],
   ['src/config/schema.ts', '../pages/page.ts'],
   ['src/cli/output.ts', '@oclif/core/flags'],
-  ['commands/serve.ts', '#src/daemon/daemon.ts'],
+  ['commands/serve.ts', '#src/cli/serve.ts'],
+  ['commands/serve.ts', '#src/operations/cache.ts'],
+  ['src/cli/serve.ts', '../daemon/serve.ts'],
+  ['src/cli/monitor.ts', '../tui/watch.ts'],
 ] as const
 
 describe('imports point down, and every library has its home', () => {

@@ -97,7 +97,7 @@ it('without --json: lines on stderr, a summary on stdout', async () => {
   expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
   expect(stderr).not.toContain('\u001b')
   expect(stdout).toMatch(
-    /URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/,
+    /URLs: 2\nFetched: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/,
   )
 })
 
@@ -139,7 +139,7 @@ describe('failures', () => {
   it('are exit 1 with --wait, and each is named', async () => {
     const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
     expect(code).toBe(1)
-    expect(stderr).toContain('2 of 3 URLs could not be warmed')
+    expect(stderr).toContain('2 of 3 URLs could not be cached')
     expect(stdout).toContain('1 × answered 404')
     expect(stdout).toContain('http://shop.example/private ')
   })
@@ -382,7 +382,7 @@ it('a second Ctrl-C stops at once, with 130', async () => {
   )
   await expect.poll(() => origin.hits('/slow'), patient).toBe(1)
   child.kill('SIGINT')
-  await expect.poll(() => stderr, patient).toContain('Finishing what is under way; once more stops at once.')
+  await expect.poll(() => stderr, patient).toContain('Finishing the pages in progress; interrupt again to stop at once.')
   child.kill('SIGINT')
   try {
     expect(await ended).toEqual([130, null])
