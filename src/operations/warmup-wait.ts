@@ -12,60 +12,61 @@ import { watchWarmup, type WarmupDiscovery } from './warmup-watch.ts'
 
 export interface WaitOptions {
   performer: Performer
-  /** Null where the run is a daemon's on another machine. */
+  /** Null if the run belongs to a daemon on another machine. */
   app: App | null
-  /** Stop waiting. */
+  /** Ends the wait. */
   signal: AbortSignal
   onProgress(progress: WarmupProgressRecord): void
   onMessage(message: string): void
 }
 
-/** What is told of a run when it has ended, or nobody waits for it any more. */
+/** The result of a run, or its state when the wait was ended. */
 export interface WarmupReport {
   progress: WarmupProgressRecord
   discovery: WarmupDiscovery
-  /** Why URLs failed, the commonest first; and the first of them. */
+  /** Why URLs failed, the most frequent reason first. */
   reasons: WarmupFailures['reasons']
+  /** The first failed URLs. */
   failures: WarmupFailures['items']
 }
 
-const lookEvery = 250
-/** How often it is asked whether somebody works the queue (milliseconds). */
-const askEvery = 1000
-const failuresTold = 10
+/** Polling intervals in ms. */
+const progressInterval = 250
+const workerCheckInterval = 1000
+const maxFailures = 10
 
 /**
- * Waits for the end of a run, and works it here for as long as nobody else does. Where the waiting is broken off, a run that only this
- * process works is paused; others go on with theirs.
+ * Waits for the end of a run, and processes it in this process while there is no other worker. If the wait is ended early, a run that
+ * only this process works on is paused; otherwise the other workers continue it.
  */
 export async function waitForWarmup(options: WaitOptions, id: string): Promise<WarmupReport> {
   const { performer, app, signal } = options
-  const help = app === null ? null : new Help(app, options)
+  const worker = app === null ? null : new StandInWorker(app, options)
   try {
     for (;;) {
       const { progress } = await performer.perform(readWarmupProgress, { progressId: id })
       if (progress === null || (progress.status !== 'running' && progress.status !== 'paused')) break
       options.onProgress(progress)
       if (signal.aborted) break
-      await help?.look()
-      await realTiming.sleep(lookEvery, signal)
+      await worker?.startIfAlone()
+      await realTiming.sleep(progressInterval, signal)
     }
   } finally {
-    await help?.end()
+    await worker?.stop()
   }
-  if (signal.aborted && help?.alone) await pauseInterrupted(options, id)
+  if (signal.aborted && worker?.alone) await pauseInterrupted(options, id)
   return report(options, id)
 }
 
-/** Works warmups in this process while nobody else does. */
-class Help {
+/** Processes warmups in this process while no other worker does. */
+class StandInWorker {
   readonly #app: App
   readonly #options: WaitOptions
   readonly #done = new AbortController()
   #working: Promise<void> | null = null
-  #fault: { error: unknown } | null = null
-  #askedAt = -Infinity
-  /** Nobody else works on it, as far as was seen last. */
+  #failure: { error: unknown } | null = null
+  #checkedAt = -Infinity
+  /** True if the last check found no other worker. */
   alone = false
 
   constructor(app: App, options: WaitOptions) {
@@ -73,16 +74,16 @@ class Help {
     this.#options = options
   }
 
-  async look(): Promise<void> {
+  async startIfAlone(): Promise<void> {
     const now = performance.now()
-    if (now - this.#askedAt < askEvery) return
-    this.#askedAt = now
+    if (now - this.#checkedAt < workerCheckInterval) return
+    this.#checkedAt = now
     const { isWorkedElsewhere } = await import('../workers/warmup.ts')
     this.alone = !(await isWorkedElsewhere(this.#app))
-    if (this.#fault) throw this.#fault.error
+    if (this.#failure) throw this.#failure.error
     if (!this.alone || this.#working !== null) return
     this.#working = this.#work()
-      .catch((error: unknown) => void (this.#fault = { error }))
+      .catch((error: unknown) => void (this.#failure = { error }))
       .finally(() => void (this.#working = null))
   }
 
@@ -106,7 +107,7 @@ class Help {
     })
   }
 
-  async end(): Promise<void> {
+  async stop(): Promise<void> {
     this.#done.abort()
     const worked = this.#working
     await worked
@@ -121,7 +122,7 @@ async function pauseInterrupted({ performer }: WaitOptions, id: string): Promise
 
 async function report({ performer, onProgress }: WaitOptions, id: string): Promise<WarmupReport> {
   const { progress, discovery } = await performer.perform(watchWarmup, { progressId: id })
-  const { items, reasons } = await performer.perform(listWarmupFailures, { progressId: id, limit: failuresTold })
+  const { items, reasons } = await performer.perform(listWarmupFailures, { progressId: id, limit: maxFailures })
   onProgress(progress!)
   return { progress: progress!, discovery: discovery!, reasons, failures: items }
 }

@@ -382,7 +382,9 @@ it('a second Ctrl-C stops at once, with 130', async () => {
   )
   await expect.poll(() => origin.hits('/slow'), patient).toBe(1)
   child.kill('SIGINT')
-  await expect.poll(() => stderr, patient).toContain('Finishing the pages in progress; interrupt again to stop at once.')
+  await expect
+    .poll(() => stderr, patient)
+    .toContain('Finishing the pages in progress; interrupt again to stop at once.')
   child.kill('SIGINT')
   try {
     expect(await ended).toEqual([130, null])
