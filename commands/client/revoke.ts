@@ -26,7 +26,7 @@ export default class ClientRevoke extends BaseCommand {
 
   async run() {
     const { args, flags } = await this.parse(ClientRevoke)
-    await this.confirm(`Permanently revoke the client ${args.id} and all clients it created?`, flags.yes)
+    await this.confirm(`Revoke the client ${args.id} and all clients it created? This cannot be undone.`, flags.yes)
     return this.perform(revokeApiClient, { clientId: args.id }, ({ client, made: created }, output) => {
       output.line(`${client.name} (${client.clientId}) was revoked.`)
       for (const { name, clientId, createdBy } of created)

@@ -33,13 +33,9 @@ async function latestId(performer: Performer): Promise<string> {
 }
 
 export function noWarmup(id: string | undefined): PagecacheError {
-  return new PagecacheError(
-    'NOT_FOUND',
-    id === undefined ? 'There is no warmup yet.' : `There is no warmup ${id}.`,
-    {
-      hint: id === undefined ? 'Start one with: pagecache warmup:start' : 'List them with: pagecache warmup:list',
-    },
-  )
+  return new PagecacheError('NOT_FOUND', id === undefined ? 'There is no warmup yet.' : `There is no warmup ${id}.`, {
+    hint: id === undefined ? 'Start one with: pagecache warmup:start' : 'List them with: pagecache warmup:list',
+  })
 }
 
 /** Prints the progress of a warmup. */

@@ -12,15 +12,15 @@ describe('init', () => {
       'http://shop.example',
       'http://127.0.0.1:8000',
       null,
-      'have a web server forward port 80 to pagecache, which listens at port 8080',
+      'Have a web server forward port 80 to pagecache on port 8080',
     ],
     [
       'https://shop.example:8443',
       'http://127.0.0.1:8000',
       null,
-      'TLS ends before pagecache: have a web server forward port 8443',
+      'pagecache does not terminate TLS. Have a web server forward port 8443',
     ],
-    ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens at the port of its URL'],
+    ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens on the port of its URL'],
     ['http://shop.example:8000', 'http://10.0.0.1:8000', 8000, 'server.port is 8000'],
   ])('uses the port of %s in front of %s, or explains why not', async (url, origin, port, note) => {
     const cwd = await tempDir()
@@ -34,7 +34,7 @@ describe('init', () => {
     )
   })
 
-  it('writes a configuration that every command accepts', async () => {
+  it('writes a valid configuration', async () => {
     const cwd = await tempDir()
     const written = await run(['init', '--url', 'http://shop.example', '--origin', 'http://127.0.0.1:8000'], { cwd })
     expect(written).toMatchObject({ code: 0, stderr: '' })
@@ -48,7 +48,7 @@ describe('init', () => {
     })
   })
 
-  it('replaces a file only with --force, even one that is broken', async () => {
+  it('overwrites a file only with --force, even an invalid one', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'broken: [')
     const refused = await run(['init', '--json'], { cwd })
@@ -56,7 +56,7 @@ describe('init', () => {
     expect(JSON.parse(refused.stdout)).toMatchObject({
       success: false,
       code: 'WRONG_STATE',
-      hint: 'Replace it with --force.',
+      hint: 'Overwrite it with --force.',
     })
     expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toBe('broken: [')
     expect((await run(['init', '--force'], { cwd })).code).toBe(0)

@@ -66,11 +66,11 @@ describe('wrong usage', () => {
       '',
     ],
     [['stage:create', 'x', '--headline', 'a', '--headline', 'b'], 'Error: --headline was given more than once.\n', ''],
-    [['cache:inspect', 'nothing'], 'Error: URL: nothing is no URL with scheme and host', ''],
+    [['cache:inspect', 'nothing'], 'Error: URL: nothing is not an absolute URL', ''],
     [['stage:update', '0190c0de-0000-7000-8000-00000000000a'], 'No change given.', '--no-active'],
     [['warmup:start', '--batch-size', '0'], 'Error: --batch-size: expected a whole number from 1 to 1000\n', ''],
     [['purge:url', 'http://a/', 'nothing'], 'Error: URLS: ', ''],
-    [['purge:entity', 'product', 'nothing'], 'Error: ID: "nothing" is no id\n', ''],
+    [['purge:entity', 'product', 'nothing'], 'Error: ID: "nothing" is not an id\n', ''],
     [['client:create', ' \u0007'], 'Error: NAME: expected a name of 1 to 200 characters\n', ''],
     [
       ['cache:stats', '--server', 'http://user:canary@a', '--profile', 'b'],
@@ -80,7 +80,7 @@ describe('wrong usage', () => {
     [
       ['cache:stats', '--server', 'http://127.0.0.1:1', '--env', 'staging'],
       'Error: --env cannot be combined with --server',
-      'Leave out --env, or --server.',
+      'Remove --env, or --server.',
     ],
     [
       ['cache:stats', '--server', 'http://127.0.0.1:1', '--project-dir', '.', '--config', 'a.yaml'],

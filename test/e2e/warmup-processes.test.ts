@@ -59,7 +59,7 @@ describe('from another process', () => {
   it('a run is paused, resumed and cancelled; nothing is fetched twice', { timeout: 90_000 }, async () => {
     await openShop(3000, () => pause(20))
     const started = await command('warmup:start')
-    expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('No worker takes warmups now') })
+    expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('No worker is running') })
     expect(await progress()).toMatchObject({ status: 'running', checked_urls: 0 })
     await startConsumer()
     await expect.poll(() => fetched().length, patient).toBeGreaterThan(40)

@@ -97,7 +97,7 @@ it('without --json: lines on stderr, a summary on stdout', async () => {
   expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
   expect(stderr).not.toContain('\u001b')
   expect(stdout).toMatch(
-    /URLs: 2\nFetched: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/,
+    /URLs: 2\nFetched: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 never cached or with side effects\n/,
   )
 })
 
@@ -109,10 +109,8 @@ it('with --json what was left out and could not be read is on stderr', async () 
   const { code, stdout, stderr } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 1, progress: { status: 'completed' } })
-  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 excluded (never cached or with side effects).\n')
-  expect(stderr).toContain(
-    'Sitemaps that could not be read to their end:\n  http://shop.example/gone.xml answered 404\n',
-  )
+  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 never cached or with side effects.\n')
+  expect(stderr).toContain('Sitemaps that could not be read completely:\n  http://shop.example/gone.xml answered 404\n')
 })
 
 it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
@@ -122,7 +120,7 @@ it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
     const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'Shop (http://shop.example): nothing to warm up. Its sitemaps name 2 URLs, and none is a page of this sales channel that may be warmed. Of other hosts or channels: all; the url of this sales channel may be wrong.\n',
+      'Shop (http://shop.example): nothing to warm up. None of the 2 URLs in its sitemaps is a cacheable page of this sales channel. Of other hosts or channels: all. Check the url of this sales channel.\n',
     )
   },
 )
@@ -158,7 +156,7 @@ describe('failures', () => {
     const plain = await run(['warmup:start', '--json'], { cwd })
     expect(plain.code).toBe(0)
     expect(Object.keys(JSON.parse(plain.stdout))).toEqual(['success', 'progressId', 'totalUrls'])
-    expect(plain.stderr).toContain('No worker takes warmups now')
+    expect(plain.stderr).toContain('No worker is running')
     expect(origin.hits('/fine')).toBe(1)
   })
 
@@ -348,7 +346,7 @@ describe('over the API', () => {
       value: { totalUrls: 2, discovery: { duplicates: 1, excluded: 1, malformed: 1, foreign: 0 } },
     })
     expect((await api('/warmup/progress')).value.progress!.message).toBe(
-      'Left out: 1 excluded (never cached or with side effects), 1 malformed, 1 duplicate',
+      'Left out: 1 never cached or with side effects, 1 malformed, 1 duplicate',
     )
   })
 })
