@@ -137,7 +137,7 @@ describe('the configuration of a token', () => {
     ['without a key', { cookie: 'a' }, /stages\.customerToken \(pagecache\.yaml:3\): .*either cookie or header/],
     ['without a place', { secretFile: 'a' }, /either cookie or header/],
     ['with two places', { cookie: 'a', header: 'b', secretFile: 'a' }, /either cookie or header/],
-    ['with two keys', { cookie: 'a', secretFile: 'a', publicKeyFile: 'b' }, /secretFile or publicKeyFile, one of them/],
+    ['with two keys', { cookie: 'a', secretFile: 'a', publicKeyFile: 'b' }, /either secretFile or publicKeyFile/],
     ['with two of both', { cookie: 'a', header: 'b', secretFile: 'a', publicKeyFile: 'b' }, /one of them/],
     [
       'with the algorithm of a key for a secret',

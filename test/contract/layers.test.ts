@@ -7,7 +7,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Lints a tree of one file and answers the rules that it breaks. */
+/** Lints one file in a directory of its own and returns the rules it breaks. */
 async function brokenRules(file: string, code: string): Promise<string[]> {
   const directory = await tempDir()
   await copyFile(join(root, 'oxlint.config.ts'), join(directory, 'oxlint.config.ts'))
@@ -89,7 +89,7 @@ describe('imports point down, and every library has its home', () => {
     expect(await brokenRules(file, importing(specifier))).toEqual([])
   })
 
-  it('reads the environment in one place', async () => {
+  it('allows process.env in one file only', async () => {
     const code = 'export const name = process.env.PAGECACHE_ENV\n'
     expect(await brokenRules('src/cache/key.ts', code)).toEqual(['node(no-process-env)'])
     expect(await brokenRules('src/config/environment.ts', code)).toEqual([])

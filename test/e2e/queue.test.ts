@@ -123,7 +123,7 @@ describe('messenger:stats and messenger:failed', () => {
     const refused = await pagecache('messenger:failed:remove', '--all')
     expect([refused.code, (await queue.statistics()).failed]).toEqual([2, 1])
     const unnamed = await pagecache('messenger:failed:remove')
-    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('Name the messages to delete')])
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('No messages selected')])
     expect((await pagecache('messenger:failed:remove', '--all', '--force')).stdout).toContain('1 message deleted')
     expect((await queue.statistics()).failed).toBe(0)
   })

@@ -250,7 +250,7 @@ describe('a page store that cannot be opened', () => {
     'cache:clear --dry-run',
   ]
 
-  /** `nobody`, mostly. */
+  /** Usually the uid of `nobody`. */
   const somebodyElse = 65534
 
   /** Who runs a command without a right to these pages: for root, somebody else; for anybody else, their closed directory does. */
@@ -332,16 +332,16 @@ describe('inspect', () => {
   ]
 
   it.each([
-    ['foo', 'Give it as visitors type it, for example https://shop.example/de/.'],
-    ['javascript:alert(1)', 'Give it as visitors type it'],
-    ['ftp://shop.example/', 'Give it as visitors type it'],
-    ['http://', 'Give it as visitors type it'],
-    ['//shop.example/', 'Give it as visitors type it'],
+    ['foo', 'Include scheme and host, for example https://shop.example/de/.'],
+    ['javascript:alert(1)', 'Include scheme and host'],
+    ['ftp://shop.example/', 'Include scheme and host'],
+    ['http://', 'Include scheme and host'],
+    ['//shop.example/', 'Include scheme and host'],
     ['shop.example/de/page1', 'Did you mean https://shop.example/de/page1?'],
     ['other.example:8080/page1?a=1', 'Did you mean http://other.example:8080/page1?a=1?'],
     ['localhost:8080', 'Did you mean http://localhost:8080?'],
     ['/page1', 'Did you mean https://shop.example/de/page1?'],
-    ['http:shop.example', 'Give it as visitors type it'],
+    ['http:shop.example', 'Include scheme and host'],
   ])('rejects %j, which is not an absolute URL', async (url, hint) => {
     const projectDir = await tempDir()
     await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels: given }))

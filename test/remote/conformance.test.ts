@@ -102,7 +102,7 @@ let client: ApiClient
 let leavers: { here: string; there: string }
 let elsewhere: Scratch
 
-/** Two daemons of the same shop, each with its own state; commands run beside the one, and at the other. */
+/** Two daemons of the same shop, each with its own state: commands run on the machine of one, and with --server on the other. */
 beforeAll(async () => {
   origin = await startOrigin({
     otherwise: (request) => ({

@@ -47,7 +47,7 @@ async function openAt(server: string) {
 const cleared = { success: true, filesDeleted: 0 }
 
 it.each([
-  [['stage:delete', '0190c0de-0000-7000-8000-00000000000a'], 'what becomes of its events?'],
+  [['stage:delete', '0190c0de-0000-7000-8000-00000000000a'], 'keep or remove its events?'],
   [['stage:delete', '0190c0de-0000-7000-8000-00000000000a', '--events', 'remove'], 'and remove its events?'],
   [['customer:delete', '10042'], 'from all events?'],
 ])('a question about a daemon names it: %j', async (args, question) => {
@@ -199,7 +199,7 @@ describe('an answer that is none of success', () => {
     [200, 'application/json', '"text"'],
     [302, 'text/plain', ''],
     [500, 'application/json', '{"errors":[]}'],
-  ])('%d %s %s is said not to come from a daemon of ours', async (status, type, body) => {
+  ])('%d %s %s is reported as not coming from a pagecache daemon', async (status, type, body) => {
     const { daemon } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/stats', {
       status,
