@@ -64,7 +64,7 @@ it.each([['cache:clear'], ['vendor:cache:clear'], ['vendor:cache:clear', '--type
       proxies: [{ name: 'varnish-1', status: 'pending' }],
       warning: expect.stringContaining('No worker is running') as string,
     })
-    expect((await pagecache(...command, '--dry-run')).stdout).toContain('It would be queued for varnish-1.')
+    expect((await pagecache(...command, '--dry-run')).stdout).toContain('Would be queued for varnish-1.')
   },
 )
 
