@@ -6,8 +6,7 @@ import { queueDueTasks, runScheduledTasks } from '#src/operations/scheduled-task
 
 export default class ScheduledTaskRun extends BaseCommand {
   static override summary = 'Queue tasks whenever they are due.'
-  static override description = `Workers of the scheduler transport run the tasks. The daemon and messenger:consume scheduler queue due tasks themselves, so
-this command is only needed to run scheduler and workers separately. It stops as messenger:consume does.
+  static override description = `Workers of the scheduler transport run the tasks. The daemon and messenger:consume scheduler queue due tasks themselves, so this command is only needed to run scheduler and workers separately. It stops as messenger:consume does.
 With --server, it needs --no-wait and queues the due tasks once.`
   static override examples = [
     { description: 'Queue due tasks until stopped', command: '<%= config.bin %> <%= command.id %>' },

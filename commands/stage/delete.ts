@@ -10,8 +10,7 @@ const eventChoices = ['keep', 'remove'] as const
 
 export default class StageDelete extends BaseCommand {
   static override summary = 'Delete a popup stage.'
-  static override description = `Its events are kept for their retention period (keep) or deleted too (remove). Without --events, asks on a terminal; with --yes,
-keeps them.`
+  static override description = `Its events are kept for their retention period (keep) or deleted too (remove). Without --events, asks on a terminal; with --yes, keeps them.`
   static override examples = [
     {
       description: 'Delete a stage and decide about its events',

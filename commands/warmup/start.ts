@@ -7,8 +7,7 @@ import type { OperationEvent } from '#src/operations/operation.ts'
 
 export default class WarmupStart extends BaseCommand {
   static override summary = 'Fetch the pages of a sales channel into the cache.'
-  static override description = `Reads the sitemaps of one or all sales channels and queues their URLs. Workers (serve, messenger:consume async) fetch each
-page as a visitor would, and skip pages that are still fresh.
+  static override description = `Reads the sitemaps of one or all sales channels and queues their URLs. Workers (serve, messenger:consume async) fetch each page as a visitor would, and skip pages that are still fresh.
 With --wait, the command waits for the end, fetches the pages itself if no worker is running, and exits with 1 if a page failed.`
   static override examples = [
     {

@@ -6,8 +6,7 @@ import { warmupArgs } from '#src/cli/warmup-command.ts'
 export default class WarmupWatch extends BaseCommand {
   static override summary = 'Watch a warmup live, and pause, resume or cancel it.'
   static override description = `On a terminal, shows progress, rate, latency, results, worker slots and failures; press ? for the keys and q to leave.
-The warmup continues after you leave. Without a terminal, in CI, with --no-tui and with --json, prints a line on stderr
-every 5 % or 10 s until the warmup has ended.`
+The warmup continues after you leave. Without a terminal, in CI, with --no-tui and with --json, prints a line on stderr every 5 % or 10 s until the warmup has ended.`
   static override examples = [
     { description: 'Watch the latest warmup', command: '<%= config.bin %> <%= command.id %>' },
     {
