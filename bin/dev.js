@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the commands from their sources: no build, no manifest. `npm run dev -- cache:stats`
+// Runs the commands from their sources, without a build or a manifest: `npm run dev -- cache:stats`
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { register } from 'tsx/esm/api'
@@ -9,7 +9,7 @@ register()
 
 const root = dirname(import.meta.dirname)
 const pjson = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
-// oclif would map dist/ to the sources through the compiler's JavaScript API, which TypeScript 7 does not have.
+// oclif maps dist/ to the sources through the compiler's JavaScript API, which TypeScript 7 lacks.
 pjson.oclif.commands.target = './commands'
 pjson.oclif.hooks.command_not_found = './src/cli/command-not-found.ts'
 

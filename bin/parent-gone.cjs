@@ -1,3 +1,3 @@
-// Loaded first of all into the processes of a daemon (src/daemon/supervise.ts). Node itself tells the parent that the process is there,
-// before anything of ours runs, and without a listener a parent that has gone by then would be a stack trace. Node ends the process anyway.
+// Preloaded into the child processes of a daemon (src/daemon/supervise.ts). Node announces a child to its parent before any module
+// runs. If the parent has exited by then, an error without a listener would print a stack trace; Node ends the child anyway.
 require('node:cluster').worker?.on('error', () => {})

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Readable by every Node since 12, so that an old one gets a sentence and not a syntax error.
+// Uses only syntax of Node 12, so that an old Node prints a sentence instead of a syntax error.
 const needed = [22, 19]
 const [major, minor] = process.versions.node.split('.').map(Number)
 
@@ -12,14 +12,14 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
 
 async function start() {
   process.stdout.on('error', (error) => {
-    // A reader that has enough (| head) ends the program quietly; it is no error.
+    // The reader closed the pipe early (| head), which is not an error.
     if (error.code === 'EPIPE') process.exit(process.exitCode || 0)
-    process.stderr.write(`Error: The output cannot be written: ${error.message}\n`)
+    process.stderr.write(`Error: Could not write the output: ${error.message}\n`)
     process.exit(1)
   })
   process.stderr.on('error', (error) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode || 0)
-    // A daemon whose log is full goes on; there is nowhere to say so.
+    // A daemon keeps running when its log disk is full.
   })
   const { enableCompileCache } = await import('node:module')
   const compiled = await compiledCode()
@@ -32,8 +32,8 @@ async function start() {
 }
 
 /**
- * Where compiled code is kept for the next start; null where no place is this user's own. What lies there is run: Node's own choice, a
- * name in the temporary directory that anybody may take first, would let others run their code as this user.
+ * Directory of the compile cache; null if this user has no private one. Cached code is executed, so Node's default is unsafe: another
+ * user could create its predictable directory under /tmp first, and run code as this user.
  */
 async function compiledCode() {
   if (process.env.NODE_COMPILE_CACHE) return process.env.NODE_COMPILE_CACHE
@@ -44,7 +44,7 @@ async function compiledCode() {
   ]
   try {
     const home = homedir()
-    // HOME may name somebody else's, under sudo for example.
+    // Under sudo, HOME may belong to another user.
     if (process.getuid && statSync(home).uid !== process.getuid()) return null
     return join(home, '.cache', 'pagecache')
   } catch {
@@ -52,7 +52,7 @@ async function compiledCode() {
   }
 }
 
-/** Without the command framework: what asks for the version is often a script that asks often. */
+/** Prints the version without loading oclif, because scripts call it often. */
 async function printVersion() {
   const { readFileSync } = await import('node:fs')
   const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))

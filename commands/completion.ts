@@ -4,20 +4,19 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { completionScript, shells } from '#src/cli/completion.ts'
 
 export default class Completion extends BaseCommand {
-  static override summary = 'Print the completion script of a shell.'
-  static override description =
-    'Completes commands, flags and the values that flags can have, and starts no process for it.'
+  static override summary = 'Print the completion script for a shell.'
+  static override description = 'The script completes commands, flags and flag values without starting a process.'
   static override exitCodes = exitCodes.local
   static override examples = [
-    { description: 'For bash, in ~/.bashrc', command: 'eval "$(<%= config.bin %> <%= command.id %> bash)"' },
+    { description: 'Set up bash, in ~/.bashrc', command: 'eval "$(<%= config.bin %> <%= command.id %> bash)"' },
     {
-      description: 'For zsh, in ~/.zshrc after compinit',
+      description: 'Set up zsh, in ~/.zshrc after compinit',
       command: 'eval "$(<%= config.bin %> <%= command.id %> zsh)"',
     },
-    { description: 'For fish, in config.fish', command: '<%= config.bin %> <%= command.id %> fish | source' },
+    { description: 'Set up fish, in config.fish', command: '<%= config.bin %> <%= command.id %> fish | source' },
   ]
   static override args = {
-    shell: Args.string({ description: 'The shell that reads the script.', options: [...shells], required: true }),
+    shell: Args.string({ description: 'Shell to complete in.', options: [...shells], required: true }),
   }
 
   async run() {

@@ -4,15 +4,15 @@ import { doctor } from '#src/operations/doctor.ts'
 const signs = { passed: 'ok  ', warned: 'warn', failed: 'FAIL' }
 
 export default class Doctor extends BaseCommand {
-  static override summary = 'Check everything that can be wrong, and say what to do about it.'
-  static override description = 'Exit code 1 if a check failed; a warning alone is 0.'
+  static override summary = 'Diagnose configuration, storage and network problems.'
+  static override description = 'Exits with 1 if a check failed, with 0 if there are only warnings.'
   static override examples = [
     {
-      description: 'Before the first start, and whenever something is odd',
+      description: 'Run all checks',
       command: '<%= config.bin %> <%= command.id %>',
     },
     {
-      description: 'What failed, for a script',
+      description: 'List the failed checks in a script',
       command:
         '<%= config.bin %> <%= command.id %> --json | jq -r \'.checks[] | select(.status == "failed") | .message\'',
     },
@@ -22,11 +22,10 @@ export default class Doctor extends BaseCommand {
 
   async run() {
     await this.parse(Doctor)
-    const value = await this.perform(doctor, {}, ({ checks }, output) => {
+    const value = await this.perform(doctor, {}, async ({ checks }, output) => {
       for (const { name, status, message, remedy } of checks) {
-        for (const [index, line] of message.split('\n').entries())
-          output.line(index === 0 ? `${signs[status]}  ${name}: ${line}` : `      ${line}`)
-        if (remedy) output.line(`      ${remedy}`)
+        await output.hanging(`${signs[status]}  `, `${name}: ${message}`)
+        if (remedy) await output.hanging('      ', remedy)
       }
     })
     if (!value.success) process.exitCode = 1

@@ -1,6 +1,6 @@
 /**
- * Bundles the product into dist/ (one entry per command, shared chunks) and writes oclif.manifest.json.
- * Bundling is what keeps start-up short: docs/decisions/0001-bundle.md has the measurement.
+ * Bundles the product into dist/ (one entry per command, shared chunks) and writes oclif.manifest.json. Bundling keeps start-up short;
+ * docs/decisions/0001-bundle.md has the measurement.
  */
 import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { licencesOf } from './licences.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Entries beside the commands: what bin/, oclif or a worker thread loads by its path. */
+/** Entries besides the commands: files that bin/, oclif or a worker thread load by path. */
 const extraEntries = [
   'src/cli/main.ts',
   'src/cli/command-not-found.ts',
@@ -19,7 +19,7 @@ const extraEntries = [
   'src/purge/purger-main.ts',
 ]
 
-/** Native, or loading files of its own at run time: left in node_modules. */
+/** Not bundled: native, or loading own files at run time. */
 const external = ['better-sqlite3', 'undici']
 
 const bundled = [...(await bundle()), ...(await bundleStorefrontScript()), ...(await bundleAdmin())]
@@ -39,7 +39,7 @@ async function bundle() {
         'react-devtools-core': join(root, 'src/tui/no-devtools.ts'),
       },
     },
-    // React in its development form takes twice the time (facts: Ink 8).
+    // The development build of React takes twice as long.
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog(level, log, defaultHandler) {
@@ -52,19 +52,19 @@ async function bundle() {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
-    // Half the bytes to read and to check against the compile cache; names stay, for stacks that can be read.
+    // Halves the bytes to read and to compare with the compile cache. Names are kept for readable stacks.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
   return modulesIn(output)
 }
 
-/** The files that went into a bundle. */
+/** Paths of the modules in a bundle. */
 function modulesIn(output) {
   return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
-/** What visitors' browsers load: one file, as small as it gets. */
+/** Bundles the script for visitors' browsers into one small file. */
 async function bundleStorefrontScript() {
   const build = await rolldown({
     cwd: root,
@@ -77,7 +77,7 @@ async function bundleStorefrontScript() {
   return modulesIn(output)
 }
 
-/** The operators' page (src/admin) into dist/admin: what src/http/admin/page.ts serves. */
+/** Bundles the operators' page (src/admin) into dist/admin, which src/http/admin/page.ts serves. */
 async function bundleAdmin() {
   const source = join(root, 'src/admin')
   const target = join(root, 'dist/admin')
@@ -102,9 +102,8 @@ async function bundleAdmin() {
 }
 
 /**
- * What oclif does at every start and hardly ever needs, a fifth of a short command: modules of Node are looked up
- * where they are used instead, and command ids are compared by their letters instead of by a language's rules,
- * which have to be loaded first.
+ * Makes oclif start faster, by a fifth of a short command: rarely used Node modules are loaded on use, and command ids are compared
+ * by code unit instead of by locale, whose data would have to be loaded.
  */
 function lighterOclif() {
   const declaration = /^const (\w+) = require\("(node:(?:child_process|perf_hooks|readline))"\);$/gm
@@ -130,7 +129,7 @@ function entries() {
   return Object.fromEntries(files.sort().map((file) => [file.replace(/^src\//, '').replace(/\.ts$/, ''), file]))
 }
 
-/** What `oclif manifest` does, in this process: a third of a second instead of two. */
+/** Writes the manifest as `oclif manifest` does, but faster (docs/decisions/0076-oclif-cli.md). */
 async function writeManifest() {
   const { Plugin } = await import('@oclif/core/config')
   const plugin = new Plugin({

@@ -1,24 +1,24 @@
 import type { Manifest } from './surface.ts'
 
-/** docs/commands.md: every command, made from the manifest. */
+/** Generates docs/commands.md from the manifest. */
 export function commandReference({ commands }: Manifest): string {
   const shared = Object.entries(commands['cache:stats']?.flags ?? {})
   const head = [
     '# Commands',
     '',
-    'Made from the commands themselves by `npm run snapshot`.',
+    'Generated from the commands by `npm run snapshot`.',
     '',
-    '| exit code | |',
+    '| exit code | meaning |',
     '|---|---|',
-    '| 0 | done; also where a question was answered with no: nothing was changed |',
-    '| 1 | failed |',
+    '| 0 | success; also after a declined confirmation, which changes nothing |',
+    '| 1 | failure |',
     '| 2 | wrong usage or configuration |',
-    '| 3 | nothing to act on, or wrong state |',
-    '| 4 | not allowed: the daemon refused the client or its scope |',
-    '| 5 | unreachable: the daemon does not answer, or the records or the page store cannot be opened or written |',
+    '| 3 | target not found, or in the wrong state |',
+    '| 4 | not authorised: the daemon rejected the client or its scope |',
+    '| 5 | unreachable: the daemon, the records or the page store |',
     '| 130 | interrupted |',
     '',
-    'Every command takes these flags:',
+    'Flags of every command:',
     '',
     ...flagLines(shared),
     '',

@@ -1,11 +1,11 @@
-/** dist/LICENCES.txt: what is bundled is passed on, and the licences of the libraries in it ask that their text goes along. */
+/** Generates dist/LICENCES.txt: licences require that their text is distributed with the bundled libraries. */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * @param {Iterable<string>} modules paths of the files that a bundle is made of
- * @returns {string} each package among them with its version and the text of its licence
- * @throws where a package has neither a text nor a name of its licence
+ * @param {Iterable<string>} modules paths of the bundled files
+ * @returns {string} each package with its version and licence text
+ * @throws if a package has neither a licence file nor a licence name
  */
 export function licencesOf(modules) {
   const packages = new Set(
@@ -25,6 +25,6 @@ function licenceOf(directory) {
     existsSync(join(directory, path)),
   )
   if (file === undefined && typeof license !== 'string')
-    throw new Error(`${name} has no licence that could go along with the bundle.`)
+    throw new Error(`${name} has no licence, so it must not be bundled.`)
   return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(join(directory, file), 'utf8').trim()}\n`
 }

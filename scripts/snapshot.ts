@@ -1,6 +1,6 @@
 /**
- * Writes down the stable surface: what test/contract compares with, docs/commands.md and docs/openapi.json. A difference in review is
- * a change that users notice.
+ * Writes the snapshots of the stable surface for test/contract, and generates docs/commands.md and docs/openapi.json. A difference in
+ * review is a change that users notice.
  *
  *     npm run snapshot
  */

@@ -24,7 +24,7 @@ interface ManifestArgument {
   required?: boolean
 }
 
-/** What is used of oclif.manifest.json. */
+/** The part of oclif.manifest.json that is used here. */
 export interface Manifest {
   commands: Record<
     string,
@@ -39,7 +39,7 @@ export interface Manifest {
   >
 }
 
-/** What scripts can rely on of each command. Texts are not in it: prose may change. */
+/** The stable surface of each command. Texts are omitted, because prose may change. */
 export function commandSurface(manifest: Manifest): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(manifest.commands).map(([id, { flags, args, exitCodes }]) => [
@@ -51,7 +51,7 @@ export function commandSurface(manifest: Manifest): Record<string, unknown> {
 
 const flagProperties = ['type', 'char', 'env', 'required', 'multiple', 'options', 'default'] as const
 
-/** Every key of the configuration with its default, and the environment variable that sets it. */
+/** All configuration keys with their defaults and environment variables. */
 export function configurationSurface(): Record<string, { default: unknown; variable: string | null }> {
   const config = parse(configSchema, {})
   const loaded = { config, sourceOf: () => ({ kind: 'default' as const }) }
@@ -61,7 +61,7 @@ export function configurationSurface(): Record<string, { default: unknown; varia
   )
 }
 
-/** The named properties of each entry, in one order whatever the order of the source; what is not set is left out. */
+/** Picks properties of each entry, sorted by key, without unset ones. */
 function pick<T extends object>(entries: Record<string, T>, names: readonly (keyof T)[]): Record<string, Partial<T>> {
   return Object.fromEntries(
     Object.entries(entries)

@@ -6,13 +6,13 @@ import { plural } from '#src/lib/plural.ts'
 import { clearApplicationCache } from '#src/operations/cache.ts'
 
 export default class CacheClear extends BaseCommand {
-  static override summary = 'Clear the application cache of the environment, and with it every cached page.'
+  static override summary = 'Clear the application cache, including every cached page.'
   static override description =
-    'Empties var/cache/<env>/ in the project directory. State in var/data/ stays: logs, queue, API clients.'
+    'Empties var/cache/<env>/ in the project directory. Keeps var/data/: logs, queue, API clients.'
   static override examples = [
     { description: 'Clear the application cache', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'See how many files of the staging environment would go',
+      description: 'Count the files that would be removed in the staging environment',
       command: '<%= config.bin %> <%= command.id %> --env staging --dry-run',
     },
   ]

@@ -5,19 +5,19 @@ import { formatDuration } from '#src/lib/format-duration.ts'
 import { inspectPage } from '#src/operations/cache.ts'
 
 export default class CacheInspect extends BaseCommand {
-  static override summary = 'Explain why a URL is or is not served from the cache.'
+  static override summary = 'Explain why a URL is or is not cached.'
   static override examples = [
     {
-      description: 'A page as its visitors type it',
+      description: 'Inspect a page',
       command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/',
     },
     {
-      description: 'How long it stays fresh, in seconds',
+      description: 'Show how long it stays fresh, in seconds',
       command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/ --json | jq ".pages[].freshnessLeft"',
     },
   ]
   static override args = {
-    url: Args.string({ description: 'The URL, with scheme and host.', required: true }),
+    url: Args.string({ description: 'Absolute URL of the page.', required: true }),
   }
 
   async run() {
@@ -32,7 +32,7 @@ export default class CacheInspect extends BaseCommand {
       for (const sentence of value.explanation) output.line(sentence)
       for (const page of value.pages) {
         output.line()
-        const left = page.freshnessLeft
+        const { freshnessLeft } = page
         output.pairs([
           ['key', page.key],
           ['type', page.type],
@@ -40,7 +40,7 @@ export default class CacheInspect extends BaseCommand {
           ['status', page.status],
           ['stored', page.storedAt],
           ['age', formatDuration(page.age)],
-          [page.state, `${left < 0 ? 'since' : 'for another'} ${formatDuration(Math.abs(left))}`],
+          [page.state, `${freshnessLeft < 0 ? 'for' : 'for another'} ${formatDuration(Math.abs(freshnessLeft))}`],
           ['hits', page.hits],
           ['size', `${formatBytes(page.size)} ${page.encoding}, ${formatBytes(page.originalSize)} uncompressed`],
         ])

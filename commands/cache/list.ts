@@ -3,26 +3,25 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag, pageTypeFlag } from '#src/cli/flags.ts'
 import { formatBytes } from '#src/lib/format-bytes.ts'
 import { formatDuration } from '#src/lib/format-duration.ts'
-import { plural } from '#src/lib/plural.ts'
 import { listPages } from '#src/operations/cache.ts'
 
 export default class CacheList extends BaseCommand {
   static override summary = 'List cached pages, by type, tag or URL prefix.'
   static override examples = [
-    { description: 'The first fifty pages', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List the first fifty pages', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The listings below a path',
+      description: 'List the listing pages below a path',
       command: '<%= config.bin %> <%= command.id %> --type listings --prefix http://shop.example/shoes/',
     },
     {
-      description: 'The URLs of every page that bears a tag',
+      description: 'List the URLs of all pages with a tag',
       command: '<%= config.bin %> <%= command.id %> --tag product-0190c0de --limit 1000 --json | jq -r ".items[].url"',
     },
   ]
   static override flags = {
     type: pageTypeFlag(),
-    tag: Flags.string({ summary: 'Only pages that bear this cache tag.', helpValue: '<tag>' }),
-    prefix: Flags.string({ summary: 'Only pages whose URL begins so.', helpValue: '<url>' }),
+    tag: Flags.string({ summary: 'Only pages with this cache tag.', helpValue: '<tag>' }),
+    prefix: Flags.string({ summary: 'Only pages whose URL starts with this.', helpValue: '<url>' }),
     limit: limitFlag,
     offset: offsetFlag,
   }
@@ -41,9 +40,7 @@ export default class CacheList extends BaseCommand {
         page.url,
       ])
       await output.table(['type', 'status', 'state', 'age', 'hits', 'size', 'url'], rows)
-      if (output.terminal && value.items.length < value.total) {
-        output.line(`${value.items.length} of ${plural(value.total, 'page')}. More with --limit and --offset.`)
-      }
+      output.more(value.items.length, value.total, 'page')
     })
   }
 }

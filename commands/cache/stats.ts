@@ -3,11 +3,11 @@ import { presentStatistics } from '#src/cli/present-statistics.ts'
 import { cacheStatistics } from '#src/operations/cache.ts'
 
 export default class CacheStats extends BaseCommand {
-  static override summary = 'Show how many pages are cached, their sizes and times.'
+  static override summary = 'Show the number of cached pages, their size and timings.'
   static override examples = [
-    { description: 'The statistics as tables', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Show all statistics', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The number of cached product pages',
+      description: 'Count the cached product pages',
       command: '<%= config.bin %> <%= command.id %> --json | jq .byType.products',
     },
   ]

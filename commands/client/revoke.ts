@@ -5,32 +5,32 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { revokeApiClient } from '#src/operations/clients.ts'
 
 export default class ClientRevoke extends BaseCommand {
-  static override summary = 'End a client of the HTTP API; its tokens are void at once.'
+  static override summary = 'Revoke an API client; its tokens become invalid at once.'
   static override description =
-    'The clients that it made over the HTTP API end with it, those that they made too, and so on.'
+    'Also revokes the clients that it created through the HTTP API, and those that they created.'
   static override examples = [
     {
-      description: 'A client whose secret got out',
+      description: 'Revoke a client whose secret was exposed',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002',
     },
     {
-      description: 'In a script',
+      description: 'Revoke it in a script',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000002 --yes',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
+  static override exitCodes = exitCodes.withTarget
   static override args = {
-    id: Args.string({ description: 'The id of the client.', required: true }),
+    id: Args.string({ description: 'ID of the client.', required: true }),
   }
   static override flags = { yes: yesFlag }
 
   async run() {
     const { args, flags } = await this.parse(ClientRevoke)
-    await this.confirm(`Revoke the client ${args.id} and all that it made for good?`, flags.yes)
-    return this.perform(revokeApiClient, { clientId: args.id }, ({ client, made }, output) => {
-      output.line(`${client.name} (${client.clientId}) is revoked.`)
-      for (const { name, clientId, createdBy } of made)
-        output.line(`${name} (${clientId}), made by ${createdBy}, is revoked with it.`)
+    await this.confirm(`Revoke the client ${args.id} and all clients it created? This cannot be undone.`, flags.yes)
+    return this.perform(revokeApiClient, { clientId: args.id }, ({ client, made: created }, output) => {
+      output.line(`${client.name} (${client.clientId}) was revoked.`)
+      for (const { name, clientId, createdBy } of created)
+        output.line(`${name} (${clientId}), created by ${createdBy}, was revoked with it.`)
     })
   }
 }

@@ -2,13 +2,13 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { showConfig } from '#src/operations/config.ts'
 
 export default class ConfigShow extends BaseCommand {
-  static override summary = 'Show the effective configuration, and where each value comes from.'
+  static override summary = 'Show the effective configuration and the source of each value.'
   static override description =
-    'A source is a flag, an environment variable, a line of the configuration file, or default. Secrets are masked.'
+    'A source is a flag, an environment variable, a line of the configuration file, or the default. Secrets are masked.'
   static override examples = [
-    { description: 'Every value and its source', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Show every value and its source', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'What differs from the defaults',
+      description: 'Show only values that differ from the defaults',
       command: '<%= config.bin %> <%= command.id %> --json | jq \'.values[] | select(.source != "default")\'',
     },
   ]
@@ -19,7 +19,7 @@ export default class ConfigShow extends BaseCommand {
       output.pairs([
         ['environment', value.environment],
         ['project directory', value.projectDir],
-        ['configuration file', value.file],
+        ['config file', value.file],
         ['cache directory', value.cacheDir],
         ['data directory', value.dataDir],
       ])

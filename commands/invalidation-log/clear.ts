@@ -6,8 +6,8 @@ import { clearInvalidationLog } from '#src/operations/purge-log.ts'
 export default class InvalidationLogClear extends BaseCommand {
   static override summary = 'Delete the invalidation log.'
   static override examples = [
-    { description: 'Asks before', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Without a question', command: '<%= config.bin %> <%= command.id %> --yes' },
+    { description: 'Delete it after a confirmation', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Delete it in a script', command: '<%= config.bin %> <%= command.id %> --yes' },
   ]
   static override flags = { yes: yesFlag }
 

@@ -1,14 +1,13 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
-import { plural } from '#src/lib/plural.ts'
 import { recentInvalidations } from '#src/operations/purge-log.ts'
 
 export default class InvalidationLogRecent extends BaseCommand {
-  static override summary = 'List the invalidations, newest first: who asked for what, and how many pages went.'
+  static override summary = 'List invalidations, newest first, with their source, actor and effect.'
   static override examples = [
-    { description: 'The last fifty', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List the latest fifty', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'Who clears everything?',
+      description: 'Find who clears everything',
       command: `<%= config.bin %> <%= command.id %> --limit 1000 --json | jq '.items[] | select(.scope == "all")'`,
     },
   ]
@@ -22,8 +21,7 @@ export default class InvalidationLogRecent extends BaseCommand {
       async ({ items, total }, output) => {
         const rows = items.map((item) => [item.at, item.source, item.actor, item.scope, item.value, item.pagesRemoved])
         await output.table(['at', 'source', 'actor', 'scope', 'value', 'pages'], rows)
-        if (output.terminal && items.length < total)
-          output.line(`${items.length} of ${plural(total, 'invalidation')}. More with --limit and --offset.`)
+        output.more(items.length, total, 'invalidation')
       },
     )
   }

@@ -4,12 +4,12 @@ import { plural } from '#src/lib/plural.ts'
 import { stopWorkers } from '#src/operations/messenger.ts'
 
 export default class MessengerStopWorkers extends BaseCommand {
-  static override summary = 'Ask all consumers to finish what is in hand and leave.'
-  static override description = `For deployments: a service manager starts them again, with the new version. Consumers that start later are not meant, and the
-workers inside the daemon stay: they end with it.`
+  static override summary = 'Stop all workers after their current messages.'
+  static override description = `Run it after a deployment, so that the service manager restarts the workers with the new version.
+Does not affect workers that start later, or those inside the daemon.`
   static override examples = [
-    { description: 'After a new version was put in place', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'How many were asked', command: '<%= config.bin %> <%= command.id %> --json | jq .workers' },
+    { description: 'Stop the workers after a deployment', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Count the stopped workers', command: '<%= config.bin %> <%= command.id %> --json | jq .workers' },
   ]
   static override flags = { ...symfonyFlags, yes: needlessYes }
 

@@ -5,18 +5,18 @@ import { presentPurged } from '#src/cli/present-purges.ts'
 import { purge } from '#src/operations/purge.ts'
 
 export default class PurgeTag extends BaseCommand {
-  static override summary = 'Purge every page that bears a tag, here and at every reverse proxy.'
+  static override summary = 'Purge every page with a cache tag, here and at every reverse proxy.'
   static override examples = [
-    { description: 'All pages with a navigation', command: '<%= config.bin %> <%= command.id %> navigation' },
+    { description: 'Purge all pages with a navigation', command: '<%= config.bin %> <%= command.id %> navigation' },
     {
-      description: 'See which pages show a product',
+      description: 'List the pages that show a product',
       command: '<%= config.bin %> <%= command.id %> --dry-run product-0190c0de000070008000000000000001',
     },
   ]
   static override strict = false
   static override args = {
     tags: Args.string({
-      description: 'Cache tags, as the shop puts them on its pages.',
+      description: 'Cache tags set by the shop.',
       required: true,
       multiple: true,
     }),

@@ -6,22 +6,21 @@ import { purge } from '#src/operations/purge.ts'
 
 export default class PurgeUrl extends BaseCommand {
   static override summary = 'Purge URLs, here and at every reverse proxy.'
-  static override description =
-    'Every variant of the page goes. A URL is meant in its canonical form: the order of its parameters does not matter.'
+  static override description = 'Purges every variant of the page. The order of query parameters does not matter.'
   static override examples = [
-    { description: 'One page', command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/' },
+    { description: 'Purge one page', command: '<%= config.bin %> <%= command.id %> http://shop.example/shoes/' },
     {
-      description: 'Two pages, which visitors may still get while they are fetched anew',
+      description: 'Mark two pages as stale; visitors get them while they are refetched',
       command: '<%= config.bin %> <%= command.id %> --soft http://shop.example/ http://shop.example/shoes/',
     },
     {
-      description: 'See what would go',
+      description: 'List what would be purged',
       command: '<%= config.bin %> <%= command.id %> --dry-run http://shop.example/shoes/',
     },
   ]
   static override strict = false
   static override args = {
-    urls: Args.string({ description: 'URLs as visitors type them.', required: true, multiple: true }),
+    urls: Args.string({ description: 'Public URLs of the pages.', required: true, multiple: true }),
   }
   static override flags = { soft: softFlag, 'dry-run': dryRunFlag }
 

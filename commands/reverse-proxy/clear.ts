@@ -6,10 +6,10 @@ import { clearPurgeLog } from '#src/operations/purge-log.ts'
 export default class ReverseProxyClear extends BaseCommand {
   static override summary = 'Delete the purge log.'
   static override description =
-    'Purges that a reverse proxy has not acknowledged yet are still delivered to it; reverse-proxy:stats counts them.'
+    'Purges that a reverse proxy has not acknowledged are still delivered; reverse-proxy:stats counts them.'
   static override examples = [
-    { description: 'Asks before', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'Without a question', command: '<%= config.bin %> <%= command.id %> --yes' },
+    { description: 'Delete it after a confirmation', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Delete it in a script', command: '<%= config.bin %> <%= command.id %> --yes' },
   ]
   static override flags = { yes: yesFlag }
 

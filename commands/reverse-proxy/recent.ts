@@ -1,14 +1,13 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
 import { presentPurges } from '#src/cli/present-purges.ts'
-import { plural } from '#src/lib/plural.ts'
 import { recentPurges } from '#src/operations/purge-log.ts'
 
 export default class ReverseProxyRecent extends BaseCommand {
-  static override summary = 'List the purges, newest first.'
+  static override summary = 'List purges, newest first.'
   static override examples = [
-    { description: 'The last fifty', command: '<%= config.bin %> <%= command.id %>' },
-    { description: 'The fifty before them', command: '<%= config.bin %> <%= command.id %> --offset 50' },
+    { description: 'List the latest fifty', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List the fifty before them', command: '<%= config.bin %> <%= command.id %> --offset 50' },
   ]
   static override flags = { limit: limitFlag, offset: offsetFlag }
 
@@ -19,8 +18,7 @@ export default class ReverseProxyRecent extends BaseCommand {
       { limit: flags.limit, offset: flags.offset },
       async ({ items, total }, output) => {
         await presentPurges(items, output)
-        if (output.terminal && items.length < total)
-          output.line(`${items.length} of ${plural(total, 'purge')}. More with --limit and --offset.`)
+        output.more(items.length, total, 'purge')
       },
     )
   }

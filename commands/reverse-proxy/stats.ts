@@ -2,11 +2,11 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { purgeStatistics } from '#src/operations/purge-log.ts'
 
 export default class ReverseProxyStats extends BaseCommand {
-  static override summary = 'Show the purges of the last 24 hours, and which reverse proxy is behind.'
+  static override summary = 'Show the purges of the last 24 hours and the state of each reverse proxy.'
   static override examples = [
-    { description: 'Numbers, hours and the most purged tags', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Show totals, hours and the most purged tags', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'How many purges a proxy has still to be told',
+      description: 'Show the unacknowledged purges of each proxy',
       command: '<%= config.bin %> <%= command.id %> --json | jq ".proxies"',
     },
   ]
@@ -18,7 +18,7 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Purges', overview.totalPurges],
         ['URLs', overview.distinctUrls],
         ['Tags', overview.distinctTags],
-        ['Response time, ms', overview.avgResponseTime],
+        ['Response time', `${overview.avgResponseTime} ms`],
       ])
       output.line()
       await output.table(

@@ -1,14 +1,14 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
-import { plural } from '#src/lib/plural.ts'
 import { purgedUrls } from '#src/operations/purge-log.ts'
 
 export default class ReverseProxyUrls extends BaseCommand {
-  static override summary = 'List the URLs that were purged, by name or with what was named, the last purged first.'
+  static override summary = 'List purged URLs, the last purged first.'
+  static override description = 'Includes URLs that were purged by tag or entity.'
   static override examples = [
-    { description: 'The last fifty', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List the latest fifty', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'A thousand of them as plain URLs',
+      description: 'Print a thousand URLs',
       command: '<%= config.bin %> <%= command.id %> --limit 1000 --json | jq -r ".items[].url"',
     },
   ]
@@ -21,8 +21,7 @@ export default class ReverseProxyUrls extends BaseCommand {
         ['last purged', 'purges', 'url'],
         items.map((item) => [item.lastPurgedAt, item.purges, item.url]),
       )
-      if (output.terminal && items.length < total)
-        output.line(`${items.length} of ${plural(total, 'URL')}. More with --limit and --offset.`)
+      output.more(items.length, total, 'URL')
     })
   }
 }

@@ -6,26 +6,26 @@ import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { deactivateScheduledTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskDeactivate extends BaseCommand {
-  static override summary = 'Let a task run no more.'
-  static override description = 'What runs now is not ended. scheduled-task:schedule makes it active again.'
-  static override exitCodes = exitCodes.ofOne
+  static override summary = 'Deactivate a task.'
+  static override description = 'A run in progress is not stopped. scheduled-task:schedule activates the task again.'
+  static override exitCodes = exitCodes.withTarget
   static override examples = [
     {
-      description: 'Keep the invalidation log for ever',
+      description: 'Keep the invalidation log indefinitely',
       command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_invalidation_log',
     },
     {
-      description: 'While it is queued or running too',
+      description: 'Deactivate a task that is queued or running',
       command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --force',
     },
   ]
   static override args = {
-    name: Args.string({ description: 'The task.', required: true }),
+    name: Args.string({ description: 'Name of the task.', required: true }),
   }
   static override flags = {
     ...symfonyFlags,
     yes: needlessYes,
-    force: Flags.boolean({ char: 'f', summary: 'While it is queued or running too.' }),
+    force: Flags.boolean({ char: 'f', summary: 'Also deactivate a task that is queued or running.' }),
   }
 
   async run() {

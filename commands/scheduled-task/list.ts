@@ -3,11 +3,11 @@ import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { listScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskList extends BaseCommand {
-  static override summary = 'List the scheduled tasks, when each runs, and how it stands.'
+  static override summary = 'List the scheduled tasks with their times and status.'
   static override examples = [
-    { description: 'All tasks', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List all tasks', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'Why tasks failed',
+      description: 'Show why tasks failed',
       command:
         '<%= config.bin %> <%= command.id %> --json | jq -r \'.items[] | select(.error) | "\\(.name): \\(.error)"\'',
     },

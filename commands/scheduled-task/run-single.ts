@@ -5,22 +5,22 @@ import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { runSingleTask } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskRunSingle extends BaseCommand {
-  static override summary = 'Run one task now and wait for its end.'
+  static override summary = 'Run one task now and wait for it to finish.'
   static override description =
-    'It runs in this process, or in a worker that was faster; never in two. Exit code 1 if it failed.'
-  static override exitCodes = exitCodes.ofOne
+    'It runs once: in this process, or in a worker that picks it up first. Exits with 1 if the task failed.'
+  static override exitCodes = exitCodes.withTarget
   static override examples = [
     {
-      description: 'Remove the pages that are past any use',
+      description: 'Remove expired pages',
       command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages',
     },
     {
-      description: 'What it did',
+      description: 'Print what a task did',
       command: '<%= config.bin %> <%= command.id %> vendor_stage.prune_events --json | jq -r .task.result',
     },
   ]
   static override args = {
-    name: Args.string({ description: 'The task.', required: true }),
+    name: Args.string({ description: 'Name of the task.', required: true }),
   }
   static override flags = { ...symfonyFlags, yes: needlessYes }
 

@@ -6,23 +6,26 @@ import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { scheduleTaskOnce } from '#src/operations/scheduled-task.ts'
 
 export default class ScheduledTaskSchedule extends BaseCommand {
-  static override summary = 'Schedule a task; an inactive one is active again.'
-  static override exitCodes = exitCodes.ofOne
+  static override summary = 'Schedule a task, and activate it if needed.'
+  static override exitCodes = exitCodes.withTarget
   static override examples = [
-    { description: 'For its next night', command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages' },
     {
-      description: 'At once, in whatever worker is there',
+      description: 'Schedule a task for its next regular time',
+      command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages',
+    },
+    {
+      description: 'Queue a task now',
       command: '<%= config.bin %> <%= command.id %> vendor_cache.cleanup_pages --immediately',
     },
   ]
   static override args = {
-    name: Args.string({ description: 'The task.', required: true }),
+    name: Args.string({ description: 'Name of the task.', required: true }),
   }
   static override flags = {
     ...symfonyFlags,
     yes: needlessYes,
     immediately: Flags.boolean({ char: 'i', summary: 'Queue it now.' }),
-    force: Flags.boolean({ char: 'f', summary: 'While it is queued or running too.' }),
+    force: Flags.boolean({ char: 'f', summary: 'Also reschedule a task that is queued or running.' }),
   }
 
   async run() {

@@ -6,22 +6,22 @@ import { stageFieldNames, stageFlags, stageInput } from '#src/cli/stage-flags.ts
 import { createStage } from '#src/operations/stages.ts'
 
 export default class StageCreate extends BaseCommand {
-  static override summary = 'Make a popup stage.'
+  static override summary = 'Create a popup stage.'
   static override examples = [
     {
-      description: 'A stage with a button, shown once in a session',
+      description: 'Create a stage with a button, shown once per session',
       command:
         '<%= config.bin %> <%= command.id %> Sale --headline "Summer sale" --text "Everything must go." --cta-label "To the sale" --cta-url /sale --frequency once_per_session',
     },
     {
-      description: 'Its id, for a script',
+      description: 'Create a stage and print its ID',
       command:
         '<%= config.bin %> <%= command.id %> Newsletter --html-file newsletter.html --no-active --json | jq -r .stage.id',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
+  static override exitCodes = exitCodes.withTarget
   static override fieldNames = stageFieldNames
-  static override args = { name: Args.string({ description: 'What operators call it.', required: true }) }
+  static override args = { name: Args.string({ description: 'Name of the stage.', required: true }) }
   static override flags = stageFlags
 
   async run() {

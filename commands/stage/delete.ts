@@ -6,26 +6,25 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { plural } from '#src/lib/plural.ts'
 import { deleteStage } from '#src/operations/stages.ts'
 
-const fates = ['keep', 'remove'] as const
+const eventChoices = ['keep', 'remove'] as const
 
 export default class StageDelete extends BaseCommand {
   static override summary = 'Delete a popup stage.'
-  static override description = `Its events stay for their retention (keep), or go with it (remove). Without --events that is asked on a terminal; with --yes
-they are kept.`
+  static override description = `Its events are kept for their retention period (keep) or deleted too (remove). Without --events, asks on a terminal; with --yes, keeps them.`
   static override examples = [
     {
-      description: 'Be asked what becomes of its events',
+      description: 'Delete a stage and decide about its events',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a',
     },
     {
-      description: 'Leave nothing of it, without a question',
+      description: 'Delete a stage and its events in a script',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --events remove --yes',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
-  static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
+  static override exitCodes = exitCodes.withTarget
+  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
   static override flags = {
-    events: Flags.option({ options: fates, summary: 'What becomes of its events.', helpValue: '<fate>' })(),
+    events: Flags.option({ options: eventChoices, summary: 'Keep or remove its events.', helpValue: '<choice>' })(),
     yes: yesFlag,
   }
 
@@ -33,8 +32,9 @@ they are kept.`
     const { args, flags } = await this.parse(StageDelete)
     const { id } = args
     const events =
-      flags.events ?? (await this.choose(`Delete the stage ${id}: what becomes of its events?`, fates, flags.yes))
-    if (flags.events !== undefined) await this.confirm(`Delete the stage ${id}, and ${events} its events?`, flags.yes)
+      flags.events ??
+      (await this.choose(`Delete the stage ${id} and keep or remove its events?`, eventChoices, flags.yes))
+    if (flags.events !== undefined) await this.confirm(`Delete the stage ${id} and ${events} its events?`, flags.yes)
     return this.perform(deleteStage, { id, events }, (value, output) => {
       output.line(
         `Stage ${value.stage.name} deleted. ${plural(value.events, 'event')} ${value.mode === 'keep' ? 'kept' : 'removed'}.`,

@@ -1,14 +1,13 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
-import { plural } from '#src/lib/plural.ts'
 import { listStages } from '#src/operations/stages.ts'
 
 export default class StageList extends BaseCommand {
-  static override summary = 'List the popup stages, the oldest first.'
+  static override summary = 'List the popup stages, oldest first.'
   static override examples = [
-    { description: 'The first fifty', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List the first fifty', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The ids of those that are shown',
+      description: 'List the IDs of active stages',
       command: `<%= config.bin %> <%= command.id %> --json | jq -r '.items[] | select(.active) | .id'`,
     },
   ]
@@ -31,8 +30,7 @@ export default class StageList extends BaseCommand {
         ['id', 'name', 'active', 'statistics', 'days', 'frequency', 'per session', 'sales channel'],
         rows,
       )
-      if (output.terminal && items.length < total)
-        output.line(`${items.length} of ${plural(total, 'stage')}. More with --limit and --offset.`)
+      output.more(items.length, total, 'stage')
     })
   }
 }

@@ -7,14 +7,17 @@ import { showStage } from '#src/operations/stages.ts'
 export default class StageShow extends BaseCommand {
   static override summary = 'Show a popup stage.'
   static override examples = [
-    { description: 'All of it', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
     {
-      description: 'What its visitors read',
+      description: 'Show all settings',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a',
+    },
+    {
+      description: 'Show only the content',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --json | jq .stage.content',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
-  static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
+  static override exitCodes = exitCodes.withTarget
+  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
 
   async run() {
     const { args } = await this.parse(StageShow)

@@ -6,23 +6,23 @@ import { presentStageStatistics } from '#src/cli/present-stage.ts'
 import { stageStatistics } from '#src/operations/stages.ts'
 
 export default class StageStats extends BaseCommand {
-  static override summary = 'Show what visitors did with a popup stage.'
+  static override summary = 'Show the statistics of a popup stage.'
   static override examples = [
     {
-      description: 'All time, with a chart',
+      description: 'Show all time, with a chart',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a',
     },
     {
-      description: 'November, as numbers',
+      description: 'Print the totals of November',
       command:
         '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --from 2026-11-01 --to 2026-11-30 --json | jq .totals',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
-  static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
+  static override exitCodes = exitCodes.withTarget
+  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
   static override flags = {
-    from: Flags.string({ summary: 'The first day (UTC).', helpValue: '<YYYY-MM-DD>' }),
-    to: Flags.string({ summary: 'The last day (UTC).', helpValue: '<YYYY-MM-DD>' }),
+    from: Flags.string({ summary: 'First day (UTC).', helpValue: '<YYYY-MM-DD>' }),
+    to: Flags.string({ summary: 'Last day (UTC).', helpValue: '<YYYY-MM-DD>' }),
   }
 
   async run() {

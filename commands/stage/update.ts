@@ -9,10 +9,10 @@ import { givenFields } from '#src/lib/given-fields.ts'
 import { updateStage } from '#src/operations/stages.ts'
 
 export default class StageUpdate extends BaseCommand {
-  static override summary = 'Change a popup stage; what is not named stays.'
+  static override summary = 'Change the given settings of a popup stage.'
   static override examples = [
     {
-      description: 'Show it no more',
+      description: 'Hide a stage',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --no-active',
     },
     {
@@ -20,11 +20,11 @@ export default class StageUpdate extends BaseCommand {
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a --retention-days 365',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
+  static override exitCodes = exitCodes.withTarget
   static override fieldNames = stageFieldNames
-  static override args = { id: Args.string({ description: 'The id of the stage.', required: true }) }
+  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
   static override flags = {
-    name: Flags.string({ summary: 'What operators call it.', helpValue: '<name>' }),
+    name: Flags.string({ summary: 'Name of the stage.', helpValue: '<name>' }),
     ...stageFlags,
   }
 
@@ -32,8 +32,8 @@ export default class StageUpdate extends BaseCommand {
     const { args, flags } = await this.parse(StageUpdate)
     const change = { ...givenFields({ name: flags.name }), ...(await stageInput(flags)) }
     if (Object.keys(change).length === 0)
-      throw new PagecacheError('USAGE', 'Nothing to change was named.', {
-        hint: 'Name at least one field, for example --no-active.',
+      throw new PagecacheError('USAGE', 'No change given.', {
+        hint: 'Pass at least one flag, for example --no-active.',
       })
     return this.perform(updateStage, { id: args.id, ...change }, ({ stage }, output) => presentStage(stage, output))
   }

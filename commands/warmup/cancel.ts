@@ -1,14 +1,14 @@
-import { warmupArgs, WarmupMoveCommand } from '#src/cli/warmup-command.ts'
+import { warmupArgs, WarmupStateCommand } from '#src/cli/warmup-command.ts'
 import { cancelWarmup } from '#src/operations/warmup.ts'
 
-export default class WarmupCancel extends WarmupMoveCommand {
+export default class WarmupCancel extends WarmupStateCommand {
   static override summary = 'Cancel a running or paused warmup.'
   static override description =
-    'What is being fetched is given up; what was fetched stays in the cache. A cancelled warmup cannot be resumed.'
+    'Aborts fetches in progress and keeps the pages that are already cached. A cancelled warmup cannot be resumed.'
   static override examples = [
-    { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Cancel the latest warmup', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The one with this id',
+      description: 'Cancel a warmup by its ID',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000001',
     },
   ]
@@ -16,6 +16,6 @@ export default class WarmupCancel extends WarmupMoveCommand {
 
   async run() {
     const { args } = await this.parse(WarmupCancel)
-    return this.move(cancelWarmup, args.id)
+    return this.changeState(cancelWarmup, args.id)
   }
 }

@@ -1,14 +1,13 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
-import { plural } from '#src/lib/plural.ts'
 import { listWarmups } from '#src/operations/warmup.ts'
 
 export default class WarmupList extends BaseCommand {
-  static override summary = 'List the warmups, the latest first.'
+  static override summary = 'List warmups, newest first.'
   static override examples = [
-    { description: 'The last fifty', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List the latest fifty', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The ids of those that are running',
+      description: 'List the IDs of running warmups',
       command: `<%= config.bin %> <%= command.id %> --json | jq -r '.items[] | select(.status == "running").id'`,
     },
   ]
@@ -26,9 +25,8 @@ export default class WarmupList extends BaseCommand {
         run.failed_urls,
         run.created_at,
       ])
-      await output.table(['id', 'state', 'done', 'urls', 'warm', 'failed', 'started'], rows)
-      if (output.terminal && items.length < total)
-        output.line(`${items.length} of ${plural(total, 'warmup')}. More with --limit and --offset.`)
+      await output.table(['id', 'status', 'progress', 'urls', 'cached', 'failed', 'started'], rows)
+      output.more(items.length, total, 'warmup')
     })
   }
 }

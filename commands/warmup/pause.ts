@@ -1,14 +1,13 @@
-import { warmupArgs, WarmupMoveCommand } from '#src/cli/warmup-command.ts'
+import { warmupArgs, WarmupStateCommand } from '#src/cli/warmup-command.ts'
 import { pauseWarmup } from '#src/operations/warmup.ts'
 
-export default class WarmupPause extends WarmupMoveCommand {
+export default class WarmupPause extends WarmupStateCommand {
   static override summary = 'Pause a running warmup.'
-  static override description =
-    'The pages that are being fetched are finished and kept; workers in other processes stop within a second.'
+  static override description = 'Finishes the fetches in progress. Workers in other processes pause within a second.'
   static override examples = [
-    { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Pause the latest warmup', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The one with this id',
+      description: 'Pause a warmup by its ID',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000001',
     },
   ]
@@ -16,6 +15,6 @@ export default class WarmupPause extends WarmupMoveCommand {
 
   async run() {
     const { args } = await this.parse(WarmupPause)
-    return this.move(pauseWarmup, args.id)
+    return this.changeState(pauseWarmup, args.id)
   }
 }

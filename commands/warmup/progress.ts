@@ -5,26 +5,26 @@ import { noWarmup, presentProgress, warmupArgs } from '#src/cli/warmup-command.t
 import { readWarmupProgress } from '#src/operations/warmup.ts'
 
 export default class WarmupProgress extends BaseCommand {
-  static override summary = 'Show how far a warmup is.'
+  static override summary = 'Show the progress of a warmup.'
   static override examples = [
-    { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Show the latest warmup', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'Only the percentage',
+      description: 'Print the percentage only',
       command: '<%= config.bin %> <%= command.id %> --json | jq .progress.percentage',
     },
   ]
-  static override exitCodes = exitCodes.ofOne
+  static override exitCodes = exitCodes.withTarget
   static override args = warmupArgs
 
   async run() {
     const { args } = await this.parse(WarmupProgress)
     const input = args.id === undefined ? {} : { progressId: args.id }
-    const value = await this.performing((performer) => performer.perform(readWarmupProgress, input))
+    const value = await this.performing(({ performer }) => performer.perform(readWarmupProgress, input))
     if (value.progress === null) {
-      const fault = noWarmup(args.id)
-      if (!this.jsonEnabled()) throw fault
-      // The value is printed as it is: only the exit code says that there is nothing.
-      process.exitCode = fault.exit
+      const error = noWarmup(args.id)
+      if (!this.jsonEnabled()) throw error
+      // With --json the value is still printed; the exit code reports the missing warmup.
+      process.exitCode = error.exit
     } else if (!this.jsonEnabled()) {
       presentProgress(value.progress, new Output())
     }

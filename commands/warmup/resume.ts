@@ -1,13 +1,13 @@
-import { warmupArgs, WarmupMoveCommand } from '#src/cli/warmup-command.ts'
+import { warmupArgs, WarmupStateCommand } from '#src/cli/warmup-command.ts'
 import { resumeWarmup } from '#src/operations/warmup.ts'
 
-export default class WarmupResume extends WarmupMoveCommand {
-  static override summary = 'Go on with a paused warmup.'
-  static override description = 'It goes on where it was: no page that is done is asked for again.'
+export default class WarmupResume extends WarmupStateCommand {
+  static override summary = 'Resume a paused warmup.'
+  static override description = 'Fetches the remaining pages only.'
   static override examples = [
-    { description: 'The latest one', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'Resume the latest warmup', command: '<%= config.bin %> <%= command.id %>' },
     {
-      description: 'The one with this id',
+      description: 'Resume a warmup by its ID',
       command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-000000000001',
     },
   ]
@@ -15,6 +15,6 @@ export default class WarmupResume extends WarmupMoveCommand {
 
   async run() {
     const { args } = await this.parse(WarmupResume)
-    return this.move(resumeWarmup, args.id)
+    return this.changeState(resumeWarmup, args.id)
   }
 }

@@ -16,30 +16,46 @@ import {
 } from '../operations/operation.ts'
 import { exitCodes } from './exit-codes.ts'
 import { sharedFlags } from './flags.ts'
-import { namedAsTyped, type CommandInput } from './input-names.ts'
+import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
 import { Output } from './output.ts'
 import { toUsageError } from './usage-error.ts'
 
-/** Lines that wait for the end of a screen. */
-const mostHeld = 20
+/** Messages kept while the terminal UI is drawn; older ones are dropped. */
+const maxHeldMessages = 20
 
-/** What every command shares: parse, perform one operation, present its value. */
+/** What the functions behind a command need: where operations run, what interrupts them, and how to reach the operator. */
+export interface Session {
+  performer: Performer
+  /** Null when the operations run on a daemon named by `--server`. */
+  app: App | null
+  signal: AbortSignal
+  /** True when stdout carries the JSON value alone. */
+  json: boolean
+  /** Prints a line on stderr. */
+  tell(message: string): void
+  /** Keeps messages back while `work` draws on the terminal. */
+  hold<T>(work: () => Promise<T>): Promise<T>
+  /** Name of the daemon, or environment and project directory. */
+  sourceName: string
+}
+
+/** Base of every command: parse, perform one operation, present its value. */
 export abstract class BaseCommand extends Command {
   static override enableJsonFlag = true
   static override baseFlags = sharedFlags
-  /** Every exit code that the command can end with; the manifest carries it. docs/commands.md says what each means. */
+  /** All exit codes of the command, listed in the manifest and explained in docs/commands.md. */
   static exitCodes: readonly number[] = exitCodes.usual
-  /** Fields of the operation whose flag or argument has another name, for messages. */
+  /** Input fields whose flag or argument has a different name; used in error messages. */
   static fieldNames: Readonly<Record<string, string>> = {}
 
-  #given: ConfigFlags = {}
+  #configFlags: ConfigFlags = {}
   #held: string[] | null = null
-  #remote: RemoteFlags = {}
+  #remoteFlags: RemoteFlags = {}
   #quiet = false
-  #mayAsk = true
+  #interactive = true
 
-  /** Values of the configuration that the command's own flags set. */
+  /** Configuration values set by the command's own flags. */
   protected configValues: NonNullable<ConfigFlags['values']> = []
 
   protected override async parse<F extends Shape, B extends Shape, A extends Shape>(
@@ -55,55 +71,49 @@ export abstract class BaseCommand extends Command {
       })
     })
     const flags = parsed.flags as Record<string, string | undefined>
-    this.#given = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
-    this.#remote = { server: flags['server'], profile: flags['profile'] }
+    this.#configFlags = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
+    this.#remoteFlags = { server: flags['server'], profile: flags['profile'] }
     this.#quiet = parsed.flags['quiet'] === true
-    this.#mayAsk = parsed.flags['no-interaction'] !== true
+    this.#interactive = parsed.flags['no-interaction'] !== true
     return parsed
   }
 
-  /** True in commands that help with a broken configuration, and so must run with one. */
+  /** True in commands that must run with a broken configuration, because they help to repair it. */
   protected tolerateFaults = false
 
-  /** What the command line says about the configuration. */
-  protected get given(): ConfigFlags {
-    return { ...this.#given, values: this.configValues }
+  /** The configuration flags of the command line. */
+  protected get configFlags(): ConfigFlags {
+    return { ...this.#configFlags, values: this.configValues }
   }
 
   /**
-   * Runs one operation, here or on the daemon that `--server` names, and gives its value to the presenter, unless `--json`
-   * prints it as it is. The app is closed before anything is printed: what the operator reads as done is done.
+   * Runs one operation, here or on the daemon named by `--server`, and passes its value to `present`; with `--json`, oclif prints
+   * the value itself. The app is closed before anything is printed, so that reported work is complete.
    */
   protected async perform<Input extends Schema, Value>(
     operation: Operation<Input, Value>,
     input: Given<Input>,
     present: (value: Value, output: Output) => void | Promise<void>,
   ): Promise<Value> {
-    const value = await this.performing((performer) => performer.perform(operation, input))
+    const value = await this.performing(({ performer }) => performer.perform(operation, input))
     if (hasWarning(value)) this.tell(`Warning: ${value.warning}`)
     if (!this.jsonEnabled() && !this.#quiet) await present(value, new Output())
     return value
   }
 
-  /**
-   * The same for commands of several operations, such as those that wait or watch. `app` is null where they run on a daemon:
-   * what needs the app (working the queue, say) is done there then.
-   */
-  protected async performing<T>(
-    work: (performer: Performer, app: App | null, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  /** Runs `work` with a session, for commands of several operations: those that wait or watch. */
+  protected async performing<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const target = await this.remote()
     if (target !== null) return this.#performingAt(target, work)
     return this.withApp((app) => {
       const context = this.contextOf(app)
-      return work({ perform: (operation, input) => performOperation(operation, context, input) }, app, app.signal)
+      const performer: Performer = { perform: (operation, input) => performOperation(operation, context, input) }
+      const { environment, places } = app.loaded
+      return work(this.#session(performer, app, app.signal, `${environment} ${places.projectDir}`))
     })
   }
 
-  async #performingAt<T>(
-    target: RemoteTarget,
-    work: (performer: Performer, app: null, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  async #performingAt<T>(target: RemoteTarget, work: (session: Session) => Promise<T>): Promise<T> {
     const { openRemote } = await import('../remote/remote.ts')
     return interruptible(async (signal) => {
       const remote = await openRemote(target, {
@@ -112,7 +122,7 @@ export abstract class BaseCommand extends Command {
         onWarning: (message) => this.tell(message),
       })
       try {
-        return await work(remote, null, signal)
+        return await work(this.#session(remote, null, signal, target.name))
       } catch (error) {
         throw signal.aborted ? new PagecacheError('INTERRUPTED', 'Interrupted.', { cause: error }) : error
       } finally {
@@ -121,15 +131,27 @@ export abstract class BaseCommand extends Command {
     })
   }
 
-  /** The daemon that the command runs on, to be named in questions; null where it runs here. */
-  protected remote(): Promise<RemoteTarget | null> {
-    return findRemote(this.#remote, this.#given)
+  #session(performer: Performer, app: App | null, signal: AbortSignal, sourceName: string): Session {
+    return {
+      performer,
+      app,
+      signal,
+      sourceName,
+      json: this.jsonEnabled(),
+      tell: (message) => this.tell(message),
+      hold: (work) => this.#hold(work),
+    }
   }
 
-  /** Asks before what cannot be undone, and names the daemon that it would be done on. @throws USAGE, INTERRUPTED */
+  /** The daemon that the command runs on; null when it runs on this machine. */
+  protected remote(): Promise<RemoteTarget | null> {
+    return findRemote(this.#remoteFlags, this.#configFlags)
+  }
+
+  /** Asks before an irreversible change, and names the daemon it affects. @throws USAGE, DECLINED, INTERRUPTED */
   protected async confirm(question: string, yes: boolean): Promise<void> {
     const { confirm } = await import('./confirm.ts')
-    await confirm((await this.#where()) + question, { yes, mayAsk: this.#mayAsk })
+    await confirm((await this.#questionPrefix()) + question, { yes, interactive: this.#interactive })
   }
 
   protected async choose<const Choice extends string>(
@@ -138,18 +160,18 @@ export abstract class BaseCommand extends Command {
     yes: boolean,
   ): Promise<Choice> {
     const { choose } = await import('./confirm.ts')
-    return await choose((await this.#where()) + question, choices, yes)
+    return await choose((await this.#questionPrefix()) + question, choices, yes)
   }
 
-  /** What a question about another machine begins with. */
-  async #where(): Promise<string> {
+  /** Prefix of a question about a daemon on another machine. */
+  async #questionPrefix(): Promise<string> {
     const target = await this.remote()
     return target === null
       ? ''
       : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
   }
 
-  /** What operations of the command line work with. */
+  /** Context of operations run by the command line, which has full access. */
   protected contextOf(app: App): OperationContext {
     return {
       app,
@@ -162,12 +184,12 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Opens the app for what is done on this machine, and closes it whatever happens. An interrupted run is exit 130.
+   * Opens the app on this machine, runs `work` and closes the app. An interruption is exit code 130.
    *
-   * @throws USAGE where the operator means another machine
+   * @throws USAGE when `--server` or a profile names a daemon
    */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
-    await this.#assertHere()
+    await this.#assertLocal()
     const loaded = await this.load()
     const app = new App({ loaded, onWarning: (message) => this.tell(message) })
     app.ownSignals()
@@ -180,64 +202,58 @@ export abstract class BaseCommand extends Command {
     }
   }
 
-  /** The configuration that the app is opened with. @throws CONFIG_INVALID */
+  /** Loads the configuration of the app. @throws CONFIG_INVALID */
   protected load(): Promise<LoadedConfig> {
-    return loadConfig(this.given, { tolerateFaults: this.tolerateFaults })
+    return loadConfig(this.configFlags, { tolerateFaults: this.tolerateFaults })
   }
 
-  async #assertHere(): Promise<void> {
+  async #assertLocal(): Promise<void> {
     const target = await this.remote()
     if (target === null) return
     throw new PagecacheError(
       'USAGE',
-      `${this.id ?? 'This command'} works on this machine alone, and ${target.name} is another.`,
+      `${this.id ?? 'This command'} runs on this machine only, but ${target.name} was selected.`,
       {
-        hint: 'Leave out --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
+        hint: 'Remove --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
       },
     )
   }
 
-  /** How the command tells what an operation reports while it works; commands with progress override it. */
+  /** Shows what an operation reports while it runs; commands that display progress override it. */
   protected report(event: OperationEvent): void {
     if (event.kind === 'message') this.tell(event.message)
   }
 
-  /** A line for the operator: stderr, with `--json` too, so that stdout stays the value alone. */
+  /** Prints a line on stderr, with `--json` too: stdout carries the value alone. */
   protected tell(message: string): void {
     if (this.#quiet) return
     if (this.#held) this.#held.push(message)
     else process.stderr.write(`${message}\n`)
   }
 
-  /** While a screen is drawn, lines for the operator wait until it is gone; only the latest ones are kept. */
-  protected async holding<T>(work: () => Promise<T>): Promise<T> {
+  /** Holds messages back while the terminal UI is drawn, and prints the latest of them afterwards. */
+  async #hold<T>(work: () => Promise<T>): Promise<T> {
     this.#held = []
     try {
       return await work()
     } finally {
-      const lines = [...new Set(this.#held)].slice(-mostHeld)
+      const lines = [...new Set(this.#held)].slice(-maxHeldMessages)
       this.#held = null
       for (const line of lines) this.tell(line)
     }
   }
 
-  /** Where operations run, in a few words: the daemon's name, or the environment and its directory. */
-  protected async sourceName(app: App | null): Promise<string> {
-    if (app !== null) return `${app.loaded.environment} ${app.loaded.places.projectDir}`
-    return (await this.remote())?.name ?? ''
-  }
-
-  /** Errors are printed in one place, src/cli/main.ts, in the same form for every command; here their fields get the names of flags. */
+  /** Renames input fields in an error to the flags and arguments they came from. src/cli/main.ts prints all errors. */
   protected override async catch(error: Error): Promise<never> {
     if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error
-    const message = namedAsTyped(error.message, this.#declared())
+    const message = withTypedNames(error.message, this.#declared())
     throw new PagecacheError(error.code, message, {
       cause: error.cause,
       ...(error.hint !== null && { hint: error.hint }),
     })
   }
 
-  /** What the class says that it takes; a class without flags or arguments leaves them undefined. */
+  /** The flags and arguments declared by the class; oclif leaves absent ones undefined. */
   #declared(): CommandInput {
     const { flags = {}, args = {}, fieldNames = {} } = this.ctor as unknown as Partial<CommandInput>
     return { flags, args, fieldNames }
@@ -248,5 +264,5 @@ function hasWarning(value: unknown): value is { warning: string } {
   return typeof value === 'object' && value !== null && 'warning' in value && typeof value.warning === 'string'
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- what oclif's own signature asks for
+// oxlint-disable-next-line typescript/no-explicit-any -- required by oclif's signature
 type Shape = Record<string, any>

@@ -1,4 +1,4 @@
-/** One column of a chart: what it stands for, and how much. */
+/** A labelled value of a chart. */
 export interface ChartPoint {
   label: string
   value: number
@@ -7,11 +7,11 @@ export interface ChartPoint {
 const eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /**
- * A column chart as lines of text, the newest on the right, its first and last label beneath. Neighbours are added up where there are
- * more points than columns; few points take several columns each.
+ * Draws a column chart as lines of text, the newest point on the right, with the first and last label beneath. Adjacent points are
+ * added up if there are more points than columns; few points get several columns each.
  *
- * @param width columns of the whole, its scale on the left included
- * @param height lines of the columns
+ * @param width total width in cells, including the scale
+ * @param height height of the columns in lines
  */
 export function drawChart(
   points: readonly ChartPoint[],
@@ -19,9 +19,9 @@ export function drawChart(
 ): string[] {
   if (points.length === 0) return []
   let merged: readonly ChartPoint[] = points
-  // The scale is as wide as the highest sum, which is known when neighbours are added up.
-  for (let room = 0; merged.length > (room = roomBeside(merged, width));)
-    merged = merge(points, Math.min(room, merged.length - 1))
+  // The width of the scale depends on the highest sum, which depends on how many points are merged.
+  for (let columns = 0; merged.length > (columns = columnsBesideScale(merged, width));)
+    merged = merge(points, Math.min(columns, merged.length - 1))
   const most = highest(merged)
   const scale = String(most).length + 1
   const thick = Math.max(1, Math.min(6, Math.floor((width - scale - 2) / merged.length)))
@@ -45,17 +45,17 @@ function highest(points: readonly ChartPoint[]): number {
   return Math.max(...points.map(({ value }) => value))
 }
 
-/** Columns that are left beside the scale, eight at least. */
-function roomBeside(points: readonly ChartPoint[], width: number): number {
+/** Columns available beside the scale, at least eight. */
+function columnsBesideScale(points: readonly ChartPoint[], width: number): number {
   return Math.max(8, width - String(highest(points)).length - 3)
 }
 
-/** Whatever is not nothing can be seen. */
+/** Height of a column in eighths of a line. A value above 0 is always visible. */
 function toEighths(value: number, most: number, height: number): number {
   return value === 0 ? 0 : Math.max(1, Math.round((value / most) * height * 8))
 }
 
-/** At most so many points: neighbours are added up, under the label of the first. */
+/** Adds up adjacent points until at most `most` remain, each under the label of its first point. */
 function merge(points: readonly ChartPoint[], most: number): ChartPoint[] {
   const each = Math.ceil(points.length / most)
   const merged: ChartPoint[] = []

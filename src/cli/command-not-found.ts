@@ -4,18 +4,18 @@ import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { printable } from '../lib/printable.ts'
 
-/** For a command that there is not: a suggestion, never a prompt (exit 2). */
+/** The error for an unknown command, with a suggestion instead of oclif's prompt. */
 export function unknownCommand(id: string, config: Config): PagecacheError {
   const guess = closest(id, [...config.commandIDs, ...config.topics.map((topic) => topic.name)])
-  const usual = id.startsWith('-')
-    ? 'The command comes first, its flags after it. pagecache --help lists all commands.'
+  const general = id.startsWith('-')
+    ? 'Put the command before its flags. pagecache --help lists all commands.'
     : 'pagecache --help lists all commands.'
-  return new PagecacheError('USAGE', `There is no command ${printable(id)}.`, {
-    hint: guess ? `Did you mean ${guess}?` : usual,
+  return new PagecacheError('USAGE', `Unknown command: ${printable(id)}.`, {
+    hint: guess ? `Did you mean ${guess}?` : general,
   })
 }
 
-/** oclif's hook. */
+/** Hook that oclif calls for an unknown command. */
 const commandNotFound: Hook.CommandNotFound = async ({ id, config }) => {
   throw unknownCommand(id, config)
 }

@@ -1,4 +1,4 @@
-/** What of the manifest a completion needs. */
+/** The part of the manifest that a completion script needs. */
 export interface CompletableCommand {
   id: string
   summary?: string | undefined
@@ -9,18 +9,18 @@ export interface CompletableCommand {
   args: Record<string, { options?: readonly string[] }>
 }
 
-/** A word that can stand at a place, and what it means. */
+/** A word to complete, with its description. */
 interface Word {
   word: string
-  meaning: string
+  description: string
 }
 
-/** Everything that the shells' scripts are written from. */
+/** Input of the script templates. */
 interface Choices {
   commands: Word[]
-  /** Per command: its flags, and the words that its first argument can be. */
+  /** Flags and argument values by command. */
   flags: Map<string, Word[]>
-  /** Per command and flag: the words that may follow, none where any text may. Boolean flags are not in it. */
+  /** Values by `command --flag`; empty if the flag takes any text. Boolean flags are absent. */
   values: Map<string, readonly string[]>
 }
 
@@ -28,8 +28,7 @@ export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
 /**
- * A completion script for a shell. All of the command line is written into it, so that completing starts no
- * process: bash, zsh and fish answer as fast as they can look up a word.
+ * Generates a completion script. It contains all commands and flags, so that completing starts no process.
  */
 export function completionScript(shell: Shell, bin: string, commands: readonly CompletableCommand[]): string {
   const choices = toChoices(commands)
@@ -40,13 +39,13 @@ export function completionScript(shell: Shell, bin: string, commands: readonly C
 function toChoices(commands: readonly CompletableCommand[]): Choices {
   const choices: Choices = { commands: [], flags: new Map(), values: new Map() }
   for (const command of commands) {
-    choices.commands.push({ word: command.id, meaning: plain(command.summary) })
+    choices.commands.push({ word: command.id, description: plain(command.summary) })
     const words = Object.values(command.args).flatMap((argument) => argument.options ?? [])
     const flags = Object.entries(command.flags).filter(([, flag]) => !flag.hidden)
     choices.flags.set(command.id, [
-      ...words.map((word) => ({ word, meaning: '' })),
-      ...flags.map(([name, flag]) => ({ word: `--${name}`, meaning: plain(flag.summary) })),
-      { word: '--help', meaning: 'Show help.' },
+      ...words.map((word) => ({ word, description: '' })),
+      ...flags.map(([name, flag]) => ({ word: `--${name}`, description: plain(flag.summary) })),
+      { word: '--help', description: 'Show help.' },
     ])
     for (const [name, flag] of flags) {
       if (flag.type === 'option') choices.values.set(`${command.id} --${name}`, flag.options ?? [])
@@ -55,7 +54,7 @@ function toChoices(commands: readonly CompletableCommand[]): Choices {
   return choices
 }
 
-/** Summaries go between single quotes and between brackets: without what any of the shells could take for syntax. */
+/** Removes the characters that a shell would interpret in a quoted or bracketed description. */
 function plain(summary = ''): string {
   return summary.replaceAll(/['"`\\$[\]]/g, '')
 }
@@ -80,7 +79,7 @@ ${[...flags].map(([id, words]) => `        '${id}') reply='${words.map(({ word }
     esac
   fi
   COMPREPLY=($(compgen -W "$reply" -- "$cur"))
-  # Readline counts a colon as the end of a word and would repeat what stands before it.
+  # Readline treats a colon as the end of a word and would repeat the part before it.
   if [[ "$cur" == *:* && "$COMP_WORDBREAKS" == *:* ]]; then
     local head="\${cur%"\${cur##*:}"}"
     COMPREPLY=("\${COMPREPLY[@]#"$head"}")
@@ -92,7 +91,9 @@ complete -o default -F _${bin} ${bin}
 
 function zshScript(bin: string, { commands, flags, values }: Choices): string {
   const describe = (words: readonly Word[]) =>
-    words.map(({ word, meaning }) => `'${word.replaceAll(':', '\\:')}${meaning && `:${meaning}`}'`).join(' ')
+    words
+      .map(({ word, description }) => `'${word.replaceAll(':', '\\:')}${description && `:${description}`}'`)
+      .join(' ')
   return `#compdef ${bin}
 # zsh completion for ${bin}. To use it: eval "$(${bin} completion zsh)" after compinit
 _${bin}() {
@@ -116,15 +117,15 @@ compdef _${bin} ${bin}
 
 function fishScript(bin: string, { commands, flags, values }: Choices): string {
   const lines = commands.map(
-    ({ word, meaning }) => `complete -c ${bin} -n __fish_use_subcommand -f -a '${word}' -d '${meaning}'`,
+    ({ word, description }) => `complete -c ${bin} -n __fish_use_subcommand -f -a '${word}' -d '${description}'`,
   )
   for (const [id, words] of flags) {
     const when = `-n '__fish_seen_subcommand_from ${id}'`
-    for (const { word, meaning } of words) {
+    for (const { word, description } of words) {
       const options = values.get(`${id} ${word}`)
       const takes = options && (options.length > 0 ? ` -x -a '${options.join(' ')}'` : ' -r')
       const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a '${word}'`
-      lines.push(`complete -c ${bin} ${when} ${what}${takes ?? ''}${meaning && ` -d '${meaning}'`}`)
+      lines.push(`complete -c ${bin} ${when} ${what}${takes ?? ''}${description && ` -d '${description}'`}`)
     }
   }
   return `# fish completion for ${bin}. To use it: ${bin} completion fish | source\n${lines.join('\n')}\n`

@@ -2,24 +2,27 @@ import { createInterface } from 'node:readline/promises'
 import * as Flags from '@oclif/core/flags'
 import { PagecacheError } from '../errors.ts'
 
-/** Of every command that destroys what cannot be made again (contract section 6). Symfony's commands call it `--force`. */
-export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: 'Do not ask.' })
+/** Flag of every command with an irreversible effect. Symfony's commands call it `--force`. */
+export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: 'Skip the confirmation.' })
 
 /**
- * Asks on a terminal, unless it was said that nothing may be asked.
+ * Asks a yes/no question on the terminal.
  *
- * @throws USAGE where it cannot ask without `--yes`, DECLINED where the answer is not yes, INTERRUPTED at Ctrl-C
+ * @throws USAGE without a terminal or with `--no-interaction`, DECLINED unless the answer is yes, INTERRUPTED at Ctrl-C
  */
-export async function confirm(question: string, { yes, mayAsk }: { yes: boolean; mayAsk: boolean }): Promise<void> {
+export async function confirm(
+  question: string,
+  { yes, interactive }: { yes: boolean; interactive: boolean },
+): Promise<void> {
   if (yes) return
-  const answer = await ask(question, '[y/N]', mayAsk)
+  const answer = await ask(question, '[y/N]', interactive)
   if (!/^y(es)?$/i.test(answer)) throw declined()
 }
 
 /**
- * Asks which of several on a terminal; elsewhere, or with `--yes`, the first is taken: the careful one.
+ * Asks the operator to choose on the terminal. With `--yes` the first choice, the safest one, is taken.
  *
- * @throws USAGE off a terminal without `--yes`, DECLINED where the answer is none of them, INTERRUPTED at Ctrl-C
+ * @throws USAGE without a terminal, DECLINED for any other answer, INTERRUPTED at Ctrl-C
  */
 export async function choose<const Choice extends string>(
   question: string,
@@ -33,21 +36,21 @@ export async function choose<const Choice extends string>(
   return chosen
 }
 
-async function ask(question: string, answers: string, mayAsk = true): Promise<string> {
-  if (!mayAsk || !process.stdin.isTTY || !process.stderr.isTTY) {
+async function ask(question: string, answers: string, interactive = true): Promise<string> {
+  if (!interactive || !process.stdin.isTTY || !process.stderr.isTTY) {
     throw new PagecacheError(
       'USAGE',
-      `${question} This has to be confirmed, and ${mayAsk ? 'there is no terminal to ask on' : '--no-interaction forbids to ask'}.`,
-      { hint: 'Add --yes.' },
+      `${question} Confirmation is required, but ${interactive ? 'there is no terminal' : '--no-interaction is set'}.`,
+      { hint: 'Add --yes to confirm.' },
     )
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const left = new Promise<string>((resolve, reject) => {
+  const closed = new Promise<string>((resolve, reject) => {
     prompt.once('close', () => resolve(''))
-    prompt.once('SIGINT', () => reject(new PagecacheError('INTERRUPTED', 'Nothing was changed.')))
+    prompt.once('SIGINT', () => reject(new PagecacheError('INTERRUPTED', 'Interrupted. Nothing was changed.')))
   })
   try {
-    return (await Promise.race([prompt.question(`${question} ${answers} `), left])).trim()
+    return (await Promise.race([prompt.question(`${question} ${answers} `), closed])).trim()
   } finally {
     prompt.close()
   }

@@ -1,16 +1,16 @@
 import { PagecacheError } from '../errors.ts'
 
-/** How a command ended that did not succeed: what is printed, and the exit code. */
+/** The output and exit code of a command that failed. */
 export interface Failure {
   message: string
   code: string
   hint: string | null
   exit: number
-  /** The stack, where it is our bug and not something that the operator can act on. */
+  /** Stack of a bug in pagecache; null for errors that the operator can act on. */
   stack: string | null
 }
 
-/** Any error as what the operator is told. Nothing of the command line or the configuration is in it. */
+/** Converts any error. The result repeats no command line and no configuration, which may hold secrets. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof PagecacheError) {
     const { message, code, hint, exit } = error

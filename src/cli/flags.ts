@@ -1,36 +1,38 @@
+import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type { Arg } from '@oclif/core/interfaces'
+import { entityTypes, type EntityType } from '../operations/entity.ts'
 import { pageTypes } from '../pages/page.ts'
 
 /**
- * The flags of every command. Their environment variables are read by src/config/load.ts and not by the parser,
- * so that what was typed and what was inherited stay apart.
+ * The flags of every command. src/config/load.ts reads their environment variables, not the parser, so that typed and inherited
+ * values stay apart.
  */
 export const sharedFlags = {
   env: Flags.string({
     char: 'e',
-    summary: 'Environment, with a cache and a state of its own (PAGECACHE_ENV, APP_ENV; else prod).',
+    summary: 'Environment with its own cache and state (PAGECACHE_ENV, APP_ENV; default: prod).',
     helpGroup: 'GLOBAL',
     helpValue: '<name>',
   }),
   'project-dir': Flags.string({
-    summary: 'Directory that holds pagecache.yaml and var/ (PAGECACHE_PROJECT_DIR; else the working directory).',
+    summary: 'Directory with pagecache.yaml and var/ (PAGECACHE_PROJECT_DIR; default: working directory).',
     helpGroup: 'GLOBAL',
     helpValue: '<dir>',
   }),
   config: Flags.string({
-    summary: 'Configuration file (PAGECACHE_CONFIG; else pagecache.yaml in the project directory).',
+    summary: 'Configuration file (PAGECACHE_CONFIG; default: pagecache.yaml in the project directory).',
     helpGroup: 'GLOBAL',
     helpValue: '<file>',
   }),
   server: Flags.string({
-    summary:
-      'Run on the daemon at this URL (PAGECACHE_SERVER), as the client of PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET.',
+    summary: 'Run on the daemon at this URL (PAGECACHE_SERVER), with PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET.',
     helpGroup: 'GLOBAL',
     helpValue: '<url>',
     exclusive: ['profile'],
   }),
   profile: Flags.string({
-    summary: 'Run on the daemon of this profile of the configuration (PAGECACHE_PROFILE).',
+    summary: 'Run on the daemon of this configured profile (PAGECACHE_PROFILE).',
     helpGroup: 'GLOBAL',
     helpValue: '<name>',
   }),
@@ -43,23 +45,29 @@ export const pageTypeFlag = Flags.option({
   helpValue: '<type>',
 })
 
-export const dryRunFlag = Flags.boolean({ summary: 'Say what would go, and change nothing.' })
+export const dryRunFlag = Flags.boolean({ summary: 'Show what would be removed; change nothing.' })
 
-export const limitFlag = Flags.integer({ summary: 'How many to list, 1 to 1000.', default: 50, helpValue: '<n>' })
+export const limitFlag = Flags.integer({ summary: 'Number of entries, 1 to 1000.', default: 50, helpValue: '<n>' })
 
 export const offsetFlag = Flags.integer({
-  summary: 'How many to leave out at the beginning.',
+  summary: 'Number of entries to skip.',
   default: 0,
   helpValue: '<n>',
 })
 
-/** Of histories, which are shown oldest first and begun at the newest. */
+/** Offset of a timeline, which shows the latest entries, oldest first. */
 export const newestOffsetFlag = Flags.integer({
-  summary: 'How many of the newest to leave out.',
+  summary: 'Number of the latest entries to skip.',
   default: 0,
   helpValue: '<n>',
 })
 
-export const noTuiFlag = Flags.boolean({ summary: 'Print lines instead of taking over the terminal.' })
+export const noTuiFlag = Flags.boolean({ summary: 'Print lines instead of opening the terminal UI.' })
+
+export const entityTypeArg = Args.string({
+  description: 'Entity type.',
+  options: [...entityTypes],
+  required: true,
+}) as Arg<EntityType>
 
 export const softFlag = Flags.boolean({ summary: 'Mark the pages as stale instead of removing them.' })

@@ -1,21 +1,21 @@
-/** What a command takes, as oclif describes it. */
+/** The flags and arguments of a command, as oclif describes them. */
 export interface CommandInput {
   flags: Readonly<Record<string, unknown>>
   args: Readonly<Record<string, { description?: string | undefined; options?: readonly string[] | undefined }>>
-  /** Fields whose flag or argument does not follow from their name: `content.html` is `--html-file`. */
+  /** Flags of input fields that cannot be derived from the field's name: `content.html` is `--html-file`. */
   fieldNames: Readonly<Record<string, string>>
 }
 
-/** `dateFrom`, `urls[0]`, `content.callToAction.url`, where a message names the field that it is about. */
-const atHead = /(?<=^|; )[a-zA-Z]\w*(?:\.\w+|\[\d+\])*(?=: )/g
-/** A field further on. Names of one word are left: they are words of the sentence as well. */
-const inside = /\b[a-z]+(?:[A-Z][a-z]+)+\b/g
+/** The field at the start of a message: `dateFrom`, `urls[0]`, `content.callToAction.url`. */
+const leadingField = /(?<=^|; )[a-zA-Z]\w*(?:\.\w+|\[\d+\])*(?=: )/g
+/** Fields within a sentence. Single words are skipped, because they may be ordinary words. */
+const fieldInSentence = /\b[a-z]+(?:[A-Z][a-z]+)+\b/g
 
-/** The message of an operation with its fields named as they are typed on the command line: `--from`, `URL`. */
-export function namedAsTyped(message: string, input: CommandInput): string {
+/** Replaces field names in an operation's message by the flags and arguments that the operator typed: `--from`, `URL`. */
+export function withTypedNames(message: string, input: CommandInput): string {
   return message
-    .replaceAll(atHead, (path) => typedName(path, input) ?? path)
-    .replaceAll(inside, (name) => typedName(name, input) ?? name)
+    .replaceAll(leadingField, (path) => typedName(path, input) ?? path)
+    .replaceAll(fieldInSentence, (name) => typedName(name, input) ?? name)
 }
 
 function typedName(path: string, { flags, args, fieldNames }: CommandInput): string | null {

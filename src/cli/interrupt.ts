@@ -1,6 +1,5 @@
 /**
- * Takes over SIGINT and SIGTERM while `work` runs: the first aborts the signal, a second one means that nobody wants to wait any
- * more (exit 130).
+ * Handles SIGINT and SIGTERM while `work` runs: the first aborts the signal, the second exits at once with 130.
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController()

@@ -8,7 +8,7 @@ import { printable } from '../lib/printable.ts'
 import { unknownCommand } from './command-not-found.ts'
 import { toFailure, type Failure } from './failure.ts'
 
-/** Runs a command line. Sets the exit code and leaves: what is still being written is written to its end. */
+/** Runs a command line and sets the exit code. Does not exit, so that pending output is flushed. */
 export async function main(argv: readonly string[], options: LoadOptions): Promise<void> {
   try {
     const config = await Config.load(options)
@@ -28,13 +28,13 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
   }
 }
 
-/** `help cache:stats` is what many type for `cache:stats --help`. */
+/** Accepts `help cache:stats` for `cache:stats --help`. */
 function withoutHelpWord(argv: readonly string[]): string[] {
   const [first, ...rest] = argv
   return first === 'help' ? [...rest, '--help'] : [...argv]
 }
 
-/** `cache stats` would be answered with the help of `cache`, as if it had succeeded. Throws USAGE with what was meant. */
+/** Rejects `cache stats`, which oclif would answer with the help of `cache` and exit code 0. @throws USAGE */
 function assertColons(argv: readonly string[], config: Config): void {
   const end = argv.findIndex((word) => word.startsWith('-'))
   const words = end === -1 ? argv : argv.slice(0, end)
@@ -42,12 +42,12 @@ function assertColons(argv: readonly string[], config: Config): void {
   const ids = words.map((_, index) => words.slice(0, index + 1).join(':'))
   const meant = ids.findLast((id) => config.findCommand(id))
   if (meant === undefined) return
-  throw new PagecacheError('USAGE', `There is no command ${meant.replaceAll(':', ' ')}.`, {
+  throw new PagecacheError('USAGE', `Unknown command: ${meant.replaceAll(':', ' ')}.`, {
     hint: `Did you mean ${meant}?`,
   })
 }
 
-/** oclif asks its hook for an unknown command, but not where help is wanted for one. */
+/** Rejects unknown commands with --help too, for which oclif does not call its hook. */
 function assertKnown([first = '-']: readonly string[], config: Config): void {
   if (first.startsWith('-') || config.findCommand(first) || config.findTopic(first)) return
   throw unknownCommand(first, config)
@@ -71,5 +71,5 @@ function printText({ message, hint, stack, exit }: Failure, color: boolean): voi
   const lines = message.split('\n').map(printable)
   process.stderr.write(`${label}${lines.join('\n')}\n`)
   if (hint) process.stderr.write(`${printable(hint)}\n`)
-  if (stack) process.stderr.write(`${stack}\nThis is a fault in pagecache itself; please report it.\n`)
+  if (stack) process.stderr.write(`${stack}\nThis is a bug in pagecache. Please report it.\n`)
 }

@@ -1,5 +1,5 @@
 /**
- * Stands in for `wsl-utils` in the bundle. oclif asks it at every start whether Linux runs inside Windows, to put
- * that into its user agent, which nothing here sends; finding out costs a tenth of a short command.
+ * Replaces `wsl-utils` in the bundle. oclif detects WSL at every start for a user agent that pagecache never sends, which takes a
+ * tenth of a short command's time.
  */
 export const isWsl = false

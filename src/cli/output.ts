@@ -1,18 +1,19 @@
+import { plural } from '../lib/plural.ts'
 import { printable } from '../lib/printable.ts'
 
 export type Cell = string | number | boolean | null
 
-/** Where a command's value goes as text: tables for a reader at a terminal, plain rows for a pipe. */
+/** Writes a command's value as text: tables on a terminal, tab-separated rows in a pipe. */
 export class Output {
   readonly terminal: boolean
   readonly #write: (text: string) => void
-  /** The terminal's width; Infinity where nobody knows it. */
+  /** Width of the terminal in cells; Infinity if unknown. */
   readonly columns: number
 
   constructor(stream: { isTTY?: boolean; columns?: number; write(text: string): unknown } = process.stdout) {
     this.terminal = stream.isTTY === true
     this.#write = (text) => stream.write(text)
-    // Some pseudo-terminals say 0: they do not know.
+    // Some pseudo-terminals report 0 columns.
     this.columns = stream.columns || Infinity
   }
 
@@ -20,23 +21,46 @@ export class Output {
     this.#write(`${printable(text)}\n`)
   }
 
-  /** Names and values, one a line; aligned on a terminal, `name: value` in a pipe. */
+  /** Prints `name: value` lines, aligned on a terminal. */
   pairs(pairs: readonly (readonly [name: string, value: Cell])[]): void {
     const width = this.terminal ? Math.max(...pairs.map(([name]) => name.length)) + 2 : 0
     for (const [name, value] of pairs) this.line(`${`${name}:`.padEnd(width)} ${toText(value)}`)
   }
 
+  /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. */
+  async hanging(label: string, text: string): Promise<void> {
+    const indent = ' '.repeat(label.length)
+    let lines = text.split('\n')
+    if (this.columns !== Infinity) {
+      const { default: wrapAnsi } = await import('wrap-ansi')
+      lines = wrapAnsi(text, Math.max(20, this.columns - label.length)).split('\n')
+    }
+    for (const [index, line] of lines.entries()) this.line((index === 0 ? label : indent) + line)
+  }
+
+  /** On a terminal, says that a list is longer than what is shown. */
+  more(shown: number, total: number, noun: string, hint = 'Show more with --limit and --offset.'): void {
+    if (this.terminal && shown < total) this.line(`${shown} of ${plural(total, noun)}. ${hint}`)
+  }
+
   /**
-   * A table with borders on a terminal, or `name: value` lines for each row where it would be wider than that; in a pipe a
-   * head line and rows with a tab between the full values.
+   * Prints a table with borders on a terminal, or a block of `name: value` lines per row if the table is too wide. In a pipe, prints
+   * a header line and rows of full values separated by tabs.
    */
   async table(head: readonly string[], rows: readonly (readonly Cell[])[]): Promise<void> {
     if (!this.terminal) {
       for (const row of [head, ...rows]) this.#write(`${row.map((cell) => printable(toText(cell))).join('\t')}\n`)
       return
     }
-    if (widthOf([head, ...rows]) > this.columns) return this.#records(head, rows)
-    const { default: Table } = await import('cli-table3')
+    const [{ default: Table }, { default: stringWidth }] = await Promise.all([
+      import('cli-table3'),
+      import('string-width'),
+    ])
+    const widths = head.map((_, column) =>
+      Math.max(...[head, ...rows].map((row) => stringWidth(printable(toText(row[column] ?? null))))),
+    )
+    // Each cell has two cells of padding and a border.
+    if (widths.reduce((sum, width) => sum + width + 3, 1) > this.columns) return this.#records(head, rows)
     const table = new Table({
       head: [...head],
       style: { head: [], border: [], compact: true },
@@ -52,14 +76,6 @@ export class Output {
       for (const [column, name] of head.entries()) this.line(`${name}: ${toText(row[column] ?? null)}`)
     }
   }
-}
-
-/** Columns that a table takes with its borders, a blank on either side of each cell. */
-function widthOf(rows: readonly (readonly Cell[])[]): number {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => printable(toText(row[column] ?? null)).length)),
-  )
-  return widths.reduce((sum, width) => sum + width + 3, 1)
 }
 
 function toText(value: Cell): string {

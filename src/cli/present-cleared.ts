@@ -3,7 +3,7 @@ import type { Cleared } from '../operations/cache.ts'
 import type { Output } from './output.ts'
 import { presentDeliveries } from './present-purges.ts'
 
-/** How many pages went, or which would go. */
+/** Prints how many pages were removed, or would be. */
 export async function presentCleared(value: Cleared, output: Output): Promise<void> {
   const { wouldDelete, pages = [] } = value
   if (wouldDelete === undefined) {

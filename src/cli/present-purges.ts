@@ -3,7 +3,7 @@ import type { Purged } from '../operations/purge.ts'
 import type { PurgeItemValue } from '../operations/purge-log.ts'
 import type { Cell, Output } from './output.ts'
 
-/** What went where. */
+/** Prints how many pages were purged, or would be, and the reverse proxies that purge them too. */
 export async function presentPurged(value: Purged, output: Output, soft: boolean): Promise<void> {
   const { wouldRemove, pages = [], proxies } = value
   const done = soft ? 'stale' : 'removed'
@@ -22,33 +22,33 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
   presentDeliveries(proxies, output, { dry: false })
 }
 
-/** The reverse proxies that are told, or would be. */
+/** Prints the reverse proxies that a purge is delivered to. */
 export function presentDeliveries(proxies: Purged['proxies'] = [], output: Output, { dry }: { dry: boolean }): void {
   if (!dry) for (const { name } of proxies) output.line(`${name}: queued.`)
-  else if (proxies.length > 0) output.line(`It would be queued for ${proxies.map(({ name }) => name).join(', ')}.`)
+  else if (proxies.length > 0) output.line(`Would be queued for ${proxies.map(({ name }) => name).join(', ')}.`)
 }
 
-/** A part of a history, oldest first, and how much of it that is. */
+/** Prints a section of a timeline, oldest first, and its position. */
 export async function presentTimeline(
   { items, total, offset }: { items: readonly PurgeItemValue[]; total: number; offset: number },
   output: Output,
 ): Promise<void> {
   await presentPurges(items, output)
   if (!output.terminal || items.length === total) return
-  const left = offset > 0 ? `, before the newest ${offset}` : ', the newest'
-  output.line(`${items.length} of ${plural(total, 'purge')}${left}. More with --limit and --offset.`)
+  const position = offset > 0 ? `, before the latest ${offset}` : ', the latest'
+  output.line(`${items.length} of ${plural(total, 'purge')}${position}. Show more with --limit and --offset.`)
 }
 
-/** Purges, a row each. */
+/** Prints purges as a table. */
 export async function presentPurges(items: readonly PurgeItemValue[], output: Output): Promise<void> {
-  await output.table(['at', 'kind', 'what', 'pages', 'source', 'ms', 'proxies'], items.map(toRow))
+  await output.table(['at', 'kind', 'key', 'pages', 'source', 'ms', 'proxies'], items.map(toRow))
 }
 
 function toRow(item: PurgeItemValue): Cell[] {
-  return [item.createdAt, item.kind, whatOf(item), item.pagesRemoved, item.source, item.responseTime, proxiesOf(item)]
+  return [item.createdAt, item.kind, keyOf(item), item.pagesRemoved, item.source, item.responseTime, proxiesOf(item)]
 }
 
-function whatOf(item: PurgeItemValue): string | null {
+function keyOf(item: PurgeItemValue): string | null {
   const entity = item.kind === 'entity' ? `${item.entityType} ${item.entityNumber ?? item.entityId}: ` : ''
   const key = item.url ?? item.tag ?? item.type ?? item.value
   return key === null ? null : entity + key
@@ -59,7 +59,7 @@ function proxiesOf({ proxies }: PurgeItemValue): string | null {
   return proxies
     .map(
       ({ name, status, attempts, error }) =>
-        `${name} ${status}${attempts > 1 ? ` (${attempts} tries)` : ''}${error === null ? '' : `: ${error}`}`,
+        `${name} ${status}${attempts > 1 ? ` (${attempts} attempts)` : ''}${error === null ? '' : `: ${error}`}`,
     )
     .join(', ')
 }

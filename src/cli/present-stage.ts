@@ -11,9 +11,9 @@ export function presentStage(stage: StageValue, output: Output): void {
     ['name', stage.name],
     ['active', stage.active ? 'yes' : 'no'],
     ['statistics', stage.statsEnabled ? 'on' : 'off'],
-    ['retention', stage.retentionDays === 0 ? 'for ever' : plural(stage.retentionDays, 'day')],
+    ['retention', stage.retentionDays === 0 ? 'unlimited' : plural(stage.retentionDays, 'day')],
     ['frequency', stage.frequency],
-    ['shows per session', stage.maxPerSession ?? 'any number'],
+    ['max views per session', stage.maxPerSession ?? 'unlimited'],
     ['sales channel', stage.salesChannelId ?? 'all'],
     ['page types', stage.pageTypes.join(', ') || 'all'],
     ['headline', content.headline || null],
@@ -25,11 +25,11 @@ export function presentStage(stage: StageValue, output: Output): void {
         : `${content.callToAction.label} (${content.callToAction.action}: ${content.callToAction.url ?? content.callToAction.selector ?? '-'})`,
     ],
     ['dismiss button', content.dismissLabel],
-    ['changed', stage.updatedAt],
+    ['updated', stage.updatedAt],
   ])
 }
 
-/** Totals and rates, then a chart on a terminal, or the series as rows in a pipe. */
+/** Prints totals and rates, then the series: as charts on a terminal, as rows in a pipe. */
 export async function presentStageStatistics(value: StageStatisticsValue, output: Output): Promise<void> {
   const { totals, rates } = value
   const percent = (rate: number) => `${(rate * 100).toFixed(2)} %`

@@ -4,7 +4,7 @@ import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
 import type { Output } from './output.ts'
 
-/** The statistics resource as text: the whole first, then each type. */
+/** Prints the statistics: totals first, then each page type. */
 export async function presentStatistics(value: Statistics, output: Output): Promise<void> {
   const { aggregated } = value
   output.pairs([

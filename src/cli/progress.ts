@@ -1,3 +1,5 @@
+import cliTruncate from 'cli-truncate'
+import stringWidth from 'string-width'
 import { allowsColor, isContinuousIntegration } from '../config/environment.ts'
 import { formatCount } from '../lib/format-count.ts'
 import { formatDuration } from '../lib/format-duration.ts'
@@ -5,7 +7,7 @@ import { plural } from '../lib/plural.ts'
 import { printable } from '../lib/printable.ts'
 import type { WarmupProgressRecord } from '../operations/warmup.ts'
 
-/** How far a long operation has come, of something that is counted. */
+/** Progress of a counted operation, such as a warmup. */
 interface Advance {
   done: number
   total: number
@@ -14,14 +16,14 @@ interface Advance {
   perSecond: number
   etaSeconds: number | null
   failed: number
-  /** Somebody has it stand still: its rate is one of the past. */
+  /** A paused operation shows no rate and no ETA. */
   paused?: boolean
 }
 
-/** What is shown before the total is known: a text. */
+/** A text while the total is still unknown, then counts. */
 export type Progress = { kind: 'text'; text: string } | ({ kind: 'advance' } & Advance)
 
-/** A warmup's record, as it is shown. */
+/** Converts a warmup record to progress. */
 export function toAdvance(progress: WarmupProgressRecord): Progress {
   const { status, processed_urls, failed_urls, total_urls, percentage, urls_per_second, eta_seconds } = progress
   return {
@@ -42,17 +44,17 @@ export interface ProgressStream {
   write(text: string): unknown
 }
 
-/** Off a terminal a line is printed each time that so much was done, or so many milliseconds have passed. */
+/** Without a terminal, a line is printed after this much progress or this time. */
 const lineEveryPercent = 5
-const lineEvery = 10_000
+const lineIntervalMs = 10_000
 
-/** An estimate from the first moments of a run is a guess: none is shown before so much was done or time has passed. */
+/** Early estimates are guesses: the ETA is shown after this much progress or this time. */
 const etaFromPercent = 3
-const etaFrom = 10_000
+const etaFromMs = 10_000
 
 /**
- * Shows progress on stderr: on a terminal as one line that is drawn again, else as plain lines now and then, the first and
- * the last always.
+ * Shows progress on stderr: on a terminal as one line that is redrawn, otherwise as occasional plain lines, always including the
+ * first and the last.
  */
 export class ProgressDisplay {
   readonly #stream: ProgressStream
@@ -77,7 +79,14 @@ export class ProgressDisplay {
     this.#print(progress, now)
   }
 
-  /** Leaves the last state standing. */
+  /** Shows how far discovery has come: sitemap files and URLs read. */
+  showDiscovery({ phase, files, urls }: Readonly<Record<string, unknown>>): void {
+    if (phase !== 'discovery') return
+    const text = `Reading sitemaps: ${plural(Number(files), 'file')}, ${plural(Number(urls), 'URL')}`
+    this.update({ kind: 'text', text })
+  }
+
+  /** Ends the display; the last state stays visible. */
   end(): void {
     const last = this.#last
     if (last === null) return
@@ -90,7 +99,7 @@ export class ProgressDisplay {
     this.#printed = { progress, at }
     const elapsed = at - this.#startedAt
     if (!this.#animated) return void this.#stream.write(`${toLine(progress, elapsed)}\n`)
-    // One column stays free: a line that fills the last one wraps on some terminals.
+    // Some terminals wrap a line that fills the last column.
     const columns = (this.#stream.columns ?? 80) - 1
     this.#stream.write(`\r\u001b[2K${toBar(progress, elapsed, columns)}`)
   }
@@ -101,30 +110,30 @@ export interface Printed {
   at: number
 }
 
-/** Whether a line is to be printed, off a terminal. */
+/** Decides whether a plain line is due. */
 export function isDue(printed: Printed | null, progress: Progress, now: number): boolean {
-  if (printed === null || printed.progress.kind !== progress.kind || now - printed.at >= lineEvery) return true
+  if (printed === null || printed.progress.kind !== progress.kind || now - printed.at >= lineIntervalMs) return true
   if (progress.kind === 'text' || printed.progress.kind === 'text') return false
   if ((progress.paused ?? false) !== (printed.progress.paused ?? false)) return true
   const step = (advance: Advance) => Math.floor(advance.percentage / lineEveryPercent)
   return step(progress) > step(printed.progress)
 }
 
-/** One plain line. `elapsed`: milliseconds since the beginning. */
+/** Formats progress as a plain line. `elapsed` is in ms since the start. */
 export function toLine(progress: Progress, elapsed: number): string {
   if (progress.kind === 'text') return printable(progress.text)
   const [counts, ...rest] = toParts(progress, elapsed)
   return [`${progress.percentage.toFixed(2)} % (${counts})`, ...rest].join(', ')
 }
 
-const widestBar = 40
+const maxBarWidth = 40
 
-/** One line with a bar, at most `columns` wide: what does not fit is left out, the bar first. */
+/** Formats progress as a line with a bar, at most `columns` wide. The bar is dropped first, then text is truncated. */
 export function toBar(progress: Progress, elapsed: number, columns: number): string {
-  if (progress.kind === 'text') return printable(progress.text).slice(0, columns)
+  if (progress.kind === 'text') return cliTruncate(printable(progress.text), columns)
   const text = [`${progress.percentage.toFixed(2).padStart(6)} %`, ...toParts(progress, elapsed)].join('  ')
-  const width = Math.min(widestBar, columns - text.length - 1)
-  if (width < 5) return text.slice(0, columns)
+  const width = Math.min(maxBarWidth, columns - stringWidth(text) - 1)
+  if (width < 5) return cliTruncate(text, columns)
   const filled = Math.floor((width * progress.percentage) / 100)
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${text}`
 }
@@ -134,7 +143,7 @@ function toParts(
   elapsed: number,
 ): string[] {
   const knowsEta =
-    !paused && etaSeconds !== null && etaSeconds > 0 && (percentage >= etaFromPercent || elapsed >= etaFrom)
+    !paused && etaSeconds !== null && etaSeconds > 0 && (percentage >= etaFromPercent || elapsed >= etaFromMs)
   return [
     `${formatCount(done)}/${formatCount(total)}`,
     ...(paused
@@ -148,11 +157,6 @@ function toParts(
 }
 
 function isAnimated(stream: ProgressStream): boolean {
-  // A terminal that knows no colours knows no way back to the beginning of a line either; NO_COLOR asks for quiet too.
+  // A terminal without colours often cannot redraw a line either, and NO_COLOR asks for plain output.
   return stream.isTTY === true && allowsColor() && !isContinuousIntegration()
-}
-
-/** What is said while sitemaps are read. */
-export function discoveryText({ files, urls }: { files: number; urls: number }): string {
-  return `Reading sitemaps: ${plural(files, 'file')}, ${plural(urls, 'URL')}`
 }

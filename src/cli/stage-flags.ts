@@ -4,50 +4,50 @@ import { PagecacheError } from '../errors.ts'
 import { givenFields } from '../lib/given-fields.ts'
 import { ctaActions, frequencies } from '../operations/stage-fields.ts'
 
-/** What stage:create and stage:update set of a stage. */
+/** Flags of stage:create and stage:update. */
 export const stageFlags = {
-  stats: Flags.boolean({ summary: 'Record what visitors do with it.', allowNo: true }),
-  'retention-days': Flags.integer({ summary: 'Days that events are kept; 0 for ever.', helpValue: '<n>' }),
+  stats: Flags.boolean({ summary: 'Record visitor events.', allowNo: true }),
+  'retention-days': Flags.integer({ summary: 'Retention of events in days; 0: unlimited.', helpValue: '<n>' }),
   'max-per-session': Flags.string({
-    summary: 'Shows per visitor session; none for any number.',
+    summary: 'Max views per session; none: unlimited.',
     helpValue: '<n>|none',
   }),
   frequency: Flags.option({
     options: frequencies,
-    summary: 'How often a visitor sees it.',
+    summary: 'How often a visitor sees the stage.',
     helpValue: '<frequency>',
   })(),
-  'sales-channel': Flags.string({ summary: 'Only on this sales channel; all for every one.', helpValue: '<id>|all' }),
-  active: Flags.boolean({ summary: 'Show it to visitors.', allowNo: true }),
+  'sales-channel': Flags.string({ summary: 'Sales channel to show it on, or all.', helpValue: '<id>|all' }),
+  active: Flags.boolean({ summary: 'Show the stage to visitors.', allowNo: true }),
   'page-type': Flags.string({
-    summary: 'Only on pages of this type; may be repeated. all for every page.',
+    summary: 'Page type to show it on, or all; may be repeated.',
     multiple: true,
     helpValue: '<type>',
   }),
-  headline: Flags.string({ summary: 'Its headline.', helpValue: '<text>' }),
-  text: Flags.string({ summary: 'Its text; "" for none.', helpValue: '<text>', exclusive: ['html-file'] }),
-  'html-file': Flags.string({ summary: 'A file with its HTML, which is sanitised.', helpValue: '<file>' }),
-  'cta-label': Flags.string({ summary: 'The label of its button; "" for no button.', helpValue: '<text>' }),
+  headline: Flags.string({ summary: 'Headline.', helpValue: '<text>' }),
+  text: Flags.string({ summary: 'Text; "": none.', helpValue: '<text>', exclusive: ['html-file'] }),
+  'html-file': Flags.string({ summary: 'File with HTML content, which is sanitised.', helpValue: '<file>' }),
+  'cta-label': Flags.string({ summary: 'Button label; "": no button.', helpValue: '<text>' }),
   'cta-action': Flags.option({
     options: ctaActions,
-    summary: 'What the button does; url without it.',
+    summary: 'Button action; default: url.',
     helpValue: '<action>',
     dependsOn: ['cta-label'],
   })(),
-  'cta-url': Flags.string({ summary: 'Where the button leads.', helpValue: '<url>', dependsOn: ['cta-label'] }),
+  'cta-url': Flags.string({ summary: 'Button target URL.', helpValue: '<url>', dependsOn: ['cta-label'] }),
   'cta-selector': Flags.string({
-    summary: 'What the button scrolls to.',
+    summary: 'CSS selector that the button scrolls to.',
     helpValue: '<selector>',
     dependsOn: ['cta-label'],
   }),
   'dismiss-label': Flags.string({
-    summary: 'The label of a "don\'t show again" button; without it, or with "", there is none.',
+    summary: 'Label of the "don\'t show again" button; "": no button.',
     helpValue: '<text>',
   }),
-  'close-label': Flags.string({ summary: 'What screen readers call the X.', helpValue: '<text>' }),
+  'close-label': Flags.string({ summary: 'Label of the close button for screen readers.', helpValue: '<text>' }),
 }
 
-/** Fields of a stage whose flags do not follow from their names. */
+/** Flags of stage fields that cannot be derived from the field's name. */
 export const stageFieldNames = {
   statsEnabled: '--stats',
   'content.html': '--html-file',
@@ -77,13 +77,13 @@ interface StageFlagValues {
   'close-label'?: string | undefined
 }
 
-/** The flags as fields of a stage; what was not given is left out. Throws USAGE for a file that cannot be read. */
+/** Converts flags to stage fields, without those not given. @throws USAGE for an unreadable file */
 export async function stageInput(flags: StageFlagValues) {
-  const shows = flags['max-per-session']
+  const maxViews = flags['max-per-session']
   return givenFields({
     statsEnabled: flags.stats,
     retentionDays: flags['retention-days'],
-    maxPerSession: shows === undefined ? undefined : shows === 'none' ? null : Number(shows),
+    maxPerSession: maxViews === undefined ? undefined : maxViews === 'none' ? null : Number(maxViews),
     frequency: flags.frequency,
     salesChannelId: flags['sales-channel'] === 'all' ? null : flags['sales-channel'],
     active: flags.active,
@@ -117,6 +117,8 @@ async function readHtml(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    throw new PagecacheError('USAGE', `--html-file: ${file} cannot be read`, { cause: error })
+    throw new PagecacheError('USAGE', `--html-file: could not read ${file}: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }

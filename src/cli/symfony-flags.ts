@@ -1,29 +1,29 @@
 import * as Flags from '@oclif/core/flags'
 
 const common = { helpGroup: 'SYMFONY' }
-const harmless = { ...common, hidden: true }
+const ignored = { ...common, hidden: true }
 
 /**
- * What deploy scripts write behind the commands that Symfony has under the same name. Those that mean nothing here are accepted and
- * do nothing, so that a copied line works as it is.
+ * Flags that deploy scripts pass to Symfony commands of the same name. Those without a meaning here are accepted and ignored, so
+ * that existing scripts keep working.
  */
 export const symfonyFlags = {
   'no-interaction': Flags.boolean({
     ...common,
     char: 'n',
-    summary: 'Ask nothing; what has to be confirmed needs --yes.',
+    summary: 'Do not ask; confirmations require --yes.',
   }),
-  quiet: Flags.boolean({ ...common, char: 'q', aliases: ['silent'], summary: 'Print errors alone.' }),
-  verbose: Flags.boolean({ ...harmless, char: 'v', summary: 'Accepted for Symfony scripts.' }),
-  ansi: Flags.boolean({ ...harmless, allowNo: true, summary: 'Print with colours, or without (--no-ansi).' }),
-  'no-debug': Flags.boolean({ ...harmless, summary: 'Accepted for Symfony scripts.' }),
+  quiet: Flags.boolean({ ...common, char: 'q', aliases: ['silent'], summary: 'Print only errors.' }),
+  verbose: Flags.boolean({ ...ignored, char: 'v', summary: 'Accepted for Symfony scripts.' }),
+  ansi: Flags.boolean({ ...ignored, allowNo: true, summary: 'Print with or without colours.' }),
+  'no-debug': Flags.boolean({ ...ignored, summary: 'Accepted for Symfony scripts.' }),
 }
 
-/** Of commands that confirm nothing: `--yes` changes nothing. */
-export const needlessYes = Flags.boolean({ ...harmless, char: 'y', summary: 'Accepted: nothing is asked.' })
+/** Accepts `--yes` in commands that ask for no confirmation. */
+export const needlessYes = Flags.boolean({ ...ignored, char: 'y', summary: 'Accepted for Symfony scripts.' })
 
-/** Of `cache:clear`: no cache is warmed by it. */
+/** Accepts Symfony's warmup flags in commands that clear the cache. */
 export const warmerFlags = {
-  'no-warmup': Flags.boolean({ ...harmless, summary: 'Accepted for Symfony scripts.' }),
-  'no-optional-warmers': Flags.boolean({ ...harmless, summary: 'Accepted for Symfony scripts.' }),
+  'no-warmup': Flags.boolean({ ...ignored, summary: 'Accepted for Symfony scripts.' }),
+  'no-optional-warmers': Flags.boolean({ ...ignored, summary: 'Accepted for Symfony scripts.' }),
 }

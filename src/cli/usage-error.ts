@@ -3,38 +3,38 @@ import { closest } from '../lib/closest.ts'
 import { printable } from '../lib/printable.ts'
 import type { CommandInput } from './input-names.ts'
 
-/** A command as its usage errors need it. */
+/** The part of a command that usage errors refer to. */
 export interface UsedCommand {
   /** `cache:list` */
   id: string
-  /** Names of its flags, with the shared ones. */
+  /** Names of its flags, including the shared ones. */
   flags: readonly string[]
   args: CommandInput['args']
 }
 
-/** What oclif's parser errors carry beside their message. */
+/** An error of oclif's parser. */
 interface ParserError extends Error {
   flags?: string[]
   args?: (string | { name: string })[]
 }
 
-/** Longer values are cut in messages, in characters. */
-const longestShown = 80
+/** Longer values are truncated in messages, in characters. */
+const maxShownLength = 80
 
 /**
- * oclif's parser errors in this program's words: what is wrong with which flag or argument, and what would be right. Any other error is
- * returned as it is. What was given to an unknown flag is not repeated: it may be a secret meant for another program.
+ * Rewords errors of oclif's parser: which flag or argument is wrong, and what is expected. Returns any other error unchanged. The
+ * value of an unknown flag is not repeated, because it may be a secret.
  */
 export function toUsageError(error: unknown, command: UsedCommand): unknown {
   if (!(error instanceof Error) || !('oclif' in error)) return error
   const { message, hint } = explain(error, command)
   return new PagecacheError('USAGE', message, {
-    hint: hint ?? `pagecache ${command.id} --help shows how it is used.`,
+    hint: hint ?? `See pagecache ${command.id} --help.`,
     cause: error,
   })
 }
 
-/** Missing arguments come as their definitions, those that are too much as texts. */
+/** oclif reports missing arguments as definitions, and unexpected ones as text. */
 function isMissing(args: readonly (string | { name: string })[]): args is { name: string }[] {
   return typeof args[0] === 'object'
 }
@@ -52,16 +52,16 @@ function explain(error: ParserError, command: UsedCommand): Explanation {
     .replaceAll('\t', '')
     .split('\n')
     .map((line) => line.trim())
-  const faults = lines.map((line) => explainLine(line, lines, command)).filter((found) => found !== null)
-  // A flag that excludes another one is named by both.
-  const messages = [...new Set(faults.map(({ message }) => message))]
+  const explanations = lines.map((line) => explainLine(line, lines, command)).filter((found) => found !== null)
+  // oclif reports a conflict once for each of the two flags.
+  const messages = [...new Set(explanations.map(({ message }) => message))]
   return messages.length === 0
     ? { message: lines[0] ?? '' }
-    : { message: messages.join('\n  '), hint: faults.find(({ hint }) => hint)?.hint ?? null }
+    : { message: messages.join('\n  '), hint: explanations.find(({ hint }) => hint)?.hint ?? null }
 }
 
 function unknownFlags(given: readonly string[], { flags }: UsedCommand): Explanation {
-  const names = [...new Set(given.map((flag) => printable(flag.split('=')[0]!.slice(0, longestShown))))]
+  const names = [...new Set(given.map((flag) => printable(flag.split('=')[0]!.slice(0, maxShownLength))))]
   const guess = names
     .map((name) =>
       closest(
@@ -70,7 +70,7 @@ function unknownFlags(given: readonly string[], { flags }: UsedCommand): Explana
       ),
     )
     .find((found) => found !== null)
-  return { message: `There is no flag ${names.join(', ')}.`, hint: guess ? `Did you mean ${guess}?` : null }
+  return { message: `Unknown flag: ${names.join(', ')}.`, hint: guess ? `Did you mean ${guess}?` : null }
 }
 
 function missing(names: readonly { name: string }[], { id, args }: UsedCommand): Explanation {
@@ -79,13 +79,13 @@ function missing(names: readonly { name: string }[], { id, args }: UsedCommand):
 }
 
 function unexpected(given: readonly string[], { id, args }: UsedCommand): Explanation {
-  const known = Object.keys(args).map((name) => name.toUpperCase())
+  const names = Object.keys(args).map((name) => name.toUpperCase())
   const values = given.map(shown).join(', ')
   return {
     message:
-      known.length === 0
+      names.length === 0
         ? `${id} takes no arguments, but got ${values}.`
-        : `${id} takes only ${known.join(' and ')}, but also got ${values}.`,
+        : `${id} takes only ${names.join(' and ')}, but also got ${values}.`,
   }
 }
 
@@ -113,20 +113,20 @@ const rules: readonly Rule[] = [
   ],
   [
     /^Flag (?<flag>--\S+) expects one of these values: (?<options>.*)$/,
-    ({ flag, options }) => ({ message: `${flag} needs a value: one of ${options}` }),
+    ({ flag, options }) => ({ message: `${flag} needs a value: one of ${options}.` }),
   ],
   [/^Flag (?<flag>--\S+) expects a value$/, ({ flag }) => ({ message: `${flag} needs a value.` })],
   [
     /^Flag (?<flag>--\S+) can only be specified once$/,
-    ({ flag }) => ({ message: `${flag} was given twice; it can be given once.` }),
+    ({ flag }) => ({ message: `${flag} was given more than once.` }),
   ],
   [
     /^(?<one>--[^=\s]+)(?:=.*)? cannot also be provided when using (?<other>--\S+)$/,
-    ({ one, other }) => ({ message: `${[one, other].toSorted().join(' and ')} exclude each other; give one of them.` }),
+    ({ one, other }) => ({ message: `${[one, other].toSorted().join(' and ')} cannot be combined.` }),
   ],
   [
     /^All of the following must be provided when using (?<flag>--\S+): (?<needed>.*)$/,
-    ({ flag, needed }) => ({ message: `${flag} needs ${needed} beside it.` }),
+    ({ flag, needed }) => ({ message: `${flag} also needs ${needed}.` }),
   ],
   [/^Missing required flag (?<name>\S+)$/, ({ name }) => ({ message: `--${name} is missing.` })],
 ]
@@ -140,7 +140,7 @@ function explainLine(line: string, lines: readonly string[], command: UsedComman
   return null
 }
 
-/** The argument that takes these values; the parser does not say which it was. */
+/** Finds the argument by its options, because the parser does not name it. */
 function argumentOf(options: string, { args }: UsedCommand): string {
   const name = Object.keys(args).find((each) => args[each]?.options?.join(', ') === options)
   return name?.toUpperCase() ?? 'the argument'
@@ -155,5 +155,5 @@ function notOneOf(name: string, value: string, options: string): Explanation {
 }
 
 function shown(value: string): string {
-  return JSON.stringify(value.length > longestShown ? `${value.slice(0, longestShown)}…` : value)
+  return JSON.stringify(value.length > maxShownLength ? `${value.slice(0, maxShownLength)}…` : value)
 }

@@ -6,31 +6,26 @@ import type { Operation, Performer, Schema } from '../operations/operation.ts'
 import { readWarmupProgress, type WarmupProgressRecord } from '../operations/warmup.ts'
 import { BaseCommand } from './base-command.ts'
 import { exitCodes } from './exit-codes.ts'
-import type { Cell, Output } from './output.ts'
+import { Output, type Cell } from './output.ts'
 
-export const warmupArgs = { id: Args.string({ description: 'Which warmup; the latest one without it.' }) }
+export const warmupArgs = { id: Args.string({ description: 'Warmup ID; default: the latest.' }) }
 
-type Move = Operation<Schema, { success: true; progress: WarmupProgressRecord }>
+type StateChange = Operation<Schema, { success: true; progress: WarmupProgressRecord }>
 
-/** What the commands share that move a warmup from one state to another. */
-export abstract class WarmupMoveCommand extends BaseCommand {
-  static override exitCodes: readonly number[] = exitCodes.ofOne
+/** Base of the commands that change the state of a warmup. */
+export abstract class WarmupStateCommand extends BaseCommand {
+  static override exitCodes: readonly number[] = exitCodes.withTarget
 
-  protected async move(operation: Move, id: string | undefined) {
-    const value = await this.performing(async (performer) =>
+  protected async changeState(operation: StateChange, id: string | undefined) {
+    const value = await this.performing(async ({ performer }) =>
       performer.perform(operation, { progressId: id ?? (await latestId(performer)) }),
     )
-    if (!this.jsonEnabled()) presentProgress(value.progress, await this.output())
+    if (!this.jsonEnabled()) presentProgress(value.progress, new Output())
     return value
-  }
-
-  protected async output(): Promise<Output> {
-    const { Output: Terminal } = await import('./output.ts')
-    return new Terminal()
   }
 }
 
-/** @throws NOT_FOUND where there is none */
+/** @throws NOT_FOUND if there has been no warmup */
 async function latestId(performer: Performer): Promise<string> {
   const { progress } = await performer.perform(readWarmupProgress, {})
   if (progress === null) throw noWarmup(undefined)
@@ -38,12 +33,12 @@ async function latestId(performer: Performer): Promise<string> {
 }
 
 export function noWarmup(id: string | undefined): PagecacheError {
-  return new PagecacheError('NOT_FOUND', id === undefined ? 'There is no warmup.' : `There is no warmup ${id}.`, {
-    hint: id === undefined ? 'pagecache warmup:start begins one.' : 'pagecache warmup:list shows those there are.',
+  return new PagecacheError('NOT_FOUND', id === undefined ? 'There is no warmup yet.' : `There is no warmup ${id}.`, {
+    hint: id === undefined ? 'Start one with: pagecache warmup:start' : 'List them with: pagecache warmup:list',
   })
 }
 
-/** How far a warmup is. */
+/** Prints the progress of a warmup. */
 export function presentProgress(progress: WarmupProgressRecord, output: Output): void {
   const {
     total_urls,
@@ -59,20 +54,20 @@ export function presentProgress(progress: WarmupProgressRecord, output: Output):
   const running = progress.status === 'running'
   const pairs: (readonly [string, Cell])[] = [
     ['Warmup', progress.id],
-    ['State', progress.status],
+    ['Status', progress.status],
     ...(progress.message === null ? [] : [['Message', progress.message] as const]),
     ['Sales channel', progress.sales_channel_id ?? 'all'],
-    ['Done', `${percentage.toFixed(2)} %`],
+    ['Progress', `${percentage.toFixed(2)} %`],
     ['URLs', formatCount(total_urls)],
     ['Checked', formatCount(checked_urls)],
-    ['Warm', `${formatCount(processed_urls)} (${formatCount(skipped_urls)} were fresh already)`],
+    ['Cached', `${formatCount(processed_urls)} (${formatCount(skipped_urls)} already fresh)`],
     ['Failed', formatCount(failed_urls)],
     ['Remaining', formatCount(remaining_urls)],
     ...(running ? [['Rate', `${urls_per_second.toFixed(1)} URLs/s`] as const] : []),
     ...(running && eta_seconds !== null ? [['Time left', formatDuration(eta_seconds)] as const] : []),
     ['Started', progress.created_at],
     ...(progress.finished_at === null
-      ? [['Last change', progress.updated_at] as const]
+      ? [['Updated', progress.updated_at] as const]
       : [['Ended', progress.finished_at] as const]),
   ]
   output.pairs(pairs)

@@ -4,14 +4,14 @@ import { kindAt, leaves } from './keys.ts'
 import type { LoadedConfig } from './load.ts'
 import { isSecret, writeKeyPath, writeSource, type KeyPath } from './raw.ts'
 
-/** One value of the effective configuration: as it would be written in the file, and where it comes from. */
+/** A value of the effective configuration, formatted as in the file, and its source. */
 export interface DescribedValue {
   key: string
   value: unknown
   source: string
 }
 
-/** Every value of a loaded configuration, in the order of the schema, with secrets masked. */
+/** Lists all values in the order of the schema, with secrets masked. */
 export function describeConfig(loaded: Pick<LoadedConfig, 'config' | 'sourceOf'>): DescribedValue[] {
   return leaves(loaded.config).map(({ path, value }) => ({
     key: writeKeyPath(path),
@@ -27,7 +27,7 @@ function writeValue(path: KeyPath, value: unknown): unknown {
   return kind === 'size' ? writeSize(value) : value
 }
 
-/** Credentials may stand in any URL. */
+/** Masks secrets, and the credentials in URLs. */
 function mask(path: KeyPath, value: unknown): unknown {
   if (isSecret(path)) return '***'
   if (typeof value === 'string') return maskUrls(value)

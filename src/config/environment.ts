@@ -1,37 +1,37 @@
-/** The environment variables of a process, as a value. Only this room reads `process.env`. */
+/** The environment variables of a process. Only this module reads `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
 export function processVariables(): Variables {
   return process.env
 }
 
-/** Whether a terminal may be coloured: https://no-color.org, and TERM=dumb knows no colours. */
+/** False with NO_COLOR (https://no-color.org) and TERM=dumb. */
 export function allowsColor(variables: Variables = processVariables()): boolean {
   return !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
 }
 
-/** True in a build pipeline: nobody watches, nobody answers. */
+/** True in a build pipeline, where output must not be animated or interactive. */
 export function isContinuousIntegration(variables: Variables = processVariables()): boolean {
   return Boolean(variables['CI'])
 }
 
-/** Ink's own switch for screen readers: they want lines, and no screen that is drawn again and again. */
+/** Ink's switch for screen readers, which need lines instead of a redrawn screen. */
 export function wantsScreenReader(variables: Variables = processVariables()): boolean {
   return variables['INK_SCREEN_READER'] === 'true'
 }
 
-/** True where the locale names a character set that has no block characters; a terminal without a locale is taken for a modern one. */
+/** True if the locale names a character set without block characters. Without a locale, UTF-8 is assumed. */
 export function lacksUnicode(variables: Variables = processVariables()): boolean {
   const locale = variables['LC_ALL'] || variables['LC_CTYPE'] || variables['LANG'] || ''
   return locale !== '' && !/utf-?8/i.test(locale)
 }
 
-/** Tells the libraries that colour texts to leave it; to be called before any of them is imported, since they look only then. */
+/** Disables colours in libraries. Must be called before they are imported, because they check only once. */
 export function forbidColor(): void {
   process.env['FORCE_COLOR'] = '0'
 }
 
-/** How many open sockets this process was handed, as systemd does it (sd_listen_fds(3)): the variables name the process that they are for. */
+/** Number of sockets passed by systemd (sd_listen_fds(3)). LISTEN_PID names the process they are meant for. */
 export function inheritedSockets(pid: number, variables: Variables = processVariables()): number {
   return variables['LISTEN_PID'] === String(pid) ? Number(variables['LISTEN_FDS'] ?? 0) : 0
 }

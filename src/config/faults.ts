@@ -7,28 +7,28 @@ import { trimEndingSlashes } from '../lib/trim-slashes.ts'
 import { knownKeys } from './keys.ts'
 import { isGroup, isSecret, valueAt, writeKeyPath, writeSource, type KeyPath, type Source } from './raw.ts'
 
-/** One thing that is wrong with the configuration. */
+/** An error in the configuration. */
 export interface Fault {
-  /** Key path; empty where the whole file is meant. */
+  /** Key path; empty for the whole file. */
   key: string
   source: Source
   message: string
 }
 
-/** The faults of a validation, each with the value and what would be right. */
+/** Converts validation issues to faults, with the value found and what was expected. */
 export function toFaults(error: z.core.$ZodError, tree: unknown, sourceOf: (path: KeyPath) => Source): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol')
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => unknownKey([...path, key], sourceOf([...path, key])))
     }
-    // A missing key has no source of its own: what should have held it shows the operator where to look.
-    const place = valueAt(tree, path) === undefined ? path.slice(0, -1) : path
-    return [wrongValue(issue, path, tree, sourceOf(place))]
+    // A missing key has no source, so its section or list item is named.
+    const existing = valueAt(tree, path) === undefined ? path.slice(0, -1) : path
+    return [wrongValue(issue, path, tree, sourceOf(existing))]
   })
 }
 
-/** What no single value shows: two sales channels with one id or URL, two reverse proxies with one name. */
+/** Finds sales channels with the same id or URL, and reverse proxies with the same name or URL. */
 export function findDuplicates(tree: unknown, sourceOf: (path: KeyPath) => Source): Fault[] {
   const unique = [
     ['salesChannels', 'id'],
@@ -43,20 +43,21 @@ export function findDuplicates(tree: unknown, sourceOf: (path: KeyPath) => Sourc
       const first = values.indexOf(value)
       if (value === undefined || first === index) return []
       const path = [list, index, key]
-      const message = `${show(path, valueAt(tree, path))} is already ${writeKeyPath([list, first, key])}; each needs its own`
+      const message = `${show(path, valueAt(tree, path))} is also the value of ${writeKeyPath([list, first, key])}; it must be unique`
       return [{ key: writeKeyPath(path), source: sourceOf(path), message }]
     })
   })
 }
 
-const usualHint = 'Every key is described in docs/configuration.md; pagecache config:show prints what is in effect.'
+const generalHint = 'See docs/configuration.md for all keys, and pagecache config:show for the effective values.'
 
-/** All faults as one error: exit code 2, one line each. `hint`: what to do, where it is known better than in general. */
-export function toConfigError(faults: readonly Fault[], hint = usualHint): PagecacheError {
+/** Combines all faults into one error, one line each. */
+export function toConfigError(faults: readonly Fault[], hint = generalHint): PagecacheError {
   const lines = faults.map(
     ({ key, source, message }) => `  ${[key, `(${writeSource(source)}):`].filter(Boolean).join(' ')} ${message}`,
   )
-  const head = faults.length === 1 ? 'The configuration has a fault:' : `The configuration has ${faults.length} faults:`
+  const head =
+    faults.length === 1 ? 'The configuration has an error:' : `The configuration has ${faults.length} errors:`
   return new PagecacheError('CONFIG_INVALID', [head, ...lines].join('\n'), { hint })
 }
 
@@ -64,7 +65,7 @@ function unknownKey(path: KeyPath, source: Source): Fault {
   const name = String(path.at(-1))
   const keys = knownKeys(path.slice(0, -1))
   const guess = closest(name, keys)
-  const advice = guess ? `did you mean ${guess}?` : `known here: ${keys.join(', ')}`
+  const advice = guess ? `did you mean ${guess}?` : `known keys: ${keys.join(', ')}`
   return { key: printable(writeKeyPath(path)), source, message: `unknown key; ${advice}` }
 }
 
@@ -75,12 +76,12 @@ function wrongValue(issue: z.core.$ZodIssue, path: KeyPath, tree: unknown, sourc
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return issue.expected === 'array' ? 'a list' : 'a group of keys and values'
+  if (issue.code === 'invalid_type') return issue.expected === 'array' ? 'a list' : 'keys and values'
   if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
   return issue.message
 }
 
-/** A value as it was written, shortened, with nothing in it that is secret or that could steer a terminal. */
+/** Formats a value: shortened, without secrets and control characters. */
 function show(path: KeyPath, value: unknown): string {
   if (isSecret(path)) return '***'
   if (isGroup(value)) return 'a group of keys'
@@ -88,7 +89,7 @@ function show(path: KeyPath, value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 97)}...` : text
 }
 
-/** An id may be written with dashes or without, a URL with a slash at its end or without. */
+/** Normalises an id (dashes) or a URL (trailing slash) for comparison. */
 function comparable(key: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   return key === 'id' ? value.toLowerCase().replaceAll('-', '') : trimEndingSlashes(value.toLowerCase())

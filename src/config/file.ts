@@ -5,20 +5,20 @@ import { PagecacheError } from '../errors.ts'
 import type { Fault } from './faults.ts'
 import { isGroup, valueAt, type KeyPath } from './raw.ts'
 
-/** A read configuration file: its values, the line of each, and what is wrong with it as YAML. */
+/** A parsed configuration file: values, their lines, and YAML errors. */
 export interface ConfigFile {
   values: Record<string, unknown>
-  /** Whether the file itself says something at this path. */
+  /** Whether the file has a value at this path. */
   has(path: KeyPath): boolean
-  /** The line of a value; of one that is missing, the line of what should have held it. */
+  /** Line of a value; for a missing one, the line of its section. */
   lineOf(path: KeyPath): number
   faults: Fault[]
 }
 
-/** Nobody writes a megabyte of configuration; something else was named by mistake. */
+/** A larger file is not a configuration. */
 const maxBytes = 1024 * 1024
 
-/** Reads a file as YAML; null where there is none. Throws CONFIG_INVALID where it cannot be read at all. */
+/** Parses a YAML file; null if it does not exist. @throws CONFIG_INVALID if it cannot be read */
 export async function readConfigFile(file: string, label: string): Promise<ConfigFile | null> {
   const text = await readText(file, label)
   if (text === null) return null
@@ -28,7 +28,8 @@ export async function readConfigFile(file: string, label: string): Promise<Confi
   const faults = [...document.errors, ...document.warnings].map((problem) => ({
     key: '',
     source: { kind: 'file' as const, file: label, line: lines.linePos(problem.pos[0]).line },
-    message: problem.code === 'MULTIPLE_DOCS' ? 'the file has several YAML documents; one is read' : problem.message,
+    message:
+      problem.code === 'MULTIPLE_DOCS' ? 'the file has several YAML documents; only one is allowed' : problem.message,
   }))
   const values = faults.length > 0 ? {} : toValues(document, label, faults)
   return {
@@ -44,29 +45,29 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
   EACCES: 'permission denied',
   ENAMETOOLONG: 'its name is too long',
-  ELOOP: 'its symbolic links lead in a circle',
+  ELOOP: 'its symbolic links form a loop',
 }
 
 async function readText(file: string, label: string): Promise<string | null> {
   try {
-    // A pipe has no size, and a device such as /dev/zero no end.
+    // The path may be a pipe, or an endless device such as /dev/zero.
     const bytes = await buffer(createReadStream(file, { end: maxBytes }))
     if (bytes.length > maxBytes)
-      throw new PagecacheError('CONFIG_INVALID', `${label} is no configuration file: it has more than 1 MB.`)
+      throw new PagecacheError('CONFIG_INVALID', `${label} is not a configuration file: it is larger than 1 MB.`)
     return bytes.toString('utf8')
   } catch (error) {
     if (error instanceof PagecacheError) throw error
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
     const why = reasons[code ?? ''] ?? (error as Error).message
-    throw new PagecacheError('CONFIG_INVALID', `${label} cannot be read: ${why}.`, { cause: error })
+    throw new PagecacheError('CONFIG_INVALID', `Could not read ${label}: ${why}.`, { cause: error })
   }
 }
 
 function toValues(document: Document, label: string, faults: Fault[]): Record<string, unknown> {
   const source = { kind: 'file' as const, file: label, line: 1 }
   try {
-    // The limit on aliases is what stops a "billion laughs" file.
+    // The limit on aliases stops a "billion laughs" file.
     const value: unknown = document.toJS({ maxAliasCount: 100 })
     if (value === null || value === undefined) return {}
     if (isGroup(value)) return value

@@ -5,13 +5,13 @@ import { isGroup, type KeyPath } from './raw.ts'
 import { configSchema } from './schema.ts'
 import { valueKinds, type ValueKind } from './values.ts'
 
-/** Which names may stand at a path of the configuration; empty where anything or nothing may. */
+/** The keys allowed at a path; empty unless it is a section. */
 export function knownKeys(path: KeyPath): string[] {
   const schema = schemaAt(path)
   return isSection(schema) ? Object.keys(schema._zod.def.shape) : []
 }
 
-/** What a value at a path is measured in, so that it can be written as it would be in the file. */
+/** The unit of the value at a path, for formatting it as in the file. */
 export function kindAt(path: KeyPath): ValueKind {
   let schema: Schema | undefined = configSchema
   for (const part of path) schema = step(schema, part)
@@ -23,7 +23,7 @@ export function kindAt(path: KeyPath): ValueKind {
   return 'plain'
 }
 
-/** `PAGECACHE_CACHE_MAX_SIZE` → `['cache', 'maxSize']` for every value of a section that is no list and no group. */
+/** Environment variables and their paths, for scalar values: `PAGECACHE_CACHE_MAX_SIZE` → `['cache', 'maxSize']`. */
 export function variablePaths(): Map<string, [string, string]> {
   const paths = new Map<string, [string, string]>()
   for (const section of knownKeys([])) {
@@ -40,12 +40,12 @@ function variableName(...path: string[]): string {
   )
 }
 
-/** Settings of the process that are no values of the configuration. */
+/** Environment variables that are not values of the configuration. */
 const otherVariables = ['ENV', 'PROJECT_DIR', 'CONFIG', 'PROFILE', 'SERVER', 'CLIENT_ID', 'CLIENT_SECRET'].map(
   (name) => `PAGECACHE_${name}`,
 )
 
-/** Variables that look like settings of ours and are none, each with what was probably meant. */
+/** Finds PAGECACHE_ variables that are not settings, with a guess at what was meant. */
 export function unknownVariables(variables: Variables): { name: string; guess: string | null }[] {
   const known = new Set([...variablePaths().keys(), ...otherVariables])
   return Object.keys(variables)
@@ -53,7 +53,7 @@ export function unknownVariables(variables: Variables): { name: string; guess: s
     .map((name) => ({ name, guess: closest(name, known) }))
 }
 
-/** Every value of a parsed configuration by its path; empty lists and groups count as values. */
+/** All values of a parsed configuration with their paths; empty lists and objects count as values. */
 export function leaves(value: unknown, path: KeyPath = []): { path: KeyPath; value: unknown }[] {
   if (Array.isArray(value) && value.some((item) => isGroup(item))) {
     return value.flatMap((item, index) => leaves(item, [...path, index]))
@@ -64,7 +64,7 @@ export function leaves(value: unknown, path: KeyPath = []): { path: KeyPath; val
   return [{ path, value }]
 }
 
-/** Without the sections and lists that are written down with nothing in them, all of it commented out: YAML reads them as null. */
+/** Removes sections and lists whose content is commented out, which YAML parses as null. */
 export function withoutEmptySections(tree: Record<string, unknown>, path: KeyPath = []): Record<string, unknown> {
   const entries = Object.entries(tree).flatMap(([key, value]): [string, unknown][] => {
     const schema = schemaAt([...path, key])

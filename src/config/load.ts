@@ -9,54 +9,55 @@ import { findProjectDirectory, showPath } from './project-directory.ts'
 import { writeKeyPath, withValue, type KeyPath, type Source } from './raw.ts'
 import { configSchema, type Config } from './schema.ts'
 
-// Compiling a validator that runs once takes longer than running it.
+// A validator runs once per process, so compiling it does not pay off.
 configureZod({ jitless: true })
 
-/** What the command line says; only what was really given there, never a default. */
+/** Flags that were given, without defaults. */
 export interface ConfigFlags {
   env?: string | undefined
   projectDir?: string | undefined
   config?: string | undefined
-  /** Values of the configuration that a command's own flags set: key path and the flag's name. */
+  /** Configuration values set by a command's own flags, with the name of the flag. */
   values?: readonly { path: readonly [string, ...string[]]; value: unknown; flag: string }[]
 }
 
-/** Where everything of one environment is. Absolute. */
+/** Absolute paths of an environment. */
 interface Places {
   projectDir: string
-  /** Where the configuration file is looked for. */
+  /** Path of the configuration file, which may not exist. */
   configFile: string
-  /** Disposable: the application cache, and the pages in it. */
+  /** Application cache with the pages; may be deleted at any time. */
   cacheDir: string
-  /** State that must never be lost. */
+  /** State that must not be lost. */
   dataDir: string
 }
 
-/** The effective configuration, and where each of its values comes from. */
+/** The effective configuration, with the source of each value. */
 export interface LoadedConfig {
   environment: string
   places: Places
-  /** The file that was read; null where there is none. */
+  /** Path of the configuration file; null if it does not exist. */
   file: string | null
   config: Config
-  /** Set where faults were tolerated: `config` holds the defaults then. */
+  /** Error of an invalid configuration that was tolerated; `config` then has the defaults. */
   fault: PagecacheError | null
   sourceOf(path: KeyPath): Source
-  /** The content of the key file of `stages.customerToken`, where somebody has read it. */
+  /** Content of the key file of `stages.customerToken`, once it was read. */
   customerKey?: string
 }
 
-/** Where a configuration is loaded from; tests pass their own. */
+/** Environment to load from; tests pass their own. */
 export interface Surroundings {
   variables?: Variables
   cwd?: string
-  /** Commands that help with a broken configuration go on with the defaults. */
+  /** Use the defaults if the configuration is invalid, for commands that help to repair it. */
   tolerateFaults?: boolean
 }
 
 /**
- * Loads the configuration of one environment: flag, environment variable, file, default, in this order of
- * precedence. Throws CONFIG_INVALID (exit 2) that lists every fault.
+ * Loads the configuration of an environment. Precedence: flag, environment variable, file, default.
+ *
+ * @throws CONFIG_INVALID listing every error
  */
 export async function loadConfig(flags: ConfigFlags, surroundings: Surroundings = {}): Promise<LoadedConfig> {
   const variables = surroundings.variables ?? processVariables()
@@ -65,7 +66,7 @@ export async function loadConfig(flags: ConfigFlags, surroundings: Surroundings 
     const file = await readConfigFile(places.configFile, located.label)
     if (!file && located.required) {
       throw new PagecacheError('CONFIG_INVALID', `There is no configuration file ${located.label}.`, {
-        hint: 'pagecache init writes one with every key explained.',
+        hint: 'Create one with: pagecache init',
       })
     }
     const layers = applyLayers(file, flags, variables, located.label)
@@ -85,19 +86,19 @@ export async function loadConfig(flags: ConfigFlags, surroundings: Surroundings 
   }
 }
 
-/** The environment and its places, without reading any configuration. Throws CONFIG_INVALID for a bad name or directory. */
+/** Determines the environment and its paths without reading the file. @throws CONFIG_INVALID for an invalid name or directory */
 async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
   const environment = flags.env ?? nonEmpty(variables['PAGECACHE_ENV']) ?? nonEmpty(variables['APP_ENV']) ?? 'prod'
-  // The name becomes a directory's: nothing that could lead out of var/.
+  // The name becomes a directory, which must not lead out of var/.
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
-    throw new PagecacheError('CONFIG_INVALID', `"${showPath(environment)}" is no name of an environment.`, {
+    throw new PagecacheError('CONFIG_INVALID', `"${showPath(environment)}" is not a valid environment name.`, {
       hint: 'Use at most 64 letters, digits, - and _, such as prod or staging-2.',
     })
   }
   const projectDir = await findProjectDirectory(flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']), cwd)
   if (flags.config === '')
     throw new PagecacheError('CONFIG_INVALID', '--config is empty.', {
-      hint: 'Name a file, or leave the flag out for pagecache.yaml in the project directory.',
+      hint: 'Name a file, or omit the flag to use pagecache.yaml in the project directory.',
     })
   const named = flags.config ?? nonEmpty(variables['PAGECACHE_CONFIG'])
   const configFile = named === undefined ? join(projectDir, 'pagecache.yaml') : resolve(cwd, named)
@@ -154,14 +155,14 @@ function validate(layers: Layers, file: ConfigFile | null): Config {
   throw toConfigError(faults)
 }
 
-/** A variable is text; numbers, booleans and null are what they would be in the file. */
+/** Converts a variable's text as YAML would: numbers, booleans and null. */
 function toScalar(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   if (text === 'null') return null
   return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** An empty variable counts as one that is not set, as shells and process managers mean it. */
+/** An empty variable counts as unset, as in shells and process managers. */
 function nonEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }

@@ -2,13 +2,13 @@ import { leaves } from './keys.ts'
 import type { LoadedConfig } from './load.ts'
 import { writeKeyPath, type Source } from './raw.ts'
 
-/** A loaded configuration as one process hands it to another: nothing in it that JSON could not carry. */
+/** A loaded configuration in a form that can be sent to another process as JSON. */
 export interface PlainConfig extends Pick<LoadedConfig, 'environment' | 'places' | 'file' | 'config' | 'customerKey'> {
-  /** Where each value comes from that is no default, by its key path. */
+  /** Sources of all values that are not defaults, by key path. */
   sources: Record<string, Source>
 }
 
-/** What `fromPlain` makes the same configuration of, secrets included: not for anybody else's eyes. */
+/** Converts a configuration for `fromPlain`. The result contains secrets. */
 export function toPlain({ environment, places, file, config, customerKey, sourceOf }: LoadedConfig): PlainConfig {
   const sources = leaves(config)
     .map(({ path }): [string, Source] => [writeKeyPath(path), sourceOf(path)])
@@ -23,7 +23,7 @@ export function toPlain({ environment, places, file, config, customerKey, source
   }
 }
 
-/** The configuration that another process loaded; whoever hands it over has checked it. */
+/** Restores a configuration that another process has loaded and validated. */
 export function fromPlain({ sources, ...loaded }: PlainConfig): LoadedConfig {
   const known = new Map(Object.entries(sources))
   return { ...loaded, fault: null, sourceOf: (path) => known.get(writeKeyPath(path)) ?? { kind: 'default' } }

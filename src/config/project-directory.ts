@@ -4,32 +4,32 @@ import { PagecacheError } from '../errors.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
 import { printable } from '../lib/printable.ts'
 
-/** Paths in messages are cut, in characters. */
-const longestShown = 200
+/** Longer paths are truncated in messages, in characters. */
+const maxShownLength = 200
 
-/** A path as messages show it. */
+/** Formats a path for messages. */
 export function showPath(path: string): string {
-  return printable(path.length > longestShown ? `${path.slice(0, longestShown)}…` : path)
+  return printable(path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path)
 }
 
 /**
- * The project directory, absolute. It has to exist: what is made in a mistyped one would be looked for in vain.
+ * Resolves the project directory to an absolute path. It must exist, so that a mistyped path does not create a new, empty project.
  *
- * @param given what the operator named; undefined for the working directory
- * @throws CONFIG_INVALID where it is no directory that can be opened
+ * @param given undefined for the working directory
+ * @throws CONFIG_INVALID if it is not an accessible directory
  */
 export async function findProjectDirectory(given: string | undefined, cwd: string): Promise<string> {
-  const hint = 'Create it, or name another one with --project-dir or PAGECACHE_PROJECT_DIR.'
+  const hint = 'Create it, or choose another one with --project-dir or PAGECACHE_PROJECT_DIR.'
   if (given === '')
     throw new PagecacheError('CONFIG_INVALID', '--project-dir is empty.', {
-      hint: 'Name a directory, or leave the flag out for the working directory.',
+      hint: 'Name a directory, or omit the flag to use the working directory.',
     })
   const directory = resolve(cwd, given ?? '.')
-  const fault = await stat(directory).then(
-    (found) => (found.isDirectory() ? null : `${showPath(directory)} is no directory.`),
+  const problem = await stat(directory).then(
+    (found) => (found.isDirectory() ? null : `${showPath(directory)} is not a directory.`),
     (error: NodeJS.ErrnoException) => explain(directory, error),
   )
-  if (fault !== null) throw new PagecacheError('CONFIG_INVALID', fault, { hint })
+  if (problem !== null) throw new PagecacheError('CONFIG_INVALID', problem, { hint })
   return directory
 }
 
@@ -58,14 +58,14 @@ function explain(directory: string, { code, message }: NodeJS.ErrnoException): s
     case 'ENOENT':
       return `There is no project directory ${showPath(directory)}.`
     case 'ENOTDIR':
-      return `There is no project directory ${showPath(directory)}: a part of its path is a file.`
+      return `There is no project directory ${showPath(directory)}: part of its path is a file.`
     case 'EACCES':
-      return `The project directory ${showPath(directory)} cannot be opened: permission denied.`
+      return `Could not open the project directory ${showPath(directory)}: permission denied.`
     case 'ENAMETOOLONG':
       return `There is no project directory ${showPath(directory)}: its name is too long.`
     case 'ELOOP':
-      return `There is no project directory ${showPath(directory)}: its symbolic links lead in a circle.`
+      return `There is no project directory ${showPath(directory)}: its symbolic links form a loop.`
     default:
-      return `The project directory ${showPath(directory)} cannot be opened: ${printable(message)}.`
+      return `Could not open the project directory ${showPath(directory)}: ${printable(message)}.`
   }
 }

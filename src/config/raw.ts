@@ -1,6 +1,6 @@
 import { namesSecret } from '../lib/mask.ts'
 
-/** A configuration as it was written, before validation: nested plain values, and where each came from. */
+/** Path of a value in the unvalidated configuration, such as `['salesChannels', 0, 'url']`. */
 export type KeyPath = readonly (string | number)[]
 
 export type Source =
@@ -15,7 +15,7 @@ export function writeSource(source: Source): string {
   return source.kind === 'flag' ? `--${source.name}` : 'default'
 }
 
-/** `salesChannels[0].url`, the form in which faults and `config:show` name a value. */
+/** Formats a path for messages and `config:show`: `salesChannels[0].url`. */
 export function writeKeyPath(path: KeyPath): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`
@@ -28,7 +28,7 @@ export function isGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value at a path; undefined where there is none. Own properties only, so no path reaches a prototype. */
+/** The value at a path, or undefined. Reads own properties only, so that no path reaches a prototype. */
 export function valueAt(tree: unknown, path: KeyPath): unknown {
   let value = tree
   for (const part of path) {
@@ -38,7 +38,7 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
   return value
 }
 
-/** A copy of the tree with one value of a section set. A section that is no group is left for validation to report. */
+/** Returns a copy of the tree with one value set. A section that is not an object is left for validation to report. */
 export function withValue(
   tree: Record<string, unknown>,
   path: readonly string[],
@@ -51,11 +51,11 @@ export function withValue(
   return isGroup(child) ? { ...tree, [head]: withValue(child, rest, value) } : tree
 }
 
-/** Whether a value may be somebody's login: a cookie or header of a warmup variant, or what calls itself a secret. */
+/** Whether a value may be a credential: a key that sounds like a secret, or a cookie or header of a warmup variant. */
 export function isSecret(path: KeyPath): boolean {
   const [owner, name] = [path.at(-2), path.at(-1)]
   if (typeof name !== 'string') return false
-  // The name of a file that holds a secret is none.
+  // The path of a secret file is not secret itself.
   if (name.endsWith('File')) return false
   return /secret|passw|^auth$/i.test(name) || ((owner === 'cookies' || owner === 'headers') && namesSecret(name))
 }

@@ -8,27 +8,27 @@ import { processVariables, type Variables } from './environment.ts'
 import { loadConfig, type ConfigFlags } from './load.ts'
 import { publicUrl } from './values.ts'
 
-/** What the command line says about where operations run. */
+/** Flags that select a daemon. */
 export interface RemoteFlags {
   server?: string | undefined
   profile?: string | undefined
 }
 
-/** A daemon that operations run on instead of this machine. */
+/** A daemon to run operations on. */
 export interface RemoteTarget {
-  /** How the operator calls it: the profile's name, else its URL. */
+  /** Name of the profile, or the URL. */
   name: string
-  /** Without a slash at its end; it may have a path. */
+  /** URL without a trailing slash; it may have a path. */
   server: string
   clientId: string
   clientSecret: string
 }
 
 /**
- * The daemon that the operator means, null where this machine is meant. `--server`, else `--profile`, else PAGECACHE_SERVER, else
- * PAGECACHE_PROFILE; a secret is never taken from the command line, where every user of the machine can read it.
+ * Finds the selected daemon; null for this machine. Precedence: `--server`, `--profile`, PAGECACHE_SERVER, PAGECACHE_PROFILE. There is
+ * no flag for the secret, because other users of the machine can read command lines.
  *
- * @throws CONFIG_INVALID where something of it is missing or wrong; USAGE where flags name this machine as well
+ * @throws CONFIG_INVALID for incomplete or invalid settings, USAGE if flags select a local environment too
  */
 export async function findRemote(
   flags: RemoteFlags,
@@ -37,7 +37,7 @@ export async function findRemote(
 ): Promise<RemoteTarget | null> {
   const server = flags.server ?? (flags.profile === undefined ? variables['PAGECACHE_SERVER'] || undefined : undefined)
   if (server !== undefined) {
-    assertElsewhere(flags.server === undefined ? 'PAGECACHE_SERVER' : '--server', {
+    assertNotLocal(flags.server === undefined ? 'PAGECACHE_SERVER' : '--server', {
       '--env': config.env,
       '--project-dir': config.projectDir,
       '--config': config.config,
@@ -46,16 +46,16 @@ export async function findRemote(
   }
   const profile = flags.profile ?? (variables['PAGECACHE_PROFILE'] || undefined)
   if (profile === undefined) return null
-  // Profiles are read from a file of this machine, which --project-dir and --config name.
-  assertElsewhere(flags.profile === undefined ? 'PAGECACHE_PROFILE' : '--profile', { '--env': config.env })
+  // Profiles are read from the local file that --project-dir and --config select.
+  assertNotLocal(flags.profile === undefined ? 'PAGECACHE_PROFILE' : '--profile', { '--env': config.env })
   return fromProfile(profile, config, variables)
 }
 
 /**
- * Throws USAGE where a flag names a place on this machine although the command runs on a daemon: an operator who typed --env staging
- * means staging. Variables describe the surroundings and contradict nothing.
+ * Rejects flags that select a local environment for a command on a daemon: --env staging would be ignored. Environment variables are
+ * allowed, because they are not typed for this command. @throws USAGE
  */
-function assertElsewhere(remote: string, local: Readonly<Record<string, string | undefined>>): void {
+function assertNotLocal(remote: string, local: Readonly<Record<string, string | undefined>>): void {
   const typed = Object.keys(local).filter((flag) => local[flag] !== undefined)
   if (typed.length === 0) return
   throw new PagecacheError(
@@ -63,8 +63,8 @@ function assertElsewhere(remote: string, local: Readonly<Record<string, string |
     `${typed.join(' and ')} cannot be combined with ${remote}: the daemon has its own environment and configuration.`,
     {
       hint: remote.startsWith('--')
-        ? `Leave out ${typed.join(' and ')}, or ${remote}.`
-        : `Leave out ${typed.join(' and ')}, or unset ${remote}.`,
+        ? `Remove ${typed.join(' and ')}, or ${remote}.`
+        : `Remove ${typed.join(' and ')}, or unset ${remote}.`,
     },
   )
 }
@@ -74,9 +74,9 @@ function fromVariables(server: string, variables: Variables): RemoteTarget {
   if (!parsed.success) {
     throw new PagecacheError(
       'CONFIG_INVALID',
-      `${printable(server.replace(/\/\/[^/]*@/, '//***@'))} is no address of a daemon.`,
+      `${printable(server.replace(/\/\/[^/]*@/, '//***@'))} is not the URL of a daemon.`,
       {
-        hint: 'Give a URL such as https://cache.example:8080, without user, query and fragment.',
+        hint: 'Use a URL such as https://cache.example:8080, without user, query and fragment.',
       },
     )
   }
@@ -86,8 +86,8 @@ function fromVariables(server: string, variables: Variables): RemoteTarget {
     const missing = [clientId === '' && 'PAGECACHE_CLIENT_ID', clientSecret === '' && 'PAGECACHE_CLIENT_SECRET']
       .filter(Boolean)
       .join(' and ')
-    throw new PagecacheError('CONFIG_INVALID', `${parsed.data} asks for a client: ${missing} not set.`, {
-      hint: "pagecache client:create on the daemon's machine makes one. A profile of pagecache.yaml (--profile) can hold it instead.",
+    throw new PagecacheError('CONFIG_INVALID', `${parsed.data} requires an API client. Not set: ${missing}.`, {
+      hint: "Create one on the daemon's machine with pagecache client:create. Alternatively, define a profile in pagecache.yaml and use --profile.",
     })
   }
   return { name: parsed.data, server: parsed.data, clientId, clientSecret }
@@ -104,8 +104,8 @@ async function fromProfile(name: string, flags: ConfigFlags, variables: Variable
         guess !== null
           ? `Did you mean ${guess}?`
           : names.length > 0
-            ? `There are: ${names.join(', ')}.`
-            : 'Name it under profiles in pagecache.yaml.',
+            ? `Profiles: ${names.join(', ')}.`
+            : 'Define it under profiles in pagecache.yaml.',
     })
   }
   const { server, clientId, clientSecretFile } = profile
@@ -116,16 +116,16 @@ async function readSecret(file: string, profile: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new PagecacheError(
       'CONFIG_INVALID',
-      `profiles.${profile}.clientSecretFile cannot be read: ${(error as Error).message}`,
+      `Could not read profiles.${profile}.clientSecretFile: ${(error as Error).message}`,
       { cause: error },
     )
   })
   const secret = text.trim()
-  // The content is not shown: it may be a secret that was pasted with something else.
+  // The content is not shown, because it may contain the secret.
   if (!/^[\x21-\x7e]{1,200}$/.test(secret))
     throw new PagecacheError(
       'CONFIG_INVALID',
-      `profiles.${profile}.clientSecretFile holds no secret: one line of visible characters is expected.`,
+      `profiles.${profile}.clientSecretFile has no secret: expected one line of printable characters.`,
     )
   return secret
 }

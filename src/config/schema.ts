@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { pageTypes } from '../pages/page.ts'
 import * as value from './values.ts'
 
-/** Keys that belong together; without any of them all have their defaults. */
+/** An optional object of keys with defaults. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.prefault(z.strictObject(shape), {} as never)
 }
@@ -11,7 +11,7 @@ function list<Item extends z.ZodMiniType>(item: Item, initial: z.input<Item>[] =
   return z.prefault(z.array(item), initial)
 }
 
-/** The default is written, and read, as it would be in the file. */
+/** A value with a default, written as in the file. */
 function withDefault<Value extends z.ZodMiniType>(schema: Value, initial: string | number | boolean | null) {
   return z.prefault(schema, initial as z.input<Value>)
 }
@@ -31,27 +31,27 @@ const reverseProxy = z.strictObject({
   position: withDefault(value.oneOf(['auto', 'before', 'behind']), 'auto'),
 })
 
-/** Which pages are of a type: by a response header (`name` or `name: value`), a tag's prefix or a URL path. */
+/** Assigns a page type by response header (`name` or `name: value`), tag prefix or URL path. */
 const typeRule = z
   .strictObject({
     type: value.oneOf(pageTypes),
     header: z.optional(value.text('a header, as name or name: value', /^[\w-]+(?:: ?\S.*)?$/)),
-    tag: z.optional(value.text('the beginning of a tag', /^\S+$/)),
-    path: z.optional(value.text('a path, * for anything', /^[/*]\S*$/)),
+    tag: z.optional(value.text('a tag prefix', /^\S+$/)),
+    path: z.optional(value.text('a path, with * as a wildcard', /^[/*]\S*$/)),
   })
   .check(
     z.refine((rule) => [rule.header, rule.tag, rule.path].filter((criterion) => criterion !== undefined).length === 1, {
-      error: 'exactly one of header, tag, path beside the type',
+      error: 'the type with exactly one of header, tag and path',
     }),
   )
 
-/** What one extra pass of a warmup sends along: cookies and headers that the key knows. */
+/** Cookies and headers of an additional warmup pass, which are part of the cache key. */
 const warmupVariant = z.strictObject({
   cookies: z.prefault(z.record(value.cookieName(), value.text('the value of a cookie', /^[^\s;,"\\]*$/)), {}),
   headers: z.prefault(z.record(value.headerName(), value.text('the value of a header', /^[^\u0000-\u001f]*$/)), {}),
 })
 
-/** How a token may be signed: with a secret that the shop and we know, or with a key of the shop's. Never with nothing. */
+/** Signature algorithms of customer tokens: with a shared secret, or with a key pair of the shop. `none` is not allowed. */
 const secretAlgorithms = ['HS256', 'HS384', 'HS512'] as const
 const keyAlgorithms = [
   'RS256',
@@ -66,53 +66,49 @@ const keyAlgorithms = [
   'EdDSA',
 ] as const
 
-/** A token in which the shop says who is logged in. */
+/** A signed token in which the shop names the logged-in customer. */
 const customerToken = z
   .strictObject({
     cookie: withDefault(value.cookieNameOrNull(), null),
     header: withDefault(value.headerNameOrNull(), null),
     algorithm: withDefault(value.oneOfOrNull([...secretAlgorithms, ...keyAlgorithms]), null),
-    secretFile: withDefault(value.textOrNull('a file that holds the secret', /^[^\u0000-\u001f]{1,1000}$/), null),
-    publicKeyFile: withDefault(
-      value.textOrNull('a file that holds the public key', /^[^\u0000-\u001f]{1,1000}$/),
-      null,
-    ),
+    secretFile: withDefault(value.textOrNull('the path of a secret file', /^[^\u0000-\u001f]{1,1000}$/), null),
+    publicKeyFile: withDefault(value.textOrNull('the path of a public key file', /^[^\u0000-\u001f]{1,1000}$/), null),
     claim: withDefault(value.text('the name of a claim', /^[\x21-\x7e]{1,200}$/), 'sub'),
-    issuer: withDefault(value.textOrNull('what the claim iss has to say', /^[^\u0000-\u001f]{1,1000}$/), null),
-    audience: withDefault(value.textOrNull('what the claim aud has to say', /^[^\u0000-\u001f]{1,1000}$/), null),
+    issuer: withDefault(value.textOrNull('the expected iss claim', /^[^\u0000-\u001f]{1,1000}$/), null),
+    audience: withDefault(value.textOrNull('the expected aud claim', /^[^\u0000-\u001f]{1,1000}$/), null),
   })
   .check(
     z.refine(
       ({ cookie, header, secretFile, publicKeyFile }) => {
-        const places = [cookie, header].filter((place) => place !== null).length
+        const carriers = [cookie, header].filter((name) => name !== null).length
         const files = [secretFile, publicKeyFile].filter((file) => file !== null).length
-        return places === files && files <= 1
+        return carriers === files && files <= 1
       },
       {
-        error:
-          'cookie or header, one of them, and with it secretFile or publicKeyFile, one of them; or none of the four',
+        error: 'either cookie or header, together with either secretFile or publicKeyFile; or none of them',
       },
     ),
     z.refine(
       ({ algorithm, secretFile, publicKeyFile }) => {
         if (algorithm === null || (secretFile === null && publicKeyFile === null)) return true
-        const fitting: readonly string[] = secretFile === null ? keyAlgorithms : secretAlgorithms
-        return fitting.includes(algorithm)
+        const allowed: readonly string[] = secretFile === null ? keyAlgorithms : secretAlgorithms
+        return allowed.includes(algorithm)
       },
-      { error: `an algorithm of ${secretAlgorithms.join(', ')} with secretFile, and another one with publicKeyFile` },
+      { error: `${secretAlgorithms.join(', ')} with secretFile, or another algorithm with publicKeyFile` },
     ),
   )
 
 /** A daemon that commands can run on with `--profile`. */
 const profile = z.strictObject({
   server: value.publicUrl(),
-  clientId: value.text('the id of a client', /^[\x21-\x7e]{1,200}$/),
-  clientSecretFile: value.text('a file that holds the secret', /^[^\u0000-\u001f]{1,1000}$/),
+  clientId: value.text('a client ID', /^[\x21-\x7e]{1,200}$/),
+  clientSecretFile: value.text('the path of a secret file', /^[^\u0000-\u001f]{1,1000}$/),
 })
 
 /**
- * The configuration file, contract section 2. Parsed, every duration is in milliseconds and every size in
- * bytes. Unknown keys are faults: a misspelt setting that is silently ignored is the worst kind.
+ * Schema of the configuration file. Durations are parsed to milliseconds, sizes to bytes. Unknown keys are errors, so that no misspelt
+ * setting is silently ignored.
  */
 export const configSchema = z.strictObject({
   server: section({
@@ -158,7 +154,7 @@ export const configSchema = z.strictObject({
       paths: list(value.path(), ['/checkout', '/account', '/admin', '/api']),
     }),
     invalidateOnUnsafe: withDefault(value.oneOf(['off', 'uri', 'rfc']), 'rfc'),
-    ignoreQuery: list(value.text('the name of a parameter, * at its end for any', /^[^\s&=#]+$/)),
+    ignoreQuery: list(value.text('a parameter name, with a trailing * as a wildcard', /^[^\s&=#]+$/)),
   }),
   origin: section({
     connectTimeout: withDefault(value.duration(1), '5s'),
@@ -197,7 +193,7 @@ export const configSchema = z.strictObject({
   }),
 })
 
-/** The whole configuration, parsed: durations in milliseconds, sizes in bytes, URLs without a slash at the end. */
+/** The parsed configuration: durations in milliseconds, sizes in bytes, URLs without a trailing slash. */
 export type Config = z.infer<typeof configSchema>
 export type SalesChannel = Config['salesChannels'][number]
 export type ReverseProxy = Config['reverseProxies'][number]

@@ -1,91 +1,91 @@
 import { randomUUID } from 'node:crypto'
 
-/** `server.port` where nothing is configured. */
+/** Default of `server.port`. */
 export const defaultPort = 8080
 
 /**
- * The configuration file that `pagecache init` writes: every key with its default, commented out, and why one
- * would change it. A test holds it against the schema.
+ * Generates the file that `pagecache init` writes: every key with its default, commented out, and its purpose. A test compares it
+ * with the schema.
  *
- * @param channel where the shop is; without it the sales channel is an example that is commented out
- * @param options `port`: written instead of the default
+ * @param channel URLs of the shop; null for a commented-out example
+ * @param options `port`: `server.port` to write instead of the default
  */
 export function configTemplate(
   channel: { url: string; origin: string } | null,
   { port = null, id = randomUUID() }: { port?: number | null; id?: string } = {},
 ): string {
-  return `# pagecache configuration. What is commented out shows the default.
-# Every key: docs/configuration.md. What is in effect, and why: pagecache config:show
+  return `# pagecache configuration. Commented-out lines show the defaults.
+# All keys: docs/configuration.md. Effective values and their sources: pagecache config:show
 
 server:
-  # 0.0.0.0 or :: to be reached from other machines.
+  # Address to listen on; 0.0.0.0 or :: accept connections from other machines.
   # host: 127.0.0.1
   ${port === null || port === defaultPort ? `# port: ${defaultPort}` : `port: ${port}`}
-  # A Unix socket to listen on instead, for a web server on this machine.
+  # Unix socket to listen on instead, for a web server on this machine.
   # socket: null
-  # Further host names by which clients reach the API, /metrics and /admin.
+  # Additional host names for the API, /metrics and /admin.
   # names: []
-  # How many processes answer requests; one more works on the queue then.
+  # Processes that serve requests; with more than one, another process works on the queue.
   # processes: 1
-  # At its end the daemon says for so long that it is not ready, and gives requests in hand so long.
+  # On shutdown: time to report "not ready" first, then time for requests in progress.
   # stopDelay: 0s
   # stopGrace: 10s
 
 log:
-  # auto: lines for a terminal, else JSON.
+  # auto: text on a terminal, JSON otherwise.
   # format: auto
-  # A line for each request; without addresses, queries and anything else of the visitor.
+  # Log each request, without addresses, queries or other visitor data.
   # access: false
 
-# Addresses or networks whose X-Forwarded-* headers are believed: load balancers, TLS terminators.
+# Addresses or networks whose X-Forwarded-* headers are trusted: load balancers, TLS terminators.
 # trustedProxies: []
 
 ${channelTemplate(channel, id)}
-# Reverse proxies that are purged too, in the background, until each has answered.
+# Reverse proxies that are purged in the background; each purge is retried until acknowledged.
 # reverseProxies:
 #   - { name: varnish-1, type: varnish, url: http://127.0.0.1:6081 }
 
-# Who may send PURGE and BAN.
+# Addresses or networks that may send PURGE and BAN.
 # purgers: [127.0.0.0/8, "::1"]
 
 purge:
-  # true: purges by tag only mark pages as stale.
+  # true: purges by tag mark pages as stale instead of removing them.
   # softPurge: false
-  # How long a reverse proxy may take to answer, and for how long one that does not is tried again.
+  # Response timeout of a reverse proxy, and how long a failed purge is retried.
   # timeout: 5s
   # retryFor: 1d
-  # More purges than this that wait for one proxy become one that empties it.
+  # More pending purges than this for one proxy are replaced by a full clear.
   # everythingAbove: 10000
-  # How long a proxy that was away is given to finish what it was fetching, before it is purged once more.
+  # After an outage, a proxy is purged again after this time, to catch pages it was still fetching.
   # settleTime: 1s
 
 cache:
   # backend: filesystem
   # compression: true
-  # Bodies kept in memory, and the limit on disk, where the least recently used pages go first. null: 10GB, or a tenth of the
-  # space that is free for them at the start where that is less.
+  # Memory for page bodies, and the limit on disk; the least recently used pages are evicted first.
+  # maxSize null: 10GB, or a tenth of the free space at start if that is less.
   # memory: 128MB
   # maxSize: null
-  # Larger responses pass through without being stored.
+  # Larger responses are not stored.
   # maxPageSize: 16MB
-  # Variants of one URL that are kept.
+  # Stored variants per URL.
   # maxVariants: 64
-  # Lifetime of responses that say nothing about it (0s: the heuristics of RFC 9111).
+  # Lifetime of responses without caching headers; 0s: heuristic freshness of RFC 9111.
   # defaultTtl: 0s
-  # Which pages are products, categories, cms, listings, buybox, before the built-in rules:
+  # Rules for page types (products, categories, cms, listings, buybox), applied before the built-in rules:
   # - { type: products, path: "/p/*" }, - { type: listings, header: "x-page-type: listing" }
   # types: []
-  # What makes two visitors get two versions of a page.
-  # freeCookies: those of the cookies that depend on nothing in a session; the shop need not have set them.
+  # Cookies and headers that select a variant of a page.
+  # freeCookies: variant cookies that are independent of the session, so that the shop need not have set them.
   # variants: { cookies: [sw-cache-hash, sw-currency], headers: [], freeCookies: [] }
-  # What is never answered from the cache.
+  # Requests that always bypass the cache.
   # bypass: { cookies: [], paths: [/checkout, /account, /admin, /api] }
-  # What a successful POST drops: off (Shopware, which purges by itself), uri: its own page, rfc: what Location names, too.
+  # Pages purged by a successful POST: off (for Shopware, which sends purges), uri (its own page), rfc (the page in Location too).
   # invalidateOnUnsafe: rfc
-  # Parameters that do not change a page, beside the usual marketing ones.
+  # Query parameters that do not affect a page, in addition to common marketing parameters.
   # ignoreQuery: []
 
-# How long the shop may take before a visitor gets an error or a stale page.
+# Timeouts of the shop; afterwards, visitors get a stale page or an error.
 origin:
   # connectTimeout: 5s
   # headersTimeout: 1m
@@ -97,9 +97,9 @@ warmup:
   # requestsPerSecond: null
   # timeout: 30s
   # retries: 3
-  # Warm what was purged again, so long after the purge; null: do not.
+  # Delay before purged pages are warmed up again; null: never.
   # afterPurge: null
-  # Further versions to warm: what a visitor with these cookies or headers gets.
+  # Additional variants to warm up, by cookies and headers:
   # - { cookies: { sw-currency: EUR } }
   # variants: []
 
@@ -109,25 +109,25 @@ retention:
   # warmupDays: 14
 
 auth:
-  # builtin: pagecache issues its tokens; shop: the shop's admin API does.
+  # builtin: pagecache issues the API tokens; shop: the shop's admin API does.
   # mode: builtin
   # tokenLifetime: 10m
 
-# Daemons that commands can run on: pagecache cache:stats --profile staging
+# Daemons for the --profile flag: pagecache cache:stats --profile staging
 # profiles:
 #   staging: { server: "https://staging.example:8080", clientId: 0190c0de-0000-7000-8000-000000000002, clientSecretFile: /etc/pagecache/staging.secret }
 
 stages:
-  # The header in which the shop names the logged-in customer.
+  # Response header with the logged-in customer's id.
   # customerHeader: null
-  # A signed token (JWT) in which the shop names the logged-in customer: in a cookie or a header, and the secret or the public key
-  # with which it is checked. Its claim, and what iss and aud have to say; null: anything. algorithm null: HS256, or what the key is for.
+  # Signed token (JWT) with the logged-in customer's id, in a cookie or a header, and the secret or public key to verify it.
+  # issuer and audience: expected claims; null: any. algorithm null: HS256, or the algorithm of the key.
   # customerToken: { cookie: null, header: null, secretFile: null, publicKeyFile: null, algorithm: null, claim: sub, issuer: null, audience: null }
-  # What happens to a deleted customer's events: anonymize or remove.
+  # Events of a deleted customer: anonymize or remove.
   # customerDeletion: anonymize
-  # Whether an event without an Origin is refused too.
+  # Reject events without an Origin header too.
   # requireOrigin: false
-  # Requests a second; null: no limit.
+  # Requests per second; null: unlimited.
   # rateLimit: { perAddress: 50, perStage: 2000, total: 5000 }
 `
 }
@@ -138,13 +138,13 @@ function channelTemplate(channel: { url: string; origin: string } | null, id: st
     'salesChannels:',
     `  - id: ${id}`,
     '    name: Storefront',
-    '    # What visitors type: scheme, host, path prefix.',
+    '    # Public URL: scheme, host, path prefix.',
     `    url: ${JSON.stringify(url)}`,
-    '    # Where the shop answers; it is sent the public Host.',
+    '    # URL of the shop behind the cache; requests carry the public Host.',
     `    origin: ${JSON.stringify(origin)}`,
-    '    # None: the Sitemap lines of robots.txt, then /sitemap.xml.',
+    '    # Default: the Sitemap lines of robots.txt, otherwise /sitemap.xml.',
     '    # sitemaps: [/sitemap.xml]',
   ]
-  const text = channel ? lines : ['# One entry for each storefront.', ...lines.map((line) => `# ${line}`)]
+  const text = channel ? lines : ['# One entry per storefront.', ...lines.map((line) => `# ${line}`)]
   return `${text.join('\n')}\n`
 }

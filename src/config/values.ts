@@ -5,8 +5,8 @@ import { canonicalUuid } from '../lib/uuid.ts'
 import { parseDuration, parseSize } from '../lib/quantity.ts'
 
 /**
- * The kinds of value a configuration can hold. Each says what would be right in words, and that text is
- * the whole error message: the loader puts the key path, the value and its source before it.
+ * Value types of the configuration. Each has a description of the expected value, which is its error message; the loader adds the key
+ * path, the value and the source.
  */
 export type ValueKind = 'plain' | 'duration' | 'size'
 
@@ -46,7 +46,7 @@ export function oneOf<const T extends string>(names: readonly T[]) {
   )
 }
 
-/** Milliseconds, of at least `minimum`. */
+/** A duration in ms, at least `minimum`. */
 export function duration(minimum = 0) {
   const least = minimum === 0 ? '' : ` of at least ${minimum}ms`
   const schema = value(`a duration${least} such as 30s or 5m, or a number of seconds`, (input) => {
@@ -57,21 +57,21 @@ export function duration(minimum = 0) {
   return schema
 }
 
-/** Milliseconds, or null. */
+/** A duration in ms, or null. */
 export function durationOrNull() {
   const schema = value('a duration such as 30s, or null', (input) => (input === null ? null : parseDuration(input)))
   valueKinds.add(schema, { kind: 'duration' })
   return schema
 }
 
-/** Bytes. */
+/** A size in bytes. */
 export function size() {
   const schema = value('a size such as 128MB, or a number of bytes', parseSize)
   valueKinds.add(schema, { kind: 'size' })
   return schema
 }
 
-/** Bytes, or null where the program chooses. */
+/** A size in bytes, or null for an automatic one. */
 export function sizeOrNull() {
   const schema = value('a size such as 10GB, a number of bytes, or null for the automatic limit', (input) =>
     input === null ? null : parseSize(input) || undefined,
@@ -84,24 +84,24 @@ export function text(expected: string, matches: RegExp) {
   return value(expected, (input) => (typeof input === 'string' && matches.test(input) ? input : undefined))
 }
 
-/** In lower case and with dashes, however it is written. */
+/** A UUID, normalised to lower case with dashes. */
 export function uuid() {
   return value('a UUID such as 0190c0de-0000-7000-8000-000000000001', (input) =>
     typeof input === 'string' ? (canonicalUuid(input) ?? undefined) : undefined,
   )
 }
 
-/** RFC 9110 §5.6.2 `token`: what a header or a cookie may be called. */
+/** `token` of RFC 9110 §5.6.2: the syntax of header and cookie names. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 export function headerName() {
-  return value('the name of a header', (input) =>
+  return value('a header name', (input) =>
     typeof input === 'string' && token.test(input) ? input.toLowerCase() : undefined,
   )
 }
 
 export function headerNameOrNull() {
-  return value('the name of a header, or null', (input) => {
+  return value('a header name, or null', (input) => {
     if (input === null) return null
     return typeof input === 'string' && token.test(input) ? input.toLowerCase() : undefined
   })
@@ -120,7 +120,7 @@ export function textOrNull(expected: string, matches: RegExp) {
   )
 }
 
-/** What the system takes as the path of a Unix socket is shorter than other paths. */
+/** Path of a Unix socket; the system limits its length. */
 export function socketPathOrNull() {
   return value('an absolute path of at most 100 characters, or null', (input) => {
     if (input === null) return null
@@ -129,18 +129,18 @@ export function socketPathOrNull() {
 }
 
 export function cookieName() {
-  return text('the name of a cookie', token)
+  return text('a cookie name', token)
 }
 
 export function cookieNameOrNull() {
-  return textOrNull('the name of a cookie', token)
+  return textOrNull('a cookie name', token)
 }
 
 export function path() {
   return text('a path that begins with /', /^\/[^\s\u0000-\u001f]*$/)
 }
 
-/** An address or a network in CIDR notation, as node:net's BlockList takes it. */
+/** An address or a network in CIDR notation, as accepted by node:net's BlockList. */
 export function network() {
   return value('an IP address or a network such as 10.0.0.0/8', (input) => {
     const match = typeof input === 'string' ? /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(input) : null
@@ -151,7 +151,7 @@ export function network() {
   })
 }
 
-/** A name or address by which clients reach the daemon, without scheme and port; in lower case. */
+/** A host name or address of the daemon without scheme and port, in lower case. */
 export function hostName() {
   return value('a host name such as cache.internal, without scheme and port', (input) =>
     typeof input === 'string' && /^[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_])?$/i.test(input)
@@ -160,7 +160,7 @@ export function hostName() {
   )
 }
 
-/** A sales channel's public URL: scheme, host, path prefix; without a slash at the end. */
+/** Public URL of a sales channel: scheme, host, path prefix, without a trailing slash. */
 export function publicUrl() {
   return value('a URL such as http://shop.example/de, without user, query and fragment', (input) => {
     const url = toHttpUrl(input)
@@ -169,7 +169,7 @@ export function publicUrl() {
   })
 }
 
-/** Where a server answers: scheme, host, port; it may carry credentials. */
+/** URL of a server: scheme, host, port; it may contain credentials. */
 export function serverUrl() {
   return value('a URL such as http://127.0.0.1:8000, without path, query and fragment', (input) => {
     const url = toHttpUrl(input)
@@ -177,7 +177,7 @@ export function serverUrl() {
   })
 }
 
-/** A sitemap: an absolute URL, or a path below the channel's URL. */
+/** Location of a sitemap: an absolute URL, or a path below the channel's URL. */
 export function sitemapLocation() {
   return value('a path such as /sitemap.xml, or a URL', (input) => {
     if (typeof input === 'string' && /^\/(?!\/)\S*$/.test(input)) return input

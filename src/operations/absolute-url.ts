@@ -1,7 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/mask.ts'
 
-/** A host with a dot or a port, and perhaps a path: what somebody types who leaves out the scheme. */
+/** A URL without its scheme: a host with a dot or a port, and an optional path. */
 const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i
 
 /** What the daemon takes from visitors, in characters, with a long host before it. */
@@ -11,8 +11,11 @@ const longest = 8192 + 300
 const unfit = /[\u0000-\u001f\u007f]/
 
 /**
- * Throws INVALID_INPUT (status 400, exit 2) for what is no absolute http or https URL, with a guess at what was meant.
- * `channels`: the URLs of the sales channels. `field`: the field of the input that holds it.
+ * Asserts that `url` is an absolute http or https URL.
+ *
+ * @param channels URLs of the sales channels, to guess what was meant
+ * @param field the input field that holds the URL
+ * @throws INVALID_INPUT
  */
 export function assertAbsoluteUrl(url: string, channels: readonly string[], field = 'url'): void {
   if (url.length > longest)
@@ -24,10 +27,10 @@ export function assertAbsoluteUrl(url: string, channels: readonly string[], fiel
   if (unfit.test(url)) throw new PagecacheError('INVALID_INPUT', `${field}: the URL has control characters`)
   if (isAbsolute(url)) return
   const guess = guessUrl(url, channels)
-  throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} is no URL with scheme and host`, {
+  throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} is not an absolute URL`, {
     hint:
       guess === null
-        ? `Give it as visitors type it, for example ${channels[0] ?? 'http://shop.example'}/.`
+        ? `Include scheme and host, for example ${channels[0] ?? 'http://shop.example'}/.`
         : `Did you mean ${guess}?`,
   })
 }

@@ -5,7 +5,7 @@ import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
-import { deliveries, describeDeliveries, givenDeliveries } from './deliveries.ts'
+import { deliveries, describeDeliveries, optionalDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { openPages, readPages } from './read-pages.ts'
 
@@ -18,7 +18,7 @@ const typeDetail = z.object({
   avgCacheHitTime: seconds,
 })
 
-/** The statistics resource of spec 1, section 2. */
+/** Statistics of the page store. All fields are always present, zero when empty. */
 export const statistics = z.object({
   totalFiles: count,
   totalSize: described(count, 'bytes'),
@@ -44,7 +44,7 @@ export const statistics = z.object({
 
 export type Statistics = z.output<typeof statistics>
 
-/** A stored page as lists and inspections show it. Spans in seconds, sizes in bytes. */
+/** A stored page, as listed and inspected. Durations in seconds, sizes in bytes. */
 export const pageView = z.object({
   key: z.string(),
   url: z.string(),
@@ -53,7 +53,7 @@ export const pageView = z.object({
   status: z.int(),
   vary: z.record(z.string(), z.nullable(z.string())),
   age: z.number(),
-  freshnessLeft: described(z.number(), 'seconds; negative: stale for so long'),
+  freshnessLeft: described(z.number(), 'seconds; negative: stale since then'),
   state: z.enum(['fresh', 'stale']),
   hits: count,
   size: count,
@@ -62,7 +62,7 @@ export const pageView = z.object({
   storedAt: z.iso.datetime(),
 })
 
-/** What a clear of pages answers: spec 1, section 4; with `dryRun` what it would do. */
+/** Output of clearing pages; with `dryRun`, what would be cleared. */
 const cleared = z.object({
   success,
   filesDeleted: count,
@@ -70,14 +70,14 @@ const cleared = z.object({
   ...z.partial(z.object(deliveries)).shape,
   dryRun: z.optional(z.literal(true)),
   wouldDelete: z.optional(count),
-  pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
+  pages: described(z.optional(z.array(pageView)), 'with dryRun: a sample of the pages'),
 })
 
 export type Cleared = z.output<typeof cleared>
 
 export const clearPages = defineOperation({
   name: 'cache.clear',
-  summary: 'Clears every cached page',
+  summary: 'Clears all cached pages',
   input: z.object({ dryRun: flag }),
   output: cleared,
   http: { method: 'POST', path: '/clear' },
@@ -88,7 +88,7 @@ export const clearPages = defineOperation({
 
 export const clearPagesByType = defineOperation({
   name: 'cache.clearByType',
-  summary: 'Clears every cached page of a type',
+  summary: 'Clears all cached pages of a type',
   input: z.object({ type: pageType, dryRun: flag }),
   output: cleared,
   http: { method: 'POST', path: '/clear-by-type' },
@@ -99,7 +99,7 @@ export const clearPagesByType = defineOperation({
 
 export const clearApplicationCache = defineOperation({
   name: 'cache.clearApplication',
-  summary: 'Clears the application cache directory of the environment, and with it every page',
+  summary: 'Clears the application cache directory, including every cached page',
   input: z.object({ dryRun: flag }),
   output: z.object({
     success,
@@ -113,24 +113,24 @@ export const clearApplicationCache = defineOperation({
   async run(context, input) {
     const { app } = context
     const directory = app.loaded.places.cacheDir
-    const told = givenDeliveries(await describeDeliveries(app))
+    const delivery = optionalDeliveries(await describeDeliveries(app))
     if (input.dryRun) {
       const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
-      return { ...succeeded, filesDeleted: 0, directory, ...told, dryRun: true as const, wouldDelete }
+      return { ...succeeded, filesDeleted: 0, directory, ...delivery, dryRun: true as const, wouldDelete }
     }
     await openPages(app)
     const purging = await app.purges()
     const { pagesRemoved } = await purging.invalidate({
-      ...everything(context, [{ scope: 'all', value: 'application-cache' }]),
+      ...toInvalidation(context, [{ scope: 'all', value: 'application-cache' }]),
       wholeDirectory: true,
     })
-    return { ...succeeded, filesDeleted: pagesRemoved, directory, ...told }
+    return { ...succeeded, filesDeleted: pagesRemoved, directory, ...delivery }
   },
 })
 
 export const cacheStatistics = defineOperation({
   name: 'cache.stats',
-  summary: 'Counts, sizes and times of the cached pages',
+  summary: 'Shows counts, sizes and timings of the cached pages',
   input: z.object({}),
   output: statistics,
   http: { method: 'GET', path: '/stats' },
@@ -141,7 +141,7 @@ export const cacheStatistics = defineOperation({
 
 export const listPages = defineOperation({
   name: 'cache.list',
-  summary: 'Cached pages by type, tag or URL prefix',
+  summary: 'Lists cached pages by type, tag or URL prefix',
   input: z.object({
     type: z.optional(pageType),
     tag: z.optional(text()),
@@ -166,7 +166,7 @@ export const listPages = defineOperation({
 
 export const inspectPage = defineOperation({
   name: 'cache.inspect',
-  summary: 'What the cache holds for one URL, or why it holds nothing',
+  summary: 'Explains why a URL is or is not cached',
   input: z.object({ url: text('expected a URL') }),
   output: z.object({
     success,
@@ -174,7 +174,7 @@ export const inspectPage = defineOperation({
     cached: z.boolean(),
     reason: z.string(),
     pages: z.array(pageView),
-    explanation: described(z.array(z.string()), 'what led to the reason, a sentence each'),
+    explanation: described(z.array(z.string()), 'sentences that explain the reason'),
   }),
   http: { method: 'GET', path: '/pages/inspect' },
   async run({ app, signal }, { url }) {
@@ -189,10 +189,10 @@ export const inspectPage = defineOperation({
   },
 })
 
-/** How many pages a dry run names; the number of all of them stands beside it. */
+/** Pages listed by a dry run; `wouldDelete` counts all of them. */
 const dryRunSample = 50
 
-function everything({ source, actor }: OperationContext, targets: readonly Target[]): Invalidation {
+function toInvalidation({ source, actor }: OperationContext, targets: readonly Target[]): Invalidation {
   return { targets, soft: false, source, actor }
 }
 
@@ -202,20 +202,20 @@ async function clear(
   dry: boolean,
 ): Promise<Cleared> {
   const { app } = context
-  const told = givenDeliveries(await describeDeliveries(app))
+  const delivery = optionalDeliveries(await describeDeliveries(app))
   if (!dry) {
     await openPages(app)
     const purging = await app.purges()
     const target =
       selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }
-    const { pagesRemoved } = await purging.invalidate(everything(context, [target]))
-    return { ...succeeded, filesDeleted: pagesRemoved, ...told }
+    const { pagesRemoved } = await purging.invalidate(toInvalidation(context, [target]))
+    return { ...succeeded, filesDeleted: pagesRemoved, ...delivery }
   }
   const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
   return readPages(app, async (pages) => ({
     ...succeeded,
     filesDeleted: 0,
-    ...told,
+    ...delivery,
     dryRun: true as const,
     wouldDelete: await pages.count(selection),
     pages: pages.list(filter).items.map((page) => toPageView(page, app.now())),

@@ -2,11 +2,12 @@ import * as z from 'zod/mini'
 import type { Client } from '../auth/clients.ts'
 import { PagecacheError } from '../errors.ts'
 import { count, described, flag, id, limit, offset, success, succeeded, text } from './fields.ts'
+import type { Scope } from '../auth/judgement.ts'
 import { defineOperation, allScopes } from './operation.ts'
 
 /**
- * Over the API a client is made by another one. So that nobody who got hold of a token outlives the revocation of its client, it is
- * remembered who made whom, and all of them end together (docs/decisions/0026-clients-and-tokens.md).
+ * Clients can create clients over the API. Each client records its creator and is revoked with it; otherwise, a stolen token could be
+ * used to create a client that survives the revocation (docs/decisions/0026-clients-and-tokens.md).
  */
 
 const scope = z.enum(['read', 'write'], { error: 'expected read or write' })
@@ -17,21 +18,21 @@ const clientView = z.object({
   name: z.string(),
   scopes: z.array(scope),
   createdAt: instant,
-  createdBy: described(z.nullable(z.string()), 'the client that made it over the API; null: the command line'),
-  lastUsedAt: described(z.nullable(instant), 'when it last got a token, to the minute'),
+  createdBy: described(z.nullable(z.string()), 'the client that created it over the API; null: the command line'),
+  lastUsedAt: described(z.nullable(instant), 'when it last fetched a token, to the minute'),
   revokedAt: z.nullable(instant),
   revokedBy: described(z.nullable(z.string()), 'the client that revoked it over the API'),
 })
 
-const printableName = 'expected a name of 1 to 200 characters'
+const nameError = 'expected a name of 1 to 200 characters'
 
 export const createApiClient = defineOperation({
   name: 'client.create',
-  summary: 'Makes a client of the HTTP API; its secret is shown once',
+  summary: 'Creates an API client; its secret is shown once',
   input: z.object({
-    name: text(printableName).check(
-      z.maxLength(200, { error: printableName }),
-      z.regex(/^[^\u0000-\u001f\u007f]+$/, { error: printableName }),
+    name: text(nameError).check(
+      z.maxLength(200, { error: nameError }),
+      z.regex(/^[^\u0000-\u001f\u007f]+$/, { error: nameError }),
       z.meta({ examples: ['deployment'] }),
     ),
     scope: z._default(scope, 'write'),
@@ -45,12 +46,12 @@ export const createApiClient = defineOperation({
   }),
   http: { method: 'POST', path: '/clients' },
   async run({ app, actor, scopes }, { name, scope }) {
-    const wanted = scope === 'write' ? allScopes : [scope]
-    // A token of `write` alone makes none that may read too: nobody gives what he has not got.
-    if (!wanted.every((access) => scopes.includes(access)))
+    const required: readonly Scope[] = scope === 'write' ? allScopes : [scope]
+    // A client must not grant more access than it has: a token with `write` alone cannot create a client that also reads.
+    if (!required.every((access) => scopes.includes(access)))
       throw new PagecacheError(
         'FORBIDDEN',
-        `A client of the scopes ${wanted.join(' and ')} is made by one that has them.`,
+        `Creating a client with the scopes ${required.join(' and ')} requires a token with these scopes.`,
       )
     const { createClient } = await import('../auth/clients.ts')
     const { client, secret } = await createClient(await app.records(), name, scope, actor)
@@ -60,7 +61,7 @@ export const createApiClient = defineOperation({
 
 export const listApiClients = defineOperation({
   name: 'client.list',
-  summary: 'Clients of the HTTP API, revoked ones too, the oldest first',
+  summary: 'Lists the API clients, including revoked ones, oldest first',
   input: z.object({ limit, offset }),
   output: z.object({ success, total: count, limit: z.int(), offset: z.int(), items: z.array(clientView) }),
   http: { method: 'GET', path: '/clients' },
@@ -73,15 +74,12 @@ export const listApiClients = defineOperation({
 
 export const revokeApiClient = defineOperation({
   name: 'client.revoke',
-  summary: 'Ends a client of the HTTP API and all that it made; their tokens are void at once',
+  summary: 'Revokes an API client and all clients it created; their tokens become invalid at once',
   input: z.object({ clientId: id('expected the id of a client') }),
   output: z.object({
     success,
     client: clientView,
-    made: described(
-      z.array(clientView),
-      'the clients that were revoked with it: what it made, what those made, and so on',
-    ),
+    made: described(z.array(clientView), 'clients revoked with it: those it created, directly or indirectly'),
   }),
   http: { method: 'POST', path: '/clients/revoke' },
   async run({ app, actor }, { clientId }) {
@@ -93,8 +91,8 @@ export const revokeApiClient = defineOperation({
 
 export const rotateSigningKey = defineOperation({
   name: 'client.rotateKey',
-  summary: 'Signs tokens with a new key from now on',
-  input: z.object({ dropOld: described(flag, 'void all tokens that older keys have signed') }),
+  summary: 'Rotates the key that signs API tokens',
+  input: z.object({ dropOld: described(flag, 'invalidate all tokens signed with older keys') }),
   output: z.object({ success, kid: z.string(), oldTokensValid: z.boolean() }),
   http: { method: 'POST', path: '/clients/rotate-key' },
   async run({ app }, { dropOld }) {

@@ -5,7 +5,7 @@ import { defineOperation } from './operation.ts'
 
 export const showConfig = defineOperation({
   name: 'config.show',
-  summary: 'The effective configuration, and where each value comes from',
+  summary: 'Shows the effective configuration and the source of each value',
   input: z.object({}),
   output: z.object({
     success,

@@ -2,18 +2,18 @@ import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { described } from './fields.ts'
 
-/** What every operation that purges says of the reverse proxies. */
+/** Output fields of every operation that purges: how the reverse proxies are informed. */
 export const deliveries = {
   proxies: described(
     z.array(z.object({ name: z.string(), status: z.literal('pending') })),
-    'the reverse proxies that are told in the background',
+    'reverse proxies that are purged in the background',
   ),
-  warning: described(z.optional(z.string()), 'why they will not be told for now'),
+  warning: described(z.optional(z.string()), 'why they are not purged for now'),
 }
 
 export type Deliveries = z.output<z.ZodMiniObject<typeof deliveries>>
 
-/** The configured reverse proxies, and a warning where no worker runs that could tell them. */
+/** Lists the configured reverse proxies, with a warning if no worker is running that could purge them. */
 export async function describeDeliveries(app: App): Promise<Deliveries> {
   const proxies = app.config.reverseProxies.map(({ name }) => ({ name, status: 'pending' as const }))
   if (proxies.length === 0) return { proxies }
@@ -26,11 +26,11 @@ export async function describeDeliveries(app: App): Promise<Deliveries> {
   const names = proxies.map(({ name }) => name).join(', ')
   return {
     proxies,
-    warning: `No worker runs: ${names} will not be purged until one does. Start pagecache messenger:consume async, or serve without --no-workers.`,
+    warning: `No worker is running, so ${names} will not be purged. Start pagecache messenger:consume async, or serve without --no-workers.`,
   }
 }
 
-/** For answers whose fields are fixed where no reverse proxy is configured. */
-export function givenDeliveries(given: Deliveries): Partial<Deliveries> {
-  return given.proxies.length === 0 ? {} : given
+/** Omits the fields if no reverse proxy is configured, for outputs that are fixed in that case. */
+export function optionalDeliveries(deliveries: Deliveries): Partial<Deliveries> {
+  return deliveries.proxies.length === 0 ? {} : deliveries
 }

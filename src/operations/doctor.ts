@@ -17,7 +17,7 @@ import { checkTasks } from './doctor/task-checks.ts'
 import { checkDirectories, checkDisk, checkPages, checkPageSpace, checkRecords } from './doctor/storage-checks.ts'
 import { defineOperation } from './operation.ts'
 
-/** In the order in which they are shown: what stops everything comes first. */
+/** In display order: fundamental problems first. */
 const checks: readonly Check[] = [
   checkNode,
   checkConfiguration,
@@ -40,10 +40,10 @@ const checks: readonly Check[] = [
 
 export const doctor = defineOperation({
   name: 'doctor',
-  summary: 'Checks everything that can be wrong, and says what to do about it',
+  summary: 'Diagnoses configuration, storage and network problems',
   input: z.object({}),
   output: z.object({
-    success: described(z.boolean(), 'false where one check failed'),
+    success: described(z.boolean(), 'false if a check failed'),
     checks: z.array(
       z.object({
         name: z.string(),

@@ -4,25 +4,25 @@ import { entityTypes, normaliseEntityId, type EntityType } from '../purge/entiti
 
 export { entityTypes, type EntityType }
 
-export interface NamedEntity {
+export interface Entity {
   type: EntityType
   id: string
   number: string | null
 }
 
 /**
- * The entity that an input names; null where it names none, `unknown` where it is named by a number that no purge carried.
+ * Finds the entity that an input names. Returns null if it names none, and `unknown` for a product number that no purge has carried.
  *
- * @throws INVALID_INPUT where type, id and number do not go together
+ * @throws INVALID_INPUT if type, id and number do not fit together
  */
 export async function findEntity(
   app: App,
   input: { entityType?: EntityType | undefined; entityId?: string | undefined; entityNumber?: string | undefined },
-): Promise<NamedEntity | 'unknown' | null> {
+): Promise<Entity | 'unknown' | null> {
   const { entityType: type, entityId, entityNumber: number } = input
   if (type === undefined) {
     if (entityId !== undefined || number !== undefined)
-      throw new PagecacheError('INVALID_INPUT', 'entityType: expected beside entityId or entityNumber')
+      throw new PagecacheError('INVALID_INPUT', 'entityType: expected with entityId or entityNumber')
     return null
   }
   if (number !== undefined && type !== 'product')
@@ -30,7 +30,7 @@ export async function findEntity(
   if (entityId !== undefined) {
     const id = normaliseEntityId(entityId)
     if (id === null)
-      throw new PagecacheError('INVALID_INPUT', `entityId: ${JSON.stringify(entityId.slice(0, 80))} is no id`, {
+      throw new PagecacheError('INVALID_INPUT', `entityId: ${JSON.stringify(entityId.slice(0, 80))} is not an id`, {
         hint: 'An id is a UUID, with or without dashes.',
       })
     return { type, id, number: number ?? null }
@@ -38,7 +38,7 @@ export async function findEntity(
   if (number === undefined)
     throw new PagecacheError(
       'INVALID_INPUT',
-      type === 'product' ? 'entityId: expected an id, or entityNumber in its place' : 'entityId: expected an id',
+      type === 'product' ? 'entityId: expected an id, or an entityNumber instead' : 'entityId: expected an id',
     )
   const { findByNumber } = await import('../purge/log/purge-log.ts')
   const { db } = await app.records()

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { pageTypes } from '../pages/page.ts'
 
-/** Fields that more than one operation has, so that they mean and refuse the same everywhere. */
+/** Fields shared by several operations, so that they accept the same values everywhere. */
 
 /** A whole number in a JSON body or from the command line. */
 export function integer(minimum: number, maximum: number) {
@@ -10,7 +10,7 @@ export function integer(minimum: number, maximum: number) {
   return z.int({ error }).check(z.minimum(minimum, { error }), z.maximum(maximum, { error }))
 }
 
-/** The same in a query string, where everything is text. */
+/** A whole number in a query string, where every value is text. */
 export function queryInteger(minimum: number, maximum: number) {
   const error = wholeNumber(minimum, maximum)
   const fromText = z.pipe(z.string().check(z.regex(/^-?\d{1,15}$/, { error })), z.transform(Number))
@@ -21,23 +21,23 @@ function wholeNumber(minimum: number, maximum: number): string {
   return `expected a whole number from ${minimum}${maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${maximum}`}`
 }
 
-export function text(expected = 'expected a text that is not empty') {
+export function text(expected = 'expected a non-empty text') {
   return z.string({ error: expected }).check(z.minLength(1, { error: expected }))
 }
 
-/** An id, a UUID in any spelling in the one form. Another text stays what it is: it is somebody else's id, or names nothing. */
+/** An id. A UUID is brought into its canonical form; any other text is kept, because the shop may use other ids. */
 export function id(expected: string) {
-  return text(expected).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt))
+  return text(expected).check(z.overwrite((value) => canonicalUuid(value) ?? value))
 }
 
-/** An id that can only be a UUID, in any spelling; what is another text is refused. */
+/** An id that must be a UUID, in any spelling. */
 export function uuid(expected: string) {
-  return id(expected).check(z.refine((spelt) => canonicalUuid(spelt) !== null, { error: expected }))
+  return id(expected).check(z.refine((value) => canonicalUuid(value) !== null, { error: expected }))
 }
 
-/** An id that a query string may leave empty (`?progressId=`), which means that none is given: callers take `''` as absent. */
+/** An optional id. A query string may leave it empty (`?progressId=`); callers treat `''` as absent. */
 export function optionalId(expected: string) {
-  return z.optional(z.string({ error: expected }).check(z.overwrite((spelt) => canonicalUuid(spelt) ?? spelt)))
+  return z.optional(z.string({ error: expected }).check(z.overwrite((value) => canonicalUuid(value) ?? value)))
 }
 
 export const limit = z._default(queryInteger(1, 1000), 50)
@@ -49,12 +49,12 @@ export const flag = z._default(z.boolean({ error: 'expected true or false' }), f
 
 export const success = z.literal(true)
 
-/** The beginning of every value; `as const`, because a bare `true` would be read as any boolean. */
+/** The first field of every output; `as const` keeps the literal type `true`. */
 export const succeeded = { success: true } as const
 
 export const count = z.int().check(z.minimum(0))
 
-/** What the unit is, or what a field means, for the OpenAPI document. */
+/** Adds a description to a field for the OpenAPI document, such as its unit. */
 export function described<Field extends z.ZodMiniType>(field: Field, description: string): Field {
   return field.check(z.describe(description)) as Field
 }

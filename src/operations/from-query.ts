@@ -2,8 +2,8 @@ import type * as z from 'zod/mini'
 import type { Operation, Schema } from './operation.ts'
 
 /**
- * The fields of a query string or of a path as an operation's input. All of it is text: what the input declares as a number or a
- * boolean is read strictly (`5`, `true`), everything else is left for validation to refuse. A field that comes twice is a list.
+ * Converts the fields of a query string or a path to an operation's input. Text is converted strictly where the input declares a
+ * number or a boolean (`5`, `true`); validation rejects anything else. A repeated field becomes a list.
  */
 export function fromQuery(
   operation: Pick<Operation, 'input'>,
@@ -12,7 +12,7 @@ export function fromQuery(
   if (query === null) return {}
   const shape = shapeOf(operation.input)
   const texts = Map.groupBy(query, ([name]) => name)
-  // No prototype: `__proto__` is a name like any other.
+  // Without a prototype, so that `__proto__` is an ordinary name.
   const input: Record<string, unknown> = Object.create(null)
   for (const [name, pairs] of texts) {
     const schema = Object.hasOwn(shape, name) ? bare(shape[name]!) : null
@@ -26,7 +26,7 @@ export function fromQuery(
   return input
 }
 
-/** The names of an input's fields. */
+/** Names of the input's fields. */
 export function fieldsOf(schema: Schema): string[] {
   return Object.keys(shapeOf(schema))
 }

@@ -13,7 +13,7 @@ import * as warmup from './warmup.ts'
 import { startWarmup } from './warmup-start.ts'
 import { watchWarmup } from './warmup-watch.ts'
 
-/** Every operation there is: what the HTTP API, the remote client and the OpenAPI document are made from. */
+/** All operations. The HTTP API, the remote client and the OpenAPI document are derived from this list. */
 export const operations: readonly Operation[] = [
   cache.cacheStatistics,
   cache.clearPages,

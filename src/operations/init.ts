@@ -10,7 +10,7 @@ import { defineOperation } from './operation.ts'
 
 export const initProject = defineOperation({
   name: 'init',
-  summary: 'Writes a commented configuration',
+  summary: 'Writes a commented configuration file',
   input: z.object({
     origin: z.optional(z.string()),
     url: z.optional(z.string()),
@@ -20,8 +20,8 @@ export const initProject = defineOperation({
     success,
     file: z.string(),
     salesChannel: z.nullable(z.object({ url: z.string(), origin: z.string() })),
-    port: described(z.nullable(z.int()), 'server.port as written; null where the default stands'),
-    portNote: described(z.nullable(z.string()), 'why that port; null without a sales channel'),
+    port: described(z.nullable(z.int()), 'server.port in the file; null: default'),
+    portNote: described(z.nullable(z.string()), 'reason for the port; null without a sales channel'),
   }),
   async run({ app }, input) {
     const file = app.loaded.places.configFile
@@ -45,40 +45,40 @@ export const initProject = defineOperation({
   },
 })
 
-/** Both URLs as the configuration will read them; null where none was named. Throws INVALID_INPUT. */
+/** Validates both URLs; null if none is given. @throws INVALID_INPUT */
 function toChannel(origin: string | undefined, url: string | undefined) {
   if (origin === undefined && url === undefined) return null
   if (origin === undefined || url === undefined) {
-    throw new PagecacheError('INVALID_INPUT', 'A sales channel needs both its public URL and its origin.', {
-      hint: 'Give --url (what visitors type) and --origin (where the shop answers), or neither.',
+    throw new PagecacheError('INVALID_INPUT', 'A sales channel needs a public URL and an origin.', {
+      hint: 'Pass both --url and --origin, or neither.',
     })
   }
   return readChannelUrls({ origin, url })
 }
 
 /** Lower ports need special rights on most systems. */
-const firstFreePort = 1024
+const firstUnprivilegedPort = 1024
 
-/** The port of `server.port` for a public URL: its own where visitors may speak to the daemon directly, else the default, and why. */
+/** Chooses `server.port`: the port of the public URL if the daemon can serve it directly, otherwise the default. */
 function choosePort(url: URL, origin: URL): { port: number | null; portNote: string } {
   const port = portOf(url)
   const forward = (why: string) => ({
     port: null,
-    portNote: `${why}: have a web server forward port ${port} to pagecache, which listens at port ${defaultPort}.`,
+    portNote: `${why}. Have a web server forward port ${port} to pagecache on port ${defaultPort}.`,
   })
-  if (url.protocol === 'https:') return forward('TLS ends before pagecache')
+  if (url.protocol === 'https:') return forward('pagecache does not terminate TLS')
   if (port === 0)
-    throw new PagecacheError('INVALID_INPUT', 'url: nobody can visit port 0', {
+    throw new PagecacheError('INVALID_INPUT', 'url: port 0 cannot be visited', {
       hint: 'Name the port that visitors use.',
     })
-  if (url.port === '' || port < firstFreePort)
-    return forward(`Port ${port} belongs to a web server, or needs special rights`)
+  if (url.port === '' || port < firstUnprivilegedPort)
+    return forward(`Port ${port} needs a web server or special permissions`)
   if (port === portOf(origin) && isSameMachine(url, origin))
-    return forward('The shop itself listens at the port of its URL')
+    return forward('The shop itself listens on the port of its URL')
   return { port, portNote: `server.port is ${port}, the port of the URL.` }
 }
 
-/** A public name may well lead to this machine, where a shop on the loopback interface has taken the port. */
+/** A shop on loopback occupies the port on this machine, to which the public name may resolve. */
 function isSameMachine(url: URL, origin: URL): boolean {
   return url.hostname === origin.hostname || /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(origin.hostname)
 }
@@ -86,9 +86,9 @@ function isSameMachine(url: URL, origin: URL): boolean {
 function toWriteError(error: unknown, file: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EEXIST') {
-    return new PagecacheError('WRONG_STATE', `${file} exists already.`, { hint: 'Replace it with --force.' })
+    return new PagecacheError('WRONG_STATE', `${file} already exists.`, { hint: 'Overwrite it with --force.' })
   }
   return code === undefined
     ? error
-    : new PagecacheError('CHECK_FAILED', `${file} cannot be written: ${message}`, { cause: error })
+    : new PagecacheError('CHECK_FAILED', `Could not write ${file}: ${message}`, { cause: error })
 }

@@ -1,18 +1,18 @@
 import { formatCount } from '../lib/format-count.ts'
 import type { RunDiscovery } from '../warmup/discover/plan.ts'
 
-/** Counts of what discovery left out. */
+/** Numbers of URLs that discovery left out, by reason. */
 export type LeftOut = Pick<
   RunDiscovery,
   'foreign' | 'malformed' | 'excluded' | 'disallowed' | 'duplicates' | 'otherTypes' | 'unknownType'
 >
 
-/** What discovery left out, in words; empty where it left out nothing. */
+/** Describes what discovery left out; empty if nothing. */
 export function leftOutText(discovery: LeftOut): string {
   const parts: [number, string][] = [
     [discovery.foreign, 'of other hosts or channels'],
     [discovery.disallowed, 'disallowed by robots.txt'],
-    [discovery.excluded, 'excluded (never cached or with side effects)'],
+    [discovery.excluded, 'never cached or with side effects'],
     [discovery.malformed, 'malformed'],
     [discovery.otherTypes, 'of other types'],
     [discovery.unknownType, 'of unknown type'],
@@ -20,6 +20,6 @@ export function leftOutText(discovery: LeftOut): string {
   ]
   return parts
     .filter(([count]) => count > 0)
-    .map(([count, what]) => `${formatCount(count)} ${what}`)
+    .map(([count, reason]) => `${formatCount(count)} ${reason}`)
     .join(', ')
 }

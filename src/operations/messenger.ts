@@ -1,13 +1,18 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
-import { transports as transportNames, type FailedMessage, type Queue, type QueueStatistics } from '../queue/queue.ts'
+import {
+  transports as transportNames,
+  type FailedMessage as FailedRow,
+  type Queue,
+  type QueueStatistics,
+} from '../queue/queue.ts'
 import { count, described, flag, integer, limit, offset, succeeded, success, text } from './fields.ts'
 import { toBytes } from '../workers/memory-limit.ts'
 import { defineOperation } from './operation.ts'
 import { describeEvent, work } from '../workers/workers.ts'
 
-const receivers = transportNames.join(', ')
-const transport = z.enum(transportNames, { error: `expected one of ${receivers}` })
+const receiverNames = transportNames.join(', ')
+const transport = z.enum(transportNames, { error: `expected one of ${receiverNames}` })
 const time = z.string().check(z.describe('ISO 8601, UTC'))
 
 const statistics = z.object({
@@ -15,13 +20,11 @@ const statistics = z.object({
   transports: z.array(
     z.object({
       name: z.enum([...transportNames, 'failed']),
-      count: described(count, 'messages on it, in whatever state'),
-      waiting: described(count, 'may be taken now'),
-      delayed: described(count, 'put off: retries and debounced ones'),
-      held: described(count, 'being worked on'),
-      oldestAge: z
-        .nullable(z.number())
-        .check(z.describe('how long the oldest that may be taken has waited, in seconds')),
+      count: described(count, 'messages on it in any state'),
+      waiting: described(count, 'ready to be processed'),
+      delayed: described(count, 'scheduled for later: retries and debounced messages'),
+      held: described(count, 'being processed'),
+      oldestAge: z.nullable(z.number()).check(z.describe('age of the oldest waiting message, in seconds')),
     }),
   ),
   workers: z.array(
@@ -44,7 +47,7 @@ export type MessengerStatistics = z.output<typeof statistics>
 
 export const messengerStatistics = defineOperation({
   name: 'messenger.stats',
-  summary: 'How many messages wait on each transport, and who works on them',
+  summary: 'Shows the messages on each transport and the running workers',
   input: z.object({}),
   output: statistics,
   http: { method: 'GET', path: '/messenger/stats' },
@@ -56,7 +59,10 @@ export const messengerStatistics = defineOperation({
 function toValue({ transports, workers, failed }: QueueStatistics): MessengerStatistics {
   return {
     ...succeeded,
-    transports: transports.map((one) => ({ ...one, oldestAge: one.oldestAge === null ? null : one.oldestAge / 1000 })),
+    transports: transports.map(({ oldestAge, ...transport }) => ({
+      ...transport,
+      oldestAge: oldestAge === null ? null : oldestAge / 1000,
+    })),
     workers: workers.map((worker) => ({
       ...worker,
       transports: [...worker.transports],
@@ -73,16 +79,16 @@ const positive = z.optional(integer(1, Number.MAX_SAFE_INTEGER))
 
 export const consumeMessages = defineOperation({
   name: 'messenger.consume',
-  summary: 'Takes messages and works on them until it is told to stop or a limit is reached',
+  summary: 'Processes messages until it is stopped or a limit is reached',
   input: z.object({
-    receivers: described(z._default(z.array(z.string()), []), 'in order of priority; none: all'),
+    receivers: described(z._default(z.array(z.string()), []), 'in order of priority; empty: all'),
     limit: positive,
     failureLimit: positive,
     timeLimit: described(positive, 'seconds'),
     memoryLimit: described(z.optional(z.string()), 'such as 128M'),
     sleep: described(
       z.optional(z.number({ error: 'expected a number of seconds' }).check(z.minimum(0))),
-      'seconds between two looks at an empty queue',
+      'polling interval of an empty queue, in seconds',
     ),
   }),
   output: z.object({
@@ -93,11 +99,11 @@ export const consumeMessages = defineOperation({
     end: z.enum(['stopped', 'stop-workers', 'messages', 'failures', 'time', 'memory']),
   }),
   async run({ app, signal, report }, input) {
-    const chosen = toReceivers(input.receivers)
+    const receivers = toReceivers(input.receivers)
     const memory = input.memoryLimit === undefined ? undefined : toBytes(input.memoryLimit)
     const { taken, failures, end } = await work(app, {
       kind: 'consumer',
-      transports: chosen,
+      transports: receivers,
       limits: {
         ...(input.limit === undefined ? {} : { messages: input.limit }),
         ...(input.failureLimit === undefined ? {} : { failures: input.failureLimit }),
@@ -111,23 +117,21 @@ export const consumeMessages = defineOperation({
         report(event.kind === 'handled' ? { kind: 'progress', progress: { line } } : { kind: 'message', message: line })
       },
     })
-    return { ...succeeded, receivers: chosen, messages: taken, failures, end }
+    return { ...succeeded, receivers, messages: taken, failures, end }
   },
 })
 
-/** Transports by the names that were given; none: all. Throws INVALID_INPUT in Symfony's words. */
+/** Validates transport names; none means all. @throws INVALID_INPUT worded as in Symfony */
 export function toReceivers(given: readonly string[]) {
   if (given.length === 0) return [...transportNames]
   return [...new Set(given)].map((name) => {
-    const known = transportNames.find((one) => one === name)
+    const known = transportNames.find((transport) => transport === name)
     if (known) return known
     throw new PagecacheError(
       'INVALID_INPUT',
-      `The receiver "${name}" does not exist. Valid receivers are: ${receivers}.`,
+      `The receiver "${name}" does not exist. Valid receivers are: ${receiverNames}.`,
       {
-        ...(name === 'failed'
-          ? { hint: 'Failed messages are put back on their transport with messenger:failed:retry.' }
-          : {}),
+        ...(name === 'failed' ? { hint: 'messenger:failed:retry moves failed messages back to their transport.' } : {}),
       },
     )
   })
@@ -135,9 +139,9 @@ export function toReceivers(given: readonly string[]) {
 
 export const stopWorkers = defineOperation({
   name: 'messenger.stop-workers',
-  summary: 'Asks all consumers that run now to finish what is in hand and leave',
+  summary: 'Stops all running workers after their current messages',
   input: z.object({}),
-  output: z.object({ success, workers: described(count, 'consumers that were asked') }),
+  output: z.object({ success, workers: described(count, 'workers that were asked to stop') }),
   http: { method: 'POST', path: '/messenger/stop-workers' },
   async run({ app }) {
     return { ...succeeded, workers: await (await app.queue()).stopWorkers() }
@@ -150,17 +154,29 @@ const failedMessage = z.object({
   transport,
   group: z.nullable(z.string()),
   attempts: count,
-  crashes: described(count, 'workers that died over it'),
+  crashes: described(count, 'workers that crashed while processing it'),
   error: z.string(),
   createdAt: time,
   failedAt: time,
 })
 
+const failedMessages = z.object({
+  success,
+  total: count,
+  limit: count,
+  offset: count,
+  items: z.array(failedMessage),
+})
+export type FailedMessages = z.output<typeof failedMessages>
+
+const failedMessageWithPayload = z.extend(failedMessage, { payload: z.unknown() })
+export type FailedMessage = z.output<typeof failedMessageWithPayload>
+
 export const listFailedMessages = defineOperation({
   name: 'messenger.failed',
-  summary: 'The messages that could not be handled, newest first',
+  summary: 'Lists failed messages, newest first',
   input: z.object({ type: z.optional(text()), transport: z.optional(transport), limit, offset }),
-  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(failedMessage) }),
+  output: failedMessages,
   http: { method: 'GET', path: '/messenger/failed' },
   async run({ app }, input) {
     const { type, transport: from, ...page } = input
@@ -177,9 +193,9 @@ export const listFailedMessages = defineOperation({
 
 export const showFailedMessage = defineOperation({
   name: 'messenger.failed.show',
-  summary: 'One message that could not be handled, with its payload',
+  summary: 'Shows a failed message with its payload',
   input: z.object({ id: text() }),
-  output: z.object({ success, message: z.extend(failedMessage, { payload: z.unknown() }) }),
+  output: z.object({ success, message: failedMessageWithPayload }),
   http: { method: 'GET', path: '/messenger/failed/show' },
   async run({ app }, { id }) {
     const message = await (await app.queue()).readFailed(id)
@@ -188,23 +204,24 @@ export const showFailedMessage = defineOperation({
   },
 })
 
-const choice = z.object({
+const selection = z.object({
   ids: z.optional(z.array(text(), { error: 'expected a list of ids' })),
-  all: described(flag, 'every one of them; instead of ids'),
+  all: described(flag, 'select all failed messages, instead of ids'),
   transport: z.optional(transport),
 })
 
-/** The ids that were chosen, all of them there; null for every one. Nobody gets all of them by leaving something out. */
-async function chosen(queue: Queue, { ids, all }: z.output<typeof choice>): Promise<readonly string[] | null> {
-  if (all === (ids !== undefined)) throw new PagecacheError('INVALID_INPUT', 'ids: name the messages, or set all')
+/** The selected ids, checked to exist; null for all. Omitting both fields selects nothing, so that a mistake cannot delete everything. */
+async function selectedIds(queue: Queue, { ids, all }: z.output<typeof selection>): Promise<readonly string[] | null> {
+  if (all === (ids !== undefined))
+    throw new PagecacheError('INVALID_INPUT', 'ids: expected a list of ids, or all: true')
   for (const id of ids ?? []) if (!(await queue.readFailed(id))) throw notFound(id)
   return ids ?? null
 }
 
 export const retryFailedMessages = defineOperation({
   name: 'messenger.failed.retry',
-  summary: 'Puts failed messages back on the transport that they came from',
-  input: choice,
+  summary: 'Retries failed messages on their original transport',
+  input: selection,
   output: z.object({ success, retried: count }),
   http: { method: 'POST', path: '/messenger/failed/retry' },
   async run({ app }, input) {
@@ -212,7 +229,7 @@ export const retryFailedMessages = defineOperation({
     return {
       ...succeeded,
       retried: await queue.retryFailed(
-        await chosen(queue, input),
+        await selectedIds(queue, input),
         input.transport === undefined ? {} : { transport: input.transport },
       ),
     }
@@ -222,7 +239,7 @@ export const retryFailedMessages = defineOperation({
 export const removeFailedMessages = defineOperation({
   name: 'messenger.failed.remove',
   summary: 'Deletes failed messages',
-  input: choice,
+  input: selection,
   output: z.object({ success, removed: count }),
   http: { method: 'POST', path: '/messenger/failed/remove' },
   async run({ app }, input) {
@@ -230,24 +247,14 @@ export const removeFailedMessages = defineOperation({
     return {
       ...succeeded,
       removed: await queue.removeFailed(
-        await chosen(queue, input),
+        await selectedIds(queue, input),
         input.transport === undefined ? {} : { transport: input.transport },
       ),
     }
   },
 })
 
-function toFailedValue({
-  createdAt,
-  failedAt,
-  id,
-  type,
-  transport: from,
-  group,
-  attempts,
-  crashes,
-  error,
-}: FailedMessage) {
+function toFailedValue({ createdAt, failedAt, id, type, transport: from, group, attempts, crashes, error }: FailedRow) {
   return {
     id,
     type,
@@ -263,6 +270,6 @@ function toFailedValue({
 
 function notFound(id: string): PagecacheError {
   return new PagecacheError('NOT_FOUND', `There is no failed message ${id}.`, {
-    hint: 'pagecache messenger:failed:show lists them.',
+    hint: 'List them with: pagecache messenger:failed:show',
   })
 }

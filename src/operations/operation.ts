@@ -7,37 +7,36 @@ import type { InvalidationSource } from '../purge/invalidation.ts'
 
 export { allScopes } from '../auth/judgement.ts'
 
-/** What an operation tells while it is working; never part of its value. */
+/** Reported by an operation while it runs; never part of its value. */
 export type OperationEvent =
   | { kind: 'message'; message: string }
   | { kind: 'progress'; progress: Readonly<Record<string, unknown>> }
 
-/** What an operation works with. Parts of the app are opened when it asks for them. */
+/** Everything an operation needs besides its input. The app opens its parts on first use. */
 export interface OperationContext {
   app: App
   source: InvalidationSource
-  /** Who asked, as the log names them: an API client's id; null for the command line. */
+  /** Id of the API client, for the log; null for the command line. */
   actor: string | null
-  /** What he may do; all of it on the command line. */
+  /** Access of the actor; the command line has full access. */
   scopes: readonly Scope[]
   signal: AbortSignal
   report(event: OperationEvent): void
 }
 
-export interface HttpPlace {
+export interface HttpRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Below the prefix; `{name}` stands for a field of the input. */
   path: string
-  /** Which part of the API: `/api/_action/vendor-cache` without it. */
+  /** Part of the API below `/api/_action/`; default: `vendor-cache`. */
   prefix?: 'vendor-cache' | 'vendor-stage'
 }
 
-/** A zod schema; ours are of `zod/mini`, which take ten milliseconds less at the start of every command. */
+/** A zod schema. pagecache uses `zod/mini`, which starts ten milliseconds faster. */
 export type Schema = z.core.$ZodType
 
 /**
- * One thing that an operator can do. The command line, the HTTP API, the remote client and the OpenAPI document
- * are made from this; none of them knows more about it.
+ * Something that an operator can do. The command line, the HTTP API, the remote client and the OpenAPI document are derived from it.
  */
 export interface Operation<Input extends Schema = Schema, Value = unknown> {
   /** `cache.stats`: topic and verb. */
@@ -45,9 +44,9 @@ export interface Operation<Input extends Schema = Schema, Value = unknown> {
   summary: string
   input: Input
   output: z.core.$ZodType<Value>
-  /** Its place in the HTTP API; without one it is for the command line alone. */
-  http?: HttpPlace
-  /** The scope that a client needs; without it GET is `read` and everything else `write`. */
+  /** Its HTTP endpoint; without one, it is available on the command line only. */
+  http?: HttpRoute
+  /** Access that a client needs; default: `read` for GET, otherwise `write`. */
   scope?: Scope
   run(context: OperationContext, input: z.output<Input>): Promise<NoInfer<Value>>
 }
@@ -62,20 +61,20 @@ export function scopeOf({ scope, http }: Pick<Operation, 'scope' | 'http'>): Sco
   return scope ?? (http?.method === 'GET' ? 'read' : 'write')
 }
 
-/** The path of an operation's endpoint, with `{name}` where a field of the input stands. */
-export function pathOf({ prefix = 'vendor-cache', path }: HttpPlace): string {
+/** Path of an operation's endpoint; `{name}` stands for an input field. */
+export function pathOf({ prefix = 'vendor-cache', path }: HttpRoute): string {
   return `/api/_action/${prefix}${path}`
 }
 
-/** Performs operations where the operator wants them: in this process, or on the daemon that `--server` names. */
+/** Performs operations in this process, or on the daemon named by `--server`. */
 export interface Performer {
   perform<Input extends Schema, Value>(operation: Operation<Input, Value>, input: Given<Input>): Promise<Value>
 }
 
-/** What may be given to an operation with this input: what has a default can be left out. */
+/** Unvalidated input of an operation; fields with a default are optional. */
 export type Given<Input extends Schema> = z.input<Input>
 
-/** Validates the input and runs the operation. Throws INVALID_INPUT (exit 2, status 400) that names every wrong field. */
+/** Validates the input and runs the operation. @throws INVALID_INPUT naming every invalid field */
 export async function performOperation<Input extends Schema, Value>(
   operation: Operation<Input, Value>,
   context: OperationContext,
@@ -84,14 +83,14 @@ export async function performOperation<Input extends Schema, Value>(
   return operation.run(context, parseInput(operation, input))
 }
 
-/** The input as the operation takes it, with its defaults. Throws INVALID_INPUT that names every wrong field. */
+/** Validates input and applies the defaults. @throws INVALID_INPUT naming every invalid field */
 export function parseInput<Input extends Schema>(operation: { input: Input }, input: unknown): z.output<Input> {
   const parsed = z.safeParse(operation.input, input)
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.map((issue) => {
+  const errors = parsed.error.issues.map((issue) => {
     const field = writeKeyPath(issue.path.filter((part) => typeof part !== 'symbol'))
     return field === '' ? issue.message : `${field}: ${issue.message}`
   })
-  // A value may break several rules that say the same.
-  throw new PagecacheError('INVALID_INPUT', [...new Set(faults)].join('; '))
+  // Several rules of a field may have the same message.
+  throw new PagecacheError('INVALID_INPUT', [...new Set(errors)].join('; '))
 }

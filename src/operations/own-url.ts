@@ -4,10 +4,11 @@ import { toCanonicalUrl, type UrlRules } from '../cache/purge-urls.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 
 /**
- * The canonical form of a URL that a client named in `field`. `isStored`: whether the cache holds a page under a canonical URL; a daemon with
- * another configuration, or with --origin, may have stored it.
+ * Returns the canonical form of a URL passed in `field`.
  *
- * @throws INVALID_INPUT for what is no absolute URL, or belongs to no sales channel; without any channel all URLs are taken
+ * @param isStored whether the cache holds a page under a canonical URL; such a URL is accepted even if no channel is configured for
+ *   it, because a daemon with another configuration or with --origin may have stored it
+ * @throws INVALID_INPUT for a relative URL, or one that belongs to no sales channel; without any channel, all URLs are accepted
  */
 export function toOwnUrl(
   url: string,
@@ -17,8 +18,8 @@ export function toOwnUrl(
 ): string {
   const channels = naming.channels.all.map((channel) => channel.url)
   assertAbsoluteUrl(url, channels, field)
-  const named = toCanonicalUrl(url, naming)
-  if (named !== null && (named.known || channels.length === 0 || isStored(named.url))) return named.url
+  const canonical = toCanonicalUrl(url, naming)
+  if (canonical !== null && (canonical.known || channels.length === 0 || isStored(canonical.url))) return canonical.url
   throw new PagecacheError('INVALID_INPUT', `${field}: ${maskUrls(url)} belongs to no sales channel`, {
     hint: `Sales channels: ${channels.join(', ')}.`,
   })

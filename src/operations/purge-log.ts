@@ -6,13 +6,13 @@ import { entityType } from './purge.ts'
 
 const milliseconds = described(z.number(), 'milliseconds')
 
-/** A purge of one key, as every list of the purge log shows it. */
+/** A purge of one key, as listed in the purge log. */
 const purgeItem = z.object({
   id: z.string(),
   createdAt: z.iso.datetime(),
   kind: z.enum(['url', 'tag', 'entity', 'type', 'all']),
-  type: described(z.nullable(z.string()), 'of pages, where a type was purged'),
-  value: described(z.nullable(z.string()), 'application-cache where that was cleared with all pages'),
+  type: described(z.nullable(z.string()), 'page type, for a purge by type'),
+  value: described(z.nullable(z.string()), 'application-cache if it was cleared with all pages'),
   url: z.nullable(z.string()),
   tag: z.nullable(z.string()),
   entityType: z.nullable(z.string()),
@@ -37,7 +37,7 @@ export type PurgeItemValue = z.output<typeof purgeItem>
 
 export const purgeStatistics = defineOperation({
   name: 'purgeLog.stats',
-  summary: 'Purges of the last 24 hours: numbers, hours, top tags, and what reverse proxies have still to be told',
+  summary: 'Shows the purges of the last 24 hours: totals, hours, top tags, and the state of each reverse proxy',
   input: z.object({}),
   output: z.object({
     overview: z.object({ totalPurges: count, distinctUrls: count, distinctTags: count, avgResponseTime: milliseconds }),
@@ -53,25 +53,22 @@ export const purgeStatistics = defineOperation({
       z.array(
         z.object({
           name: z.string(),
-          state: described(
-            z.enum(['ok', 'behind', 'down']),
-            'behind: purges have waited for long, or were given up; down: it does not answer',
-          ),
+          state: described(z.enum(['ok', 'behind', 'down']), 'behind: purges are overdue or failed; down: unreachable'),
           pending: count,
           oldestPending: z.nullable(z.iso.datetime()),
           failed: count,
           circuit: described(
             z.enum(['closed', 'open', 'half-open']),
-            'open: it is left alone for a while; half-open: one request finds out',
+            'open: no requests for a while; half-open: one trial request',
           ),
-          failures: described(count, 'attempts in a row that came to nothing'),
+          failures: described(count, 'consecutive failed attempts'),
           failingSince: z.nullable(z.iso.datetime()),
           lastError: z.nullable(z.string()),
           lastErrorAt: z.nullable(z.iso.datetime()),
           lastDeliveredAt: z.nullable(z.iso.datetime()),
         }),
       ),
-      'what each reverse proxy has still to be told, what it never was, and whether it answers',
+      'pending and failed purges of each reverse proxy, and whether it is reachable',
     ),
   }),
   http: { method: 'GET', path: '/reverse-proxy-stats' },
@@ -89,7 +86,7 @@ export const purgeStatistics = defineOperation({
 
 export const recentPurges = defineOperation({
   name: 'purgeLog.recent',
-  summary: 'The purges, newest first',
+  summary: 'Lists purges, newest first',
   input: z.object({ limit, offset }),
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(purgeItem) }),
   http: { method: 'GET', path: '/reverse-proxy-stats/recent' },
@@ -102,7 +99,7 @@ export const recentPurges = defineOperation({
 
 export const purgedUrls = defineOperation({
   name: 'purgeLog.urls',
-  summary: 'URLs that were purged, by name or with what was named, the last purged first',
+  summary: 'Lists URLs that were purged by URL, tag or entity, the last purged first',
   input: z.object({ limit, offset }),
   output: z.object({
     success,
@@ -118,17 +115,17 @@ export const purgedUrls = defineOperation({
   },
 })
 
-/** A part of a history: `offset` is counted back from the newest purge, `items` are oldest first. */
+/** A section of a timeline: `offset` counts back from the latest purge, `items` are oldest first. */
 const timeline = {
   total: count,
   limit: count,
-  offset: described(count, 'how many of the newest are left out'),
+  offset: described(count, 'number of the latest purges skipped'),
   items: described(z.array(purgeItem), 'oldest first'),
 }
 
 export const urlFlow = defineOperation({
   name: 'purgeLog.urlFlow',
-  summary: 'The newest purges that took the page of a URL, in the order in which they were made',
+  summary: 'Lists the latest purges that removed the page of a URL, oldest first',
   input: z.object({ url: text('expected a URL'), limit, offset }),
   output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
@@ -147,7 +144,7 @@ export const urlFlow = defineOperation({
 
 export const entityTimeline = defineOperation({
   name: 'purgeLog.entityTimeline',
-  summary: 'The newest purges of tags that name an entity, in the order in which they were made',
+  summary: 'Lists the latest purges of tags that name an entity, oldest first',
   input: z.object({
     entityType,
     entityId: z.optional(text('expected the id of an entity')),
@@ -158,7 +155,7 @@ export const entityTimeline = defineOperation({
   output: z.object({
     success,
     entityType,
-    entityId: described(z.nullable(z.string()), 'null where no purge carried the number'),
+    entityId: described(z.nullable(z.string()), 'null if no purge carried the number'),
     entityNumber: z.nullable(z.string()),
     ...timeline,
   }),
@@ -194,7 +191,7 @@ export const entityTimeline = defineOperation({
 
 export const recentInvalidations = defineOperation({
   name: 'invalidationLog.recent',
-  summary: 'The invalidations, newest first',
+  summary: 'Lists invalidations, newest first',
   input: z.object({ limit, offset }),
   output: z.object({
     success,
@@ -225,13 +222,13 @@ const clearedLog = z.object({ success, deleted: count })
 
 export const clearPurgeLog = defineOperation({
   name: 'purgeLog.clear',
-  summary: 'Deletes the purge log; purges that a reverse proxy has not acknowledged are still delivered to it',
+  summary: 'Deletes the purge log; unacknowledged purges are still delivered',
   input: z.object({}),
   output: clearedLog,
   http: { method: 'POST', path: '/reverse-proxy-stats/clear' },
   async run({ app }) {
     const { clearPurges } = await import('../purge/log/prune.ts')
-    // What a crash or a large purge has left to be recorded is part of the log as it is now.
+    // Entries still to be written, after a crash or by a large purge, must be deleted too.
     await (await app.purges()).catchUp()
     return { ...succeeded, deleted: await clearPurges(await app.records()) }
   },

@@ -13,13 +13,13 @@ import { count, described, flag, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 
-/** So many URLs or tags in one request; who has more means everything. */
-const most = 100_000
+/** Most URLs or tags in one request. */
+const maxTargets = 100_000
 const list = (what: string) =>
   z.optional(
     z
-      .array(text(`expected a ${what} that is not empty`), { error: `expected a list of ${what}s` })
-      .check(z.maxLength(most, { error: `expected at most ${most} ${what}s` })),
+      .array(text(`expected a non-empty ${what}`), { error: `expected a list of ${what}s` })
+      .check(z.maxLength(maxTargets, { error: `expected at most ${maxTargets} ${what}s` })),
   )
 
 export const entityType = z.enum(entityTypes, { error: `expected one of ${entityTypes.join(', ')}` })
@@ -27,18 +27,18 @@ export const entityType = z.enum(entityTypes, { error: `expected one of ${entity
 const purged = z.object({
   success,
   invalidationId: described(z.nullable(z.string()), 'null with dryRun'),
-  pagesRemoved: described(count, 'pages that went here; with soft those that are stale now'),
+  pagesRemoved: described(count, 'pages removed from the cache; with soft, marked as stale'),
   ...deliveries,
   dryRun: z.optional(z.literal(true)),
   wouldRemove: z.optional(count),
-  pages: described(z.optional(z.array(pageView)), 'with dryRun: the first of what would go'),
+  pages: described(z.optional(z.array(pageView)), 'with dryRun: a sample of the pages'),
 })
 
 export type Purged = z.output<typeof purged>
 
 export const purge = defineOperation({
   name: 'purge',
-  summary: 'Purges URLs, tags or an entity, here and at every reverse proxy',
+  summary: 'Purges URLs, tags or an entity, in the cache and at every reverse proxy',
   input: z.object({
     urls: list('URL'),
     tags: list('tag'),
@@ -52,11 +52,11 @@ export const purge = defineOperation({
   http: { method: 'POST', path: '/purge' },
   async run({ app, source, actor }, input) {
     const targets = await toTargets(app, input)
-    const told = await describeDeliveries(app)
+    const delivery = await describeDeliveries(app)
     if (input.dryRun)
-      return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...told, ...(await foresee(app, targets)) }
+      return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...delivery, ...(await previewPurge(app, targets)) }
     const purging = await app.purges()
-    return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), ...told }
+    return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), ...delivery }
   },
 })
 
@@ -69,8 +69,8 @@ async function toTargets(app: App, input: PurgeInput): Promise<Target[]> {
   if (tags.length > 0) targets.push({ scope: 'tags', tags })
   const entity = await findEntity(app, input)
   if (entity === 'unknown') {
-    throw new PagecacheError('NOT_FOUND', `No product with the number ${input.entityNumber} is known`, {
-      hint: 'A number is known once a purge carried it together with the id: give the id.',
+    throw new PagecacheError('NOT_FOUND', `Unknown product number ${input.entityNumber}`, {
+      hint: 'Pass the id too; a purge with both teaches pagecache the number.',
     })
   }
   if (entity !== null) targets.push({ scope: 'entity', ...entity })
@@ -79,7 +79,7 @@ async function toTargets(app: App, input: PurgeInput): Promise<Target[]> {
   return targets
 }
 
-/** @throws INVALID_INPUT for a URL that belongs to no sales channel, and that no page here has */
+/** @throws INVALID_INPUT for a URL that belongs to no sales channel and to no cached page */
 async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
   const { toOwnUrl } = await import('./own-url.ts')
   const { cache } = await app.storefrontCache()
@@ -89,22 +89,26 @@ async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
   )
 }
 
-/** How many pages a dry run names; the number of all of them stands beside it. */
+/** Pages listed by a dry run; `wouldRemove` counts all of them. */
 const dryRunSample = 50
 
-async function foresee(app: App, targets: readonly Target[]) {
+async function previewPurge(app: App, targets: readonly Target[]) {
   const { toKeys } = await import('../purge/purge-key.ts')
   const keys = toKeys(targets)
   const tags = keys.flatMap((key) => ('tag' in key ? [key.tag] : []))
   const urls = keys.flatMap((key) => (key.kind === 'url' ? [key.url] : []))
   return readPages(app, async (pages) => {
     const wouldRemove = (await pages.count({ kind: 'tags', tags })) + (await pages.count({ kind: 'urls', urls }))
-    const named = new Map<number, Page>()
+    const sample = new Map<number, Page>()
     for (const page of samplesOf(pages, tags, urls)) {
-      named.set(page.id, page)
-      if (named.size === dryRunSample) break
+      sample.set(page.id, page)
+      if (sample.size === dryRunSample) break
     }
-    return { dryRun: true as const, wouldRemove, pages: [...named.values()].map((page) => toPageView(page, app.now())) }
+    return {
+      dryRun: true as const,
+      wouldRemove,
+      pages: [...sample.values()].map((page) => toPageView(page, app.now())),
+    }
   })
 }
 

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import type { PageStore } from '../pages/page-store.ts'
 
-/** The page store, where it can be read. @throws PagecacheError STORE_BUSY, STORE_UNREADABLE, STORE_FULL where it cannot */
+/** Opens the page store. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL if it is unusable */
 export async function openPages(app: App): Promise<PageStore> {
   const pages = await app.pages()
   const fault = pages.fault()
@@ -10,12 +10,12 @@ export async function openPages(app: App): Promise<PageStore> {
 }
 
 /**
- * What the page store answers to an operator. A visitor passes by a store that cannot be read; an operator must not take its
- * silence for an empty cache. @throws PagecacheError STORE_BUSY, STORE_FULL
+ * Reads from the page store for an operator. Visitors bypass an unreadable store, but an operator must not mistake it for an empty
+ * cache. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL
  */
-export async function readPages<T>(app: App, ask: (pages: PageStore) => T | Promise<T>): Promise<T> {
-  const answer = await ask(await openPages(app))
-  // It may have become unreadable under the question.
+export async function readPages<T>(app: App, read: (pages: PageStore) => T | Promise<T>): Promise<T> {
+  const value = await read(await openPages(app))
+  // The store may have become unreadable meanwhile.
   await openPages(app)
-  return answer
+  return value
 }

@@ -12,12 +12,12 @@ import { consumeWith } from '../workers/workers.ts'
 
 const task = z.object({
   name: z.string(),
-  nextExecution: z.nullable(z.string()).check(z.describe('ISO 8601, UTC; null while it is inactive')),
+  nextExecution: z.nullable(z.string()).check(z.describe('ISO 8601, UTC; null while inactive')),
   lastExecution: z.nullable(z.string()),
   runInterval: described(count, 'seconds'),
   status: z.enum(['scheduled', 'queued', 'running', 'failed', 'skipped', 'inactive']),
-  result: z.nullable(z.string()).check(z.describe('what it did when it last ran')),
-  error: z.nullable(z.string()).check(z.describe('why it last failed')),
+  result: z.nullable(z.string()).check(z.describe('summary of the last run')),
+  error: z.nullable(z.string()).check(z.describe('reason of the last failure')),
 })
 const name = described(text(), 'such as vendor_cache.cleanup_pages')
 
@@ -36,7 +36,7 @@ function toValue(row: ScheduledTaskRow): z.output<typeof task> {
 
 export const listScheduledTasks = defineOperation({
   name: 'scheduled-task.list',
-  summary: 'The scheduled tasks, when each runs, and how it stands',
+  summary: 'Lists the scheduled tasks with their times and status',
   input: z.object({}),
   output: z.object({ success, items: z.array(task) }),
   http: { method: 'GET', path: '/scheduled-task/list' },
@@ -50,13 +50,13 @@ async function rowsOf(app: App): Promise<ScheduledTaskRow[]> {
   return readTasks(await app.records(), tasksOf(app), Date.now())
 }
 
-/** The task, registered. Throws NOT_FOUND with the names that there are. */
+/** Finds a task and registers it. @throws NOT_FOUND listing the known names */
 async function findTask(app: App, wanted: string): Promise<Task> {
   const tasks = tasksOf(app)
-  const found = tasks.find((one) => one.name === wanted)
+  const found = tasks.find((task) => task.name === wanted)
   if (!found)
     throw new PagecacheError('NOT_FOUND', `There is no scheduled task "${wanted}".`, {
-      hint: `There are: ${tasks.map((one) => one.name).join(', ')}.`,
+      hint: `Known tasks: ${tasks.map(({ name }) => name).join(', ')}.`,
     })
   await rowsOf(app)
   return found
@@ -64,8 +64,8 @@ async function findTask(app: App, wanted: string): Promise<Task> {
 
 export const scheduleTaskOnce = defineOperation({
   name: 'scheduled-task.schedule',
-  summary: 'Schedules a task for its next time or at once; an inactive one is active again',
-  input: z.object({ name, immediately: flag, force: described(flag, 'while it is queued or running too') }),
+  summary: 'Schedules a task for its next regular time or now, and activates it if needed',
+  input: z.object({ name, immediately: flag, force: described(flag, 'also if it is queued or running') }),
   output: z.object({ success, task }),
   http: { method: 'POST', path: '/scheduled-task/schedule' },
   async run({ app }, { name: wanted, immediately, force }) {
@@ -80,8 +80,8 @@ export const scheduleTaskOnce = defineOperation({
 
 export const deactivateScheduledTask = defineOperation({
   name: 'scheduled-task.deactivate',
-  summary: 'Lets a task run no more; what runs now is not ended',
-  input: z.object({ name, force: described(flag, 'while it is queued or running too') }),
+  summary: 'Deactivates a task; a run in progress is not stopped',
+  input: z.object({ name, force: described(flag, 'also if it is queued or running') }),
   output: z.object({ success, task }),
   http: { method: 'POST', path: '/scheduled-task/deactivate' },
   async run({ app }, { name: wanted, force }) {
@@ -91,12 +91,12 @@ export const deactivateScheduledTask = defineOperation({
   },
 })
 
-/** How often a task is looked at that another worker may have taken (milliseconds). */
-const lookEvery = 200
+/** Polling interval for a task that another worker may run, in ms. */
+const pollInterval = 200
 
 export const runSingleTask = defineOperation({
   name: 'scheduled-task.run-single',
-  summary: 'Runs one task now and waits for its end',
+  summary: 'Runs one task now and waits for it to finish',
   input: z.object({ name }),
   output: z.object({ success: z.boolean(), task }),
   http: { method: 'POST', path: '/scheduled-task/run-single' },
@@ -110,19 +110,19 @@ export const runSingleTask = defineOperation({
     const inactive = (await readTask(records.db, wanted)).status === 'inactive'
     await records.db.transaction().execute((transaction) => queueTask(transaction, found, Date.now()))
     const ended = new AbortController()
-    // Whoever takes it: this process, or a worker that was faster.
+    // The task runs here, or in another worker that claims it first.
     const consuming = consumeWith(app, [taskHandler(records, found, Date.now)], {
       kind: 'consumer',
       transports: ['scheduler'],
       stop: AbortSignal.any([signal, ended.signal]),
       onEvent: () => {},
     })
-    const isUnderWay = async () => ['queued', 'running'].includes((await readTask(records.db, wanted)).status)
-    while (!signal.aborted && (await isUnderWay())) await realTiming.sleep(lookEvery, signal)
+    const isPending = async () => ['queued', 'running'].includes((await readTask(records.db, wanted)).status)
+    while (!signal.aborted && (await isPending())) await realTiming.sleep(pollInterval, signal)
     ended.abort()
     await consuming
     const row = await readTask(records.db, wanted)
-    // Once and no more.
+    // A single run does not activate the task.
     if (inactive) await change(records.db, wanted, { status: 'inactive' })
     return { success: row.status === 'scheduled' || row.status === 'skipped', task: toValue(row) }
   },
@@ -130,7 +130,7 @@ export const runSingleTask = defineOperation({
 
 export const queueDueTasks = defineOperation({
   name: 'scheduled-task.queue-due',
-  summary: 'Queues the tasks that are due now; workers of the scheduler transport run them',
+  summary: 'Queues the due tasks for the workers of the scheduler transport',
   input: z.object({}),
   output: z.object({ success, end: z.literal('queued') }),
   http: { method: 'POST', path: '/scheduled-task/run' },
@@ -143,7 +143,7 @@ export const queueDueTasks = defineOperation({
 
 export const runScheduledTasks = defineOperation({
   name: 'scheduled-task.run',
-  summary: 'Queues the tasks that are due until it is told to stop; workers of the scheduler transport run them',
+  summary: 'Queues due tasks for the workers of the scheduler transport until it is stopped',
   input: z.object({
     timeLimit: described(z.optional(z.int().check(z.minimum(1))), 'seconds'),
     memoryLimit: described(z.optional(z.string()), 'such as 128M'),
@@ -155,7 +155,7 @@ export const runScheduledTasks = defineOperation({
       ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }),
       ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }),
     }
-    // A worker that takes nothing: it hears messenger:stop-workers, signals and limits like every other one.
+    // A worker without transports handles messenger:stop-workers, signals and limits like any other.
     const [{ end }] = await Promise.all([
       consumeWith(app, [], { kind: 'consumer', transports: [], limits, stop: signal, onEvent: () => {} }).finally(() =>
         ended.abort(),

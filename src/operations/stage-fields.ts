@@ -4,7 +4,7 @@ import { described, id, integer } from './fields.ts'
 
 export { ctaActions, frequencies }
 
-/** A text of one line up to a length. */
+/** A single line of at most `most` characters. */
 function line(most: number, expected = `expected a text of at most ${most} characters`) {
   return z
     .string({ error: expected })
@@ -20,7 +20,7 @@ const yesOrNo = z.boolean({ error: 'expected true or false' })
 const named = line(200, 'expected a name of 1 to 200 characters').check(
   z.minLength(1, { error: 'expected a name of 1 to 200 characters' }),
 )
-/** What stands on a button, or is read out for it: one without would be a button that nobody knows the use of. */
+/** Text of a button, also read by screen readers, so it must not be empty. */
 const label = line(100).check(z.minLength(1, { error: 'expected a label' }))
 const callToAction = z.object(
   {
@@ -32,7 +32,7 @@ const callToAction = z.object(
   { error: 'expected label, action, url, selector' },
 )
 
-/** Each field by itself, without a default: what a change may name. */
+/** Content fields without defaults, as a change sets them individually. */
 const content = {
   headline: line(200),
   html: z.nullable(prose(65_536)),
@@ -45,10 +45,10 @@ const content = {
 const settings = {
   name: named,
   statsEnabled: yesOrNo,
-  retentionDays: described(integer(0, 36_500), 'days that events are kept; 0: for ever'),
-  maxPerSession: described(z.nullable(integer(1, 1_000_000)), 'shows per visitor session; null: any number'),
+  retentionDays: described(integer(0, 36_500), 'retention of events in days; 0: unlimited'),
+  maxPerSession: described(z.nullable(integer(1, 1_000_000)), 'max views per session; null: unlimited'),
   frequency: z.enum(frequencies, { error: `expected one of ${frequencies.join(', ')}` }),
-  salesChannelId: described(z.nullable(id('expected the id of a sales channel, or null')), 'null: on all'),
+  salesChannelId: described(z.nullable(id('expected the id of a sales channel, or null')), 'null: all'),
   active: yesOrNo,
   pageTypes: described(
     z
@@ -56,11 +56,11 @@ const settings = {
         error: 'expected a list of page types',
       })
       .check(z.maxLength(50, { error: 'expected at most 50 page types' })),
-    'empty: on all pages',
+    'empty: all pages',
   ),
 }
 
-/** What a new stage is made from: a name is enough. */
+/** Input of a new stage; only the name is required. */
 export const stageSettings = z.object({
   name: settings.name,
   statsEnabled: z._default(settings.statsEnabled, true),
@@ -86,7 +86,7 @@ export const stageSettings = z.object({
   ),
 })
 
-/** What may be changed of one: anything by itself. */
+/** Input of a change; every field is optional. */
 export const stageChange = z.partial(
   z.object({
     ...settings,

@@ -6,18 +6,18 @@ import { stageChange, stageSettings, stageValue } from './stage-fields.ts'
 
 const stageId = id('expected the id of a stage')
 const eventCounts = { impression: count, cta_click: count, close: count, permanent_dismiss: count }
-const aStage = z.object({ success, stage: stageValue })
+const stageOutput = z.object({ success, stage: stageValue })
 
-/** The configured sales channels, for the foreign keys and the check of `salesChannelId`. */
+/** The configured sales channels, to validate `salesChannelId`. */
 function channelsOf({ app }: OperationContext) {
   return app.config.salesChannels.map(({ id, name, url }) => ({ id, name, url }))
 }
 
 export const createStage = defineOperation({
   name: 'stage.create',
-  summary: 'Makes a popup stage',
+  summary: 'Creates a popup stage',
   input: stageSettings,
-  output: aStage,
+  output: stageOutput,
   http: { prefix: 'vendor-stage', method: 'POST', path: '/stages' },
   async run(context, input) {
     const stages = await import('../stages/stages.ts')
@@ -27,7 +27,7 @@ export const createStage = defineOperation({
 
 export const listStages = defineOperation({
   name: 'stage.list',
-  summary: 'Lists the popup stages, the oldest first',
+  summary: 'Lists the popup stages, oldest first',
   input: z.object({ limit, offset }),
   output: z.object({ success, total: count, items: z.array(stageValue) }),
   http: { prefix: 'vendor-stage', method: 'GET', path: '/stages' },
@@ -41,7 +41,7 @@ export const showStage = defineOperation({
   name: 'stage.show',
   summary: 'Shows a popup stage',
   input: z.object({ id: stageId }),
-  output: aStage,
+  output: stageOutput,
   http: { prefix: 'vendor-stage', method: 'GET', path: '/stages/{id}' },
   async run({ app }, { id }) {
     const stages = await import('../stages/stages.ts')
@@ -51,9 +51,9 @@ export const showStage = defineOperation({
 
 export const updateStage = defineOperation({
   name: 'stage.update',
-  summary: 'Changes what is given of a popup stage, and leaves the rest',
+  summary: 'Changes the given settings of a popup stage',
   input: z.extend(stageChange, { id: stageId }),
-  output: aStage,
+  output: stageOutput,
   http: { prefix: 'vendor-stage', method: 'PATCH', path: '/stages/{id}' },
   async run(context, { id, content, ...settings }) {
     const stages = await import('../stages/stages.ts')
@@ -67,7 +67,7 @@ export const updateStage = defineOperation({
 
 export const deleteStage = defineOperation({
   name: 'stage.delete',
-  summary: 'Deletes a popup stage; its events stay for their retention, or go with it',
+  summary: 'Deletes a popup stage, and keeps or removes its events',
   input: z.object({
     id: stageId,
     events: z._default(z.enum(['keep', 'remove'], { error: 'expected keep or remove' }), 'keep'),
@@ -76,7 +76,7 @@ export const deleteStage = defineOperation({
     success,
     stage: stageValue,
     mode: z.enum(['keep', 'remove']),
-    events: described(count, 'how many events are kept, or were removed'),
+    events: described(count, 'number of events kept or removed'),
   }),
   http: { prefix: 'vendor-stage', method: 'DELETE', path: '/stages/{id}' },
   async run({ app }, { id, events: mode }) {
@@ -87,7 +87,7 @@ export const deleteStage = defineOperation({
 
 export const stageStatistics = defineOperation({
   name: 'stage.stats',
-  summary: 'Counts what visitors did with a popup stage, in all and over time',
+  summary: 'Shows the statistics of a popup stage: totals, rates and a time series',
   input: z.object({
     popupId: uuid('expected the id of a stage, a UUID'),
     dateFrom: z._default(z.nullable(z.string({ error: 'expected a date such as 2026-11-21' })), null),
@@ -97,11 +97,11 @@ export const stageStatistics = defineOperation({
     success,
     popupId: z.string(),
     dateFrom: z.string(),
-    dateTo: described(z.string(), 'UTC, included'),
+    dateTo: described(z.string(), 'UTC, inclusive'),
     totals: z.object(eventCounts),
     rates: described(
       z.object({ ctr: z.number(), closeRate: z.number(), dismissRate: z.number() }),
-      'fractions of the impressions',
+      'fraction of impressions, 0 to 1',
     ),
     bucket: z.enum(['hour', 'day', 'week', 'month']),
     series: z.array(z.object({ date: z.string(), ...eventCounts })),
@@ -119,14 +119,14 @@ export type StageStatisticsValue = z.output<typeof stageStatistics.output>
 
 export const deleteCustomer = defineOperation({
   name: 'customer.delete',
-  summary: 'Erases a customer from the events of all popup stages, as the configuration says',
+  summary: 'Erases a customer from the events of all popup stages',
   input: z.object({
     customerId: id('expected the id of a customer').check(z.maxLength(64, { error: 'expected at most 64 characters' })),
   }),
   output: z.object({
     success,
-    events: described(count, 'how many events named the customer'),
-    mode: described(z.enum(['remove', 'anonymize']), 'what was done to them'),
+    events: described(count, 'number of events of the customer'),
+    mode: described(z.enum(['remove', 'anonymize']), 'what happened to them'),
   }),
   http: { prefix: 'vendor-stage', method: 'POST', path: '/customer/delete' },
   async run({ app, report }, { customerId }) {
@@ -137,7 +137,7 @@ export const deleteCustomer = defineOperation({
       report({
         kind: 'message',
         message:
-          'The events are erased, but another process keeps the write-ahead log in use, which may still name the customer. The nightly vendor_stage.prune_events empties it, and so does customer:delete when run again.',
+          'The events are erased, but the write-ahead log is in use by another process and may still contain the customer id. The nightly task vendor_stage.prune_events empties it; so does running customer:delete again.',
       })
     return { ...succeeded, events, mode }
   },

@@ -16,24 +16,21 @@ const started = z.object({
   success,
   progressId: described(z.nullable(z.string()), 'null with dryRun'),
   totalUrls: count,
-  discovery: described(
-    z.optional(discovery),
-    'with dryRun, and where URLs were left out or sitemaps could not be read',
-  ),
+  discovery: described(z.optional(discovery), 'with dryRun, and if URLs were left out or sitemaps could not be read'),
   dryRun: z.optional(z.literal(true)),
-  fresh: described(z.optional(count), 'with dryRun: URLs that are fresh in the cache and would not be fetched'),
-  urls: described(z.optional(z.array(z.string())), 'with dryRun: the first of what would be fetched'),
+  fresh: described(z.optional(count), 'with dryRun: URLs that are already fresh'),
+  urls: described(z.optional(z.array(z.string())), 'with dryRun: a sample of the URLs'),
 })
 
 export type Started = z.output<typeof started>
 
-/** Named URLs come in one request body; more belong into a sitemap. */
-const mostUrls = 10_000
-const namedUrls = z
+/** URLs in one request body; a longer list belongs in a sitemap. */
+const maxUrls = 10_000
+const urlList = z
   .array(text(), { error: 'expected a list of URLs' })
-  .check(z.maxLength(mostUrls, { error: `expected at most ${mostUrls} URLs` }))
+  .check(z.maxLength(maxUrls, { error: `expected at most ${maxUrls} URLs` }))
 
-/** How many URLs a dry run names; the number of all of them stands beside it. */
+/** URLs listed by a dry run; `totalUrls` counts all of them. */
 const dryRunSample = 100
 
 const wantedTypes = [...pageTypes, 'unknown'] as const
@@ -43,12 +40,12 @@ const startInput = z.object({
   salesChannelId: z._default(z.nullable(id('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
   urls: described(
-    z.optional(namedUrls),
-    'instead of the sitemaps; a path is below each channel unless it begins with the path of its URL',
+    z.optional(urlList),
+    "instead of the sitemaps; a path is relative to each channel's URL unless it already starts with the URL's path",
   ),
   types: described(
     z.optional(z.array(wantedType, { error: 'expected a list of types' })),
-    'only pages of these types, by what the cache and path rules know; `unknown`: those of which neither does',
+    'only pages of these types, according to the cache and the path rules; `unknown`: pages of unknown type',
   ),
   force: flag,
   dryRun: flag,
@@ -58,7 +55,7 @@ type StartInput = z.output<typeof startInput>
 
 export const startWarmup = defineOperation({
   name: 'warmup.start',
-  summary: 'Finds the URLs of one or all sales channels and starts to bring them into the cache',
+  summary: 'Starts a warmup: finds the URLs of one or all sales channels and caches their pages',
   input: startInput,
   output: started,
   http: { method: 'POST', path: '/warmup/start' },
@@ -68,7 +65,7 @@ export const startWarmup = defineOperation({
 async function start(context: OperationContext, input: StartInput): Promise<Started> {
   if (input.urls !== undefined) await assertOwnUrls(context, input.urls)
   const plan = await makePlan(context, input)
-  for (const empty of plan.emptyChannels) context.report({ kind: 'message', message: whyNothing(empty) })
+  for (const empty of plan.emptyChannels) context.report({ kind: 'message', message: nothingFoundText(empty) })
   if (input.dryRun) return toDryRun(context, plan, input.force)
   const { createRun } = await import('../warmup/run/runs.ts')
   const { salesChannelId, batchSize, force } = input
@@ -81,17 +78,17 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
     ...plan,
     ...message,
   })
-  if (progress.status === 'running' && context.source !== 'cli') await tellWorkers(context)
-  const isWorthTelling = leftOut !== '' || plan.discovery.errors.length > 0
+  if (progress.status === 'running' && context.source !== 'cli') await warnWithoutWorkers(context)
+  const hasGaps = leftOut !== '' || plan.discovery.errors.length > 0
   return {
     ...succeeded,
     progressId: progress.id,
     totalUrls: progress.total_urls,
-    ...(isWorthTelling && { discovery: toDiscovery(plan.discovery) }),
+    ...(hasGaps && { discovery: toDiscovery(plan.discovery) }),
   }
 }
 
-/** Checks named URLs as a purge does; a path belongs to a channel by itself. */
+/** Validates URLs as a purge does; a path always belongs to a channel. @throws INVALID_INPUT */
 async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: readonly string[]): Promise<void> {
   const { toOwnUrl } = await import('./own-url.ts')
   const { cache } = await app.storefrontCache()
@@ -99,29 +96,29 @@ async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: reado
     if (!/^\/(?![/\\])/.test(url)) toOwnUrl(url, `urls[${index}]`, cache.classifying)
 }
 
-/** Warns if no worker is running: the run then waits in the queue, which is not an error but looks like one. */
-export async function tellWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
+/** Warns if no worker is running, because the run then stays at zero and looks like a failure. */
+export async function warnWithoutWorkers({ app, report }: Pick<OperationContext, 'app' | 'report'>): Promise<void> {
   const { hasWorkers } = await import('../warmup/run/active-workers.ts')
   if (await hasWorkers(await app.queue())) return
   report({
     kind: 'message',
     message:
-      'No worker is running: the warmup starts as soon as pagecache serve or pagecache messenger:consume async runs.',
+      'No worker is running. The warmup begins once pagecache serve or pagecache messenger:consume async is running.',
   })
 }
 
-/** What a run is asked to warm. */
-interface Wanted {
+/** Which pages a run warms up. */
+interface PlanInput {
   salesChannelId: string | null
   types?: StartInput['types']
   /** Instead of the sitemaps. */
   urls?: Iterable<string> | undefined
 }
 
-/** Finds what a run has to warm. */
+/** Finds the URLs of a run. */
 export async function makePlan(
   { app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>,
-  input: Wanted,
+  input: PlanInput,
 ): Promise<Plan> {
   const { cache } = await app.storefrontCache()
   const { canonical, bypassPath, channels: known } = cache.classifying
@@ -129,7 +126,8 @@ export async function makePlan(
   if (channels.length === 0)
     report({
       kind: 'message',
-      message: 'No sales channel is configured, so there is nothing to warm up: pagecache init writes one.',
+      message:
+        'No sales channel is configured, so there is nothing to warm up. Add one to pagecache.yaml; pagecache init writes an example.',
     })
   const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
   const [{ planRun }, { purgedUrls }, { readPurgedPages }, { openSitemapFetch }, { defaultLimits }] = await Promise.all(
@@ -165,7 +163,7 @@ export async function makePlan(
   }
 }
 
-/** Of the channels that this process stands before: the configured ones, or that of `serve --origin`. */
+/** Selects from the channels that this process serves: the configured ones, or the one of `serve --origin`. @throws NOT_FOUND */
 function chooseChannels(salesChannels: readonly Channel[], id: string | null): readonly Channel[] {
   if (id === null) return salesChannels
   const chosen = salesChannels.find((channel) => channel.id === id)
@@ -179,13 +177,13 @@ function chooseChannels(salesChannels: readonly Channel[], id: string | null): r
   })
 }
 
-function whyNothing({ channel, foreign, others }: Plan['emptyChannels'][number]): string {
+function nothingFoundText({ channel, foreign, others }: Plan['emptyChannels'][number]): string {
   const found = `${channel.name} (${channel.url}): nothing to warm up. Its sitemaps name ${plural(foreign + others, 'URL')}, and none is a page of this sales channel that may be warmed.`
   if (foreign === 0) return found
-  return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}; the url of this sales channel may be wrong.`
+  return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}. Check the url of this sales channel.`
 }
 
-/** What a run would fetch. Each URL is looked up as a run would do it, so that what is fresh is not announced. */
+/** Lists what a run would fetch. Each URL is looked up as in a run, so that fresh pages are skipped. */
 async function toDryRun(
   { app, signal }: Pick<OperationContext, 'app' | 'signal'>,
   { discovery, lists, failure }: Plan,

@@ -12,8 +12,8 @@ const counts = z.record(z.string(), count)
 
 const origin = z.object({
   origin: z.string(),
-  concurrency: described(count, 'requests under way'),
-  limit: described(z.number(), 'requests that may be under way now'),
+  concurrency: described(count, 'requests in progress'),
+  limit: described(z.number(), 'current limit of requests in progress'),
   configured: count,
   delay: described(milliseconds, 'between the starts of two requests'),
   throttled: z.nullable(
@@ -22,7 +22,7 @@ const origin = z.object({
   latency: z.nullable(milliseconds),
   usualLatency: z.nullable(milliseconds),
   requests: described(count, 'in the last minute'),
-  errors: described(count, 'of them without a usable answer'),
+  errors: described(count, 'requests without a usable response'),
 })
 
 const worker = z.object({
@@ -37,13 +37,13 @@ const worker = z.object({
   eventLoopDelay: z.object({ mean: milliseconds, max: milliseconds }),
 })
 
-/** What the workers of a run tell of it, over all of them (src/warmup/run/live.ts). Times are milliseconds since the epoch. */
+/** Live figures of a run, combined from all its workers (src/warmup/run/live.ts). Times are in ms since the epoch. */
 const liveRecord = z.object({
   at: moment,
   updatedAt: z.nullable(moment),
   workers: z.array(worker),
   slots: z.array(z.object({ worker: z.string(), url: z.string(), since: moment, attempt: count })),
-  rate: described(z.object({ now: rate, average: rate, peak: rate }), 'URLs in a second'),
+  rate: described(z.object({ now: rate, average: rate, peak: rate }), 'URLs per second'),
   perSecond: described(z.array(count), 'URLs done in each of the last 60 seconds, oldest first'),
   latency: z.object({
     p50: z.nullable(milliseconds),
@@ -65,18 +65,15 @@ const liveRecord = z.object({
   eta: z.nullable(z.object({ seconds: z.number(), low: z.number(), high: z.number() })),
 })
 
-/** What discovery left out, and which files it could not read. */
+/** Numbers of URLs that discovery left out, and the files it could not read. */
 export const discovery = z.object({
   foreign: described(count, 'of other hosts or channels'),
   malformed: described(count, 'unreadable, too long or with control characters'),
   excluded: described(count, 'never cached, or with side effects'),
   disallowed: described(count, 'by robots.txt'),
   duplicates: count,
-  otherTypes: described(count, 'of other types than asked for'),
-  unknownType: described(
-    count,
-    'whose type is not known before they are fetched; taken with `unknown` among the types',
-  ),
+  otherTypes: described(count, 'of types that were not requested'),
+  unknownType: described(count, 'of a type that is unknown before the fetch; included with the type `unknown`'),
   files: count,
   errors: z.array(z.object({ url: z.string(), message: z.string() })),
 })
@@ -91,7 +88,7 @@ export function toDiscovery(found: RunDiscovery): WarmupDiscovery {
 
 export const watchWarmup = defineOperation({
   name: 'warmup.watch',
-  summary: 'What is going on in a warmup right now; the latest one without an id',
+  summary: 'Shows live figures of a warmup; default: the latest',
   input: z.object({ progressId: optionalId('expected the id of a warmup') }),
   output: z.object({
     success,

@@ -7,7 +7,7 @@ import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 import { originsOf } from '../workers/warmup.ts'
 
-/** The progress record: spec 1, section 2, and contract section 4. */
+/** The progress of a warmup. `percentage` is 0 to 100; `remaining_urls` is total minus processed minus failed. */
 export const progressRecord = z.object({
   id: z.string(),
   status: z.enum(['running', 'paused', 'completed', 'cancelled', 'failed']),
@@ -34,7 +34,7 @@ const progressId = id('expected the id of a warmup')
 
 export const readWarmupProgress = defineOperation({
   name: 'warmup.progress',
-  summary: 'How far a warmup has come; the latest one without an id',
+  summary: 'Shows the progress of a warmup; default: the latest',
   input: z.object({ progressId: optionalId('expected the id of a warmup') }),
   output: z.object({ success, progress: z.nullable(progressRecord), cacheStats: statistics }),
   http: { method: 'GET', path: '/warmup/progress' },
@@ -49,14 +49,14 @@ export const readWarmupProgress = defineOperation({
   },
 })
 
-const moveInput = z.object({ progressId })
-const moved = z.object({ success, progress: progressRecord })
+const stateChangeInput = z.object({ progressId })
+const stateChange = z.object({ success, progress: progressRecord })
 
 export const pauseWarmup = defineOperation({
   name: 'warmup.pause',
-  summary: 'Pauses a running warmup; the pages that are being fetched are finished',
-  input: moveInput,
-  output: moved,
+  summary: 'Pauses a running warmup after the fetches in progress',
+  input: stateChangeInput,
+  output: stateChange,
   http: { method: 'POST', path: '/warmup/pause' },
   async run({ app }, input) {
     const { pauseRun } = await import('../warmup/run/moves.ts')
@@ -66,9 +66,9 @@ export const pauseWarmup = defineOperation({
 
 export const resumeWarmup = defineOperation({
   name: 'warmup.resume',
-  summary: 'Resumes a paused warmup where it was',
-  input: moveInput,
-  output: moved,
+  summary: 'Resumes a paused warmup',
+  input: stateChangeInput,
+  output: stateChange,
   http: { method: 'POST', path: '/warmup/resume' },
   async run({ app }, input) {
     const { resumeRun } = await import('../warmup/run/moves.ts')
@@ -78,9 +78,9 @@ export const resumeWarmup = defineOperation({
 
 export const cancelWarmup = defineOperation({
   name: 'warmup.cancel',
-  summary: 'Cancels a running or paused warmup; the pages that are in the cache stay there',
-  input: moveInput,
-  output: moved,
+  summary: 'Cancels a running or paused warmup; keeps the pages already cached',
+  input: stateChangeInput,
+  output: stateChange,
   http: { method: 'POST', path: '/warmup/cancel' },
   async run({ app }, input) {
     const { cancelRun } = await import('../warmup/run/moves.ts')
@@ -90,7 +90,7 @@ export const cancelWarmup = defineOperation({
 
 export const listWarmups = defineOperation({
   name: 'warmup.list',
-  summary: 'Warmups, the latest first',
+  summary: 'Lists warmups, newest first',
   input: z.object({ limit, offset }),
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(progressRecord) }),
   http: { method: 'GET', path: '/warmup/list' },
@@ -103,9 +103,9 @@ export const listWarmups = defineOperation({
 
 const failure = z.object({
   url: z.string(),
-  variant: described(count, 'which of the configured variants, from 0'),
+  variant: described(count, 'index of the configured variant, from 0'),
   status: z.nullable(z.int()),
-  error: described(z.string(), 'why; of a page that was fetched and not stored, what forbids it'),
+  error: described(z.string(), 'the reason; for a page that was fetched but not stored, what forbids storing it'),
   attempts: count,
   at: z.iso.datetime(),
 })
@@ -116,26 +116,28 @@ const failures = z.object({
   total: count,
   limit: count,
   offset: count,
-  reasons: described(z.array(z.object({ error: z.string(), count })), 'the commonest of the whole warmup'),
+  reasons: described(z.array(z.object({ error: z.string(), count })), 'the most frequent reasons of the whole warmup'),
   items: z.array(failure),
 })
 
 export type WarmupFailures = z.output<typeof failures>
 
-/** Longer ones would be compared with each place of each row. */
-const longestPart = 200
-const textPart = text().check(z.maxLength(longestPart, { error: `expected at most ${longestPart} characters` }))
+/** Limits the cost of a substring search over all failures. */
+const maxFilterLength = 200
+const filterText = text().check(
+  z.maxLength(maxFilterLength, { error: `expected at most ${maxFilterLength} characters` }),
+)
 
-const reasonsTold = 10
+const maxReasons = 10
 
 export const listWarmupFailures = defineOperation({
   name: 'warmup.failures',
-  summary: 'The pages that a warmup could not bring into the cache, with the reasons; of the latest one without an id',
+  summary: 'Lists the pages that a warmup could not cache, with the reasons; default: the latest warmup',
   input: z.object({
     progressId: optionalId('expected the id of a warmup'),
     status: z.optional(queryInteger(100, 599)),
-    error: described(z.optional(textPart), 'a part of the reason'),
-    url: described(z.optional(textPart), 'a part of the URL'),
+    error: described(z.optional(filterText), 'part of the reason'),
+    url: described(z.optional(filterText), 'part of the URL'),
     limit,
     offset,
   }),
@@ -151,11 +153,11 @@ export const listWarmupFailures = defineOperation({
     if (run === null)
       throw new PagecacheError(
         'NOT_FOUND',
-        !input.progressId ? 'There is no warmup.' : `There is no warmup ${input.progressId}.`,
+        !input.progressId ? 'There is no warmup yet.' : `There is no warmup ${input.progressId}.`,
       )
     const { total, items } = await listFailures(records, run.id, input, input)
     const { limit, offset } = input
-    const reasons = await topFailures(records, run.id, reasonsTold)
+    const reasons = await topFailures(records, run.id, maxReasons)
     return {
       ...succeeded,
       progressId: run.id,

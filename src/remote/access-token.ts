@@ -2,18 +2,18 @@ import { PagecacheError } from '../errors.ts'
 import { toRemoteError } from './remote-error.ts'
 import type { Transport } from './transport.ts'
 
-/** Who we are to the daemon. */
+/** Address of a daemon and the API client to use. */
 export interface Credentials {
   server: string
   clientId: string
   clientSecret: string
 }
 
-/** A token is renewed so long before its end that no request arrives with an expired one (milliseconds). */
-const margin = 30_000
+/** A token is renewed this long before it expires, so that no request arrives with an expired one, in ms. */
+const renewalMargin = 30_000
 
-/** Whom the daemon does not know asks again after so long (milliseconds): a monitor left open would use up the failed logins of all at its address. */
-const refusalRest = 60_000
+/** Delay before retrying with a refused client, in ms. A monitor left open would use up the failed logins allowed for its address. */
+const refusalDelay = 60_000
 
 interface Token {
   value: string
@@ -21,13 +21,13 @@ interface Token {
   renewAt: number
 }
 
-/** The bearer token of one client: fetched when it is first needed, and again before it expires. */
+/** Bearer token of a client: fetched on first use, and renewed before it expires. */
 export class AccessToken {
   readonly #transport: Transport
   readonly #credentials: Credentials
   readonly #now: () => number
   #token: Token | null = null
-  /** Under way: those who ask at once share it. */
+  /** Shared by concurrent callers. */
   #fetching: Promise<Token> | null = null
   #refused: { error: PagecacheError; until: number } | null = null
 
@@ -40,20 +40,20 @@ export class AccessToken {
 
   /** @throws UNAUTHORIZED, SERVER_UNREACHABLE, SERVER_FAILED */
   async get(): Promise<string> {
-    const known = this.#token
-    if (known !== null && this.#now() < known.renewAt) return known.value
+    const cached = this.#token
+    if (cached !== null && this.#now() < cached.renewAt) return cached.value
     if (this.#refused !== null && this.#now() < this.#refused.until) throw this.#refused.error
     return (await (this.#fetching ??= this.#fetch().finally(() => (this.#fetching = null)))).value
   }
 
-  /** The daemon does not accept this one any more: its keys were replaced, or its clock was set. Another may be there already. */
+  /** Drops a token that the daemon has rejected, unless it was replaced already. */
   forget(value: string): void {
     if (this.#token?.value === value) this.#token = null
   }
 
   async #fetch(): Promise<Token> {
     const { server, clientId, clientSecret } = this.#credentials
-    const asked = this.#now()
+    const requestedAt = this.#now()
     const response = await this.#transport.send({
       method: 'POST',
       path: '/api/oauth/token',
@@ -64,28 +64,26 @@ export class AccessToken {
       access_token?: unknown
       expires_in?: unknown
     }
-    const hint = response.status === 401 || response.status === 400 ? whereClientsAre(response.value) : null
+    const hint = response.status === 401 || response.status === 400 ? refusalHint(response.value) : null
     if (hint !== null) {
-      const error = new PagecacheError(
-        'UNAUTHORIZED',
-        `${server} does not know this client, or its secret is another one.`,
-        { hint },
-      )
-      this.#refused = { error, until: this.#now() + refusalRest }
+      const error = new PagecacheError('UNAUTHORIZED', `${server} rejected the client: wrong client ID or secret.`, {
+        hint,
+      })
+      this.#refused = { error, until: this.#now() + refusalDelay }
       throw error
     }
     if (response.status !== 200 || typeof token !== 'string') throw toRemoteError(server, response)
-    return (this.#token = { value: token, renewAt: asked + Math.max(0, Number(lifetime) * 1000 - margin) })
+    return (this.#token = { value: token, renewAt: requestedAt + Math.max(0, Number(lifetime) * 1000 - renewalMargin) })
   }
 }
 
-/** What helps whom an issuer of tokens refused; null where it was none that did, but what stands before it. */
-function whereClientsAre(answer: unknown): string | null {
-  const { success, errors } = (answer ?? {}) as { success?: unknown; errors?: unknown }
+/** Where to find the right client; null if the response is not from a token issuer, but from a proxy in front of it. */
+function refusalHint(body: unknown): string | null {
+  const { success, errors } = (body ?? {}) as { success?: unknown; errors?: unknown }
   if (success === false)
-    return "pagecache client:list on the daemon's machine shows its clients, pagecache client:create makes one."
-  // Shopware's own form of an error.
+    return "On the daemon's machine, list clients with pagecache client:list, or create one with pagecache client:create."
+  // Shopware's error format.
   if (Array.isArray(errors))
-    return 'The shop issues the tokens of this daemon (auth.mode: shop): its administration shows its integrations, and makes one.'
+    return "The shop issues the tokens of this daemon (auth.mode: shop). Create an integration in the shop's administration."
   return null
 }

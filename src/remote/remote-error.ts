@@ -1,7 +1,7 @@
 import { isErrorCode, PagecacheError, type ErrorCode } from '../errors.ts'
 import type { RemoteResponse } from './transport.ts'
 
-/** What a status means where the answer does not say it more exactly. */
+/** Error codes by status, for responses without a `Pagecache-Error` header. */
 const codes: Record<number, ErrorCode> = {
   400: 'INVALID_INPUT',
   401: 'UNAUTHORIZED',
@@ -12,24 +12,24 @@ const codes: Record<number, ErrorCode> = {
   429: 'TOO_MANY_REQUESTS',
 }
 
-/** A daemon's answer that is no success, as the error that the same operation would have thrown here. */
+/** Converts an unsuccessful response to the error that the operation would throw on this machine. */
 export function toRemoteError(server: string, { status, headers, value }: RemoteResponse): PagecacheError {
   const { success, message } = (value ?? {}) as { success?: unknown; message?: unknown }
   if (success !== false || typeof message !== 'string') {
     return new PagecacheError(
       'SERVER_UNREACHABLE',
-      `${server} answers with status ${status}, and not as pagecache does.`,
+      `${server} responded with status ${status}, but not as a pagecache daemon.`,
       {
-        hint: 'Does the address lead to the daemon, and not to what stands before or behind it?',
+        hint: 'Check that the address is that of the daemon, not of a proxy or the shop.',
       },
     )
   }
-  const named = textOf(headers['pagecache-error'])
-  const hint = [textOf(headers['pagecache-hint']), whereToLook(status, headers['x-request-id'])]
+  const code = textOf(headers['pagecache-error'])
+  const hint = [textOf(headers['pagecache-hint']), logHint(status, headers['x-request-id'])]
     .filter((text) => text !== null)
     .join(' ')
   const options = hint === '' ? {} : { hint }
-  if (named !== null && isErrorCode(named)) return new PagecacheError(named, message, options)
+  if (code !== null && isErrorCode(code)) return new PagecacheError(code, message, options)
   return new PagecacheError(
     codes[status] ?? 'SERVER_FAILED',
     codes[status] === undefined ? `${server}: ${message}` : message,
@@ -37,17 +37,17 @@ export function toRemoteError(server: string, { status, headers, value }: Remote
   )
 }
 
-/** Of what the daemon keeps to itself, its log says more; null where there is nothing to look for. */
-function whereToLook(status: number, id: string | string[] | undefined): string | null {
+/** Points to the daemon's log, which has the cause of an internal error. */
+function logHint(status: number, id: string | string[] | undefined): string | null {
   if ((status !== 500 && status !== 503) || typeof id !== 'string' || !/^[\w.:-]{1,64}$/.test(id)) return null
-  return `In the log of the daemon this is the request ${id}.`
+  return `See request ${id} in the log of the daemon.`
 }
 
-/** What a field says that was sent percent-encoded; null where it is missing or broken. */
-export function textOf(field: string | string[] | undefined): string | null {
-  if (typeof field !== 'string') return null
+/** Decodes a percent-encoded header; null if missing or malformed. */
+export function textOf(header: string | string[] | undefined): string | null {
+  if (typeof header !== 'string') return null
   try {
-    return decodeURIComponent(field)
+    return decodeURIComponent(header)
   } catch {
     return null
   }

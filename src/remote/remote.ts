@@ -18,18 +18,19 @@ export interface RemoteOptions {
   onWarning(message: string): void
 }
 
-/** Operations on a daemon, over its HTTP API. */
+/** Performs operations on a daemon through its HTTP API. */
 export interface Remote extends Performer {
   close(): Promise<void>
 }
 
-/** Performs operations on the daemon at `server`; nothing is sent before the first one. */
+/** Prepares a connection to a daemon. Nothing is sent before the first operation. */
 export async function openRemote(
   credentials: Credentials,
   { signal, report, onWarning }: RemoteOptions,
 ): Promise<Remote> {
   const { server } = credentials
-  if (isOverheard(server)) onWarning(`${server} is not encrypted: who is on the way can read the client's secret.`)
+  if (isUnencrypted(server))
+    onWarning(`${server} is not encrypted, so the client secret can be intercepted. Use https.`)
   const transport = await Transport.open(server, signal)
   const token = new AccessToken(transport, credentials, () => performance.now())
   return {
@@ -39,10 +40,10 @@ export async function openRemote(
     ): Promise<Value> => {
       const { http } = operation
       if (http === undefined) throw notRemote(server)
-      // What is wrong is said in the same words as here, before anything is sent.
+      // Invalid input is reported before anything is sent, with the same message as on this machine.
       parseInput(operation, input)
-      const response = await authorised(transport, token, toRequest(http, input as Record<string, unknown>))
-      for (const message of notesOf(response)) report({ kind: 'message', message })
+      const response = await sendAuthorised(transport, token, toRequest(http, input as Record<string, unknown>))
+      for (const message of messagesOf(response)) report({ kind: 'message', message })
       if (response.status !== 200 || typeof response.value !== 'object') throw toRemoteError(server, response)
       return response.value as Value
     },
@@ -50,8 +51,12 @@ export async function openRemote(
   }
 }
 
-/** A token that was good when it was fetched may have been withdrawn: one more is tried, silently. */
-async function authorised(transport: Transport, token: AccessToken, request: RemoteRequest): Promise<RemoteResponse> {
+/** Sends a request with the token; retries once with a new one, because a cached token may have been revoked. */
+async function sendAuthorised(
+  transport: Transport,
+  token: AccessToken,
+  request: RemoteRequest,
+): Promise<RemoteResponse> {
   const send = (value: string) =>
     transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${value}` } })
   const value = await token.get()
@@ -61,19 +66,19 @@ async function authorised(transport: Transport, token: AccessToken, request: Rem
   return send(await token.get())
 }
 
-/** What the operation told while it was working. */
-function notesOf({ headers }: RemoteResponse): string[] {
+/** Messages that the operation reported while it ran. */
+function messagesOf({ headers }: RemoteResponse): string[] {
   const text = textOf(headers['pagecache-notes'])
   return text === null ? [] : text.split('\n')
 }
 
-function isOverheard(server: string): boolean {
+function isUnencrypted(server: string): boolean {
   const { protocol, hostname } = new URL(server)
   return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 }
 
 function notRemote(server: string): PagecacheError {
-  return new PagecacheError('USAGE', `This works on one's own machine alone, and ${server} is another.`, {
-    hint: 'Leave out --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
+  return new PagecacheError('USAGE', `This runs on this machine only, but ${server} was selected.`, {
+    hint: 'Remove --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
   })
 }

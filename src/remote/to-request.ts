@@ -1,8 +1,8 @@
-import { pathOf, type HttpPlace } from '../operations/operation.ts'
+import { pathOf, type HttpRoute } from '../operations/operation.ts'
 import type { RemoteRequest } from './transport.ts'
 
-/** The request that performs an operation: fields that the path names stand in it, the others in the query of a GET or a DELETE, or the body. */
-export function toRequest(http: HttpPlace, input: Readonly<Record<string, unknown>>): RemoteRequest {
+/** Builds the request of an operation. Fields named in the path go there; the others go into the query of a GET or DELETE, or the body. */
+export function toRequest(http: HttpRoute, input: Readonly<Record<string, unknown>>): RemoteRequest {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = pathOf(http).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(rest.get(name))
@@ -22,7 +22,7 @@ export function toRequest(http: HttpPlace, input: Readonly<Record<string, unknow
 function queryOf(fields: ReadonlyMap<string, unknown>): string {
   const query = new URLSearchParams()
   for (const [name, value] of fields) {
-    // In a query null is the same as nothing.
+    // A query cannot express null.
     if (value === null) continue
     for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item))
   }

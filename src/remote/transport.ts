@@ -13,17 +13,17 @@ export interface RemoteRequest {
 export interface RemoteResponse {
   status: number
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The JSON of the body; undefined where it is none. */
+  /** The parsed body; undefined if it is not JSON. */
   value: unknown
 }
 
-/** Milliseconds. A warmup reads all sitemaps before it answers. */
+/** Timeouts in ms. warmup:start reads all sitemaps before it responds. */
 const connectTimeout = 10_000
-const answerTimeout = 15 * 60_000
-/** Lists are paged; more than this is no answer of ours. */
-const largestAnswer = 64 * 1024 * 1024
+const responseTimeout = 15 * 60_000
+/** Lists are paged, so no response of a daemon is larger, in bytes. */
+const maxResponseSize = 64 * 1024 * 1024
 
-/** Speaks HTTP with one daemon. Every failure is an error that says what to do about it. */
+/** HTTP connection to one daemon. */
 export class Transport {
   readonly #agent: Agent
   readonly #server: string
@@ -39,10 +39,10 @@ export class Transport {
     const { Agent, buildConnector } = await import('undici')
     const agent = new Agent({
       connect: resetIsNoEnd(buildConnector({ timeout: connectTimeout, allowH2: false })),
-      headersTimeout: answerTimeout,
+      headersTimeout: responseTimeout,
       bodyTimeout: 60_000,
       allowH2: false,
-      maxResponseSize: largestAnswer,
+      maxResponseSize,
     })
     return new Transport(agent, server, signal)
   }
@@ -81,18 +81,17 @@ function parseJson(text: string): unknown {
 
 function toUnreachable(server: string, error: unknown): PagecacheError {
   const { code, message } = rootOf(error)
-  const [what, hint] = (explanations.find(([codes]) => codes.test(code))?.slice(1) as [string, string] | undefined) ?? [
-    message,
-    'Look into the log of the daemon.',
-  ]
+  const [reason, hint] = (explanations.find(([codes]) => codes.test(code))?.slice(1) as
+    | [string, string]
+    | undefined) ?? [message, 'Check the log of the daemon.']
   return new PagecacheError(
     'SERVER_UNREACHABLE',
-    `${server} cannot be asked: ${what}${code === '' || what === message ? '' : ` (${code})`}.`,
+    `Could not reach ${server}: ${reason}${code === '' || reason === message ? '' : ` (${code})`}.`,
     { hint, cause: error },
   )
 }
 
-/** Where several addresses of a name were tried, the first one's error speaks for all. */
+/** The underlying error; of an AggregateError of several addresses, the first one. */
 function rootOf(error: unknown): { code: string; message: string } {
   const { errors, cause, code, message } = error as {
     errors?: unknown[]
@@ -105,37 +104,29 @@ function rootOf(error: unknown): { code: string; message: string } {
   return { code: code ?? '', message: (message ?? String(error)).split('\n')[0]! }
 }
 
-const explanations: [codes: RegExp, what: string, hint: string][] = [
-  [/^ECONNREFUSED$/, 'nothing listens there', 'Start the daemon (pagecache serve), or correct the address.'],
-  [
-    /^(ENOTFOUND|EAI_AGAIN)$/,
-    'its name is not known',
-    'Correct the host of the address, or try again when names are resolved.',
-  ],
+const explanations: [codes: RegExp, reason: string, hint: string][] = [
+  [/^ECONNREFUSED$/, 'connection refused', 'Start the daemon with pagecache serve, or correct the address.'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'unknown host', 'Correct the host of the address, or check DNS.'],
   [
     /TIMEOUT|^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
-    'it does not answer in time',
-    'Is the machine up, and the port open to this one?',
+    'timeout',
+    'Check that the machine is up and its port is open to this machine.',
   ],
   [/^CERT_HAS_EXPIRED$/, 'its certificate has expired', 'Renew the certificate.'],
   [
     /ALTNAME/,
     'its certificate is for another name',
-    'Use the name that stands in the certificate, or get one for this name.',
+    'Use a name from the certificate, or get a certificate for this name.',
   ],
   [
     /SELF_SIGNED|UNABLE_TO|CERT_|^ERR_TLS/,
-    'its certificate is not trusted here',
-    'With a certificate authority of your own, name its file in NODE_EXTRA_CA_CERTS.',
+    'its certificate is not trusted',
+    'For a private certificate authority, set NODE_EXTRA_CA_CERTS to its file.',
   ],
-  [
-    /^(EPROTO|ERR_SSL.*)$/,
-    'it does not speak TLS as expected',
-    'Does the address begin with the right one of http:// and https://?',
-  ],
+  [/^(EPROTO|ERR_SSL.*)$/, 'TLS handshake failed', 'Check whether the address should start with http:// or https://.'],
   [
     new RegExp(`^(UND_ERR_SOCKET|ECONNRESET|${resetByPeer}|EPIPE|HPE_.*)$`),
-    'it broke off, or does not speak HTTP',
-    'Does the address begin with the right one of http:// and https://? Is the daemon being restarted?',
+    'the connection broke off',
+    'Check whether the address should start with http:// or https://, and whether the daemon is restarting.',
   ],
 ]

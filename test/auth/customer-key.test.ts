@@ -139,10 +139,10 @@ it('a pipe without a writer is refused without waiting', async () => {
 
 describe('the configuration of a token', () => {
   it.each<[string, object, RegExp]>([
-    ['without a key', { cookie: 'a' }, /stages\.customerToken \(pagecache\.yaml:3\): .*cookie or header, one of them/],
-    ['without a place', { secretFile: 'a' }, /cookie or header, one of them/],
-    ['with two places', { cookie: 'a', header: 'b', secretFile: 'a' }, /cookie or header, one of them/],
-    ['with two keys', { cookie: 'a', secretFile: 'a', publicKeyFile: 'b' }, /secretFile or publicKeyFile, one of them/],
+    ['without a key', { cookie: 'a' }, /stages\.customerToken \(pagecache\.yaml:3\): .*either cookie or header/],
+    ['without a place', { secretFile: 'a' }, /either cookie or header/],
+    ['with two places', { cookie: 'a', header: 'b', secretFile: 'a' }, /either cookie or header/],
+    ['with two keys', { cookie: 'a', secretFile: 'a', publicKeyFile: 'b' }, /either secretFile or publicKeyFile/],
     ['with two of both', { cookie: 'a', header: 'b', secretFile: 'a', publicKeyFile: 'b' }, /one of them/],
     [
       'with the algorithm of a key for a secret',
@@ -163,7 +163,7 @@ describe('the configuration of a token', () => {
     [
       'with a key that there is not',
       { cookie: 'a', secret: 'canary' },
-      /customerToken\.secret .*unknown key; known here: .*secretFile/,
+      /customerToken\.secret .*unknown key; known keys: .*secretFile/,
     ],
   ])('%s is a fault', async (_, settings, message) => {
     await expect(load(settings)).rejects.toThrow(message)

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
-it('keeps compiled code in the home directory, and none where others could put theirs first', async () => {
+it('keeps compiled code in the home directory, not in a shared one', async () => {
   const [home, shared] = [await tempDir(), await tempDir()]
   expect(await run(['cache:stats', '--help'], { env: { HOME: home, TMPDIR: shared } })).toMatchObject({
     code: 0,
@@ -16,9 +16,9 @@ it('keeps compiled code in the home directory, and none where others could put t
   expect(await readdir(shared)).toEqual([])
 })
 
-it("does without it where the home directory is somebody else's, or nobody's", async () => {
+it("does without a compile cache if the home directory is missing or another user's", async () => {
   const shared = await tempDir()
-  // Owned by root; as root itself the directory is made somebody else's.
+  // A directory of another user.
   const foreign = process.getuid!() === 0 ? await tempDir() : '/'
   if (process.getuid!() === 0) await promisify(execFile)('chown', ['65534', foreign])
   for (const HOME of [foreign, '/nonexistent'])

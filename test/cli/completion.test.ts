@@ -17,7 +17,7 @@ const commands: CompletableCommand[] = [
   { id: 'completion', flags: {}, args: { shell: { options: ['bash', 'zsh'] } } },
 ]
 
-/** What bash offers when the cursor stands at the end of a line. */
+/** The words that bash offers at the end of a line. */
 function complete(line: string, wordBreaks = ' \t\n"\'><=;|&(:'): string[] {
   const script = `
     ${completionScript('bash', 'pagecache', commands)}
@@ -43,13 +43,13 @@ describe('bash', () => {
     expect(complete(line)).toEqual(words)
   })
 
-  it('does not repeat what stands before a colon', () => {
+  it('does not repeat the part before a colon', () => {
     expect(complete('pagecache cache:')).toEqual(['clear', 'list'])
     expect(complete('pagecache cache:', ' \t\n')).toEqual(['cache:clear', 'cache:list'])
   })
 })
 
-it.each(['zsh', 'fish'] as const)('%s gets every command, flag and value, and no syntax out of a summary', (shell) => {
+it.each(['zsh', 'fish'] as const)('the %s script has every command, flag and value, and escapes summaries', (shell) => {
   const script = completionScript(shell, 'pagecache', commands)
   expect(script).toMatch(
     shell === 'zsh' ? /'cache\\:clear:Clear the shops cache.'/ : /-a 'cache:clear' -d 'Clear the shops cache.'/,
@@ -59,7 +59,7 @@ it.each(['zsh', 'fish'] as const)('%s gets every command, flag and value, and no
   expect(script).not.toContain('internal')
 })
 
-it('the command prints the script of the built program', async () => {
+it('completion prints a script for the built program', async () => {
   const { code, stdout } = await run(['completion', 'bash'])
   expect(code).toBe(0)
   expect(stdout).toContain("'vendor:cache:clear --type') reply='products categories cms listings buybox'")

@@ -8,8 +8,8 @@ import { hasTmux, openTerminal } from '../helpers/tmux.ts'
 const program = `node ${fileURLToPath(new URL('../../bin/run.js', import.meta.url))}`
 const id = '0190c0de-0000-7000-8000-00000000000a'
 
-/** Every command that destroys what cannot be made again, as it asks. */
-const destructive: Record<string, string[]> = {
+/** Arguments of every command that asks for confirmation. */
+const confirmed: Record<string, string[]> = {
   'client:revoke': [id],
   'client:rotate-key': ['--drop-old'],
   'customer:delete': ['customer-1'],
@@ -20,7 +20,7 @@ const destructive: Record<string, string[]> = {
   'stage:delete': [id],
 }
 
-it('knows every command that asks', async () => {
+it('covers every command that asks for confirmation', async () => {
   const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
     commands: Record<string, { flags: { yes?: { hidden?: boolean } } }>
   }
@@ -28,24 +28,26 @@ it('knows every command that asks', async () => {
     Object.keys(commands).filter(
       (name) => commands[name]!.flags.yes !== undefined && !commands[name]!.flags.yes.hidden,
     ),
-  ).toEqual(Object.keys(destructive))
+  ).toEqual(Object.keys(confirmed))
 })
 
-it.each(Object.entries(destructive))('%s refuses off a terminal without --yes', async (command, args) => {
+it.each(Object.entries(confirmed))('%s refuses to run without a terminal and without --yes', async (command, args) => {
   const { code, stdout, stderr } = await run([command, ...args], { cwd: await tempDir(), input: 'y\n' })
-  expect(stderr).toMatch(/no terminal to ask on\.\nAdd --yes\.\n$/)
+  expect(stderr).toMatch(/there is no terminal\.\nAdd --yes to confirm\.\n$/)
   expect([code, stdout]).toEqual([2, ''])
 })
 
-it('client:rotate-key asks for --drop-old alone', async () => {
+it('client:rotate-key asks only with --drop-old', async () => {
   const cwd = await tempDir()
   expect((await run(['client:rotate-key'], { cwd })).code).toBe(0)
-  expect((await run(['client:rotate-key', '--drop-old', '--yes'], { cwd })).stdout).toContain('Older tokens are void.')
+  expect((await run(['client:rotate-key', '--drop-old', '--yes'], { cwd })).stdout).toContain(
+    'Older tokens are invalid.',
+  )
 })
 
-describe.runIf(hasTmux)('a question on a terminal', { timeout: 60_000 }, () => {
-  it.each(Object.entries(destructive))(
-    'of %s that is answered with no ends with 0, and nothing was changed',
+describe.runIf(hasTmux)('a confirmation on a terminal', { timeout: 60_000 }, () => {
+  it.each(Object.entries(confirmed))(
+    'of %s that is declined exits with 0 and changes nothing',
     async (command, args) => {
       const terminal = await openTerminal(`${program} ${command} ${args.join(' ')}; echo "code $?"`, {
         columns: 120,
@@ -64,7 +66,7 @@ describe.runIf(hasTmux)('a question on a terminal', { timeout: 60_000 }, () => {
     ['Enter', 0],
     ['C-d', 0],
     ['C-c', 130],
-  ])('that is answered with %s ends with %d', async (key, code) => {
+  ])('that is answered with %s exits with %d', async (key, code) => {
     const terminal = await openTerminal(`${program} reverse-proxy:clear; echo "code $?"`, {
       columns: 120,
       rows: 20,

@@ -8,7 +8,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-/** Starts a daemon, ends it when it listens, and answers everything that it has printed. */
+/** Starts a daemon, stops it once it listens, and returns its output. */
 async function printedByServe(args: readonly string[], cwd: string): Promise<string> {
   const child = start(['serve', '--port', '0', ...args], { cwd })
   let printed = ''
@@ -22,7 +22,7 @@ async function printedByServe(args: readonly string[], cwd: string): Promise<str
   return printed
 }
 
-it('credentials in the address of a shop are printed by no command', async () => {
+it('no command prints credentials in the URL of a shop', async () => {
   const origin = await startOrigin()
   const address = origin.url.replace('http://', 'http://user:canary@')
   const cwd = await tempDir()

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
-it('records that another process keeps locked are unreachable: 5', async () => {
+it('exits with 5 if another process locks the database', async () => {
   const cwd = await tempDir()
   expect((await run(['client:list'], { cwd })).code).toBe(0)
   const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
@@ -18,7 +18,7 @@ it('records that another process keeps locked are unreachable: 5', async () => {
   })
 }, 30_000)
 
-it('a file that is no database of pagecache is a failure, which waiting does not mend: 1', async () => {
+it('exits with 1 if the file is not a pagecache database', async () => {
   const cwd = await tempDir()
   expect((await run(['client:list'], { cwd })).code).toBe(0)
   const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
@@ -27,7 +27,7 @@ it('a file that is no database of pagecache is a failure, which waiting does not
   expect((await run(['client:list'], { cwd })).code).toBe(1)
 })
 
-it('every command says which it can end with, and every one of them has a meaning', async () => {
+it('lists the documented exit codes of every command', async () => {
   const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
     commands: Record<string, { exitCodes?: number[] }>
   }

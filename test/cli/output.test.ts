@@ -9,7 +9,7 @@ function capture(isTTY: boolean, columns = 80) {
   return { output, text: () => text }
 }
 
-it('a pipe gets full values between tabs', async () => {
+it('prints full values between tabs in a pipe', async () => {
   const { output, text } = capture(false)
   await output.table(
     ['name', 'size'],
@@ -22,7 +22,7 @@ it('a pipe gets full values between tabs', async () => {
   expect(text()).toBe('name\tsize\na\t1\nb\t-\ntotal: 2\n')
 })
 
-it('a terminal gets borders, and numbers to the right', async () => {
+it('prints borders on a terminal and aligns numbers to the right', async () => {
   const { output, text } = capture(true)
   await output.table(
     ['name', 'size'],
@@ -34,7 +34,7 @@ it('a terminal gets borders, and numbers to the right', async () => {
   expect(text()).toContain('│ a    │    1 │')
 })
 
-it('a terminal that is too narrow for a table gets a line for each value', async () => {
+it('prints a line for each value if the table is wider than the terminal', async () => {
   const rows = [
     ['a', 1],
     ['b', null],
@@ -53,7 +53,28 @@ it('a terminal that is too narrow for a table gets a line for each value', async
   expect(narrow.text()).toBe('name: a\nsize: 1\n\nname: b\nsize: -\n')
 })
 
-it.each([true, false])('text from outside cannot steer the terminal or break a row (terminal: %s)', async (isTTY) => {
+it('counts two cells for emoji when it measures a table', async () => {
+  const { output, text } = capture(true, 15)
+  await output.table(['name', 'size'], [['✅⚡❌', 1]])
+  expect(text()).toBe('name: ✅⚡❌\nsize: 1\n')
+})
+
+it('wraps text after a label on a terminal only', async () => {
+  const [terminal, pipe] = [capture(true, 26), capture(false)]
+  for (const { output } of [terminal, pipe]) await output.hanging('warn  ', 'disk: 90 % of the space is used')
+  expect(terminal.text()).toBe('warn  disk: 90 % of the\n      space is used\n')
+  expect(pipe.text()).toBe('warn  disk: 90 % of the space is used\n')
+})
+
+it('says how long a list is if it is longer than shown, on a terminal', () => {
+  const [terminal, pipe] = [capture(true), capture(false)]
+  for (const { output } of [terminal, pipe]) output.more(50, 120, 'page')
+  terminal.output.more(2, 2, 'page')
+  expect(terminal.text()).toBe('50 of 120 pages. Show more with --limit and --offset.\n')
+  expect(pipe.text()).toBe('')
+})
+
+it.each([true, false])('escapes control characters in values (terminal: %s)', async (isTTY) => {
   const { output, text } = capture(isTTY)
   await output.table(['url'], [['http://a/\u001b[2J\u202e\t\nb']])
   output.line('x\u009by')
@@ -61,9 +82,9 @@ it.each([true, false])('text from outside cannot steer the terminal or break a r
   expect(text()).toContain('x\\u{9b}y')
 })
 
-it('an error of ours keeps its code, hint and exit code; anything else is a fault in the program', () => {
-  const ours = new PagecacheError('NOT_FOUND', 'There is no such run.', { hint: 'See warmup:list.' })
-  expect(toFailure(ours)).toEqual({
+it('keeps code, hint and exit code of a PagecacheError; any other error is a bug', () => {
+  const known = new PagecacheError('NOT_FOUND', 'There is no such run.', { hint: 'See warmup:list.' })
+  expect(toFailure(known)).toEqual({
     message: 'There is no such run.',
     code: 'NOT_FOUND',
     hint: 'See warmup:list.',

@@ -21,29 +21,29 @@ const at = (percentage: number): Progress => ({
 })
 
 describe('a line', () => {
-  it('says how far, how fast, how long and what failed', () => {
+  it('shows progress, rate, ETA and failures', () => {
     expect(toLine(half, 20_000)).toBe('50.00 % (60,000/120,000), 78/s, ETA 12 min 49 s, 64 failed')
     expect(toLine(at(0), 0)).toBe('0.00 % (0/100)')
   })
 
-  it('guesses no end in the first moments', () => {
+  it('shows no ETA at the start', () => {
     const early: Progress = { ...half, percentage: 2.99, perSecond: 7.84, failed: 0 }
     expect(toLine(early, 9_999)).toBe('2.99 % (60,000/120,000), 7.8/s')
     expect(toLine(early, 10_000)).toContain('ETA')
   })
 
-  it('says that it stands still, at once', () => {
+  it('shows a pause at once', () => {
     const paused: Progress = { ...half, paused: true }
     expect(toLine(paused, 20_000)).toBe('50.00 % (60,000/120,000), paused, 64 failed')
     expect(isDue({ progress: half, at: 1000 }, paused, 1001)).toBe(true)
     expect(isDue({ progress: paused, at: 1000 }, half, 1001)).toBe(true)
   })
 
-  it('escapes what could steer a terminal', () => {
+  it('escapes control characters', () => {
     expect(toLine({ kind: 'text', text: 'a\u001b[2Jb' }, 0)).toBe('a\\u{1b}[2Jb')
   })
 
-  it('is due first, each five percent, each ten seconds, and when the kind changes', () => {
+  it('is due at first, every 5 %, every 10 s, and when the kind changes', () => {
     const printed = { progress: at(12), at: 1000 }
     expect(isDue(null, at(0), 0)).toBe(true)
     expect(isDue(printed, at(14.99), 2000)).toBe(false)
@@ -59,7 +59,7 @@ describe('a bar', () => {
     expect(toBar(half, 20_000, columns).length).toBeLessThanOrEqual(columns)
   })
 
-  it('is filled as far as it is done', () => {
+  it('is filled in proportion to the progress', () => {
     expect(toBar(half, 20_000, 200)).toBe(
       `${'█'.repeat(20)}${'░'.repeat(20)}  50.00 %  60,000/120,000  78/s  ETA 12 min 49 s  64 failed`,
     )
@@ -80,7 +80,7 @@ describe('the display', () => {
     return { shown, written, wait: (milliseconds: number) => (now += milliseconds) }
   }
 
-  it('off a terminal prints the first and the last line always, and no control character', () => {
+  it('always prints the first and the last line without a terminal, and no control character', () => {
     const { shown, written, wait } = display(false)
     for (const percentage of [0, 1, 2, 3, 6, 7]) {
       shown.update(at(percentage))
@@ -91,7 +91,7 @@ describe('the display', () => {
     expect(written).toEqual(['0.00 % (0/100)\n', '6.00 % (6/100)\n', '7.00 % (7/100)\n'])
   })
 
-  it('on a terminal draws one line again and again, and leaves it standing', () => {
+  it('redraws one line on a terminal and keeps it at the end', () => {
     const { shown, written } = display(true)
     shown.update(at(1))
     shown.update(at(2))
@@ -100,7 +100,7 @@ describe('the display', () => {
     expect(written[2]).toBe('\n')
   })
 
-  it('says nothing where nothing was told', () => {
+  it('prints nothing without progress', () => {
     const { shown, written } = display(true)
     shown.end()
     expect(written).toEqual([])

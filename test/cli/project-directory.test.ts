@@ -22,31 +22,31 @@ async function withOddPaths(): Promise<string> {
 
 const long = 'x'.repeat(5000)
 
-describe('a place that cannot be', () => {
+describe('an unusable path', () => {
   it.each([
     [['--project-dir', 'nothing'], 'There is no project directory'],
-    [['--project-dir', 'file'], 'is no directory.'],
-    [['--project-dir', 'file/x'], 'a part of its path is a file.'],
+    [['--project-dir', 'file'], 'is not a directory.'],
+    [['--project-dir', 'file/x'], 'part of its path is a file.'],
     [['--project-dir', 'dangling'], 'There is no project directory'],
-    [['--project-dir', 'circle'], 'lead in a circle.'],
-    [['--project-dir', '/dev/null'], 'is no directory.'],
+    [['--project-dir', 'circle'], 'form a loop.'],
+    [['--project-dir', '/dev/null'], 'is not a directory.'],
     [['--project-dir', long], 'its name is too long.'],
     [['--project-dir', ''], '--project-dir is empty.'],
     [['--project-dir', '\u001b[31m'], '\\u{1b}[31m'],
     [['--config', 'nothing'], 'There is no configuration file nothing.'],
     [['--config', 'dangling'], 'There is no configuration file dangling.'],
     [['--config', 'file/x'], 'its directory is a file.'],
-    [['--config', 'circle'], 'lead in a circle.'],
+    [['--config', 'circle'], 'form a loop.'],
     [['--config', '.'], 'it is a directory.'],
-    [['--config', '/dev/zero'], 'it has more than 1 MB.'],
+    [['--config', '/dev/zero'], 'it is larger than 1 MB.'],
     [['--config', long], 'its name is too long.'],
     [['--config', ''], '--config is empty.'],
-    [['--env', '../x'], '"../x" is no name of an environment.'],
-    [['--env', '..'], 'is no name of an environment.'],
-    [['--env', ''], '"" is no name of an environment.'],
-    [['--env', long], 'is no name of an environment.'],
-    [['--env', 'a\nb\u0007'], '"a\\u{a}b\\u{7}" is no name of an environment.'],
-  ])('is told at once, exit 2: %j', async (args, message) => {
+    [['--env', '../x'], '"../x" is not a valid environment name.'],
+    [['--env', '..'], 'is not a valid environment name.'],
+    [['--env', ''], '"" is not a valid environment name.'],
+    [['--env', long], 'is not a valid environment name.'],
+    [['--env', 'a\nb\u0007'], '"a\\u{a}b\\u{7}" is not a valid environment name.'],
+  ])('is reported at once, exit code 2: %j', async (args, message) => {
     const { code, stdout, stderr } = await run(['warmup:list', ...args], { cwd: await withOddPaths() })
     expect(stderr).toContain(message)
     expect(stderr.length).toBeLessThan(600)
@@ -62,7 +62,7 @@ describe('a place that cannot be', () => {
     ['client:rotate-key', '/proc/self'],
     ['warmup:list', 'taken'],
     ['cache:clear', 'taken'],
-  ])('%s ends where nothing can be made in %s, exit 5', async (command, directory) => {
+  ])('%s fails if it cannot write to %s, exit code 5', async (command, directory) => {
     const args = command === 'client:create' ? [command, 'name'] : [command]
     const { code, stdout, stderr } = await run([...args, '--project-dir', directory], { cwd: await withOddPaths() })
     expect(stderr).toMatch(/^Error: .*(ENOENT|ENOTDIR|EEXIST)/m)
@@ -79,7 +79,7 @@ describe('a place that cannot be', () => {
   })
 
   it.runIf(process.getuid?.() === 0 && canRunAs(65534))(
-    'ends where another user may not write or look, exit 5 and 2',
+    'fails without write or read permission, exit codes 5 and 2',
     async () => {
       const cwd = await tempDir()
       await chmod(cwd, 0o755)

@@ -12,23 +12,18 @@ describe('init', () => {
       'http://shop.example',
       'http://127.0.0.1:8000',
       null,
-      'have a web server forward port 80 to pagecache, which listens at port 8080',
+      'Have a web server forward port 80 to pagecache on port 8080',
     ],
     [
       'https://shop.example:8443',
       'http://127.0.0.1:8000',
       null,
-      'TLS ends before pagecache: have a web server forward port 8443',
+      'pagecache does not terminate TLS. Have a web server forward port 8443',
     ],
-    [
-      'http://shop.example:443',
-      'http://127.0.0.1:8000',
-      null,
-      'Port 443 belongs to a web server, or needs special rights',
-    ],
-    ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens at the port of its URL'],
+    ['http://shop.example:443', 'http://127.0.0.1:8000', null, 'Port 443 needs a web server or special permissions'],
+    ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens on the port of its URL'],
     ['http://shop.example:8000', 'http://10.0.0.1:8000', 8000, 'server.port is 8000'],
-  ])('takes the port of %s in front of %s, or says why not', async (url, origin, port, note) => {
+  ])('uses the port of %s in front of %s, or explains why not', async (url, origin, port, note) => {
     const cwd = await tempDir()
     expect((await run(['init', '--url', url, '--origin', origin], { cwd })).stdout).toContain(note)
     const value = JSON.parse(
@@ -40,7 +35,7 @@ describe('init', () => {
     )
   })
 
-  it('writes a configuration that every command accepts', async () => {
+  it('writes a valid configuration', async () => {
     const cwd = await tempDir()
     const written = await run(['init', '--url', 'http://shop.example', '--origin', 'http://127.0.0.1:8000'], { cwd })
     expect(written).toMatchObject({ code: 0, stderr: '' })
@@ -54,7 +49,7 @@ describe('init', () => {
     })
   })
 
-  it('replaces a file only with --force, even one that is broken', async () => {
+  it('overwrites a file only with --force, even an invalid one', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'broken: [')
     const refused = await run(['init', '--json'], { cwd })
@@ -62,14 +57,14 @@ describe('init', () => {
     expect(JSON.parse(refused.stdout)).toMatchObject({
       success: false,
       code: 'WRONG_STATE',
-      hint: 'Replace it with --force.',
+      hint: 'Overwrite it with --force.',
     })
     expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toBe('broken: [')
     expect((await run(['init', '--force'], { cwd })).code).toBe(0)
     expect((await run(['cache:stats'], { cwd })).code).toBe(0)
   })
 
-  it('writes where --config says', async () => {
+  it('writes to the file named by --config', async () => {
     const cwd = await tempDir()
     expect((await run(['init', '--config', 'other.yaml'], { cwd })).code).toBe(0)
     expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('# port: 8080')
@@ -87,7 +82,7 @@ describe('init', () => {
 })
 
 describe('a broken configuration', () => {
-  it('ends every command with 2 and the faults', async () => {
+  it('makes every command exit with 2 and list the errors', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: 0 }\ncahce: {}\n')
     const { code, stdout, stderr } = await run(['cache:stats'], { cwd })
@@ -98,7 +93,7 @@ describe('a broken configuration', () => {
 })
 
 describe('config:show', () => {
-  it('names flag-free sources and masks secrets', async () => {
+  it('shows environment variables and file lines as sources and masks secrets', async () => {
     const cwd = await tempDir()
     await writeFile(
       join(cwd, 'pagecache.yaml'),

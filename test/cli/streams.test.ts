@@ -11,7 +11,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 describe('standard output', () => {
-  it('holds exactly the value with --json', async () => {
+  it('holds only the value with --json', async () => {
     const cwd = await tempDir()
     for (const command of ['cache:stats', 'cache:list', 'vendor:cache:clear', 'cache:clear', 'config:show', 'doctor']) {
       const { code, stdout } = await run([command, '--json'], { cwd })
@@ -20,14 +20,14 @@ describe('standard output', () => {
     }
   })
 
-  it('has rows with tabs and no borders in a pipe', async () => {
+  it('has tab-separated rows without borders in a pipe', async () => {
     const { stdout } = await run(['cache:stats'], { cwd: await tempDir() })
     expect(stdout).toContain('pages: 0\n')
     expect(stdout).toContain('type\tpages\tsaved\tgeneration time\thit time\nproducts\t0\t0 B\t0 s\t0 s\n')
     expect(stdout).not.toMatch(/[│┌]/)
   })
 
-  it('may be closed by a reader that has enough', async () => {
+  it('may be closed early by the reader', async () => {
     const child = start(['--help'])
     child.stdout.once('data', () => child.stdout.destroy())
     let stderr = ''
@@ -37,7 +37,7 @@ describe('standard output', () => {
     expect(code).toBe(0)
   })
 
-  it('may be closed before anything is written', async () => {
+  it('may be closed before the first write', async () => {
     const shell = `set -o pipefail; '${process.execPath}' '${bin}' config:show | true`
     const { status, stderr } = spawnSync('bash', ['-c', shell], { cwd: await tempDir(), encoding: 'utf8' })
     expect(stderr).toBe('')
@@ -45,22 +45,22 @@ describe('standard output', () => {
   })
 })
 
-describe.runIf(existsSync('/dev/full'))('a disk that is full', () => {
+describe.runIf(existsSync('/dev/full'))('a full disk', () => {
   async function redirected(command: string, redirection: string) {
     const shell = `'${process.execPath}' '${bin}' ${command} ${redirection}`
     return spawnSync('bash', ['-c', shell], { cwd: await tempDir(), encoding: 'utf8' })
   }
 
   it.each(['cache:stats', 'cache:stats --json', '--help', '--version', 'completion bash'])(
-    'under the output of %s is one sentence and exit code 1',
+    'fails %s with one sentence and exit code 1',
     async (command) => {
       const { status, stderr } = await redirected(command, '> /dev/full')
-      expect(stderr).toMatch(/^Error: The output cannot be written: ENOSPC\b.*\n$/)
+      expect(stderr).toMatch(/^Error: Could not write the output: ENOSPC\b.*\n$/)
       expect(status).toBe(1)
     },
   )
 
-  it('under the errors alone leaves the value and the exit code', async () => {
+  it('affects neither value nor exit code if only stderr is full', async () => {
     const { status, stdout } = await redirected('warmup:start --wait --json', '2> /dev/full')
     expect(JSON.parse(stdout)).toMatchObject({ success: true })
     expect(status).toBe(0)
@@ -70,7 +70,7 @@ describe.runIf(existsSync('/dev/full'))('a disk that is full', () => {
 describe('colour', () => {
   const red = '\u001b[31m'
 
-  /** Runs under a terminal that `script` makes; its output is what the terminal got. */
+  /** Runs on a pseudo-terminal and returns what was written to it. */
   async function onTerminal(args: string, env: Record<string, string> = {}): Promise<string> {
     const { PATH = '' } = process.env
     const child = spawn('script', ['-qec', `'${process.execPath}' '${bin}' ${args}`, '/dev/null'], {
@@ -84,7 +84,7 @@ describe('colour', () => {
     return output
   }
 
-  it('marks an error at a terminal', async () => {
+  it('highlights an error on a terminal', async () => {
     expect(await onTerminal('cache:stat')).toContain(`${red}Error:`)
   })
 
@@ -92,28 +92,28 @@ describe('colour', () => {
     ['--no-color', 'cache:stat --no-color', {}],
     ['NO_COLOR', 'cache:stat', { NO_COLOR: '1' }],
     ['TERM=dumb', 'cache:stat', { TERM: 'dumb' }],
-  ])('is left out with %s', async (_, args, env: Record<string, string>) => {
+  ])('is off with %s', async (_, args, env: Record<string, string>) => {
     const output = await onTerminal(args, env)
-    expect(output).toContain('Error: There is no command')
+    expect(output).toContain('Error: Unknown command')
     expect(output).not.toContain('\u001b')
   })
 
-  it('is left out in a pipe', async () => {
+  it('is off in a pipe', async () => {
     const { stderr } = await run(['cache:stat'])
     expect(stderr).not.toContain('\u001b')
   })
 
-  it('comes with tables that have borders at a terminal', async () => {
+  it('goes with table borders on a terminal', async () => {
     expect(await onTerminal('cache:stats')).toContain('│ products')
   })
 })
 
 describe('bin/run.js', () => {
-  it('can be read by an old Node, which it refuses in one sentence', async () => {
+  it('parses on an old Node and refuses it in one sentence', async () => {
     const source = (await readFile(bin, 'utf8')).replace(/^#!.*/, '')
-    // `import.meta` and dynamic import are the newest syntax in it, of Node 12 or earlier as expressions in a module.
-    const newer = /\?\?|\?\.|\|\|=|&&=|#\w+ =|^await /m
-    expect(source.replaceAll(/\/\/.*|'[^']*'/g, '')).not.toMatch(newer)
+    // Dynamic import, of Node 12, is the newest syntax in the file.
+    const newerSyntax = /\?\?|\?\.|\|\|=|&&=|#\w+ =|^await /m
+    expect(source.replaceAll(/\/\/.*|'[^']*'/g, '')).not.toMatch(newerSyntax)
     const asOld = source
       .replace('process.versions.node', "'20.19.0'")
       .replace('process.version}', "'v20.19.0'}")

@@ -15,10 +15,10 @@ async function load(yaml: string | null, options: { flags?: ConfigFlags; variabl
   return loadConfig(options.flags ?? {}, { cwd, variables: options.variables ?? {} })
 }
 
-/** The message of the fault that loading ends with. */
+/** Loads an invalid configuration and returns the error message. */
 async function fault(...given: Parameters<typeof load>): Promise<string> {
   const error: unknown = await load(...given).catch((thrown: unknown) => thrown)
-  if (!(error instanceof PagecacheError)) throw new Error(`no fault was found: ${String(error)}`)
+  if (!(error instanceof PagecacheError)) throw new Error(`no error: ${String(error)}`)
   expect(error).toMatchObject({ code: 'CONFIG_INVALID', exit: 2 })
   return error.message
 }
@@ -27,7 +27,7 @@ const channel =
   '{ id: 0190c0de-0000-7000-8000-000000000001, name: Shop, url: http://shop.example, origin: "http://127.0.0.1:8000" }'
 
 describe('defaults', () => {
-  it('are there without a file, in milliseconds and bytes', async () => {
+  it('apply without a file, in milliseconds and bytes', async () => {
     const { config, environment, file } = await load(null)
     expect(environment).toBe('prod')
     expect(file).toBeNull()
@@ -42,13 +42,13 @@ describe('defaults', () => {
   })
 
   it.each(['', '# nothing\n', 'server:\n  # port: 1\nsalesChannels:\n  # none\n'])(
-    'are there with a file that says nothing: %j',
+    'apply with an empty file: %j',
     async (yaml) => {
       expect((await load(yaml)).config).toEqual((await load(null)).config)
     },
   )
 
-  it('are all shown in the file that init writes', () => {
+  it('are all listed in the file written by init', () => {
     const template = configTemplate(null)
     for (const [key, { default: initial, variable }] of Object.entries(configurationSurface())) {
       const name = key.split('.').at(-1) ?? key
@@ -61,7 +61,7 @@ describe('precedence', () => {
   const yaml = 'server:\n  host: 127.0.0.2\n  port: 1001\n  processes: 3\n'
   const variables = { PAGECACHE_SERVER_PORT: '1002', PAGECACHE_SERVER_PROCESSES: '4' }
 
-  it('is flag, variable, file, default, and each value says which', async () => {
+  it('is flag, variable, file, default, and each value has its source', async () => {
     const values = [{ path: ['server', 'port'] as const, value: 1003, flag: 'port' }]
     const loaded = await load(yaml, { variables, flags: { values } })
     const described = Object.fromEntries(
@@ -89,7 +89,7 @@ describe('precedence', () => {
     expect(config.origin.totalTimeout).toBe(90_000)
   })
 
-  it('ignores variables that are empty, and those of others', async () => {
+  it('ignores empty and unrelated variables', async () => {
     const { config } = await load(null, {
       variables: { PAGECACHE_SERVER_PORT: '', PAGECACHE_PORT_80_TCP: 'tcp://10.0.0.1' },
     })
@@ -110,9 +110,9 @@ describe('environment and places', () => {
   })
 
   it.each(['../../etc', '..', '.', 'a/b', 'a\u0000b', '', ' ', '-x', 'a'.repeat(65)])(
-    '%j is no name of an environment',
+    '%j is not a valid environment name',
     async (env) => {
-      expect(await fault(null, { flags: { env } })).toContain('is no name of an environment')
+      expect(await fault(null, { flags: { env } })).toContain('is not a valid environment name')
     },
   )
 
@@ -127,20 +127,20 @@ describe('environment and places', () => {
     expect(loaded.sourceOf(['server', 'port'])).toEqual({ kind: 'file', file: 'etc/other.yaml', line: 1 })
   })
 
-  it('refuses a file or a directory that was named and is not there', async () => {
+  it('rejects a missing file or directory that was named explicitly', async () => {
     expect(await fault(null, { flags: { config: 'nowhere.yaml' } })).toContain('There is no configuration file')
     expect(await fault(null, { flags: { projectDir: 'nowhere' } })).toContain('There is no project directory')
   })
 })
 
 describe('faults', () => {
-  it('are all listed, with key, place, value and what would be right', async () => {
+  it('are all listed with key, source, value and what was expected', async () => {
     const message = await fault(
       'server:\n  port: 99999\n  hosst: a\ncache: { memory: much }\nsalesChannels:\n  - { id: 1, url: "ftp://x", origin: "http://a/b" }\nwarmup: 5\n',
       { variables: { PAGECACHE_SERVER_PROCESSES: 'many' } },
     )
     expect(message.split('\n')).toEqual([
-      'The configuration has 8 faults:',
+      'The configuration has 8 errors:',
       '  server.port (pagecache.yaml:2): 99999 is not valid; expected a whole number from 0 to 65535',
       '  server.processes (PAGECACHE_SERVER_PROCESSES): "many" is not valid; expected a whole number from 1 to 64',
       '  server.hosst (pagecache.yaml:3): unknown key; did you mean host?',
@@ -150,11 +150,11 @@ describe('faults', () => {
         '  salesChannels[0].origin (pagecache.yaml:6): "http://a/b" is not valid; expected a URL',
       ),
       '  cache.memory (pagecache.yaml:4): "much" is not valid; expected a size such as 128MB, or a number of bytes',
-      '  warmup (pagecache.yaml:7): 5 is not valid; expected a group of keys and values',
+      '  warmup (pagecache.yaml:7): 5 is not valid; expected keys and values',
     ])
   })
 
-  it('name the channel in which a key is missing', async () => {
+  it('name the channel with a missing key', async () => {
     const message = await fault('salesChannels:\n  - id: 0190c0de-0000-7000-8000-000000000001\n    url: http://a\n')
     expect(message).toContain('salesChannels[0].origin (pagecache.yaml:2): is missing; expected a URL')
   })
@@ -178,7 +178,7 @@ describe('faults', () => {
   ])('%s', async (_, yaml, key) => {
     const message = await fault(yaml)
     expect(message).toContain(`${key} (pagecache.yaml:1): `)
-    expect(message).toMatch(/ is already .*; each needs its own/)
+    expect(message).toMatch(/ is also the value of .*; it must be unique/)
   })
 
   it.each([
@@ -217,7 +217,7 @@ describe('faults', () => {
     expect(await fault(yaml)).toContain('(pagecache.yaml:')
   })
 
-  it('are found in keys that would reach a prototype, and nothing is polluted', async () => {
+  it('include keys that would reach a prototype, which is not polluted', async () => {
     expect(await fault('__proto__: { polluted: true }\n')).toContain('__proto__ (pagecache.yaml:1): unknown key')
     expect(await fault('server: { constructor: { prototype: { polluted: true } } }\n')).toContain('server.constructor')
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
@@ -231,7 +231,7 @@ describe('faults', () => {
     expect(message).not.toContain('canary')
   })
 
-  it('can be tolerated by what helps with them', async () => {
+  it('can be tolerated by commands that help to fix them', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')
     const loaded = await loadConfig({}, { cwd, variables: {}, tolerateFaults: true })

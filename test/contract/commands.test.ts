@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { commandReference } from '../../scripts/command-reference.ts'
 import { commandSurface, configurationSurface, type Manifest } from '../../scripts/surface.ts'
 
-const regenerate = 'if the change is meant: npm run snapshot'
+const regenerate = 'if the change is intended: npm run snapshot'
 
 function read(file: string): string {
   return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
@@ -12,11 +12,11 @@ function read(file: string): string {
 const manifest = JSON.parse(read('oclif.manifest.json')) as Manifest
 
 describe('the stable surface', () => {
-  it('has the commands, arguments, flags and exit codes that were written down', () => {
+  it('has the commands, arguments, flags and exit codes of the snapshot', () => {
     expect(commandSurface(manifest), regenerate).toEqual(JSON.parse(read('test/contract/commands.json')))
   })
 
-  it('has the configuration keys, defaults and environment variables that were written down', () => {
+  it('has the configuration keys, defaults and environment variables of the snapshot', () => {
     expect(configurationSurface(), regenerate).toEqual(JSON.parse(read('test/contract/configuration.json')))
   })
 
@@ -29,7 +29,7 @@ describe('the stable surface', () => {
     }
   })
 
-  it('has a reference of the commands that is true', () => {
+  it('has an up-to-date command reference', () => {
     expect(read('docs/commands.md'), regenerate).toBe(commandReference(manifest))
   })
 })

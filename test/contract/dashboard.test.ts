@@ -24,7 +24,7 @@ const dashboard = JSON.parse(readFileSync(new URL('../../docs/grafana.json', imp
 }
 const variables = dashboard.templating.list.map(({ name }) => name)
 const graphs = dashboard.panels.filter(({ type }) => type !== 'row')
-/** Chosen by whoever looks: an import finds it whatever Prometheus is called there. */
+/** Selected by the viewer, so that an import works with any name of the Prometheus data source. */
 const chosen = { type: 'prometheus', uid: '${datasource}' }
 
 describe('docs/grafana.json', () => {
@@ -48,7 +48,7 @@ describe('docs/grafana.json', () => {
     expect(new Set(titles).size).toBe(titles.length)
   })
 
-  it('no panel lies over another or beside the grid of 24 columns', () => {
+  it('no panel overlaps another or exceeds the grid of 24 columns', () => {
     const taken = new Map<string, string>()
     for (const {
       title,

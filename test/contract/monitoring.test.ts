@@ -38,7 +38,7 @@ interface Rule {
 const rules = async () =>
   (parse(await read('alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules)
 
-it('every metric of ours is explained, and only those that there are', async () => {
+it('documents every metric and no other', async () => {
   const ours = [...(await told())].filter((name) => name.startsWith('pagecache_')).sort()
   expect([...namesIn(await read('monitoring.md'))].filter((name) => name.startsWith('pagecache_')).sort()).toEqual(ours)
 })
@@ -63,7 +63,7 @@ it.each(['grafana.json', 'alerts.yaml'])('%s asks for metrics that there are', a
     for (const name of namesIn(expression)) expect(names, expression).toContain(name)
 })
 
-it('every metric of ours is on the dashboard or in an alert', async () => {
+it('uses every metric on the dashboard or in an alert', async () => {
   const used = namesIn(`${await read('grafana.json')}\n${await read('alerts.yaml')}`)
   expect([...(await told())].filter((name) => name.startsWith('pagecache_') && !used.has(name))).toEqual([
     'pagecache_memory_pages',

@@ -24,7 +24,7 @@ async function packageFile(): Promise<PackageFile> {
   return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as PackageFile
 }
 
-/** What `npm install` would make of the tarball: its files, and beside them the packages that it names, and nothing else of ours. */
+/** Installs the tarball as `npm install` would: its files and its declared dependencies, nothing else. */
 async function install(): Promise<string> {
   const directory = await tempDir()
   const { stdout } = await exec('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', directory], {
@@ -38,8 +38,8 @@ async function install(): Promise<string> {
   return installed
 }
 
-describe('what is published', { timeout: 60_000 }, () => {
-  it('says its version and serves, with the packages alone that it names', async () => {
+describe('the published package', { timeout: 60_000 }, () => {
+  it('prints its version and serves with its declared dependencies only', async () => {
     const program = join(await install(), 'bin', 'run.js')
     const { version } = await packageFile()
     const { stdout } = await exec(process.execPath, [program, '--version'])
@@ -62,7 +62,7 @@ describe('what is published', { timeout: 60_000 }, () => {
     expect(await daemon.stop()).toBe(0)
   })
 
-  it('names the packages that the bundle imports, and no other', async () => {
+  it('declares exactly the packages that the bundle imports', async () => {
     const files = (await readdir(join(root, 'dist'), { recursive: true })).filter((file) => file.endsWith('.js'))
     const code = await Promise.all(files.map((file) => readFile(join(root, 'dist', file), 'utf8')))
     const imported = code.flatMap((text) =>
@@ -76,7 +76,7 @@ describe('what is published', { timeout: 60_000 }, () => {
   })
 })
 
-it('the licences of what is bundled go along, with their text', async () => {
+it('includes the licence texts of the bundled libraries', async () => {
   const text = await readFile(join(root, 'dist/LICENCES.txt'), 'utf8')
   // One of each bundle: the commands, the operators' page, its style sheet.
   for (const [name, words] of Object.entries({
@@ -95,11 +95,11 @@ it('the licences of what is bundled go along, with their text', async () => {
 describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
   const readContainerfile = () => readFile(join(root, 'docs/deploy/Containerfile'), 'utf8')
 
-  it("has all that it builds from let through to it, and nothing of anybody's own", async () => {
+  it('gets every file it builds from and no private files', async () => {
     const [first, ...others] = (await readFile(join(root, '.dockerignore'), 'utf8'))
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'))
-    // Everything is kept out but what is named: what lies in a checkout (var, keys, .git) is not known beforehand.
+    // Only listed files are included, because a checkout may contain anything (var, keys, .git).
     expect(first).toBe('*')
     const names = others.map((line) => line.replace(/^!/, ''))
     expect(others).toEqual(names.map((name) => `!${name}`))
@@ -121,7 +121,7 @@ describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
     expect(await packed(context)).toEqual(await packed(root))
   })
 
-  it('checks the health on the port that it exposes, as a user of few rights', async () => {
+  it('checks the health on its exposed port and runs as an unprivileged user', async () => {
     const text = await readContainerfile()
     const port = /^EXPOSE (\d+)$/m.exec(text)![1]!
     expect(text).toContain(`http://127.0.0.1:${port}/healthz`)
@@ -134,7 +134,7 @@ describe('the systemd units', () => {
   const valuesOf = (unit: string, key: string) =>
     [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!)
 
-  it('start the program where the guide installs it, and hand it one socket', async () => {
+  it('start the program at its documented path with one socket', async () => {
     const [service, socket, guide] = await Promise.all([
       readUnit('pagecache.service'),
       readUnit('pagecache.socket'),
@@ -145,14 +145,14 @@ describe('the systemd units', () => {
     expect(valuesOf(socket, 'ListenStream')).toHaveLength(1)
   })
 
-  it('give the daemon the time that its own deadlines give', async () => {
+  it("allow the daemon's own shutdown deadlines", async () => {
     const service = await readUnit('pagecache.service')
     const { server, warmup } = (await loadConfig({ projectDir: await tempDir() }, { variables: {} })).config
     const [seconds] = valuesOf(service, 'TimeoutStopSec').map(Number)
     expect(seconds! * 1000).toBeGreaterThan(Math.max(server.stopDelay + server.stopGrace, warmup.timeout))
   })
 
-  it('forbid nothing that V8 does', async () => {
+  it('do not forbid memory that V8 needs', async () => {
     expect(valuesOf(await readUnit('pagecache.service'), 'MemoryDenyWriteExecute')).toEqual([])
   })
 })

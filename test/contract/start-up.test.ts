@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
 
-/** Everything that loading an entry loads at once, without what it imports later: paths in dist/ and package names. */
+/** Static imports of an entry, transitively: paths in dist/ and package names. */
 function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
   const code = readFileSync(join(dist, entry), 'utf8')
   for (const [, specifier = ''] of code.matchAll(/(?:\bfrom|\bimport)\s*["']([^"']+)["']/g)) {
@@ -17,7 +17,7 @@ function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
   return seen
 }
 
-/** Bundled libraries are recognised by what they alone contain. */
+/** Strings that identify bundled libraries. */
 const heavy = {
   kysely: 'SelectQueryBuilderImpl',
   yaml: 'MULTILINE_IMPLICIT_KEY',
@@ -30,7 +30,7 @@ const heavy = {
 
 const chunks = readdirSync(join(dist, 'chunks')).map((file) => readFileSync(join(dist, 'chunks', file), 'utf8'))
 
-it.each(Object.entries(heavy))('%s would be recognised', (_, mark) => {
+it.each(Object.entries(heavy))('%s is recognisable', (_, mark) => {
   expect(chunks.some((code) => code.includes(mark))).toBe(true)
 })
 

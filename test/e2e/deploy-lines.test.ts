@@ -7,7 +7,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 const reverseProxies = [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:1' }]
 const noWorker =
-  'Warning: No worker runs: varnish-1 will not be purged until one does. Start pagecache messenger:consume async, or serve without --no-workers.\n'
+  'Warning: No worker is running, so varnish-1 will not be purged. Start pagecache messenger:consume async, or serve without --no-workers.\n'
 
 async function project(config: object = {}) {
   const cwd = await tempDir()
@@ -62,9 +62,9 @@ it.each([['cache:clear'], ['vendor:cache:clear'], ['vendor:cache:clear', '--type
     expect(value).toMatchObject({
       success: true,
       proxies: [{ name: 'varnish-1', status: 'pending' }],
-      warning: expect.stringContaining('No worker runs') as string,
+      warning: expect.stringContaining('No worker is running') as string,
     })
-    expect((await pagecache(...command, '--dry-run')).stdout).toContain('It would be queued for varnish-1.')
+    expect((await pagecache(...command, '--dry-run')).stdout).toContain('Would be queued for varnish-1.')
   },
 )
 

@@ -49,7 +49,7 @@ describe('messenger:consume', () => {
     expect(stderr).toContain(
       'The worker will automatically exit once it has exceeded 2G of memory, been running for 1s or received a stop signal via the messenger:stop-workers command.',
     )
-    expect(stdout).toContain('0 messages; the time limit is reached.')
+    expect(stdout).toContain('0 messages; time limit reached.')
     const json = JSON.parse((await pagecache('messenger:consume', '--time-limit=1', '--json')).stdout) as unknown
     expect(json).toEqual({ success: true, receivers: ['async', 'scheduler'], messages: 0, failures: 0, end: 'time' })
   })
@@ -117,13 +117,13 @@ describe('messenger:stats and messenger:failed', () => {
     expect(one.stdout).not.toContain('\u001b')
 
     expect((await pagecache('messenger:failed:retry', 'no-such-id')).code).toBe(3)
-    expect((await pagecache('messenger:failed:retry', items[0]!.id)).stdout).toContain('1 message put back')
+    expect((await pagecache('messenger:failed:retry', items[0]!.id)).stdout).toContain('1 message will be retried')
     expect((await queue.statistics()).transports[0]).toMatchObject({ waiting: 1 })
 
     const refused = await pagecache('messenger:failed:remove', '--all')
     expect([refused.code, (await queue.statistics()).failed]).toEqual([2, 1])
     const unnamed = await pagecache('messenger:failed:remove')
-    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('Name the messages to delete')])
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('No messages selected')])
     expect((await pagecache('messenger:failed:remove', '--all', '--force')).stdout).toContain('1 message deleted')
     expect((await queue.statistics()).failed).toBe(0)
   })

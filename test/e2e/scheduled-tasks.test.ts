@@ -71,7 +71,7 @@ describe('scheduled-task', () => {
       names.map((type) => ({ type })),
     )
     const { stdout } = await pagecache('messenger:consume', 'scheduler', '--limit', '4')
-    expect(stdout).toContain('4 messages; the limit is reached.')
+    expect(stdout).toContain('4 messages; message limit reached.')
     expect(
       (await records.db.selectFrom('scheduled_tasks').select('status').execute()).map(({ status }) => status),
     ).toEqual(names.map(() => 'scheduled'))

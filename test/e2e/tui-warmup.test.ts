@@ -161,7 +161,7 @@ it('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_
   })
   onTestFinished(async () => void (await monitor.stop()))
   await first.stop()
-  await expect.poll(() => monitor.logs(), patient).toContain('No answer, asking again')
+  await expect.poll(() => monitor.logs(), patient).toContain('No response, retrying')
   const second = await startDaemon({ projectDir, config, port: first.port })
   onTestFinished(async () => void (await second.stop()))
   await expect.poll(() => monitor.logs().split('cache: 0 pages').length, patient).toBeGreaterThan(2)

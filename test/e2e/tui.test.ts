@@ -177,7 +177,7 @@ describe('off a terminal', () => {
     const cwd = await tempDir()
     expect(await run(['warmup:watch'], { cwd })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('There was no warmup yet.') as string,
+      stderr: expect.stringContaining('There is no warmup yet.') as string,
     })
     expect(await run(['warmup:watch', '0190c0de-0000-7000-8000-00000000dead'], { cwd })).toMatchObject({
       code: 3,

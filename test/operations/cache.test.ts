@@ -84,7 +84,7 @@ async function projectWithPages(): Promise<{ app: App; projectDir: string }> {
 }
 
 describe('statistics', () => {
-  it('have every field, and zeros when the cache is empty', async () => {
+  it('have every field, with zeros for an empty cache', async () => {
     const zero = { count: 0, spaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0 }
     expect(await perform(await openApp(await tempDir()), cacheStatistics, {})).toEqual({
       totalFiles: 0,
@@ -147,7 +147,7 @@ describe('list', () => {
     })
   })
 
-  it('tells fresh pages from stale ones', async () => {
+  it('distinguishes fresh and stale pages', async () => {
     const { app } = await projectWithPages()
     const { items } = await perform(app, listPages, { type: 'cms' })
     expect(items).toMatchObject([{ state: 'stale', age: 61, freshnessLeft: expect.any(Number) as number }])
@@ -180,14 +180,14 @@ describe('list', () => {
     })
   })
 
-  it('ignores fields that it does not know', async () => {
+  it('ignores unknown fields', async () => {
     const unknown = { anything: 1 } as Given<typeof listPages.input>
     expect(await perform(await openApp(await tempDir()), listPages, unknown)).toMatchObject({ total: 0 })
   })
 })
 
 describe('clear', () => {
-  it('removes everything, or a type, and counts exactly', async () => {
+  it('removes all pages or a type, and counts exactly', async () => {
     const { app } = await projectWithPages()
     expect(await perform(app, clearPagesByType, { type: 'products' })).toEqual({
       success: true,
@@ -198,7 +198,7 @@ describe('clear', () => {
     expect(await perform(app, clearPages, {})).toEqual({ success: true, filesDeleted: 0 })
   })
 
-  it('says with dryRun what would go, and changes nothing', async () => {
+  it('lists with dryRun what would be removed, and changes nothing', async () => {
     const { app } = await projectWithPages()
     const value = await perform(app, clearPagesByType, { type: 'products', dryRun: true })
     expect(value).toMatchObject({ success: true, filesDeleted: 0, dryRun: true, wouldDelete: 2, type: 'products' })
@@ -207,7 +207,7 @@ describe('clear', () => {
     expect((await perform(app, listPages, {})).total).toBe(3)
   })
 
-  it('of the application cache takes the pages with it, and leaves the state', async () => {
+  it('of the application cache removes the pages and keeps the state', async () => {
     const { app, projectDir } = await projectWithPages()
     await app.close()
     await mkdir(join(projectDir, 'var/data/prod'), { recursive: true })
@@ -244,7 +244,7 @@ describe('a page store that cannot be opened', () => {
     'cache:clear --dry-run',
   ]
 
-  /** `nobody`, mostly. */
+  /** Usually the uid of `nobody`. */
   const somebodyElse = 65534
 
   /** Who runs a command without a right to these pages: for root, somebody else; for anybody else, their closed directory does. */
@@ -299,7 +299,7 @@ describe('a page store that cannot be opened', () => {
     },
   )
 
-  it('is an error of each operation, whatever stands in the way', async () => {
+  it('is an error of each operation', async () => {
     const projectDir = await tempDir()
     await mkdir(join(projectDir, 'var/cache'), { recursive: true })
     await writeFile(join(projectDir, 'var/cache/prod'), 'a file where the directory should be')
@@ -326,24 +326,24 @@ describe('inspect', () => {
   ]
 
   it.each([
-    ['foo', 'Give it as visitors type it, for example https://shop.example/de/.'],
-    ['javascript:alert(1)', 'Give it as visitors type it'],
-    ['ftp://shop.example/', 'Give it as visitors type it'],
-    ['http://', 'Give it as visitors type it'],
-    ['//shop.example/', 'Give it as visitors type it'],
+    ['foo', 'Include scheme and host, for example https://shop.example/de/.'],
+    ['javascript:alert(1)', 'Include scheme and host'],
+    ['ftp://shop.example/', 'Include scheme and host'],
+    ['http://', 'Include scheme and host'],
+    ['//shop.example/', 'Include scheme and host'],
     ['shop.example/de/page1', 'Did you mean https://shop.example/de/page1?'],
     ['other.example:8080/page1?a=1', 'Did you mean http://other.example:8080/page1?a=1?'],
     ['localhost:8080', 'Did you mean http://localhost:8080?'],
     ['/page1', 'Did you mean https://shop.example/de/page1?'],
-    ['http:shop.example', 'Give it as visitors type it'],
-  ])('refuses %j, which is no URL with scheme and host', async (url, hint) => {
+    ['http:shop.example', 'Include scheme and host'],
+  ])('rejects %j, which is not an absolute URL', async (url, hint) => {
     const projectDir = await tempDir()
     await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels: given }))
     const app = await openApp(projectDir)
     await expect(perform(app, inspectPage, { url })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       exit: 2,
-      message: `url: ${url} is no URL with scheme and host`,
+      message: `url: ${url} is not an absolute URL`,
       hint: expect.stringContaining(hint) as string,
     })
   })

@@ -53,7 +53,7 @@ function shop(listener: RequestListener): Promise<number> {
   )
 }
 
-/** A port that nobody listens on. */
+/** Finds a closed port. */
 async function closedPort(): Promise<number> {
   const server = createTcpServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -74,7 +74,7 @@ function channel(port: number, more: object = {}): object {
 const server = { port: 0 }
 
 describe('a project', () => {
-  it('without anything in it passes, with a word about the configuration', async () => {
+  it('passes when it is empty, with a warning about the configuration', async () => {
     const { success, checks } = await examine(null)
     expect(success).toBe(true)
     expect(checks['configuration']).toMatchObject({
@@ -86,7 +86,7 @@ describe('a project', () => {
     }
   })
 
-  it('with a broken configuration fails with its faults, and everything else is still examined', async () => {
+  it('reports an invalid configuration and still runs the other checks', async () => {
     const { success, checks } = await examine('server: { port: x }')
     expect(success).toBe(false)
     expect(checks['configuration']).toMatchObject({
@@ -96,13 +96,13 @@ describe('a project', () => {
     expect(checks['node']?.status).toBe('passed')
   })
 
-  it('whose var is a file fails', async () => {
+  it('fails if var is a file', async () => {
     const { checks } = await examine({ server }, (directory) => writeFile(join(directory, 'var'), ''))
     expect(checks['data directory']?.status).toBe('failed')
     expect(checks['cache directory']?.status).toBe('failed')
   })
 
-  it('with a foreign database fails, and leaves it alone', async () => {
+  it('fails with a foreign database and does not change it', async () => {
     const { checks } = await examine({ server }, async (directory) => {
       await mkdir(join(directory, 'var/data/prod'), { recursive: true })
       await writeFile(
@@ -114,19 +114,19 @@ describe('a project', () => {
   })
 })
 
-describe('the key of customers’ tokens', () => {
+describe('the key of customer tokens', () => {
   const config = { server, stages: { customerToken: { cookie: 'a', secretFile: 'customer.secret' } } }
   const secret = (text: string, mode: number) => (directory: string) =>
     writeFile(join(directory, 'customer.secret'), text, { mode })
 
-  it('passes where it is one', async () => {
+  it('passes with a valid key', async () => {
     expect((await examine(config, secret('x'.repeat(32), 0o640))).checks['customer tokens']).toMatchObject({
       status: 'passed',
       message: expect.stringContaining('HS256') as string,
     })
   })
 
-  it('fails where it is missing or too short, and says what to do', async () => {
+  it('fails with a missing or too short key and gives a remedy', async () => {
     expect((await examine(config)).checks['customer tokens']).toMatchObject({
       status: 'failed',
       message: expect.stringMatching(/stages\.customerToken\.secretFile .*ENOENT/) as string,
@@ -140,7 +140,7 @@ describe('the key of customers’ tokens', () => {
     expect(JSON.stringify(checks)).not.toContain('canary')
   })
 
-  it('is a warning where everybody can read it, and nothing where none is configured', async () => {
+  it('warns if every user can read the key, and is skipped without one', async () => {
     expect((await examine(config, secret('x'.repeat(32), 0o644))).checks['customer tokens']).toMatchObject({
       status: 'warned',
       remedy: expect.stringMatching(/^chmod o= /) as string,
@@ -149,10 +149,10 @@ describe('the key of customers’ tokens', () => {
   })
 })
 
-describe('the port that visitors type', () => {
+describe('the public port', () => {
   const other = (url: string) => ({ id: '0190c0de-0000-7000-8000-000000000002', url, origin: 'http://127.0.0.1:1' })
 
-  it('is a warning where neither the daemon nor anything in front listens', async () => {
+  it('warns if it is closed', async () => {
     const [own, typed] = [await closedPort(), await closedPort()]
     const { checks } = await examine({
       server: { port: own },
@@ -162,16 +162,16 @@ describe('the port that visitors type', () => {
     })
     expect(checks[`port of http://127.0.0.1:${typed}`]).toMatchObject({
       status: 'warned',
-      message: `Nothing answers at port ${typed} (ECONNREFUSED); the daemon listens at port ${own}.`,
-      remedy: `Set server.port to ${typed}, or have a web server forward that port to the daemon.`,
+      message: `Could not connect to port ${typed} (ECONNREFUSED); the daemon listens on port ${own}.`,
+      remedy: `Set server.port to ${typed}, or have a web server forward port ${typed} to the daemon.`,
     })
     expect(checks[`port of http://shop.invalid:${typed}`]).toMatchObject({
       status: 'warned',
-      message: expect.stringContaining(`nothing listens at port ${typed} of this machine`) as string,
+      message: expect.stringContaining(`port ${typed} of this machine is closed`) as string,
     })
   })
 
-  it('passes where a web server listens there, and is not asked where it is the daemon’s own', async () => {
+  it('passes if a web server listens on it, and is skipped if it is the daemon’s own', async () => {
     const [own, front] = [await closedPort(), await shop((_, response) => response.end())]
     const { checks } = await examine({ server: { port: own }, salesChannels: [other(`http://127.0.0.1:${front}`)] })
     expect(checks[`port of http://127.0.0.1:${front}`]?.status).toBe('passed')
@@ -184,7 +184,7 @@ describe('the port that visitors type', () => {
 })
 
 describe('a sales channel', () => {
-  it('passes when the shop answers by its public name and has a sitemap', async () => {
+  it('passes if the shop responds to its public name and has a sitemap', async () => {
     const asked: string[] = []
     const port = await shop((request, response) => {
       asked.push(`${request.headers.host} ${request.url}`)
@@ -194,14 +194,14 @@ describe('a sales channel', () => {
     const { success, checks } = await examine({ server, salesChannels: [channel(port)] })
     expect(checks['origin of http://shop.example/de']).toMatchObject({
       status: 'passed',
-      message: `http://127.0.0.1:${port} answers 200`,
+      message: `http://127.0.0.1:${port} responds with 200`,
     })
     expect(checks['sitemap of http://shop.example/de']?.status).toBe('passed')
     expect(asked).toEqual(['shop.example /de/', 'shop.example /robots.txt', 'shop.example /de/sitemap.xml'])
     expect(success).toBe(true)
   })
 
-  it('finds the sitemaps that robots.txt names', async () => {
+  it('finds the sitemaps listed in robots.txt', async () => {
     const asked: string[] = []
     const port = await shop((request, response) => {
       asked.push(request.url ?? '')
@@ -216,7 +216,7 @@ describe('a sales channel', () => {
     expect(asked).toEqual(['/de/', '/robots.txt', '/maps/a.xml'])
   })
 
-  it('is warned about without a sitemap, or with a shop that has an error', async () => {
+  it('gets a warning without a sitemap, or if the shop responds with an error', async () => {
     const port = await shop((_, response) => response.writeHead(503).end())
     const { success, checks } = await examine({ server, salesChannels: [channel(port, { sitemaps: ['/map.xml'] })] })
     expect(checks['origin of http://shop.example/de']).toMatchObject({
@@ -225,12 +225,12 @@ describe('a sales channel', () => {
     })
     expect(checks['sitemap of http://shop.example/de']).toMatchObject({
       status: 'warned',
-      message: '/map.xml answers 503.',
+      message: '/map.xml responds with 503.',
     })
     expect(success).toBe(true)
   })
 
-  it('fails when nobody answers, without the credentials of the origin', async () => {
+  it('fails if the origin is unreachable, without printing its credentials', async () => {
     const port = await closedPort()
     const { success, checks } = await examine({
       server,
@@ -238,12 +238,12 @@ describe('a sales channel', () => {
     })
     expect(checks['origin of http://shop.example/de']).toMatchObject({
       status: 'failed',
-      message: `http://***@127.0.0.1:${port}: nobody listens there`,
+      message: `Could not reach http://***@127.0.0.1:${port}: connection refused`,
     })
     expect(success).toBe(false)
   })
 
-  it('on https is warned about when no TLS terminator is trusted', async () => {
+  it('gets a warning on https without a trusted TLS terminator', async () => {
     const port = await shop((_, response) => response.end())
     const salesChannels = [channel(port, { url: 'https://shop.example/de' })]
     expect((await examine({ server, salesChannels })).checks['tls']).toMatchObject({
@@ -262,21 +262,21 @@ describe('the port', () => {
     })
   })
 
-  it('passes when a daemon answers there', async () => {
+  it('passes if a daemon is running on it', async () => {
     const port = await shop((request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end())
     expect((await examine({ server: { port } })).checks['port']).toMatchObject({
       status: 'passed',
-      message: expect.stringContaining('a daemon answers') as string,
+      message: expect.stringContaining('a daemon is running') as string,
     })
   })
 
-  it('fails when something else listens there', async () => {
+  it('fails if another program listens on it', async () => {
     const port = await shop((_, response) => response.writeHead(404).end())
     expect((await examine({ server: { port } })).checks['port']).toMatchObject({ status: 'failed' })
   })
 })
 
-it('a reverse proxy that hands out our pages has to be trusted with their tags', async () => {
+it('warns about an untrusted reverse proxy in front of pagecache', async () => {
   const before = await shop((request, response) => {
     if (request.method === 'HEAD' && request.headers.host === 'shop.example')
       response.setHeader('cache-status', 'pagecache; hit; ttl=10')
@@ -298,7 +298,7 @@ it('a reverse proxy that hands out our pages has to be trusted with their tags',
   expect((await examine({ ...config, trustedProxies: ['127.0.0.0/8'] })).checks['tags for before']).toBeUndefined()
 })
 
-it('a reverse proxy passes when it takes purges by tag; else it is said what is wrong', async () => {
+it('a reverse proxy passes if it accepts purges by tag; otherwise the finding says why', async () => {
   const answering = (status: number, text: string) =>
     shop((request, response) =>
       response.writeHead(request.method === 'PURGE' && request.headers['xkey'] ? status : 500).end(text),
@@ -327,7 +327,7 @@ describe('the command', () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')
     const { code, stdout, stderr } = await run(['doctor'], { cwd })
-    expect(stdout).toMatch(/^FAIL {2}configuration: The configuration has a fault:/m)
+    expect(stdout).toMatch(/^FAIL {2}configuration: The configuration has an error:/m)
     expect(stderr).toBe('')
     expect(code).toBe(1)
   })
@@ -343,13 +343,13 @@ describe('the command', () => {
     expect(code).toBe(1)
   })
 
-  it('warns of a variable that is none of ours', async () => {
+  it('warns about an unknown PAGECACHE_ variable', async () => {
     const { stdout } = await run(['doctor'], {
       cwd: await tempDir(),
       env: { PAGECACHE_SERVER_PROT: '1', PAGECACHE_SERVER_PORT: '0' },
     })
     expect(stdout).toContain(
-      'PAGECACHE_SERVER_PROT is no setting and is ignored.\n      Did you mean PAGECACHE_SERVER_PORT?',
+      'PAGECACHE_SERVER_PROT is not a known setting and is ignored.\n      Did you mean PAGECACHE_SERVER_PORT?',
     )
   })
 })

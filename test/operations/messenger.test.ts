@@ -6,7 +6,7 @@ import { allScopes, performOperation, type OperationContext } from '../../src/op
 import { tempDir } from '../helpers/temp-dir.ts'
 import { claimOne } from '../queue/claim-one.ts'
 
-it('failed messages are removed or retried by their ids, or all where that is said; leaving something out is refused', async () => {
+it('removes or retries failed messages by ids or all of them, and rejects an empty selection', async () => {
   const app = new App({ loaded: await loadConfig({ projectDir: await tempDir() }), onWarning: () => {} })
   onTestFinished(() => app.close())
   const context: OperationContext = {

@@ -102,7 +102,7 @@ let client: ApiClient
 let leavers: { here: string; there: string }
 let elsewhere: Scratch
 
-/** Two daemons of the same shop, each with its own state; commands run beside the one, and at the other. */
+/** Two daemons of the same shop, each with its own state: commands run on the machine of one, and with --server on the other. */
 beforeAll(async () => {
   origin = await startOrigin({
     otherwise: (request) => ({
@@ -214,10 +214,10 @@ describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhe
 )
 
 describe.each([...here])('%s', (id) => {
-  it('says that it works on this machine alone', async () => {
+  it('is rejected, because it runs on this machine only', async () => {
     const { code, stdout, stderr } = await runThere([id])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/^Error: .*machine alone/)
+    expect(stderr).toMatch(/^Error: .*this machine only/)
   })
 })
 
@@ -244,7 +244,7 @@ describe('a profile', () => {
     expect(await run(['warmup:list', '--json'], { PAGECACHE_SERVER: remote.url, ...credentials() })).toEqual(own)
   })
 
-  it('that there is not, or not whole, is said', async () => {
+  it('that is missing or incomplete is an error', async () => {
     expect(await run(['cache:stats', '--profile', 'stagin'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Did you mean staging?') as string,
@@ -256,7 +256,7 @@ describe('a profile', () => {
     expect(await run(['cache:stats', '--profile', 'staging', '--server', remote.url])).toMatchObject({ code: 2 })
   })
 
-  it('is named by a question, and its secret by nothing', async () => {
+  it('is named in confirmations, and its secret is never printed', async () => {
     const asked = await run(['reverse-proxy:clear', '--profile', 'staging'])
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`On staging (${remote.url})`) as string })
     const { stdout } = await run(['config:show', '--json', '--config', join(elsewhere.path, 'pagecache.yaml')])
@@ -265,23 +265,23 @@ describe('a profile', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('an error', () => {
   const stats = (server: string, env: Record<string, string> = credentials()) =>
     runProgram(['cache:stats', '--server', server], { projectDir: elsewhere.path, env })
 
   it.each([
-    ['nothing listens', async () => stats(`http://127.0.0.1:${await freePort()}`), 5, 'nothing listens there'],
-    ['no such name', async () => stats('http://daemon.invalid'), 5, 'its name is not known'],
+    ['a closed port', async () => stats(`http://127.0.0.1:${await freePort()}`), 5, 'connection refused'],
+    ['an unknown host', async () => stats('http://daemon.invalid'), 5, 'unknown host'],
     ['TLS where there is none', async () => stats(remote.url.replace('http:', 'https:')), 5, 'https://'],
-    ['a shop', async () => stats(origin.url), 5, 'not as pagecache does'],
-    ['no URL', async () => stats('daemon'), 2, 'no address of a daemon'],
+    ['a shop', async () => stats(origin.url), 5, 'not as a pagecache daemon'],
+    ['no URL', async () => stats('daemon'), 2, 'not the URL of a daemon'],
     [
       'a wrong secret',
       async () => stats(remote.url, { ...credentials(), PAGECACHE_CLIENT_SECRET: 'wrong' }),
       4,
-      'does not know this client',
+      'wrong client ID or secret',
     ],
-    ['no secret', async () => stats(remote.url, {}), 2, 'PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET not set'],
+    ['no secret', async () => stats(remote.url, {}), 2, 'Not set: PAGECACHE_CLIENT_ID and PAGECACHE_CLIENT_SECRET'],
   ])('%s', async (_, run, code, message) => {
     const result = await run()
     expect(result.stderr).toContain(message)
@@ -289,7 +289,7 @@ describe('what goes wrong', () => {
     expect(result.stderr).not.toContain(client.clientSecret)
   })
 
-  it('flags of this machine contradict a daemon, variables do not', async () => {
+  it('is raised for local flags with a daemon, but not for variables', async () => {
     const here = { PAGECACHE_ENV: 'staging', PAGECACHE_PROJECT_DIR: elsewhere.path, ...credentials() }
     expect(await stats(remote.url, here)).toMatchObject({ code: 0 })
     const run = (args: string[], env: Record<string, string> = {}) =>
@@ -309,7 +309,7 @@ describe('what goes wrong', () => {
     expect(await run(['--profile', 'staging', '--project-dir', elsewhere.path])).toMatchObject({ code: 0 })
   })
 
-  it('a client that may only read is told so', async () => {
+  it('names the scope that a read-only client lacks', async () => {
     const reader = await createClient(remote, 'reader', 'read')
     const env = { PAGECACHE_CLIENT_ID: reader.clientId, PAGECACHE_CLIENT_SECRET: reader.clientSecret }
     expect(await stats(remote.url, env)).toMatchObject({ code: 0 })

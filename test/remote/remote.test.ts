@@ -47,7 +47,7 @@ async function openAt(server: string) {
 const cleared = { success: true, filesDeleted: 0 }
 
 it.each([
-  [['stage:delete', '0190c0de-0000-7000-8000-00000000000a'], 'what becomes of its events?'],
+  [['stage:delete', '0190c0de-0000-7000-8000-00000000000a'], 'keep or remove its events?'],
   [['stage:delete', '0190c0de-0000-7000-8000-00000000000a', '--events', 'remove'], 'and remove its events?'],
   [['customer:delete', '10042'], 'from all events?'],
 ])('a question about a daemon names it: %j', async (args, question) => {
@@ -62,7 +62,7 @@ it.each([
 })
 
 describe('a token', () => {
-  it('of a client that was revoked is asked for once, and not with each question of a monitor', async () => {
+  it('of a revoked client is requested once, not with every reading of a monitor', async () => {
     const { daemon } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/clear', {
       status: 401,
@@ -101,16 +101,16 @@ describe('a token', () => {
       'what stands before them',
       { 'content-type': 'text/html' },
       '<h1>401 Authorization Required</h1>',
-      { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('answers with status 401') as string },
+      { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('responded with status 401') as string },
     ],
-  ])('that %s refuses is told of with what helps there', async (_, headers, body, error) => {
+  ])('that %s refuses is an error with a fitting hint', async (_, headers, body, error) => {
     const { daemon } = await startPlayed()
     daemon.on('/api/oauth/token', { status: 401, headers, body })
     const { remote } = await openAt(daemon.url)
     await expect(remote.perform(clearPages, {})).rejects.toMatchObject(error)
   })
 
-  it('is fetched once for many operations', async () => {
+  it('is fetched once for several operations', async () => {
     const { daemon, tokens } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/clear', { headers: json, body: JSON.stringify(cleared) })
     const { remote } = await openAt(daemon.url)
@@ -119,7 +119,7 @@ describe('a token', () => {
     expect(daemon.last('/api/_action/vendor-cache/clear').headers['authorization']).toBe('Bearer token-1')
   })
 
-  it('that is about to expire is renewed before it does', async () => {
+  it('is renewed before it expires', async () => {
     const { daemon, tokens } = await startPlayed({ expiresIn: 20 })
     daemon.on('/api/_action/vendor-cache/clear', { headers: json, body: JSON.stringify(cleared) })
     const { remote } = await openAt(daemon.url)
@@ -127,7 +127,7 @@ describe('a token', () => {
     expect(tokens).toEqual(['token-1', 'token-2'])
   })
 
-  it('that was withdrawn meanwhile is renewed silently, once', async () => {
+  it('that was revoked is renewed silently, once', async () => {
     const { daemon, tokens } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/clear', (request) =>
       request.headers['authorization'] === 'Bearer token-1'
@@ -167,7 +167,7 @@ describe('an answer that is none of success', () => {
     [
       503,
       { 'pagecache-error': 'STORE_BUSY', 'x-request-id': 'a-1' },
-      { code: 'STORE_BUSY', hint: 'In the log of the daemon this is the request a-1.' },
+      { code: 'STORE_BUSY', hint: 'See request a-1 in the log of the daemon.' },
     ],
     [500, { 'x-request-id': 'a b\u009b' }, { code: 'SERVER_FAILED', hint: null }],
     [404, { 'x-request-id': 'a-1' }, { code: 'NOT_FOUND', hint: null }],
@@ -199,7 +199,7 @@ describe('an answer that is none of success', () => {
     [200, 'application/json', '"text"'],
     [302, 'text/plain', ''],
     [500, 'application/json', '{"errors":[]}'],
-  ])('%d %s %s is said not to come from a daemon of ours', async (status, type, body) => {
+  ])('%d %s %s is reported as not coming from a pagecache daemon', async (status, type, body) => {
     const { daemon } = await startPlayed()
     daemon.on('/api/_action/vendor-cache/stats', {
       status,
@@ -209,13 +209,13 @@ describe('an answer that is none of success', () => {
     const { remote } = await openAt(daemon.url)
     await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({
       code: 'SERVER_UNREACHABLE',
-      message: expect.stringContaining('not as pagecache does') as string,
+      message: expect.stringContaining('not as a pagecache daemon') as string,
     })
     expect(daemon.hits('/elsewhere')).toBe(0)
   })
 })
 
-it('what is wrong is said before anything is sent, and what is local is not sent', async () => {
+it('invalid input and local operations are rejected before anything is sent', async () => {
   const { daemon } = await startPlayed()
   const { remote } = await openAt(daemon.url)
   await expect(remote.perform(listPages, { limit: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT', exit: 2 })
@@ -223,7 +223,7 @@ it('what is wrong is said before anything is sent, and what is local is not sent
   expect(daemon.hits()).toBe(0)
 })
 
-it('what an operation tells beside its value is told here', async () => {
+it('messages of an operation are reported on this machine', async () => {
   const { daemon } = await startPlayed()
   daemon.on('/api/_action/vendor-cache/clear', {
     headers: { ...json, 'pagecache-notes': encodeURIComponent('one\ntwo – three') },
@@ -234,7 +234,7 @@ it('what an operation tells beside its value is told here', async () => {
   expect(told).toEqual(['one', 'two – three'])
 })
 
-it('an address that is not encrypted is warned of, unless it is this machine', async () => {
+it('an unencrypted address gets a warning, except on loopback', async () => {
   expect((await openAt('http://cache.example:8080')).told).toEqual([expect.stringContaining('not encrypted')])
   for (const server of ['https://cache.example', 'http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:1'])
     expect((await openAt(server)).told).toEqual([])
@@ -261,7 +261,7 @@ it.each([
 const hasOpenssl = installed('openssl')
 
 describe.skipIf(!hasOpenssl)(`a certificate${hasOpenssl ? '' : ' (no openssl on this machine)'}`, () => {
-  it('that nobody here trusts is said to be that, and no secret is sent', async () => {
+  it('that is not trusted is an error, and no secret is sent', async () => {
     const directory = await tempDir()
     const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
     execFileSync(

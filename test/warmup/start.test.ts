@@ -97,7 +97,7 @@ it('without --json progress goes to stderr and a summary to stdout', async () =>
   expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
   expect(stderr).not.toContain('\u001b')
   expect(stdout).toMatch(
-    /URLs: 2\nWarmed: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 excluded \(never cached or with side effects\)\n/,
+    /URLs: 2\nFetched: 2\nAlready fresh: 0\nFailed: 0\nTime: .* \(.* pages\/s\)\nLeft out: 1 of other hosts or channels, 1 never cached or with side effects\n/,
   )
 })
 
@@ -109,10 +109,8 @@ it('with --json skipped URLs and unreadable sitemaps are reported on stderr', as
   const { code, stdout, stderr } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 1, progress: { status: 'completed' } })
-  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 excluded (never cached or with side effects).\n')
-  expect(stderr).toContain(
-    'Sitemaps that could not be read to their end:\n  http://shop.example/gone.xml answered 404\n',
-  )
+  expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 never cached or with side effects.\n')
+  expect(stderr).toContain('Sitemaps that could not be read completely:\n  http://shop.example/gone.xml answered 404\n')
 })
 
 it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
@@ -122,7 +120,7 @@ it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
     const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'Shop (http://shop.example): nothing to warm up. Its sitemaps name 2 URLs, and none is a page of this sales channel that may be warmed. Of other hosts or channels: all; the url of this sales channel may be wrong.\n',
+      'Shop (http://shop.example): nothing to warm up. None of the 2 URLs in its sitemaps is a cacheable page of this sales channel. Of other hosts or channels: all. Check the url of this sales channel.\n',
     )
   },
 )
@@ -139,7 +137,7 @@ describe('failed pages', () => {
   it('exit with 1 under --wait and are listed', async () => {
     const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
     expect(code).toBe(1)
-    expect(stderr).toContain('2 of 3 URLs could not be warmed')
+    expect(stderr).toContain('2 of 3 URLs could not be cached')
     expect(stdout).toContain('1 × answered 404')
     expect(stdout).toContain('http://shop.example/private ')
   })
@@ -348,7 +346,7 @@ describe('over the API', () => {
       value: { totalUrls: 2, discovery: { duplicates: 1, excluded: 1, malformed: 1, foreign: 0 } },
     })
     expect((await api('/warmup/progress')).value.progress!.message).toBe(
-      'Left out: 1 excluded (never cached or with side effects), 1 malformed, 1 duplicate',
+      'Left out: 1 never cached or with side effects, 1 malformed, 1 duplicate',
     )
   })
 })
@@ -382,7 +380,9 @@ it('a second Ctrl-C exits immediately with 130', async () => {
   )
   await expect.poll(() => origin.hits('/slow'), patient).toBe(1)
   child.kill('SIGINT')
-  await expect.poll(() => stderr, patient).toContain('Finishing what is under way; once more stops at once.')
+  await expect
+    .poll(() => stderr, patient)
+    .toContain('Finishing the pages in progress; interrupt again to stop at once.')
   child.kill('SIGINT')
   try {
     expect(await ended).toEqual([130, null])

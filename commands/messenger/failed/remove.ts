@@ -4,25 +4,32 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
+import { transportFlag } from '#src/cli/worker-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
 import { plural } from '#src/lib/plural.ts'
 import { removeFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRemove extends BaseCommand {
   static override summary = 'Delete failed messages.'
-  static override exitCodes = exitCodes.ofOne
+  static override exitCodes = exitCodes.withTarget
   static override examples = [
-    { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
-    { description: 'All of them, without a question', command: '<%= config.bin %> <%= command.id %> --all --yes' },
+    {
+      description: 'Delete one message',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a',
+    },
+    {
+      description: 'Delete all failed messages in a script',
+      command: '<%= config.bin %> <%= command.id %> --all --yes',
+    },
   ]
   static override strict = false
   static override args = {
-    ids: Args.string({ description: 'Ids of failed messages.', multiple: true }),
+    ids: Args.string({ description: 'IDs of failed messages.', multiple: true }),
   }
   static override flags = {
     ...symfonyFlags,
     all: Flags.boolean({ summary: 'Delete all failed messages.' }),
-    transport: Flags.string({ summary: 'Only messages that came from this transport.', helpValue: '<name>' }),
+    transport: transportFlag,
     yes: yesFlag,
   }
 
@@ -30,8 +37,8 @@ export default class MessengerFailedRemove extends BaseCommand {
     const { argv, flags } = await this.parse(MessengerFailedRemove)
     const ids = argv as string[]
     if (Boolean(flags.all) === ids.length > 0)
-      throw new PagecacheError('USAGE', 'Name the messages to delete, or use --all.', {
-        hint: 'messenger:failed:show lists their ids.',
+      throw new PagecacheError('USAGE', 'No messages selected. Pass their IDs, or --all.', {
+        hint: 'pagecache messenger:failed:show lists the IDs.',
       })
     await this.confirm(
       flags.all ? 'Delete every failed message?' : `Delete ${plural(ids.length, 'failed message')}?`,

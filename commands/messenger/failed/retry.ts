@@ -1,28 +1,31 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
+import { transportFlag } from '#src/cli/worker-flags.ts'
 import { plural } from '#src/lib/plural.ts'
 import { retryFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRetry extends BaseCommand {
-  static override summary = 'Put failed messages back on the transport that they came from.'
+  static override summary = 'Retry failed messages on their original transport.'
   static override description =
-    'They are worked on by the running workers, with all their tries. Without an id it is every failed message, and it asks.'
-  static override exitCodes = exitCodes.ofOne
+    'Workers process them again with a full set of attempts. Without IDs, retries every failed message after a confirmation.'
+  static override exitCodes = exitCodes.withTarget
   static override examples = [
-    { description: 'One message', command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a' },
-    { description: 'All of them', command: '<%= config.bin %> <%= command.id %> --yes' },
+    {
+      description: 'Retry one message',
+      command: '<%= config.bin %> <%= command.id %> 0190c0de-0000-7000-8000-00000000000a',
+    },
+    { description: 'Retry all failed messages in a script', command: '<%= config.bin %> <%= command.id %> --yes' },
   ]
   static override strict = false
   static override args = {
-    ids: Args.string({ description: 'Ids of failed messages.', multiple: true }),
+    ids: Args.string({ description: 'IDs of failed messages.', multiple: true }),
   }
   static override flags = {
     ...symfonyFlags,
-    transport: Flags.string({ summary: 'Only messages that came from this transport.', helpValue: '<name>' }),
+    transport: transportFlag,
     yes: yesFlag,
   }
 
@@ -34,7 +37,9 @@ export default class MessengerFailedRetry extends BaseCommand {
       retryFailedMessages,
       { ...(ids.length === 0 ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },
       ({ retried }, output) => {
-        output.line(retried === 0 ? '[OK] There is no failed message.' : `[OK] ${plural(retried, 'message')} put back.`)
+        output.line(
+          retried === 0 ? '[OK] There are no failed messages.' : `[OK] ${plural(retried, 'message')} will be retried.`,
+        )
       },
     )
   }

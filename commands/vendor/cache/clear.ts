@@ -5,16 +5,15 @@ import { needlessYes, symfonyFlags, warmerFlags } from '#src/cli/symfony-flags.t
 import { clearPages, clearPagesByType } from '#src/operations/cache.ts'
 
 export default class VendorCacheClear extends BaseCommand {
-  static override summary = 'Clear every cached page, or every page of a type.'
-  static override description =
-    'Prints the number of files removed. No process serves a page from before, once this has ended.'
+  static override summary = 'Clear all cached pages, or all pages of a type.'
+  static override description = 'Once it has finished, no process serves a page that was cached before.'
   static override examples = [
     {
-      description: 'Clear everything, as the last step of a deployment',
+      description: 'Clear all pages as the last step of a deployment',
       command: '<%= config.bin %> <%= command.id %> --env prod',
     },
-    { description: 'Clear the product pages alone', command: '<%= config.bin %> <%= command.id %> --type products' },
-    { description: 'See what would go', command: '<%= config.bin %> <%= command.id %> --dry-run' },
+    { description: 'Clear only product pages', command: '<%= config.bin %> <%= command.id %> --type products' },
+    { description: 'List what would be removed', command: '<%= config.bin %> <%= command.id %> --dry-run' },
   ]
   static override flags = {
     ...symfonyFlags,

@@ -1,13 +1,13 @@
 import { connect } from 'node:net'
 import type { Config } from '../../config/schema.ts'
 import { portOf } from '../../lib/port-of.ts'
-import { patience } from './ask.ts'
+import { checkTimeout } from './probe.ts'
 import { passed, warned, type Check, type Finding } from './finding.ts'
 
-/** Whether visitors find anybody at the ports that they type: the daemon, or a web server in front of it. */
+/** Checks that the public port of each channel is open: by the daemon, or by a web server in front of it. */
 export const checkChannelPorts: Check = async (app, signal) => {
   const { salesChannels, server } = app.config
-  // Port 0 is any that is free: nobody can know it beforehand.
+  // Port 0 is chosen at start.
   if (server.port === 0 && server.socket === null) return []
   const origins = new Set(salesChannels.map((channel) => new URL(channel.url).origin))
   return (await Promise.all([...origins].map((origin) => checkOrigin(new URL(origin), server, signal)))).flat()
@@ -15,34 +15,34 @@ export const checkChannelPorts: Check = async (app, signal) => {
 
 async function checkOrigin(origin: URL, server: Config['server'], signal: AbortSignal): Promise<Finding[]> {
   const port = portOf(origin)
-  // The daemon's own port is checked by itself, whether it runs or not.
+  // checkPort covers the daemon's own port.
   if (origin.protocol === 'http:' && server.socket === null && port === server.port) return []
   const name = `port of ${origin.origin}`
-  const fault = await knock(origin.hostname.replace(/^\[|\]$/g, ''), port, signal)
-  if (fault === null) return [passed(name, `someone listens at port ${port}`)]
-  const own = server.socket ?? `port ${server.port}`
-  // A name that is not known here says nothing about the port: then this machine is asked.
-  const isHere = fault === 'ENOTFOUND' || fault === 'EAI_AGAIN'
-  if (isHere && (await knock('127.0.0.1', port, signal)) === null)
-    return [passed(name, `someone listens at port ${port} of this machine`)]
-  const why = isHere
-    ? `Its name is not known here, and nothing listens at port ${port} of this machine`
-    : `Nothing answers at port ${port} (${fault})`
+  const code = await connectError(origin.hostname.replace(/^\[|\]$/g, ''), port, signal)
+  if (code === null) return [passed(name, `port ${port} is open`)]
+  const daemon = server.socket ?? `port ${server.port}`
+  // If the name does not resolve here, the port is tried on this machine.
+  const unresolved = code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+  if (unresolved && (await connectError('127.0.0.1', port, signal)) === null)
+    return [passed(name, `port ${port} is open on this machine`)]
+  const why = unresolved
+    ? `The host name does not resolve here, and port ${port} of this machine is closed`
+    : `Could not connect to port ${port} (${code})`
   const remedy =
     origin.protocol === 'http:' && server.socket === null
-      ? `Set server.port to ${port}, or have a web server forward that port to the daemon.`
-      : `Have a web server that listens at port ${port} forward requests to the daemon.`
-  return [warned(name, `${why}; the daemon listens at ${own}.`, remedy)]
+      ? `Set server.port to ${port}, or have a web server forward port ${port} to the daemon.`
+      : `Have a web server forward port ${port} to the daemon.`
+  return [warned(name, `${why}; the daemon listens on ${daemon}.`, remedy)]
 }
 
-/** Null where a connection can be opened, else the system's code. */
-function knock(host: string, port: number, signal: AbortSignal): Promise<string | null> {
+/** Tries to connect. Returns the system's error code, or null on success. */
+function connectError(host: string, port: number, signal: AbortSignal): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>()
-  const socket = connect({ host, port, signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]) })
+  const socket = connect({ host, port, signal: AbortSignal.any([signal, AbortSignal.timeout(checkTimeout)]) })
   socket.once('connect', () => resolve(null))
-  // Several addresses that refuse come as one error, whose code is that of the first.
+  // An AggregateError of several addresses has the code of the first.
   socket.once('error', (error: NodeJS.ErrnoException) =>
-    resolve(error.name === 'AbortError' ? 'no answer in time' : (error.code ?? error.message)),
+    resolve(error.name === 'AbortError' ? 'timeout' : (error.code ?? error.message)),
   )
   socket.once('connect', () => socket.destroy())
   return promise

@@ -6,7 +6,7 @@ import { failed, passed, warned, type Check } from './finding.ts'
 
 const name = 'customer tokens'
 
-/** The key that tokens of customers are checked with, as it is now: the daemon has that of its start or its last reload. */
+/** Checks the key file for customer tokens as it is now; a running daemon uses the one from its start or last reload. */
 export const checkCustomerToken: Check = async (app) => {
   const { secretFile, publicKeyFile } = app.config.stages.customerToken
   const file = secretFile ?? publicKeyFile
@@ -16,7 +16,11 @@ export const checkCustomerToken: Check = async (app) => {
     const path = resolve(app.loaded.places.projectDir, file)
     if (secretFile !== null && ((await stat(path)).mode & 0o007) !== 0) {
       return [
-        warned(name, `Every user of this machine can read ${path}, and sign as any customer.`, `chmod o= ${path}`),
+        warned(
+          name,
+          `${path} is readable by every user of this machine, who could sign tokens for any customer.`,
+          `chmod o= ${path}`,
+        ),
       ]
     }
     return [passed(name, `${algorithm}, ${path}`)]

@@ -1,13 +1,13 @@
 import { formatDuration } from '../../lib/format-duration.ts'
 import { plural } from '../../lib/plural.ts'
+import { attempt, passed, warned, type Check, type Finding } from './finding.ts'
 import { recordsExist } from './storage-checks.ts'
-import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
-/** Messages that wait while nobody is there to take them, and those that were given up. */
+/** Finds transports whose messages no worker processes, and failed messages. */
 export const checkQueue: Check = async (app) => {
   if (!(await recordsExist(app))) return []
-  try {
-    const { transports, workers, failed: givenUp } = await (await app.queue()).statistics()
+  return attempt('queue', async () => {
+    const { transports, workers, failed } = await (await app.queue()).statistics()
     const findings: Finding[] = transports
       .filter(
         ({ name, waiting }) =>
@@ -16,28 +16,20 @@ export const checkQueue: Check = async (app) => {
       .map(({ name, waiting, oldestAge }) =>
         warned(
           'queue',
-          `${plural(waiting, 'message')} on ${name}, the oldest for ${formatDuration((oldestAge ?? 0) / 1000)}, and no worker runs`,
+          `${plural(waiting, 'message')} on ${name}, the oldest for ${formatDuration((oldestAge ?? 0) / 1000)}, but no worker is running`,
           `Start the daemon without --no-workers, or pagecache messenger:consume ${name}.`,
         ),
       )
-    if (givenUp > 0)
+    if (failed > 0)
       findings.push(
         warned(
           'failed messages',
-          `${plural(givenUp, 'message')} could not be handled`,
-          'pagecache messenger:failed:show says why; messenger:failed:retry tries them again.',
+          plural(failed, 'failed message'),
+          'pagecache messenger:failed:show gives the reasons, messenger:failed:retry retries them.',
         ),
       )
     return findings.length > 0
       ? findings
-      : [passed('queue', `${plural(workers.length, 'worker')}, nothing that nobody takes`)]
-  } catch (error) {
-    return [
-      failed(
-        'queue',
-        (error as Error).message,
-        'The message names what is in the way; mend that, and run pagecache doctor again.',
-      ),
-    ]
-  }
+      : [passed('queue', `${plural(workers.length, 'worker')}, no unclaimed messages`)]
+  })
 }

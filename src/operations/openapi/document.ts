@@ -4,7 +4,7 @@ import { scopeOf, pathOf, type Operation, type Schema } from '../operation.ts'
 import { exampleOf, type JsonSchema } from './example.ts'
 import { commonFields, errorResponse, fixedPaths, securitySchemes } from './fixed.ts'
 
-/** The API as an OpenAPI 3.1 document, from the definitions that validate its requests. */
+/** Generates the OpenAPI 3.1 document from the schemas that validate requests. */
 export function openapiDocument(operations: readonly Operation[], version: string): Record<string, unknown> {
   const published = operations.filter((operation) => operation.http !== undefined)
   const paths = [...Map.groupBy(published, (operation) => pathOf(operation.http!))].map(([path, group]) => [
@@ -41,11 +41,11 @@ function describeOperation(operation: Operation): Record<string, unknown> {
   const scope = scopeOf(operation)
   const { method, path } = operation.http!
   const value = toJsonSchema(operation.output, 'output')
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+  const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const parameters = fieldsOf(operation.input)
-    .filter((name) => method === 'GET' || method === 'DELETE' || inPath.includes(name))
-    .map((name) => describeParameter(operation.input, name, inPath.includes(name)))
-  const body = method === 'GET' ? null : describeBody(operation.input, inPath)
+    .filter((name) => method === 'GET' || method === 'DELETE' || pathNames.includes(name))
+    .map((name) => describeParameter(operation.input, name, pathNames.includes(name)))
+  const body = method === 'GET' ? null : describeBody(operation.input, pathNames)
   return {
     operationId: operation.name,
     summary: operation.summary,
@@ -55,7 +55,7 @@ function describeOperation(operation: Operation): Record<string, unknown> {
     ...(body !== null && { requestBody: body }),
     responses: {
       200: {
-        description: 'Done',
+        description: 'Success',
         headers: commonFields,
         content: { 'application/json': { schema: value, example: exampleOf(value) } },
       },
@@ -81,13 +81,13 @@ function describeParameter(input: Schema, name: string, inPath: boolean): Record
   return { name, in: inPath ? 'path' : 'query', required: inPath || needed, schema, example: exampleOf(schema, name) }
 }
 
-function describeBody(input: Schema, inPath: readonly string[]): Record<string, unknown> | null {
+function describeBody(input: Schema, pathNames: readonly string[]): Record<string, unknown> | null {
   const schema = toJsonSchema(input, 'input')
   const properties = Object.fromEntries(
-    Object.entries(schema.properties ?? {}).filter(([name]) => !inPath.includes(name)),
+    Object.entries(schema.properties ?? {}).filter(([name]) => !pathNames.includes(name)),
   )
   if (Object.keys(properties).length === 0) return null
-  const required = (schema.required ?? []).filter((name) => !inPath.includes(name))
+  const required = (schema.required ?? []).filter((name) => !pathNames.includes(name))
   const { required: _, additionalProperties: __, ...rest } = schema
   const body: JsonSchema = { ...rest, properties, ...(required.length > 0 && { required }) }
   return { required: required.length > 0, content: { 'application/json': { schema: body, example: exampleOf(body) } } }

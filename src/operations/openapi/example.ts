@@ -1,4 +1,4 @@
-/** A JSON schema, as far as examples are made of it. */
+/** The part of JSON Schema that examples are generated from. */
 export interface JsonSchema {
   type?: string | string[]
   const?: unknown
@@ -24,8 +24,8 @@ export interface JsonSchema {
 const id = '0190c0de-0000-7000-8000-000000000001'
 const url = 'http://shop.example/shoes/'
 
-/** What a field of this name holds in an example; the type alone says too little to a reader. */
-const known: Record<string, unknown> = {
+/** Example values by field name, because a type alone says little to a reader. */
+const valueByName: Record<string, unknown> = {
   url,
   urls: [url],
   prefix: 'http://shop.example/',
@@ -43,7 +43,7 @@ const known: Record<string, unknown> = {
   dateTo: '2026-11-21',
 }
 
-/** A value that a schema allows. The same for the same schema. */
+/** Generates a valid value, deterministically. */
 export function exampleOf(schema: JsonSchema, name = ''): unknown {
   if ('const' in schema) return schema.const
   if (schema.examples) return schema.examples[0]
@@ -57,7 +57,9 @@ export function exampleOf(schema: JsonSchema, name = ''): unknown {
     case 'object':
       return exampleObject(schema)
     case 'array':
-      return Array.isArray(known[name]) ? known[name] : [exampleOf(schema.items ?? {}, name.replace(/s$/, ''))]
+      return Array.isArray(valueByName[name])
+        ? valueByName[name]
+        : [exampleOf(schema.items ?? {}, name.replace(/s$/, ''))]
     case 'string':
       return exampleText(schema, name)
     case 'integer':
@@ -79,8 +81,8 @@ function exampleText({ format, pattern }: JsonSchema, name: string): string {
   if (format === 'date-time') return '2026-11-21T12:00:00.000Z'
   if (format === 'date') return '2026-11-21'
   if (format === 'uuid' || /(^|_)id$|Id$/i.test(name))
-    return typeof known[name] === 'string' ? (known[name] as string) : id
-  const value = known[name]
+    return typeof valueByName[name] === 'string' ? (valueByName[name] as string) : id
+  const value = valueByName[name]
   const text = typeof value === 'string' ? value : 'text'
   return pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '0'
 }

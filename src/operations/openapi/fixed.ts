@@ -1,31 +1,31 @@
-/** What of the API is no operation: logging in, health, this document itself. */
+/** Endpoints that are not operations: tokens, health check, the document itself. */
 
 export const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of POST /api/oauth/token.' },
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token from POST /api/oauth/token.' },
   client: {
     type: 'oauth2',
     description:
-      'The first client is made with `pagecache client:create`, others there too or with POST /api/_action/vendor-cache/clients.',
+      'Create the first client with `pagecache client:create`, and others there or with POST /api/_action/vendor-cache/clients.',
     flows: {
       clientCredentials: {
         tokenUrl: '/api/oauth/token',
-        scopes: { read: 'look at everything', write: 'look at everything and change it' },
+        scopes: { read: 'read-only access', write: 'read and write access' },
       },
     },
   },
 }
 
-const meanings: Record<number, string> = {
-  400: 'A field is missing or wrong, the body is no JSON, or its media type is another one',
+const descriptions: Record<number, string> = {
+  400: 'A field is missing or invalid, or the body is not JSON',
   401: 'The token is missing, malformed, unknown or expired',
-  403: "The token's scope does not allow it, or a page of another site asks",
-  404: 'What the body or the path names does not exist',
-  405: 'The method is not allowed here; `Allow` names those that are',
-  409: 'Not possible in the present state',
+  403: 'The token lacks the required scope, or the request comes from another site',
+  404: 'The resource named by path or body does not exist',
+  405: 'The method is not allowed; `Allow` lists the allowed ones',
+  409: 'Not possible in the current state',
   413: 'The body is larger than 1 MiB',
-  429: 'Too many failures, new clients or keys; `Retry-After` says how long to wait',
-  500: 'A fault of the daemon; its log says more',
-  503: 'Not possible at the moment, or the daemon is stopping',
+  429: 'Too many failed logins, new clients or keys; see `Retry-After`',
+  500: 'Internal error; see the log of the daemon',
+  503: 'Temporarily unavailable, or the daemon is stopping',
 }
 
 const extraFields: Record<number, Record<string, unknown>> = {
@@ -35,11 +35,11 @@ const extraFields: Record<number, Record<string, unknown>> = {
   503: { 'Retry-After': { schema: { type: 'string' } } },
 }
 
-/** Of every answer of the API. */
+/** Headers of every API response. */
 export const commonFields = {
   'Cache-Control': { schema: { const: 'no-store' } },
   'X-Request-Id': {
-    description: "What the daemon's log calls the request",
+    description: "Id of the request in the daemon's log",
     schema: { type: 'string' },
     example: '3f0c9a52-6c1e-4b7d-9a0e-5d2f8c417b36',
   },
@@ -47,7 +47,7 @@ export const commonFields = {
 
 export function errorResponse(status: number): Record<string, unknown> {
   return {
-    description: meanings[status] ?? 'Error',
+    description: descriptions[status] ?? 'Error',
     headers: { ...commonFields, ...extraFields[status] },
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   }
@@ -60,18 +60,18 @@ const credentials = {
     grant_type: { const: 'client_credentials' },
     client_id: { type: 'string' },
     client_secret: { type: 'string' },
-    scope: { type: 'string', description: '`read` or `write`; without it all that the client may do' },
+    scope: { type: 'string', description: "`read` or `write`; default: the client's full access" },
   },
 }
 
 const request = {
   grant_type: 'client_credentials',
   client_id: '0190c0de-0000-7000-8000-000000000002',
-  client_secret: 'the secret that client:create has shown',
+  client_secret: 'the secret shown by client:create',
 }
 
 const oauthError = {
-  description: 'RFC 6749 §5.2, with `success` and `message` beside it',
+  description: 'RFC 6749 §5.2, plus `success` and `message`',
   headers: commonFields,
   content: {
     'application/json': {
@@ -136,16 +136,16 @@ export const fixedPaths = {
   '/api/_info/health-check': {
     get: {
       operationId: 'info.healthCheck',
-      summary: 'Whether the daemon is up',
+      summary: 'Reports whether the daemon is running',
       tags: ['access'],
       security: [],
-      responses: { 200: { description: 'It is; no body' } },
+      responses: { 200: { description: 'The daemon is running; no body' } },
     },
   },
   '/api/_info/openapi.json': {
     get: {
       operationId: 'info.openapi',
-      summary: 'This document',
+      summary: 'Returns this document',
       tags: ['access'],
       security: [],
       responses: {

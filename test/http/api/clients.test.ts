@@ -146,7 +146,7 @@ describe('a revocation', { timeout: 60_000 }, () => {
     const { code, stdout } = await api.daemon.run('client:revoke', first.clientId, '--yes')
     expect([code, stdout]).toEqual([
       0,
-      `here (${first.clientId}) is revoked.\nmade there (${second.clientId}), made by ${first.clientId}, is revoked with it.\n`,
+      `here (${first.clientId}) was revoked.\nmade there (${second.clientId}), created by ${first.clientId}, was revoked with it.\n`,
     ])
     expect(await statuses(second.token)).toEqual([401])
   })
@@ -216,7 +216,7 @@ it('a remote command creates a client with a valid secret and revokes it', { tim
   })
   expect(await there('client:revoke', made.clientId, '--yes')).toMatchObject({
     code: 0,
-    stdout: `from afar (${made.clientId}) is revoked.\n`,
+    stdout: `from afar (${made.clientId}) was revoked.\n`,
   })
   expect((await askToken(api.daemon.url, made)).status).toBe(401)
   expect(await there('client:revoke', made.clientId, '--yes')).toMatchObject({ code: 3 })

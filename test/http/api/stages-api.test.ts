@@ -176,7 +176,11 @@ describe('a list', () => {
       400,
       /^urls\[1\]: expected a URL that is not empty$/,
     )
-    expectRefusal(await purge({ urls: ['http://shop.example/', 'nothing'] }), 400, /^urls\[1\]: nothing is no URL/)
+    expectRefusal(
+      await purge({ urls: ['http://shop.example/', 'nothing'] }),
+      400,
+      /^urls\[1\]: nothing is not an absolute URL/,
+    )
     expectRefusal(await purge({ urls: ['http://shop.example/', 'http://other.example/'] }), 400, /^urls\[1\]: /)
     expectRefusal(
       await purge({ urls: ['http://user:canary@other.example/'] }),

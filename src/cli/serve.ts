@@ -1,0 +1,114 @@
+import * as Flags from '@oclif/core/flags'
+import type { OutputFlags } from '@oclif/core/interfaces'
+import { App } from '../app.ts'
+import { readChannelUrls } from '../config/channel-urls.ts'
+import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
+import type { Log } from '../daemon/log.ts'
+import type { Parent } from '../daemon/parent.ts'
+import type { ServeOptions } from '../daemon/serve.ts'
+import { PagecacheError } from '../errors.ts'
+import { interruptible } from './interrupt.ts'
+
+/** Flags of serve. */
+export const serveFlags = {
+  origin: Flags.string({ summary: 'URL of the shop; replaces the configured sales channels.', helpValue: '<url>' }),
+  url: Flags.string({
+    summary: "Public URL of that shop; default: the daemon's address.",
+    helpValue: '<url>',
+    dependsOn: ['origin'],
+  }),
+  host: Flags.string({ summary: 'Address to listen on.', helpValue: '<address>' }),
+  'no-workers': Flags.boolean({ summary: 'Do not process the queue; run messenger:consume instead.' }),
+  processes: Flags.integer({
+    summary: 'Processes that serve requests; with more than one, another process works on the queue.',
+    min: 1,
+    max: 64,
+    helpValue: '<number>',
+  }),
+  socket: Flags.string({
+    summary: 'Unix socket to listen on, instead of an address.',
+    helpValue: '<path>',
+    exclusive: ['host'],
+  }),
+  port: Flags.integer({ summary: 'Port to listen on; 0 picks a free one.', min: 0, max: 65_535, helpValue: '<port>' }),
+}
+
+type ServeFlags = OutputFlags<typeof serveFlags>
+
+/** The `server.*` values that the flags set. */
+export function toServerValues(flags: ServeFlags): NonNullable<ConfigFlags['values']> {
+  const names = ['host', 'socket', 'processes', 'port'] as const
+  return names.flatMap((name) => {
+    const value = flags[name]
+    return value === undefined ? [] : [{ path: ['server', name] as const, value, flag: name }]
+  })
+}
+
+/** Runs the daemon for the serve command. Loads src/daemon when the configuration is loaded, not before. */
+export class DaemonRunner {
+  #log: Log | null = null
+  #parent: Parent | null = null
+
+  /** Logs a warning. Returns false before the log is open. */
+  warn(message: string): boolean {
+    this.#log?.warn(message)
+    return this.#log !== null
+  }
+
+  /** Loads the configuration; a child process takes it from its parent, so that all processes use the same one. */
+  async load(readConfig: () => Promise<LoadedConfig>): Promise<LoadedConfig> {
+    const { meetParent } = await import('../daemon/parent.ts')
+    this.#parent = await meetParent()
+    return this.#parent === null ? withKeyFiles(await readConfig()) : this.#parent.takeConfig()
+  }
+
+  /** Runs until SIGINT or SIGTERM. @throws LISTEN_FAILED when the address is in use or not available on this machine */
+  async run(app: App, flags: ServeFlags, configFlags: ConfigFlags): Promise<{ success: true; url: string }> {
+    const { serve } = await import('../daemon/serve.ts')
+    const { origin, url = null, 'no-workers': noWorkers } = flags
+    const single = origin === undefined ? null : readChannelUrls({ origin, url })
+    const options: Omit<ServeOptions, 'stop'> = {
+      single,
+      works: !noWorkers,
+      terminal: process.stderr.isTTY === true,
+      parent: this.#parent,
+      reload: () => reloadConfig(configFlags, app.loaded.file),
+      open: (loaded) => this.#open(loaded),
+      onLog: (log) => {
+        this.#log = log
+      },
+      onReady: (listening, channels, log) => {
+        if (channels.length === 0 && single === null)
+          log.warn(
+            'No sales channel is configured, so every request gets a 421. Add one to pagecache.yaml or use --origin.',
+          )
+        for (const channel of channels) log.info(`${channel.name}: ${channel.url} from ${channel.origin}`)
+        log.info(`pagecache listens on ${listening}`)
+      },
+    }
+    // Not the app's signal: a reload replaces the app.
+    const daemon = await interruptible((stop) => serve(app, { ...options, stop }))
+    return { success: true, url: daemon.url }
+  }
+
+  #open(loaded: LoadedConfig): App {
+    const app = new App({ loaded, onWarning: (message) => void this.warn(message) })
+    app.ownSignals()
+    return app
+  }
+}
+
+/** @throws CONFIG_INVALID */
+async function reloadConfig(flags: ConfigFlags, previousFile: string | null): Promise<LoadedConfig> {
+  const loaded = await loadConfig(flags)
+  // An editor may be replacing the file; the defaults have no sales channels.
+  if (previousFile !== null && loaded.file === null)
+    throw new PagecacheError('CONFIG_INVALID', `The configuration file ${previousFile} no longer exists.`)
+  return withKeyFiles(loaded)
+}
+
+/** Reads the key files that the configuration names, so that a bad one is reported now and child processes need not read it. */
+async function withKeyFiles(loaded: LoadedConfig): Promise<LoadedConfig> {
+  const { withCustomerKey } = await import('../auth/customer-key.ts')
+  return withCustomerKey(loaded)
+}

@@ -1,0 +1,14 @@
+import * as Flags from '@oclif/core/flags'
+import { noTuiFlag } from './flags.ts'
+
+/** Flags of warmup:start. */
+export const warmupFlags = {
+  'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
+  'batch-size': Flags.integer({ summary: 'URLs per batch, 1 to 1000.', default: 50, helpValue: '<n>' }),
+  watch: Flags.boolean({ summary: 'Wait and show progress in the terminal UI; without a terminal, same as --wait.' }),
+  'no-tui': noTuiFlag,
+  wait: Flags.boolean({ summary: 'Wait for the end; exit with 1 if a page failed.' }),
+  'allow-failures': Flags.boolean({ summary: 'Exit with 0 even if pages failed.' }),
+  force: Flags.boolean({ summary: 'Fetch fresh pages again too.' }),
+  'dry-run': Flags.boolean({ summary: 'List what would be fetched; fetch only sitemaps.' }),
+}
