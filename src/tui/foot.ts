@@ -1,7 +1,7 @@
 import { hints, type KeyContext } from './keys.ts'
 import { join, lineWidth, span, spread, type Line } from './text/line.ts'
 import { cells, cutMiddle } from './text/width.ts'
-import type { ScreenInput } from './screen.ts'
+import type { ScreenInput } from './screen-input.ts'
 
 /** A message stands for so long (milliseconds). */
 const noticeFor = 8000

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { render } from 'ink'
 import { Monitor } from './monitor.tsx'
 import { Session } from './session.ts'
-import type { Watched, WatchOptions } from './watch.ts'
+import type { Watched, WatchOptions } from './watch-options.ts'
 
 export interface TuiOptions extends WatchOptions {
   /** Where `s` writes. */

@@ -4,27 +4,11 @@ import { detailLines, helpLines } from './overlays.ts'
 import { toLayout, type Area } from './layout.ts'
 import type { KeyContext } from './keys.ts'
 import { panelLines, titlesLine } from './panel-lines.ts'
-import type { Panel, Row, TabView } from './panel.ts'
+import type { Panel, Row } from './panel.ts'
+import type { ScreenInput } from './screen-input.ts'
 import { beside, fitLine, lineWidth, span, spread, type Line } from './text/line.ts'
 import { timeOfDay } from './text/amount.ts'
 import { focusOf, placeOf, selectedIndex, type View } from './view.ts'
-
-/** Everything that the screen is drawn from. */
-export interface ScreenInput {
-  columns: number
-  rows: number
-  /** What is watched: the source's name. */
-  name: string
-  tabs: readonly { id: string; title: string }[]
-  view: View
-  shown: TabView
-  /** What `q` does, in a few words. */
-  leaving: string
-  /** Monotonic milliseconds, as in the view. */
-  now: number
-  /** Milliseconds since the epoch, for the clock. */
-  time: number
-}
 
 /** The whole screen: exactly as many lines as it has rows, none wider than it is. */
 export function toScreen(input: ScreenInput): Line[] {
