@@ -1,3 +1,5 @@
+import type { Given, Schema } from '../operations/operation.ts'
+
 /** What is known of one operation's value. Times are monotonic milliseconds. */
 export interface Feed {
   /** The last value that came; null before the first. */
@@ -12,12 +14,28 @@ export interface Feed {
   readonly since: number
 }
 
-/** One operation that is asked again and again. */
-export interface FeedPlan {
+/** What the monitor needs to know of an operation's type. */
+interface Polled {
+  input: Schema
+  run(...args: never[]): Promise<unknown>
+}
+
+/** An operation that is polled. */
+export interface FeedPlan<Op extends Polled = Polled> {
   readonly operation: string
   readonly input: object
-  /** Milliseconds between two questions. */
+  /** Poll interval, in milliseconds. */
   readonly every: number
+  /** Never set: carries the operation's type to `ValueOf`. */
+  readonly of?: Op
+}
+
+/** The value that a planned operation resolves to. */
+export type ValueOf<Plan> = Plan extends FeedPlan<infer Op> ? Awaited<ReturnType<Op['run']>> : never
+
+/** Plans to poll an operation: `planFeed<typeof cacheStatistics>('cache.stats', {}, 1000)`. `every`: poll interval, in milliseconds. */
+export function planFeed<Op extends Polled>(operation: string, input: Given<Op['input']>, every: number): FeedPlan<Op> {
+  return { operation, input: input as object, every }
 }
 
 /** Without news for so long a value is called stale (milliseconds). */

@@ -1,14 +1,16 @@
+import type { listScheduledTasks } from '../../../operations/scheduled-task.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { stalest } from '../../stale.ts'
-import type { Tab } from '../../tab.ts'
+import { planFeed } from '../../feed.ts'
+import { defineTab } from '../../tab.ts'
 import { ago, shortSpan } from '../../text/amount.ts'
 import { join, span, type Line, type Tone } from '../../text/line.ts'
 import { cutMiddle, padEnd, padStart } from '../../text/width.ts'
 import type { ScheduledTask, ScheduledTasks } from './values.ts'
 
-export const taskPlan = { operation: 'scheduled-task.list', input: {}, every: 2000 }
+export const taskPlan = planFeed<typeof listScheduledTasks>('scheduled-task.list', {}, 2000)
 
 const states: Record<ScheduledTask['status'], { sign: string; tone: Tone }> = {
   scheduled: { sign: '·', tone: 'dim' },
@@ -20,12 +22,11 @@ const states: Record<ScheduledTask['status'], { sign: string; tone: Tone }> = {
 }
 
 /** The scheduled tasks: when each ran and runs next, what it did, and why it failed. */
-export const tasksTab: Tab = {
+export const tasksTab = defineTab({
   id: 'tasks',
   title: 'Tasks',
   plans: { tasks: taskPlan },
-  view({ feeds, now, time }) {
-    const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
+  view({ feeds, values: { tasks }, now, time }) {
     const stale = stalest([feeds['tasks']], now)
     if (tasks === null)
       return {
@@ -57,7 +58,7 @@ export const tasksTab: Tab = {
       short: tasksInShort(tasks),
     }
   },
-}
+})
 
 function countByState({ items }: ScheduledTasks): Record<string, number> {
   return Object.fromEntries(
