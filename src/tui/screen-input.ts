@@ -1,16 +1,16 @@
 import type { TabView } from './panel.ts'
 import type { View } from './view.ts'
 
-/** Everything that the screen is drawn from. */
+/** Input of the renderer. */
 export interface ScreenInput {
   columns: number
   rows: number
-  /** What is watched: the source's name. */
+  /** Name of the watched source. */
   name: string
   tabs: readonly { id: string; title: string }[]
   view: View
   shown: TabView
-  /** What `q` does, in a few words. */
+  /** Hint for `q`. */
   leaving: string
   /** Monotonic milliseconds, as in the view. */
   now: number

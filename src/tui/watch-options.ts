@@ -5,14 +5,14 @@ import type { Tab } from './tab.ts'
 export interface WatchOptions {
   source: Source
   tabs: readonly Tab[]
-  /** What `q` does now, in a few words. */
+  /** Hint for `q`. */
   leaving(feeds: Feeds): string
-  /** Leaves by itself when the run has ended. */
+  /** Quits when the run ends. */
   untilEnd: boolean
   signal: AbortSignal
 }
 
-/** What was known when the screen was left, and what broke it; null where nothing did. */
+/** The feeds at exit, and the error that ended the session (null: none). */
 export interface Watched {
   feeds: Feeds
   fault: unknown

@@ -2,12 +2,12 @@ import { forbidColor, processVariables } from '../config/environment.ts'
 import { mayColor, takesTerminal } from './terminal.ts'
 import type { Watched, WatchOptions } from './watch-options.ts'
 
-/** Whether the screen may be used in this process: a terminal on both sides, and nothing that asks for lines. */
+/** Whether this process can show the full-screen UI: stdin and stdout are terminals, and plain output was not requested. */
 export function hasScreen(wanted: boolean): boolean {
   return takesTerminal(process, processVariables(), wanted)
 }
 
-/** Shows the tabs on the terminal of this process until somebody leaves. Ink is loaded here, and nowhere before. */
+/** Shows the tabs on this terminal until the operator quits. Ink is imported here only. */
 export async function watchOnScreen(options: WatchOptions): Promise<Watched> {
   if (!mayColor(processVariables(), process.argv)) forbidColor()
   const { runTui } = await import('./run.tsx')

@@ -177,11 +177,11 @@ describe('off a terminal', () => {
     const cwd = await tempDir()
     expect(await run(['warmup:watch'], { cwd })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('There was no warmup yet.') as string,
+      stderr: expect.stringContaining('No warmup yet.') as string,
     })
     expect(await run(['warmup:watch', '0190c0de-0000-7000-8000-00000000dead'], { cwd })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('There is no warmup') as string,
+      stderr: expect.stringContaining('Unknown warmup') as string,
     })
   })
 })

@@ -15,7 +15,7 @@ import { stateSpan } from '../warmup/state-block.ts'
 import type { Watched } from '../warmup/watched.ts'
 import { cacheBlocks, typesPanel } from './cache.ts'
 
-/** The cache itself, and one line of everything else. */
+/** The cache, and one line for each other tab. */
 export const overviewTab = defineTab({
   id: 'overview',
   title: 'Overview',
@@ -43,7 +43,7 @@ export const overviewTab = defineTab({
         now,
       ),
       run: null,
-      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'asking …',
+      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'loading …',
     }
   },
 })
@@ -53,7 +53,7 @@ function lineBlock(name: string, text: string): Block {
 }
 
 function waiting(name: string): Block {
-  return block(1, () => [[label(name), span('asking …', 'dim')]])
+  return block(1, () => [[label(name), span('loading …', 'dim')]])
 }
 
 function warmupBlock({ progress, live }: Watched): Block {

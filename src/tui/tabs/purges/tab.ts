@@ -9,12 +9,12 @@ import { everythingBlock, proxyBlock, rateBlock, whoBlock } from './figures.ts'
 import { invalidationsPanel, purgesPanel, tagsPanel } from './lists.ts'
 import type { PurgeStatistics } from './values.ts'
 
-/** So many of the latest are enough for a tail and for a rate. */
+/** Number of latest purges to fetch: enough for the list and the rate. */
 const tail = 200
 
 export const purgePlan = planFeed<typeof purgeStatistics>('purgeLog.stats', {}, 1000)
 
-/** Purges as they happen, what caused them, and which reverse proxy is behind. */
+/** Live purges, their causes, and reverse proxies with a backlog. */
 export const purgesTab = defineTab({
   id: 'purges',
   title: 'Purges',
@@ -28,11 +28,11 @@ export const purgesTab = defineTab({
     const stale = stalest([feeds['purges'], feeds['recentPurges'], feeds['invalidations']], now)
     if (statistics === null)
       return {
-        blocks: [block(0, () => [[span('Asking for the purges …', 'dim')]])],
+        blocks: [block(0, () => [[span('Loading purges …', 'dim')]])],
         panels: [],
         stale,
         run: null,
-        short: 'asking …',
+        short: 'loading …',
       }
     return {
       blocks: [
@@ -61,6 +61,6 @@ export function purgesInShort({ overview, proxies }: PurgeStatistics): string {
     .map(({ name, pending }) => `${formatCount(pending)} behind at ${name}`)
   const failed = proxies
     .filter(({ failed: never }) => never > 0)
-    .map(({ name, failed: never }) => `${formatCount(never)} never told to ${name}`)
+    .map(({ name, failed: never }) => `${formatCount(never)} undelivered to ${name}`)
   return [`${formatCount(overview.totalPurges)} in 24 h`, ...behind, ...failed].join(', ')
 }

@@ -10,7 +10,7 @@ import { transportBlocks } from './transports.ts'
 
 export const queuePlan = planFeed<typeof messengerStatistics>('messenger.stats', {}, 1000)
 
-/** The queue: what waits, who works on what, what failed for good. */
+/** The queue: waiting messages, workers, failed messages. */
 export const queueTab = defineTab({
   id: 'queue',
   title: 'Queue',
@@ -19,11 +19,11 @@ export const queueTab = defineTab({
     const stale = stalest([feeds['queue'], feeds['failed']], now)
     if (queue === null)
       return {
-        blocks: [block(0, () => [[span('Asking for the queue …', 'dim')]])],
+        blocks: [block(0, () => [[span('Loading queue …', 'dim')]])],
         panels: [],
         stale,
         run: null,
-        short: 'asking …',
+        short: 'loading …',
       }
     return {
       blocks: [...transportBlocks(queue), gap],

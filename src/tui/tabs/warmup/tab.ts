@@ -16,12 +16,12 @@ import { remark, stateLine } from './state-block.ts'
 import { Seating, type Seats } from './seats.ts'
 import { silence, type Live, type Progress, type Watched } from './watched.ts'
 
-/** Snapshots a second: four. */
+/** Poll interval, in milliseconds. */
 const every = 250
-/** More than anybody reads on a screen; all of them tells warmup:failures. */
+/** Failures shown on screen; warmup:failures lists all of them. */
 const listedFailures = 500
 
-/** One run live: the latest one without an id. */
+/** One live run: the latest one when `id` is null. */
 export function warmupTab(id: string | null) {
   const named = id === null ? {} : { progressId: id }
   const seating = new Seating()
@@ -34,11 +34,11 @@ export function warmupTab(id: string | null) {
     },
     view({ feeds, values: { warmup: watched, failures }, asked, now }) {
       const stale = staleness(feeds['warmup'], now)
-      if (watched === null) return nothing('Asking for the warmup …', stale)
+      if (watched === null) return nothing('Loading warmup …', stale)
       const { progress, live } = watched
       if (progress === null || live === null)
         return nothing(
-          id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`,
+          id === null ? 'No warmup yet. Start one: pagecache warmup:start' : `Unknown warmup ${id}.`,
           stale,
         )
       return toView(
