@@ -13,7 +13,7 @@ export interface Api {
   readonly clientId: string
   /** Below `/api/_action/`. Throws an ApiError, also when the daemon cannot be reached (status 0). */
   get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
-  /** The same of an endpoint that is asked with a body. */
+  /** Sends a request with a JSON body. */
   ask<T>(path: string, question: Query, signal?: AbortSignal): Promise<T>
   /** The text of `/metrics`. */
   metrics(signal?: AbortSignal): Promise<string>

@@ -14,7 +14,7 @@ const height = 180
 const colours = ['--line-1', '--line-2', '--line-3', '--line-4']
 
 /**
- * Counts over time as bars (one line) or lines. Whoever cannot see it has the same figures in the table behind it.
+ * Counts over time as bars (one series) or lines, with the same figures in a table for screen readers.
  *
  * @param at seconds since the epoch, ascending
  */
@@ -52,7 +52,7 @@ export function TimeChart({
     <figure class="chart">
       <div ref={place} aria-hidden="true" />
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as table</summary>
         <table>
           <caption class="unseen">{caption}</caption>
           <thead>

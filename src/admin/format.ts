@@ -22,7 +22,7 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${value} B` : `${value.toFixed(2)} ${units[unit]}`
 }
 
-/** A time of the API, ISO 8601 or milliseconds since the epoch, in the zone of whoever reads it. */
+/** A time of the API, ISO 8601 or milliseconds since the epoch, in the browser's time zone. */
 export function formatTime(at: string | number | null): string {
   return at === null ? '–' : moment.format(new Date(at))
 }

@@ -28,11 +28,11 @@ export function OverviewView() {
               <Figure
                 name="Hit ratio"
                 value={formatShare(hit + stale, hit + stale + miss)}
-                note="since the daemon began"
+                note="since the daemon started"
               />
-              <Figure name="From the cache" value={formatCount(hit + stale)} />
-              <Figure name="Asked of the shop" value={formatCount(miss)} />
-              <Figure name="Passed by" value={formatCount(pass)} note="basket, account, uploads …" />
+              <Figure name="Hits" value={formatCount(hit + stale)} />
+              <Figure name="Misses" value={formatCount(miss)} />
+              <Figure name="Bypassed" value={formatCount(pass)} note="basket, account, uploads …" />
             </dl>
           )}
         </Known>
@@ -48,7 +48,7 @@ export function OverviewView() {
                 <Figure name="Purges" value={formatCount(overview.totalPurges)} />
                 <Figure name="URLs" value={formatCount(overview.distinctUrls)} />
                 <Figure name="Tags" value={formatCount(overview.distinctTags)} />
-                <Figure name="Time of a purge" value={formatMs(overview.avgResponseTime)} />
+                <Figure name="Response time" value={formatMs(overview.avgResponseTime)} />
               </dl>
               <TimeChart
                 caption="Purges by hour"
@@ -60,7 +60,7 @@ export function OverviewView() {
                 caption="Tags purged most often"
                 head={['Tag', 'Purges']}
                 rows={topTags.slice(0, 5).map(({ tag, count }) => [<code>{tag}</code>, count])}
-                empty="No tag was purged."
+                empty="No tags purged."
               />
             </>
           )}
@@ -87,19 +87,19 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
         <Figure name="Pages" value={formatCount(value.totalFiles)} />
         <Figure name="On disk" value={value.totalSizeFormatted} />
         <Figure
-          name="Saved by compression"
+          name="Space saved"
           value={formatShare(aggregated.totalSpaceSaved, aggregated.totalOriginalSize)}
           note={formatBytes(aggregated.totalSpaceSaved)}
         />
-        <Figure name="Made by the shop" value={formatAverage(aggregated.avgGenerationTime)} />
-        <Figure name="Served from the cache" value={formatAverage(aggregated.avgCacheHitTime)} />
+        <Figure name="Generation time" value={formatAverage(aggregated.avgGenerationTime)} />
+        <Figure name="Hit time" value={formatAverage(aggregated.avgCacheHitTime)} />
       </dl>
       <ShareBars caption="Pages by type" shares={pageTypes.map((type) => ({ name: type, count: byType[type] }))} />
       <details>
-        <summary>By type, in detail</summary>
+        <summary>Details by type</summary>
         <Table
-          caption="Types in detail"
-          head={['Type', 'Pages', 'Saved', 'Made in', 'Served in', 'Clear']}
+          caption="Details by type"
+          head={['Type', 'Pages', 'Saved', 'Generation time', 'Hit time', 'Clear']}
           rows={pageTypes.map((type) => {
             const detail = byTypeDetailed[singular[type]]
             return [

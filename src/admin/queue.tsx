@@ -41,7 +41,7 @@ export function QueueView() {
                   formatTime(worker.startedAt),
                   worker.current.map(({ type, group }) => (group ? `${type} (${group})` : type)).join(', ') || '–',
                 ])}
-                empty="Nobody works on the queue: start serve, or messenger:consume."
+                empty="No workers. Start serve or messenger:consume."
               />
             </>
           )}

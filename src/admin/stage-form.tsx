@@ -62,7 +62,7 @@ export function StageForm({
       <div class="row">
         <Field label="Name" {...text('name')} width="wide" />
         <Field label="Frequency" {...text('frequency')} list={frequencies} />
-        <Field label="At most, a session (empty: any)" type="number" {...text('maxPerSession')} />
+        <Field label="Max views per session (empty: unlimited)" type="number" {...text('maxPerSession')} />
         <Field label="Retention (days; 0: for ever)" type="number" {...text('retentionDays')} />
       </div>
       <div class="row">

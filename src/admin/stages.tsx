@@ -41,7 +41,7 @@ export function StagesView() {
                 </span>,
                 stage.maxPerSession === null
                   ? stage.frequency
-                  : `${stage.frequency}, at most ${stage.maxPerSession} a session`,
+                  : `${stage.frequency}, max ${stage.maxPerSession} per session`,
                 stage.retentionDays === 0
                   ? 'for ever'
                   : stage.retentionDays === 1
@@ -54,7 +54,7 @@ export function StagesView() {
                   Edit
                 </button>,
               ])}
-              empty="There is no stage yet."
+              empty="No stages yet."
             />
           )}
         </Known>

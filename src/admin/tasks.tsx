@@ -27,7 +27,7 @@ export function Tasks() {
               task.error ?? task.result ?? '–',
               <Act label="Run now" act={schedule(task.name)} />,
             ])}
-            empty="There is none."
+            empty="No tasks."
           />
         )}
       </Known>

@@ -4,7 +4,7 @@ import { TimeChart } from './chart.tsx'
 import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
 import { Act, Confirm, Field, Figure, Known, Panel, Table } from './parts.tsx'
 import { useApi } from './session.ts'
-import { useResource } from './use-resource.ts'
+import { useResource, type Resource } from './use-resource.ts'
 
 export function WarmupView() {
   const [chosen, setChosen] = useState<string | undefined>()
@@ -34,32 +34,12 @@ export function WarmupView() {
             value.progress ? (
               <Progress watch={value} progress={value.progress} onMoved={refresh} />
             ) : (
-              <p class="empty">No warmup was started yet.</p>
+              <p class="empty">No warmup yet.</p>
             )
           }
         </Known>
       </Panel>
-      {shown ? (
-        <Panel title="Failures">
-          <Known of={failures}>
-            {({ items, total }) => (
-              <>
-                <Table
-                  caption="URLs that could not be warmed"
-                  head={['URL', 'Why', 'Attempts', 'At']}
-                  rows={items.map((item) => [<code>{item.url}</code>, item.error, item.attempts, formatTime(item.at)])}
-                  empty="None."
-                />
-                {total > items.length ? (
-                  <p class="soft">
-                    {formatCount(total)} in all; <code>pagecache warmup:failures</code> lists every one.
-                  </p>
-                ) : null}
-              </>
-            )}
-          </Known>
-        </Panel>
-      ) : null}
+      {shown ? <FailureList of={failures} /> : null}
       <Panel title="Runs">
         <Known of={list}>
           {({ items }) => (
@@ -80,12 +60,36 @@ export function WarmupView() {
                   Show
                 </button>,
               ])}
-              empty="No warmup was started yet."
+              empty="No warmup yet."
             />
           )}
         </Known>
       </Panel>
     </>
+  )
+}
+
+function FailureList({ of }: { of: Resource<Failures> }) {
+  return (
+    <Panel title="Failures">
+      <Known of={of}>
+        {({ items, total }) => (
+          <>
+            <Table
+              caption="URLs that could not be warmed"
+              head={['URL', 'Error', 'Attempts', 'Time']}
+              rows={items.map((item) => [<code>{item.url}</code>, item.error, item.attempts, formatTime(item.at)])}
+              empty="None."
+            />
+            {total > items.length ? (
+              <p class="soft">
+                {formatCount(total)} in all; <code>pagecache warmup:failures</code> lists them.
+              </p>
+            ) : null}
+          </>
+        )}
+      </Known>
+    </Panel>
   )
 }
 

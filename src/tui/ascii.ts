@@ -32,7 +32,7 @@ const replacements: Readonly<Record<string, string>> = {
   '↓': 'v',
 }
 
-/** The same text for a terminal whose character set has no signs of this kind: every one is one cell, as before. */
+/** Text for terminals without Unicode: each symbol becomes one ASCII character of the same width. */
 export function toAscii(text: string): string {
   return text.replaceAll(/[^\u0000-\u007f]/gu, (sign) => replacements[sign] ?? '?')
 }

@@ -10,7 +10,7 @@ export function block(rank: number, lines: (width: number) => readonly Line[]): 
 /** An empty line, the first thing to go. */
 export const gap: Block = block(9, () => [[]])
 
-/** Every line of figures begins with its name, in so many cells. */
+/** Width of the label at the start of each line, in cells. */
 export const labelWidth = 9
 
 export function label(text: string): Span {

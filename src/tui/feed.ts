@@ -1,28 +1,46 @@
-/** What is known of one operation's value. Times are monotonic milliseconds. */
+import type { Given, Schema } from '../operations/operation.ts'
+
+/** State of one polled operation. Times are monotonic milliseconds. */
 export interface Feed {
-  /** The last value that came; null before the first. */
+  /** Latest value; null before the first. */
   readonly value: unknown
-  /** When it came. */
+  /** When the latest value arrived. */
   readonly at: number | null
-  /** Why the last question was not answered; null where it was. */
+  /** Why the last poll failed; null when it succeeded. */
   readonly error: string | null
-  /** Questions in a row that were not answered. */
+  /** Consecutive failed polls. */
   readonly failures: number
-  /** When it was first asked. */
+  /** When polling began. */
   readonly since: number
 }
 
-/** One operation that is asked again and again. */
-export interface FeedPlan {
-  readonly operation: string
-  readonly input: object
-  /** Milliseconds between two questions. */
-  readonly every: number
+/** What the monitor needs to know of an operation's type. */
+interface Polled {
+  input: Schema
+  run(...args: never[]): Promise<unknown>
 }
 
-/** Without news for so long a value is called stale (milliseconds). */
+/** An operation that is polled. */
+export interface FeedPlan<Op extends Polled = Polled> {
+  readonly operation: string
+  readonly input: object
+  /** Poll interval, in milliseconds. */
+  readonly every: number
+  /** Never set: carries the operation's type to `ValueOf`. */
+  readonly of?: Op
+}
+
+/** The value that a planned operation resolves to. */
+export type ValueOf<Plan> = Plan extends FeedPlan<infer Op> ? Awaited<ReturnType<Op['run']>> : never
+
+/** Plans to poll an operation: `planFeed<typeof cacheStatistics>('cache.stats', {}, 1000)`. `every`: poll interval, in milliseconds. */
+export function planFeed<Op extends Polled>(operation: string, input: Given<Op['input']>, every: number): FeedPlan<Op> {
+  return { operation, input: input as object, every }
+}
+
+/** Age after which a value is stale, in milliseconds. */
 const staleAfter = 3000
-/** A source that does not answer is asked less and less often, down to this (milliseconds). */
+/** Longest back-off between two polls of a source that does not answer, in milliseconds. */
 const longestPause = 5000
 
 export function newFeed(now: number): Feed {
@@ -33,21 +51,21 @@ export function answered(feed: Feed, value: unknown, now: number): Feed {
   return { ...feed, value, at: now, error: null, failures: 0 }
 }
 
-/** The last value stays: it is what was known, and `staleFor` says how old it is. */
+/** Keeps the last value; `staleFor` tells how old it is. */
 export function unanswered(feed: Feed, error: string): Feed {
   return { ...feed, error, failures: feed.failures + 1 }
 }
 
-/** How long there was no news, in milliseconds; null while the value is good. */
+/** Age of a stale value, in milliseconds; null while it is fresh. */
 export function staleFor(feed: Feed, now: number): number | null {
   const age = now - (feed.at ?? feed.since)
   return age >= staleAfter ? age : null
 }
 
-/** When to ask again after an answer or a failure (milliseconds from now). `random`: 0 to 1. */
+/** Delay until the next poll, in milliseconds. `random`: 0 to 1. */
 export function pauseAfter(feed: Feed, every: number, random: number): number {
   if (feed.failures === 0) return every
   const pause = Math.min(longestPause, every * 2 ** feed.failures)
-  // Many monitors on one daemon shall not come back in the same moment.
+  // Spreads the monitors of one daemon, so that they do not retry at the same moment.
   return pause * (0.75 + random / 2)
 }

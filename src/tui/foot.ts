@@ -1,12 +1,12 @@
 import { hints, type KeyContext } from './keys.ts'
 import { join, lineWidth, span, spread, type Line } from './text/line.ts'
 import { cells, cutMiddle } from './text/width.ts'
-import type { ScreenInput } from './screen.ts'
+import type { ScreenInput } from './screen-input.ts'
 
-/** A message stands for so long (milliseconds). */
+/** How long a message is shown, in milliseconds. */
 const noticeFor = 8000
 
-/** The last line: a question, the filter that is typed, a message, or the keys that make sense now. */
+/** Bottom line: a question, the filter being typed, a message, or the keys available now. */
 export function footLine(
   { name, view, now, leaving }: Pick<ScreenInput, 'name' | 'view' | 'now' | 'leaving'>,
   width: number,
@@ -17,13 +17,13 @@ export function footLine(
   if (overlay.kind === 'filter')
     return spread(
       [span(' / ', 'accent'), span(view.filter), span('▏', 'accent')],
-      [...key('enter', 'keep'), span('  '), ...key('esc', 'take back'), span(' ')],
+      [...key('enter', 'keep'), span('  '), ...key('esc', 'clear'), span(' ')],
       width,
     )
   if (overlay.kind === 'help' || overlay.kind === 'detail')
     return [span(' '), ...key('esc', 'close'), span('  '), ...key('↑ ↓', 'scroll'), span('  '), ...key('q', leaving)]
   if (notice && now - notice.at < noticeFor) return [span(` ${notice.text}`, notice.tone)]
-  // The way out stands at the end, and goes last.
+  // The quit key is at the end and is dropped last.
   const out: Line = [...key('q', leaving), span(' ')]
   const room = width - 3 - out.reduce((sum, { text }) => sum + cells(text), 0)
   const parts = hints(context)
@@ -32,13 +32,13 @@ export function footLine(
   return spread([span(' '), ...join(parts, room, '  ')], out, width)
 }
 
-/** Names what it would be done on, as the questions of the command line do; the explanation gives way first, the answers last. */
+/** Names the target as the questions of the command line do. Without room the explanation is dropped first, the answers last. */
 export function cancelQuestion(name: string, width: number): Line {
   const answers: Line = [...key('y', 'cancel it'), span('  '), ...key('n', 'no')]
   const room = width - lineWidth(answers)
   const [question, explanation] = [
     'Cancel this warmup?  ',
-    'Cancel this warmup? What is in the cache stays, the rest is not fetched.  ',
+    'Cancel this warmup? Cached pages stay; the rest is not fetched.  ',
   ]
   const shortened = cutMiddle(name, Math.max(5, room - cells(` On : ${question}`)))
   const texts = [` On ${name}: ${explanation}`, ` On ${shortened}: ${question}`, ` ${question}`]

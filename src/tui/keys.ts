@@ -107,7 +107,7 @@ export const keyTable: readonly KeyBinding[] = [
     help: 'Show only what went wrong, and everything again',
     hint: 'errors',
   },
-  { keys: ['f'], label: 'f', action: 'freeze', help: 'Hold the picture still, and let it go on', hint: 'freeze' },
+  { keys: ['f'], label: 'f', action: 'freeze', help: 'Freeze or resume', hint: 'freeze' },
   {
     keys: ['s'],
     label: 's',
@@ -115,7 +115,7 @@ export const keyTable: readonly KeyBinding[] = [
     help: 'Save what is known as a JSON file in the working directory',
     hint: 'save',
   },
-  { keys: ['escape'], label: 'esc', action: 'close', help: 'Close what is open; take back the filter' },
+  { keys: ['escape'], label: 'esc', action: 'close', help: 'Close the dialog or clear the filter' },
   { keys: ['ctrl+z'], label: 'ctrl z', action: 'suspend', help: 'Back to the shell for a while; fg comes back' },
   { keys: ['q', 'ctrl+c'], label: 'q', action: 'detach', help: 'Leave this screen', hint: 'leave' },
 ]

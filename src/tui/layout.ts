@@ -3,9 +3,9 @@ const smallest = { columns: 60, rows: 15 }
 
 /** Two lists stand side by side from here on. */
 const twoColumnsFrom = 110
-/** A list with its title needs so many rows to be worth looking at. */
+/** Fewest rows of a useful list, with its title. */
 const leastPanel = 5
-/** So many are better than a list with one more line of figures above it. */
+/** Rows of a list that are worth more than another line of figures above it. */
 const goodPanel = 9
 
 export interface Area {

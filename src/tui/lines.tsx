@@ -23,7 +23,7 @@ const Row = memo(function Row({ line }: { line: Line }) {
   )
 }, sameLine)
 
-/** Most rows of two pictures are the same: those cost nothing. */
+/** Most rows do not change between two frames and need no rendering. */
 function sameLine({ line: left }: { line: Line }, { line: right }: { line: Line }): boolean {
   return (
     left.length === right.length &&

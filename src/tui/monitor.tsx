@@ -17,7 +17,7 @@ export function Monitor({ session }: { session: Session }) {
   return <Lines lines={session.screen(columns, rows)} />
 }
 
-/** What Ctrl-Z does in a terminal that nobody has taken over; where no shell could wake us the system ignores it. */
+/** Suspends the process like Ctrl-Z in a normal terminal; ignored by the system without a shell to resume it. */
 async function stopGroup(): Promise<void> {
   if (process.platform === 'win32') return
   process.kill(0, 'SIGTSTP')

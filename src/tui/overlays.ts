@@ -42,7 +42,7 @@ export function detailLines(
   }
   if (detail.url !== null) {
     lines.push([], [span(' In the cache now', 'strong')])
-    for (const text of inspection ?? ['asking …'])
+    for (const text of inspection ?? ['loading …'])
       lines.push(...wrap(text, width - 2).map((part): Line => [span(`   ${part}`)]))
   }
   const last = Math.max(0, lines.length - rows)

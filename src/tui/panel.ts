@@ -10,7 +10,7 @@ export interface Detail {
 
 /** One row of a list. */
 export interface Row {
-  /** Stays the same while the row moves up and down. */
+  /** Stable while the row moves up and down. */
   id: string
   line(width: number): Line
   /** What a filter looks into. */

@@ -1,7 +1,7 @@
 import { answered, newFeed, pauseAfter, unanswered, type Feed, type FeedPlan } from './feed.ts'
 import type { Source } from './source.ts'
 
-/** Feeds by the names under which the views look for them. */
+/** Feeds by name. */
 export type Feeds = Readonly<Record<string, Feed>>
 export type FeedPlans = Readonly<Record<string, FeedPlan>>
 
@@ -10,7 +10,7 @@ export interface PollerOptions {
   /** Monotonic milliseconds. */
   now(): number
   random(): number
-  /** Told when a feed has changed. */
+  /** Called when a feed has changed. */
   onChange(feeds: Feeds): void
 }
 
@@ -20,7 +20,7 @@ interface Running {
   timer: NodeJS.Timeout | null
 }
 
-/** Asks the source for what is on the screen, each feed at its own pace, and never twice at a time for one feed. */
+/** Polls the operations of the visible tab, each at its own interval and one request per feed at a time. */
 export class Poller {
   readonly #options: PollerOptions
   readonly #running = new Map<string, Running>()
@@ -34,7 +34,7 @@ export class Poller {
     return this.#feeds
   }
 
-  /** Changes what is asked for. What is no longer wanted keeps its last value, so that it is there at once when it is. */
+  /** Changes the polled operations. A feed that is no longer polled keeps its last value for when it is shown again. */
   want(plans: FeedPlans): void {
     for (const [name, running] of this.#running) {
       if (!samePlan(running.plan, plans[name])) this.#stop(name, running)
@@ -52,7 +52,7 @@ export class Poller {
     }
   }
 
-  /** Asks for everything at once: something was just done, and its effect is to be seen. */
+  /** Polls everything now, to show the effect of a command. */
   hurry(): void {
     for (const [name, running] of this.#running) {
       if (running.timer === null) continue
@@ -96,7 +96,7 @@ export class Poller {
   }
 }
 
-/** A daemon that is frozen or gone without a word answers never: it is asked again after so long (milliseconds). */
+/** Timeout of a poll, in milliseconds: a frozen daemon never answers. */
 const answerWithin = 10_000
 
 async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {

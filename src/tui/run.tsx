@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { render } from 'ink'
 import { Monitor } from './monitor.tsx'
 import { Session } from './session.ts'
-import type { Watched, WatchOptions } from './watch.ts'
+import type { Watched, WatchOptions } from './watch-options.ts'
 
 export interface TuiOptions extends WatchOptions {
   /** Where `s` writes. */
@@ -16,13 +16,12 @@ export interface TuiOptions extends WatchOptions {
 const maxFps = 15
 
 /**
- * Takes over the terminal until somebody leaves, the run has ended, or a signal comes. Whatever happens, the terminal is as
- * it was before afterwards.
+ * Takes over the terminal until the operator quits, the run ends or a signal arrives, and always restores the terminal.
  */
 export async function runTui({ signal, directory, stdin, stdout, ...options }: TuiOptions): Promise<Watched> {
   const save = async (file: string, content: string) => {
     const path = join(directory, file)
-    // A report names URLs of the shop: nobody else needs to read it, and no file is overwritten.
+    // A report names URLs of the shop: only its owner may read it, and no file is overwritten.
     await writeFile(path, content, { flag: 'wx', mode: 0o600 })
     return path
   }
@@ -37,7 +36,7 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
   })
   const leave = () => ink.unmount()
   let fault: unknown = null
-  // What nobody caught would be printed onto the screen that is about to go.
+  // An uncaught error would be printed onto the alternate screen, which is about to disappear.
   const crash = (error: unknown) => {
     fault ??= error
     leave()

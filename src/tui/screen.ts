@@ -4,29 +4,13 @@ import { detailLines, helpLines } from './overlays.ts'
 import { toLayout, type Area } from './layout.ts'
 import type { KeyContext } from './keys.ts'
 import { panelLines, titlesLine } from './panel-lines.ts'
-import type { Panel, Row, TabView } from './panel.ts'
+import type { Panel, Row } from './panel.ts'
+import type { ScreenInput } from './screen-input.ts'
 import { beside, fitLine, lineWidth, span, spread, type Line } from './text/line.ts'
 import { timeOfDay } from './text/amount.ts'
 import { focusOf, placeOf, selectedIndex, type View } from './view.ts'
 
-/** Everything that the screen is drawn from. */
-export interface ScreenInput {
-  columns: number
-  rows: number
-  /** What is watched: the source's name. */
-  name: string
-  tabs: readonly { id: string; title: string }[]
-  view: View
-  shown: TabView
-  /** What `q` does, in a few words. */
-  leaving: string
-  /** Monotonic milliseconds, as in the view. */
-  now: number
-  /** Milliseconds since the epoch, for the clock. */
-  time: number
-}
-
-/** The whole screen: exactly as many lines as it has rows, none wider than it is. */
+/** Renders the whole screen: exactly one line for each terminal row, none wider than the terminal. */
 export function toScreen(input: ScreenInput): Line[] {
   const { columns, rows, tabs, view, shown } = input
   // The last column stays free: a line that fills it wraps on some terminals.
@@ -59,9 +43,9 @@ export function toScreen(input: ScreenInput): Line[] {
   return [headLine(input, width), ...filled, footLine(input, width, context)].map((line) => fitLine(line, width))
 }
 
-/** The rest stays empty: a picture that fills the screen stands at its top, wherever the cursor was before. */
+/** One line for a tiny terminal; the other rows stay empty, so that the line is always at the top. */
 function oneLine({ name, view, shown: { stale, short }, rows }: ScreenInput, width: number): Line[] {
-  // What waits for an answer is seen, however small the terminal is.
+  // A pending question is visible on the smallest terminal.
   const line =
     view.overlay.kind === 'confirm-cancel'
       ? cancelQuestion(name, width)
@@ -79,7 +63,7 @@ function selectedOf(view: View, tabId: string, panel: Panel, rows: readonly Row[
   return selectedIndex(view, placeOf(tabId, panel.id), rows)
 }
 
-/** The tabs; where there is no room for all titles, the others have only their numbers. */
+/** Tab titles; without room for all of them, inactive tabs show only their numbers. */
 function tabSpans({ tabs, view }: Pick<ScreenInput, 'tabs' | 'view'>, width: number): Line {
   if (tabs.length === 1) return [span(` ${tabs[0]!.title.toLowerCase()}`, 'strong')]
   const spans = (short: boolean): Line =>
@@ -103,7 +87,7 @@ function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: nu
   const title = span(' pagecache', 'strong')
   const left = [title, ...tabSpans({ tabs, view }, width - lineWidth([title, ...badges, clock]) - 2)]
   const room = Math.max(0, width - lineWidth(left) - 1)
-  // What may be wrong with the picture is said before where it comes from and what time it is, and be it cut short.
+  // Warnings about stale data go before the source name and the clock.
   const right = [
     [...badges, span(name, 'dim'), span('  '), clock],
     [...badges, clock],
@@ -120,7 +104,7 @@ function height(blocks: readonly Drawn[]): number {
   return blocks.reduce((sum, { lines }) => sum + lines.length, 0)
 }
 
-/** The lines above the lists in so many rows: what matters least is left out. */
+/** Fits the blocks above the lists into a number of rows, dropping the least important ones. */
 export function fitBlocks(blocks: readonly Drawn[], rows: number): Line[] {
   let kept = [...blocks]
   while (height(kept) > rows && kept.length > 0) {
@@ -132,7 +116,7 @@ export function fitBlocks(blocks: readonly Drawn[], rows: number): Line[] {
   return [...lines, ...Array.from({ length: rows - lines.length }, () => [])]
 }
 
-/** Draws each area and puts those that share their rows side by side. */
+/** Renders each area; areas on the same rows are placed side by side. */
 function areaLines(areas: readonly Area[], draw: (area: Area) => Line[]): Line[] {
   const byRow = Map.groupBy(areas, ({ row }) => row)
   return [...byRow.values()].flatMap((line) => {

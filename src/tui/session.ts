@@ -65,7 +65,7 @@ export class Session {
     return this.#view
   }
 
-  /** Called when the terminal is wanted back for a while; whoever shows the session sets it. */
+  /** Called to suspend the UI (Ctrl-Z); set by the component that renders the session. */
   onSuspend: () => void = () => {}
 
   /** Settled when somebody wants to leave, or the run has ended and that was waited for. */

@@ -2,13 +2,12 @@ import { PagecacheError } from '../errors.ts'
 import type { Operation, Performer } from '../operations/operation.ts'
 
 /**
- * Where the monitor has its figures from and sends its commands to: operations by their names, wherever they run, so that
- * a daemon far away is watched in the same way as this machine.
+ * Where the monitor reads its figures and sends its commands: operations by name, in this process or on a remote daemon.
  */
 export interface Source {
-  /** What is watched, for the head of the screen: an environment and its directory, or a daemon. */
+  /** Shown at the top of the screen: an environment and its directory, or a daemon. */
   readonly name: string
-  /** Performs an operation; throws what it throws. */
+  /** Performs an operation; rethrows its errors. */
   perform(operation: string, input: object): Promise<unknown>
 }
 
@@ -19,7 +18,7 @@ export function toSource(name: string, operations: readonly Operation[], perform
     name,
     async perform(operation, input) {
       const found = byName.get(operation)
-      if (!found) throw new PagecacheError('NOT_FOUND', `There is no operation ${operation}.`)
+      if (!found) throw new PagecacheError('NOT_FOUND', `Unknown operation ${operation}.`)
       return performer.perform(found, input)
     },
   }

@@ -19,7 +19,7 @@ export interface Notice {
   at: number
 }
 
-/** What was asked of the store and is not confirmed yet. */
+/** Request that the store has not confirmed yet. */
 export interface Asked {
   action: RunAction
   id: string

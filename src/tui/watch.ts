@@ -1,31 +1,13 @@
 import { forbidColor, processVariables } from '../config/environment.ts'
-import type { Feeds } from './poller.ts'
-import type { Source } from './source.ts'
-import type { Tab } from './tab.ts'
 import { mayColor, takesTerminal } from './terminal.ts'
+import type { Watched, WatchOptions } from './watch-options.ts'
 
-/** Whether the screen may be used in this process: a terminal on both sides, and nothing that asks for lines. */
+/** Whether this process can show the full-screen UI: stdin and stdout are terminals, and plain output was not requested. */
 export function hasScreen(wanted: boolean): boolean {
   return takesTerminal(process, processVariables(), wanted)
 }
 
-export interface WatchOptions {
-  source: Source
-  tabs: readonly Tab[]
-  /** What `q` does now, in a few words. */
-  leaving(feeds: Feeds): string
-  /** Leaves by itself when the run has ended. */
-  untilEnd: boolean
-  signal: AbortSignal
-}
-
-/** What was known when the screen was left, and what broke it; null where nothing did. */
-export interface Watched {
-  feeds: Feeds
-  fault: unknown
-}
-
-/** Shows the tabs on the terminal of this process until somebody leaves. Ink is loaded here, and nowhere before. */
+/** Shows the tabs on this terminal until the operator quits. Ink is imported here only. */
 export async function watchOnScreen(options: WatchOptions): Promise<Watched> {
   if (!mayColor(processVariables(), process.argv)) forbidColor()
   const { runTui } = await import('./run.tsx')

@@ -141,7 +141,7 @@ export class FakeSource implements Source {
     const answer = this.answers[operation]
     const value: unknown = typeof answer === 'function' ? await (answer as (input: object) => unknown)(input) : answer
     if (value instanceof Error) throw value
-    if (value === undefined) throw new Error(`There is no operation ${operation}.`)
+    if (value === undefined) throw new Error(`Unknown operation ${operation}.`)
     return value
   }
 

@@ -76,5 +76,5 @@ it('a source that never answers is asked again after ten seconds', async () => {
 
 it('a source finds operations by their names', async () => {
   const source = toSource('here', [], { perform: () => Promise.reject(new Error('not called')) })
-  await expect(source.perform('warmup.pause', {})).rejects.toThrow('There is no operation warmup.pause.')
+  await expect(source.perform('warmup.pause', {})).rejects.toThrow('Unknown operation warmup.pause.')
 })

@@ -100,7 +100,7 @@ describe('the screen of a warmup', () => {
 
   it('says so where there is no warmup, and where nobody works on one', async () => {
     const { text } = start({ 'warmup.watch': { success: true, progress: null, live: null } })
-    await vi.waitFor(() => expect(text()).toContain('There was no warmup yet'))
+    await vi.waitFor(() => expect(text()).toContain('No warmup yet'))
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })
     await vi.waitFor(() => expect(idle.text()).toContain('No worker has taken it up yet'))
     expect(idle.text()).toContain('STALE 12 min: no worker')
@@ -145,10 +145,7 @@ describe('what the store says', () => {
   })
 
   it.each([
-    [
-      120,
-      ' On prod /srv/shop: Cancel this warmup? What is in the cache stays, the rest is not fetched.  y cancel it  n no',
-    ],
+    [120, ' On prod /srv/shop: Cancel this warmup? Cached pages stay; the rest is not fetched.  y cancel it  n no'],
     [80, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
     [60, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
   ])('at %i columns the question names what it is done on, and its answers', async (columns, question) => {
@@ -248,12 +245,7 @@ describe('keys', () => {
     const { text, press } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('?')
-    for (const words of [
-      'Pause the warmup',
-      'Resume the paused warmup',
-      'Hold the picture still',
-      'Save what is known',
-    ])
+    for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save what is known'])
       expect(text(80, 24)).toContain(words)
   })
 

@@ -1,6 +1,6 @@
 import { formatCount } from '../../lib/format-count.ts'
 
-/** Milliseconds in at most six cells: `8 ms`, `340 ms`, `1.9 s`, `12 s`, `3 min`; `-` where nothing is known. */
+/** Milliseconds in at most six cells: `8 ms`, `340 ms`, `1.9 s`, `12 s`, `3 min`; `-` when unknown. */
 export function shortMs(ms: number | null): string {
   if (ms === null) return '-'
   if (ms < 999.5) return `${ms < 9.95 && ms > 0 ? trimZero(ms.toFixed(1)) : Math.round(ms)} ms`

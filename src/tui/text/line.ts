@@ -35,14 +35,14 @@ export function fitLine(line: Line, width: number): Line {
   return left > 0 ? [...fitted, span(' '.repeat(left))] : fitted
 }
 
-/** Two lines in one row: `right` ends at the last cell, and goes first where there is no room for both. */
+/** Two lines in one row: `right` is flush right, and is dropped first when there is no room for both. */
 export function spread(left: Line, right: Line, width: number): Line {
   const room = width - lineWidth(right)
   if (lineWidth(left) + 1 > room) return fitLine(left, width)
   return [...fitLine(left, room), ...right]
 }
 
-/** Parts with a separator between them; those at the end are left out where they do not fit. */
+/** Parts joined by a separator; the last ones are dropped when they do not fit. */
 export function join(parts: readonly Line[], width: number, separator = ' · '): Line {
   const joined: Span[] = []
   let left = width

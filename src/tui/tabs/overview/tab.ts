@@ -1,14 +1,13 @@
-import type { Statistics } from '../../../operations/cache.ts'
-import type { MessengerStatistics } from '../../../operations/messenger.ts'
+import type { cacheStatistics } from '../../../operations/cache.ts'
+import type { watchWarmup } from '../../../operations/warmup-watch.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
 import type { Block } from '../../panel.ts'
 import { purgePlan, purgesInShort } from '../purges/tab.ts'
-import type { PurgeStatistics } from '../purges/values.ts'
 import { queueInShort, queuePlan } from '../queue/tab.ts'
 import { stalest } from '../../stale.ts'
 import { taskPlan, tasksInShort } from '../tasks/tab.ts'
-import type { ScheduledTasks } from '../tasks/values.ts'
-import type { Tab } from '../../tab.ts'
+import { planFeed } from '../../feed.ts'
+import { defineTab } from '../../tab.ts'
 import { span } from '../../text/line.ts'
 import { cut } from '../../text/width.ts'
 import { shortProgress } from '../warmup/progress-block.ts'
@@ -16,23 +15,19 @@ import { stateSpan } from '../warmup/state-block.ts'
 import type { Watched } from '../warmup/watched.ts'
 import { cacheBlocks, typesPanel } from './cache.ts'
 
-/** The cache itself, and one line of everything else. */
-export const overviewTab: Tab = {
+/** The cache, and one line for each other tab. */
+export const overviewTab = defineTab({
   id: 'overview',
   title: 'Overview',
   plans: {
-    cache: { operation: 'cache.stats', input: {}, every: 1000 },
-    warmup: { operation: 'warmup.watch', input: {}, every: 1000 },
+    cache: planFeed<typeof cacheStatistics>('cache.stats', {}, 1000),
+    warmup: planFeed<typeof watchWarmup>('warmup.watch', {}, 1000),
     purges: purgePlan,
     queue: queuePlan,
     tasks: taskPlan,
   },
-  view({ feeds, now }) {
-    const cache = (feeds['cache']?.value ?? null) as Statistics | null
-    const warmup = (feeds['warmup']?.value ?? null) as Watched | null
-    const purges = (feeds['purges']?.value ?? null) as PurgeStatistics | null
-    const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
-    const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
+  view({ feeds, values, now }) {
+    const { cache, warmup, purges, queue, tasks } = values
     return {
       blocks: [
         ...(cache ? cacheBlocks(cache) : [waiting('cache')]),
@@ -44,21 +39,21 @@ export const overviewTab: Tab = {
       ],
       panels: cache ? [typesPanel(cache)] : [],
       stale: stalest(
-        Object.keys(overviewTab.plans).map((name) => feeds[name]),
+        Object.keys(values).map((name) => feeds[name]),
         now,
       ),
       run: null,
-      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'asking …',
+      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'loading …',
     }
   },
-}
+})
 
 function lineBlock(name: string, text: string): Block {
   return block(1, (width) => [[label(name), span(cut(text, width - labelWidth))]])
 }
 
 function waiting(name: string): Block {
-  return block(1, () => [[label(name), span('asking …', 'dim')]])
+  return block(1, () => [[label(name), span('loading …', 'dim')]])
 }
 
 function warmupBlock({ progress, live }: Watched): Block {

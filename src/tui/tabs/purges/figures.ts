@@ -76,7 +76,7 @@ export function whoBlock({ items }: RecentInvalidations): Block {
       span(formatCount(count), 'strong'),
       span(` (${formatCount(pages)} pages)`, 'dim'),
     ])
-    return [[label('who'), ...(parts.length === 0 ? [span('nobody', 'dim')] : join(parts, width - labelWidth))]]
+    return [[label('who'), ...(parts.length === 0 ? [span('none', 'dim')] : join(parts, width - labelWidth))]]
   })
 }
 

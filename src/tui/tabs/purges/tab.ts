@@ -1,38 +1,38 @@
+import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
 import { formatCount } from '../../../lib/format-count.ts'
 import { block, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
-import type { Tab } from '../../tab.ts'
+import { planFeed } from '../../feed.ts'
+import { defineTab } from '../../tab.ts'
 import { span } from '../../text/line.ts'
 import { everythingBlock, proxyBlock, rateBlock, whoBlock } from './figures.ts'
 import { invalidationsPanel, purgesPanel, tagsPanel } from './lists.ts'
-import type { PurgeStatistics, RecentInvalidations, RecentPurges } from './values.ts'
+import type { PurgeStatistics } from './values.ts'
 
-/** So many of the latest are enough for a tail and for a rate. */
+/** Number of latest purges to fetch: enough for the list and the rate. */
 const tail = 200
 
-export const purgePlan = { operation: 'purgeLog.stats', input: {}, every: 1000 }
+export const purgePlan = planFeed<typeof purgeStatistics>('purgeLog.stats', {}, 1000)
 
-/** Purges as they happen, what caused them, and which reverse proxy is behind. */
-export const purgesTab: Tab = {
+/** Live purges, their causes, and reverse proxies with a backlog. */
+export const purgesTab = defineTab({
   id: 'purges',
   title: 'Purges',
   plans: {
     purges: purgePlan,
-    recentPurges: { operation: 'purgeLog.recent', input: { limit: tail }, every: 500 },
-    invalidations: { operation: 'invalidationLog.recent', input: { limit: tail }, every: 1000 },
+    recentPurges: planFeed<typeof recentPurges>('purgeLog.recent', { limit: tail }, 500),
+    invalidations: planFeed<typeof recentInvalidations>('invalidationLog.recent', { limit: tail }, 1000),
   },
-  view({ feeds, now, time }) {
-    const statistics = (feeds['purges']?.value ?? null) as PurgeStatistics | null
-    const recent = (feeds['recentPurges']?.value ?? null) as RecentPurges | null
-    const invalidations = (feeds['invalidations']?.value ?? null) as RecentInvalidations | null
+  view({ feeds, values, now, time }) {
+    const { purges: statistics, recentPurges: recent, invalidations } = values
     const stale = stalest([feeds['purges'], feeds['recentPurges'], feeds['invalidations']], now)
     if (statistics === null)
       return {
-        blocks: [block(0, () => [[span('Asking for the purges …', 'dim')]])],
+        blocks: [block(0, () => [[span('Loading purges …', 'dim')]])],
         panels: [],
         stale,
         run: null,
-        short: 'asking …',
+        short: 'loading …',
       }
     return {
       blocks: [
@@ -52,7 +52,7 @@ export const purgesTab: Tab = {
       short: purgesInShort(statistics),
     }
   },
-}
+})
 
 /** `1,234 in 24 h, 12 behind at varnish-1`. */
 export function purgesInShort({ overview, proxies }: PurgeStatistics): string {
@@ -61,6 +61,6 @@ export function purgesInShort({ overview, proxies }: PurgeStatistics): string {
     .map(({ name, pending }) => `${formatCount(pending)} behind at ${name}`)
   const failed = proxies
     .filter(({ failed: never }) => never > 0)
-    .map(({ name, failed: never }) => `${formatCount(never)} never told to ${name}`)
+    .map(({ name, failed: never }) => `${formatCount(never)} undelivered to ${name}`)
   return [`${formatCount(overview.totalPurges)} in 24 h`, ...behind, ...failed].join(', ')
 }

@@ -1,31 +1,29 @@
 import { formatCount } from '../../../lib/format-count.ts'
-import type { MessengerStatistics } from '../../../operations/messenger.ts'
+import type { listFailedMessages, messengerStatistics, MessengerStatistics } from '../../../operations/messenger.ts'
 import { block, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
-import type { Tab } from '../../tab.ts'
+import { planFeed } from '../../feed.ts'
+import { defineTab } from '../../tab.ts'
 import { span } from '../../text/line.ts'
 import { failedPanel, workersPanel } from './lists.ts'
 import { transportBlocks } from './transports.ts'
-import type { FailedMessages } from './values.ts'
 
-export const queuePlan = { operation: 'messenger.stats', input: {}, every: 1000 }
+export const queuePlan = planFeed<typeof messengerStatistics>('messenger.stats', {}, 1000)
 
-/** The queue: what waits, who works on what, what failed for good. */
-export const queueTab: Tab = {
+/** The queue: waiting messages, workers, failed messages. */
+export const queueTab = defineTab({
   id: 'queue',
   title: 'Queue',
-  plans: { queue: queuePlan, failed: { operation: 'messenger.failed', input: { limit: 100 }, every: 2000 } },
-  view({ feeds, now, time }) {
-    const queue = (feeds['queue']?.value ?? null) as MessengerStatistics | null
-    const failed = (feeds['failed']?.value ?? null) as FailedMessages | null
+  plans: { queue: queuePlan, failed: planFeed<typeof listFailedMessages>('messenger.failed', { limit: 100 }, 2000) },
+  view({ feeds, values: { queue, failed }, now, time }) {
     const stale = stalest([feeds['queue'], feeds['failed']], now)
     if (queue === null)
       return {
-        blocks: [block(0, () => [[span('Asking for the queue …', 'dim')]])],
+        blocks: [block(0, () => [[span('Loading queue …', 'dim')]])],
         panels: [],
         stale,
         run: null,
-        short: 'asking …',
+        short: 'loading …',
       }
     return {
       blocks: [...transportBlocks(queue), gap],
@@ -36,7 +34,7 @@ export const queueTab: Tab = {
       short: queueInShort(queue),
     }
   },
-}
+})
 
 /** `12 wait, 4 in hand, 0 failed, 2 workers`. */
 export function queueInShort({ transports, workers, failed }: MessengerStatistics): string {

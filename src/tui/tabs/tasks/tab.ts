@@ -1,14 +1,16 @@
+import type { listScheduledTasks } from '../../../operations/scheduled-task.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { stalest } from '../../stale.ts'
-import type { Tab } from '../../tab.ts'
+import { planFeed } from '../../feed.ts'
+import { defineTab } from '../../tab.ts'
 import { ago, shortSpan } from '../../text/amount.ts'
 import { join, span, type Line, type Tone } from '../../text/line.ts'
 import { cutMiddle, padEnd, padStart } from '../../text/width.ts'
 import type { ScheduledTask, ScheduledTasks } from './values.ts'
 
-export const taskPlan = { operation: 'scheduled-task.list', input: {}, every: 2000 }
+export const taskPlan = planFeed<typeof listScheduledTasks>('scheduled-task.list', {}, 2000)
 
 const states: Record<ScheduledTask['status'], { sign: string; tone: Tone }> = {
   scheduled: { sign: '·', tone: 'dim' },
@@ -19,21 +21,20 @@ const states: Record<ScheduledTask['status'], { sign: string; tone: Tone }> = {
   inactive: { sign: '-', tone: 'warn' },
 }
 
-/** The scheduled tasks: when each ran and runs next, what it did, and why it failed. */
-export const tasksTab: Tab = {
+/** Scheduled tasks: last and next run, result and error. */
+export const tasksTab = defineTab({
   id: 'tasks',
   title: 'Tasks',
   plans: { tasks: taskPlan },
-  view({ feeds, now, time }) {
-    const tasks = (feeds['tasks']?.value ?? null) as ScheduledTasks | null
+  view({ feeds, values: { tasks }, now, time }) {
     const stale = stalest([feeds['tasks']], now)
     if (tasks === null)
       return {
-        blocks: [block(0, () => [[span('Asking for the tasks …', 'dim')]])],
+        blocks: [block(0, () => [[span('Loading tasks …', 'dim')]])],
         panels: [],
         stale,
         run: null,
-        short: 'asking …',
+        short: 'loading …',
       }
     return {
       blocks: [
@@ -57,7 +58,7 @@ export const tasksTab: Tab = {
       short: tasksInShort(tasks),
     }
   },
-}
+})
 
 function countByState({ items }: ScheduledTasks): Record<string, number> {
   return Object.fromEntries(
@@ -72,64 +73,73 @@ export function tasksInShort(tasks: ScheduledTasks): string {
     .join(', ')
 }
 
-/** The longest name that there is, and a column that tells when a task ran last. */
+/** Widths of the longest task name and of the last-run column, in cells. */
 const nameCells = 40
 const lastCells = 23
 
-/** A task that should have run so long ago is late (milliseconds). */
+/** Delay after which a task counts as late, in milliseconds. */
 const lateAfter = 600_000
 
 function tasksPanel({ items }: ScheduledTasks, time: number): Panel {
-  const rows = items.map((task): Row => {
-    const { name, status, nextExecution, lastExecution, runInterval, result, error } = task
-    const { sign, tone } = states[status]
-    const next = nextExecution === null ? null : Date.parse(nextExecution)
-    const late = next !== null && status === 'scheduled' && time - next >= lateAfter
-    const line = (width: number): Line => {
-      const names = Math.min(nameCells, Math.max(24, width - 27))
-      const rest = width - names - 27
-      const parts: Line = [
-        span(padEnd(cutMiddle(name, names), names)),
-        span(` ${sign} `, tone),
-        span(padEnd(status, 10), tone),
-        span(padStart(inWords(next, time), 14), late ? 'warn' : 'plain'),
-      ]
-      if (rest < lastCells) return parts
-      const last = span(
-        padEnd(`  last ${lastExecution === null ? 'never' : ago(Date.parse(lastExecution), time)}`, lastCells),
-        'dim',
-      )
-      return [
-        ...parts,
-        last,
-        span(padEnd(`  ${error ?? result ?? ''}`, Math.max(2, rest - lastCells)), error === null ? 'dim' : 'bad'),
-      ]
-    }
-    const facts = known([
-      ['Status', status],
-      [
-        'Next',
-        nextExecution === null
-          ? 'not scheduled'
-          : `${nextExecution.slice(0, 16).replace('T', ' ')} UTC, ${inWords(next, time)}`,
-      ],
-      ['Last', lastExecution === null ? 'never' : moment(lastExecution, time)],
-      ['Every', shortSpan(runInterval)],
-      ['Did', result],
-      ['Error', error],
-      ['To run it', `pagecache scheduled-task:run-single ${name}`],
-    ])
-    return {
-      id: name,
-      line,
-      text: `${name} ${status} ${error ?? ''}`,
-      status: null,
-      ms: null,
-      bad: status === 'failed' || late,
-      detail: { title: name, url: null, facts },
-    }
-  })
-  return { id: 'tasks', title: 'Scheduled tasks', total: null, rows, empty: 'There is no task.' }
+  return {
+    id: 'tasks',
+    title: 'Scheduled tasks',
+    total: null,
+    rows: items.map((task) => taskRow(task, time)),
+    empty: 'No tasks.',
+  }
+}
+
+function taskRow(task: ScheduledTask, time: number): Row {
+  const { name, status, nextExecution, lastExecution, runInterval, result, error } = task
+  const next = nextExecution === null ? null : Date.parse(nextExecution)
+  const late = next !== null && status === 'scheduled' && time - next >= lateAfter
+  const facts = known([
+    ['Status', status],
+    [
+      'Next',
+      nextExecution === null
+        ? 'not scheduled'
+        : `${nextExecution.slice(0, 16).replace('T', ' ')} UTC, ${inWords(next, time)}`,
+    ],
+    ['Last', lastExecution === null ? 'never' : moment(lastExecution, time)],
+    ['Interval', shortSpan(runInterval)],
+    ['Result', result],
+    ['Error', error],
+    ['Run now', `pagecache scheduled-task:run-single ${name}`],
+  ])
+  return {
+    id: name,
+    line: (width) => taskLine(task, { next, late, time }, width),
+    text: `${name} ${status} ${error ?? ''}`,
+    status: null,
+    ms: null,
+    bad: status === 'failed' || late,
+    detail: { title: name, url: null, facts },
+  }
+}
+
+function taskLine(
+  { name, status, lastExecution, result, error }: ScheduledTask,
+  { next, late, time }: { next: number | null; late: boolean; time: number },
+  width: number,
+): Line {
+  const { sign, tone } = states[status]
+  const names = Math.min(nameCells, Math.max(24, width - 27))
+  const rest = width - names - 27
+  const parts: Line = [
+    span(padEnd(cutMiddle(name, names), names)),
+    span(` ${sign} `, tone),
+    span(padEnd(status, 10), tone),
+    span(padStart(inWords(next, time), 14), late ? 'warn' : 'plain'),
+  ]
+  if (rest < lastCells) return parts
+  const last = `  last ${lastExecution === null ? 'never' : ago(Date.parse(lastExecution), time)}`
+  return [
+    ...parts,
+    span(padEnd(last, lastCells), 'dim'),
+    span(padEnd(`  ${error ?? result ?? ''}`, Math.max(2, rest - lastCells)), error === null ? 'dim' : 'bad'),
+  ]
 }
 
 /** `in 3 h`, `now`, `5 min late`. */

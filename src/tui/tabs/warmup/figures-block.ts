@@ -154,7 +154,7 @@ const throttles: Record<string, string> = {
   'retry-after': 'Retry-After',
 }
 
-/** From so many errors on an origin is called unsteady, and from so many failing. */
+/** Error shares from which an origin counts as unsteady and as failing. */
 const [unsteadyFrom, failingFrom] = [0.05, 0.5]
 
 function healthSpan(throttled: Live['origins'][number]['throttled'], errors: number, now: number): Span {

@@ -48,7 +48,7 @@ function range(low: number, high: number): string {
   return simple && to.endsWith(` ${fromUnit}`) ? `${from.split(' ')[0]}–${to}` : `${from} – ${to}`
 }
 
-/** The same in one line without a bar, for a screen that has no room. */
+/** Progress in one line without a bar, for small terminals. */
 export function shortProgress(progress: Progress, live: Live | null): string {
   const done = progress.processed_urls + progress.failed_urls
   const parts = [

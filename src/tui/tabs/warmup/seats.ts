@@ -32,7 +32,7 @@ function keyOf({ worker, url, since }: Slot): string {
   return `${worker} ${url} ${since}`
 }
 
-/** Remembers the seats from one picture to the next. The same figures always give the same seats, however often they are drawn. */
+/** Keeps the seats from one frame to the next. Rendering the same figures again changes no seat. */
 export class Seating {
   readonly #known = new WeakMap<Live, Seats>()
   #latest: Seats = []

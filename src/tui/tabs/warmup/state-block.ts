@@ -42,7 +42,7 @@ export function stateLine(
   return join(parts, width)
 }
 
-/** Why nothing happens, or how it ended; null where there is nothing to say. */
+/** Why a run makes no progress, or how it ended; null for a run in progress. */
 export function remark(watched: Watched & { progress: Progress }): Line | null {
   const { progress, live } = watched
   if (progress.message !== null && progress.status === 'failed') return [span(progress.message, 'bad')]

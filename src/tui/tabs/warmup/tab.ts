@@ -1,8 +1,10 @@
-import type { WarmupFailures } from '../../../operations/warmup.ts'
+import type { listWarmupFailures } from '../../../operations/warmup.ts'
+import type { watchWarmup } from '../../../operations/warmup-watch.ts'
 import { block, gap } from '../../block.ts'
 import type { TabView } from '../../panel.ts'
 import { staleness } from '../../stale.ts'
-import type { Tab } from '../../tab.ts'
+import { planFeed } from '../../feed.ts'
+import { defineTab } from '../../tab.ts'
 import { shortSpan } from '../../text/amount.ts'
 import { span } from '../../text/line.ts'
 import type { Asked } from '../../view.ts'
@@ -14,34 +16,31 @@ import { remark, stateLine } from './state-block.ts'
 import { Seating, type Seats } from './seats.ts'
 import { silence, type Live, type Progress, type Watched } from './watched.ts'
 
-/** Snapshots a second: four. */
+/** Poll interval, in milliseconds. */
 const every = 250
-/** More than anybody reads on a screen; all of them tells warmup:failures. */
+/** Failures shown on screen; warmup:failures lists all of them. */
 const listedFailures = 500
 
-/** One run live: the latest one without an id. */
-export function warmupTab(id: string | null): Tab {
+/** One live run: the latest one when `id` is null. */
+export function warmupTab(id: string | null) {
   const named = id === null ? {} : { progressId: id }
   const seating = new Seating()
-  return {
+  return defineTab({
     id: 'warmup',
     title: 'Warmup',
     plans: {
-      warmup: { operation: 'warmup.watch', input: named, every },
-      failures: { operation: 'warmup.failures', input: { ...named, limit: listedFailures }, every: 2000 },
+      warmup: planFeed<typeof watchWarmup>('warmup.watch', named, every),
+      failures: planFeed<typeof listWarmupFailures>('warmup.failures', { ...named, limit: listedFailures }, 2000),
     },
-    view({ feeds, asked, now }) {
-      const feed = feeds['warmup']
-      const watched = (feed?.value ?? null) as Watched | null
-      const stale = staleness(feed, now)
-      if (watched === null) return nothing('Asking for the warmup …', stale)
+    view({ feeds, values: { warmup: watched, failures }, asked, now }) {
+      const stale = staleness(feeds['warmup'], now)
+      if (watched === null) return nothing('Loading warmup …', stale)
       const { progress, live } = watched
       if (progress === null || live === null)
         return nothing(
-          id === null ? 'There was no warmup yet. One starts: pagecache warmup:start' : `There is no warmup ${id}.`,
+          id === null ? 'No warmup yet. Start one: pagecache warmup:start' : `Unknown warmup ${id}.`,
           stale,
         )
-      const failures = (feeds['failures']?.value ?? null) as WarmupFailures | null
       return toView(
         { ...watched, progress, live },
         { seats: seating.of(live), failures: failuresOf({ progress, live }, failures) },
@@ -49,7 +48,7 @@ export function warmupTab(id: string | null): Tab {
         stale,
       )
     },
-  }
+  })
 }
 
 function nothing(text: string, stale: string | null): TabView {
