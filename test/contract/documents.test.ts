@@ -109,10 +109,13 @@ describe('references', () => {
 
 describe('plain English', () => {
   const banned =
-    /\b(?:whoever|whomever|nobody(?:'s)?|so many|of ours|to be had|has to be told|it is told that|beside other work|the same for)\b|\bwhom\b/i
+    /\b(?:whoever|whomever|nobody(?:'s)?|so many|of ours|to be had|has to be told|it is told that|beside other work)\b|\bwhom\b/i
 
   /** Lines on which a native speaker would use the word too. */
-  const allowed: readonly RegExp[] = []
+  const allowed: readonly RegExp[] = [
+    // The Unix user of that name.
+    /^test\/e2e\/nginx\.test\.ts:\d+: nobody$/,
+  ]
 
   it('uses none of the banned phrases', () => {
     const found = matches(files, banned)
