@@ -1,4 +1,4 @@
-import { defineConfig } from 'oxlint'
+import { defineConfig, type OxlintOverride } from 'oxlint'
 
 /** What each room may import besides itself, `src/lib` and `src/errors.ts`. ARCHITECTURE.md, "Imports point down". */
 export const mayImport: Record<string, readonly string[]> = {
@@ -123,10 +123,10 @@ function foreignRooms(room: string, depth: number) {
 }
 
 /** `no-restricted-imports` of one path: a later override replaces an earlier one, so each repeats everything. */
-function override(path: string, depth: number) {
+function override(path: string, depth: number): OxlintOverride {
   const room = path.split('/')[1]!
   const patterns = [...foreignLibraries(path), ...foreignRooms(room, depth)]
-  return { files: filesOf(path, depth), rules: { 'no-restricted-imports': ['error', { patterns }] as const } }
+  return { files: filesOf(path, depth), rules: { 'no-restricted-imports': ['error' as const, { patterns }] } }
 }
 
 const insideRooms = Object.values(homes)

@@ -39,7 +39,7 @@ async function bundle() {
         'react-devtools-core': join(root, 'src/tui/no-devtools.ts'),
       },
     },
-    // React in its development form takes twice the time (facts: Ink 8).
+    // React's development build takes twice as long to render.
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog(level, log, defaultHandler) {
