@@ -1,13 +1,28 @@
+import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { slowFiles } from './test/slow-files.ts'
+
+/** Starts the slowest files first: one that starts last would keep the others waiting. */
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = slowFiles.indexOf(relative(import.meta.dirname, moduleId))
+      return place < 0 ? slowFiles.length : place
+    }
+    return files.toSorted((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
-    // Most of them wait for programs of their own: one file at a time would leave the machine idle.
-    maxWorkers: 2,
+    // Most files wait for programs of their own: one worker for each core would leave the machine half idle.
+    maxWorkers: 4,
+    sequence: { sequencer: SlowestFirst },
     include: ['test/**/*.test.{ts,tsx}'],
     // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
     disableConsoleIntercept: true,
-    // Slow machines exist, and no test asserts how long something takes: this only ends what hangs.
+    // No test asserts how long something takes: these limits only end what hangs, on a slow machine too.
     testTimeout: 30_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 25_000 } },

@@ -98,6 +98,14 @@ sub vcl_backend_fetch {
 
 sub vcl_backend_response {
   set bereq.http.x-variant = var.get("variant");
+  # Nothing tells apart the visitors of such a page. Varnish's own test no longer matches once a name is appended below.
+  if (beresp.http.Vary ~ "(^|,)[ \t]*\*[ \t]*(,|$)") {
+    set beresp.ttl = 0s;
+    set beresp.grace = 0s;
+    set beresp.keep = 0s;
+    set beresp.uncacheable = true;
+    return (deliver);
+  }
   # Bans look at the object alone, so that they can be worked off in the background.
   set beresp.http.x-url = bereq.url;
   # A variant by Vary and not by the hash: a purge of a URL takes all that Vary tells apart.
@@ -109,8 +117,12 @@ sub vcl_backend_response {
   if (beresp.http.Set-Cookie && beresp.http.Cache-Control ~ "(?i)\b(public|s-maxage)\b") {
     unset beresp.http.Set-Cookie;
   }
-  # Marked stale by a soft purge, a page may be served while it is renewed.
-  set beresp.grace = 1h;
+  # A page that a soft purge or its age made stale may be served while it is renewed, unless the shop forbids it (RFC 9111, 4.2.4).
+  if (beresp.http.Cache-Control ~ "(?i)(^|,)[ \t]*(must-revalidate|proxy-revalidate|no-cache)\b") {
+    set beresp.grace = 0s;
+  } else {
+    set beresp.grace = 1h;
+  }
   # A purge came while this was being fetched: it goes to those who wait for it, and is not kept.
   if (var.get("fence") != "mark " + var.global_get("fence")) {
     set beresp.ttl = 0s;

@@ -61,7 +61,7 @@ function explain(error: ParserError, command: UsedCommand): Explanation {
 }
 
 function unknownFlags(given: readonly string[], { flags }: UsedCommand): Explanation {
-  const names = given.map((flag) => printable(flag.split('=')[0]!.slice(0, longestShown)))
+  const names = [...new Set(given.map((flag) => printable(flag.split('=')[0]!.slice(0, longestShown))))]
   const guess = names
     .map((name) =>
       closest(
@@ -100,15 +100,15 @@ const rules: readonly Rule[] = [
     ({ flag, value, options }, _flag, command) => notOneOf(flag ?? argumentOf(options!, command), value!, options!),
   ],
   [
-    /^Expected an integer but received: (?<value>.*)$/,
+    /^Expected an integer but received: ?(?<value>.*)$/,
     ({ value }, flag) => ({ message: `${flag}: expected a whole number, not ${shown(value!)}` }),
   ],
   [
-    /^Expected an integer greater than or equal to (?<bound>\d+) but received: (?<value>.*)$/,
+    /^Expected an integer greater than or equal to (?<bound>\d+) but received: ?(?<value>.*)$/,
     ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number from ${bound}, not ${shown(value!)}` }),
   ],
   [
-    /^Expected an integer less than or equal to (?<bound>\d+) but received: (?<value>.*)$/,
+    /^Expected an integer less than or equal to (?<bound>\d+) but received: ?(?<value>.*)$/,
     ({ bound, value }, flag) => ({ message: `${flag}: expected a whole number up to ${bound}, not ${shown(value!)}` }),
   ],
   [

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { PagecacheError } from '../errors.ts'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { printable } from '../lib/printable.ts'
 
 /** Paths in messages are cut, in characters. */
@@ -30,6 +31,26 @@ export async function findProjectDirectory(given: string | undefined, cwd: strin
   )
   if (fault !== null) throw new PagecacheError('CONFIG_INVALID', fault, { hint })
   return directory
+}
+
+/** What the system says where no directory can ever be made; without room or rights one may be made later. */
+const neverMade = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'])
+
+/**
+ * Checks that the daemon's own directory is there or can be made. A daemon whose disk is full or read-only serves all the same.
+ *
+ * @throws CONFIG_INVALID where the place holds no directories, as in /proc
+ */
+export function assertStateDirectory(directory: string): void {
+  try {
+    makeDirectory(directory, 0o700)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined || !neverMade.has(code)) return
+    throw new PagecacheError('CONFIG_INVALID', `The directory ${showPath(directory)} cannot be made (${code}).`, {
+      hint: 'Name another project directory with --project-dir or PAGECACHE_PROJECT_DIR.',
+    })
+  }
 }
 
 function explain(directory: string, { code, message }: NodeJS.ErrnoException): string {

@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
 import { inheritedSockets } from '../config/environment.ts'
+import { assertStateDirectory } from '../config/project-directory.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../cache/channel.ts'
 import { Hangup } from './hangup.ts'
@@ -42,6 +43,7 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
   options.onLog(log)
   try {
     if (parent !== null) return await serveChild(app, parent, options, log)
+    assertStateDirectory(app.loaded.places.dataDir)
     const place = placeOf(server.socket)
     if (place?.kind === 'unix') await removeStale(place.path)
     return server.processes === 1

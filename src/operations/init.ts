@@ -56,6 +56,9 @@ function toChannel(origin: string | undefined, url: string | undefined) {
   return readChannelUrls({ origin, url })
 }
 
+/** Lower ports need special rights on most systems. */
+const firstFreePort = 1024
+
 /** The port of `server.port` for a public URL: its own where visitors may speak to the daemon directly, else the default, and why. */
 function choosePort(url: URL, origin: URL): { port: number | null; portNote: string } {
   const port = portOf(url)
@@ -64,7 +67,12 @@ function choosePort(url: URL, origin: URL): { port: number | null; portNote: str
     portNote: `${why}: have a web server forward port ${port} to pagecache, which listens at port ${defaultPort}.`,
   })
   if (url.protocol === 'https:') return forward('TLS ends before pagecache')
-  if (url.port === '') return forward('Port 80 belongs to a web server, or needs special rights')
+  if (port === 0)
+    throw new PagecacheError('INVALID_INPUT', 'url: nobody can visit port 0', {
+      hint: 'Name the port that visitors use.',
+    })
+  if (url.port === '' || port < firstFreePort)
+    return forward(`Port ${port} belongs to a web server, or needs special rights`)
   if (port === portOf(origin) && isSameMachine(url, origin))
     return forward('The shop itself listens at the port of its URL')
   return { port, portNote: `server.port is ${port}, the port of the URL.` }

@@ -3,6 +3,9 @@ import { basename, dirname, join } from 'node:path'
 import type { PagecacheError } from '../errors.ts'
 import { lost } from './faults.ts'
 
+/** Bytes of a database's header (https://sqlite.org/fileformat.html). */
+const headerSize = 100
+
 /** The files of a database in WAL mode. SQLite removes none of them while a connection is open. */
 const parts = [
   { suffix: '', name: 'the file' },
@@ -33,6 +36,7 @@ export class Presence {
       else if (before !== undefined && now === null) return lost(this.#file, `${name} was deleted or moved away`)
       else if (before !== undefined && now !== before) return lost(this.#file, `${name} was replaced`)
     }
+    if (this.#seen.has('') && isEmptied(this.#file)) return lost(this.#file, 'the file was emptied')
     return null
   }
 
@@ -50,6 +54,15 @@ function identityOf(path: string): string | null {
   } catch {
     // What cannot be reached under its path is as lost as what is not there.
     return null
+  }
+}
+
+/** A database always has its first page; one that was cut off in place loses at its next checkpoint what it is told. */
+function isEmptied(path: string): boolean {
+  try {
+    return statSync(path).size < headerSize
+  } catch {
+    return true
   }
 }
 

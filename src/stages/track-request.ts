@@ -73,10 +73,21 @@ function assertHarmless(value: object, depth: number): void {
 function readPath(fields: Record<string, unknown>): string | null {
   const { requestUrl } = fields
   if (typeof requestUrl !== 'string') return readText(fields, 'requestUrl', longestUrl)
-  const beforeQuery = requestUrl.split(/[?#]/, 1)[0]!
-  // Browsers read a backslash as a slash, and ignore spaces and controls in front.
-  const path = beforeQuery.replace(/^[\u0000-\u0020]*(?:[a-z][a-z\d+.-]*:)?[\\/]{2,}[^\\/]*/i, '')
-  return readText({ requestUrl: path === '' && beforeQuery !== '' ? '/' : path }, 'requestUrl', longestUrl)
+  // Browsers ignore control characters and spaces around a URL, and read a backslash as a slash.
+  // oxlint-disable-next-line no-control-regex
+  const text = requestUrl.replace(/[\u0000-\u001f\u007f]/g, '').trim()
+  const path = text.split(/[?#]/, 1)[0]!
+  if (/^https?:/i.test(path)) return URL.canParse(path) ? clip(new URL(path).pathname) : null
+  if (/^[\\/]{2}/.test(path)) return URL.canParse(path, anyPage) ? clip(new URL(path, anyPage).pathname) : null
+  // Without a slash in front, `user:password@host/p` is no path.
+  return /^(?:[^:@]*$|[\\/])/.test(path) ? clip(path) : null
+}
+
+/** Resolves references without a scheme; nothing of it is kept. */
+const anyPage = 'http://page.invalid/'
+
+function clip(path: string): string | null {
+  return readText({ path }, 'path', longestUrl)
 }
 
 function readText(fields: Record<string, unknown>, name: string, longest: number): string | null {

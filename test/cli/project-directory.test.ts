@@ -69,6 +69,15 @@ describe('a place that cannot be', () => {
     expect([code, stdout]).toEqual([5, ''])
   })
 
+  it('serve ends where nothing can be made, exit 2', async () => {
+    const args = ['serve', '--origin', 'http://127.0.0.1:9', '--port', '0', '--project-dir', '/proc/self']
+    const { code, stdout, stderr } = await run(args, { cwd: await tempDir() })
+    expect(stderr).toBe(
+      'Error: The directory /proc/self/var/data/prod cannot be made (ENOENT).\nName another project directory with --project-dir or PAGECACHE_PROJECT_DIR.\n',
+    )
+    expect([code, stdout]).toEqual([2, ''])
+  })
+
   it.runIf(process.getuid?.() === 0 && canRunAs(65534))(
     'ends where another user may not write or look, exit 5 and 2',
     async () => {

@@ -20,6 +20,12 @@ describe('init', () => {
       null,
       'TLS ends before pagecache: have a web server forward port 8443',
     ],
+    [
+      'http://shop.example:443',
+      'http://127.0.0.1:8000',
+      null,
+      'Port 443 belongs to a web server, or needs special rights',
+    ],
     ['http://localhost:8000', 'http://127.0.0.1:8000', null, 'The shop itself listens at the port of its URL'],
     ['http://shop.example:8000', 'http://10.0.0.1:8000', 8000, 'server.port is 8000'],
   ])('takes the port of %s in front of %s, or says why not', async (url, origin, port, note) => {

@@ -24,6 +24,7 @@ describe('wrong usage', () => {
     ],
     [['completion', 'bsh'], 'SHELL: expected one of bash', 'Did you mean bash?'],
     [['cache:list', '--limit', 'many'], '--limit: expected a whole number, not "many"', 'pagecache cache:list --help'],
+    [['cache:list', '--limit='], '--limit: expected a whole number, not ""', 'pagecache cache:list --help'],
     [['cache:list', '--limit', '0'], 'Error: --limit: expected a whole number from 1 to 1000\n', ''],
     [['cache:list', '--offset', '-1'], 'Error: --offset: expected a whole number from 0\n', ''],
     [['cache:inspect'], 'cache:inspect needs URL:\n  URL: ', 'pagecache cache:inspect --help'],

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, fetchToken } from '../helpers/api-client.ts'
@@ -51,6 +51,7 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
   ],
   ['loses its log', ({ file }) => rm(`${file}-wal`)],
   ["loses its log's index", ({ file }) => rm(`${file}-shm`)],
+  ['is emptied in place', ({ file }) => truncate(file)],
   ['goes with its directory', ({ directory }) => rename(directory, `${directory}.away`)],
   ['is deleted with its directory', ({ directory }) => rm(directory, { recursive: true })],
 ]

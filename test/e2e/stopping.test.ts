@@ -109,6 +109,24 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
+  it.each([
+    ['Content-Length', 'Content-Length: 5\r\n\r\nhello'],
+    ['chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+  ])('a request whose body has been passed on is answered: %s', async (_, rest) => {
+    const shop = await open({ processes })
+    const slow = gate(shop, '/account/slow')
+    const visitor = come(shop)
+    visitor.socket.write(`POST /account/slow HTTP/1.1\r\nHost: ${shop.host}\r\n${rest}`)
+    await slow.asked()
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    slow.open()
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(visitor.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+    expect(visitor.reset).toBe(false)
+  })
+
   it('each of several requests that came in one go is answered, the last of them with Connection: close', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
@@ -125,6 +143,29 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
       [200, 'keep-alive'],
       [200, 'close'],
     ])
+    expect(visitor.reset).toBe(false)
+  })
+
+  it('a connection whose answer had begun takes one more request, and says that it is the last', async () => {
+    const shop = await open({ processes })
+    let end = () => {}
+    shop.origin.on('/account/film', (_, response) => {
+      response.writeHead(200, { 'cache-control': 'private' })
+      response.write('beginning ')
+      end = () => response.end('end')
+    })
+    shop.origin.on('/account/next', page('next', { 'cache-control': 'private' }))
+    const visitor = come(shop, ({ socket, answers }) => {
+      if (answers().length === 1) socket.write(get(shop, '/account/next'))
+    })
+    visitor.socket.write(get(shop, '/account/film'))
+    await until(() => visitor.socket.bytesRead > 0)
+    shop.daemon.kill('SIGTERM')
+    await stopped(shop)
+    end()
+    expect(await shop.daemon.ended).toBe(0)
+    await until(() => visitor.ended)
+    expect(visitor.answers()).toMatchObject([{ status: 200 }, { status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
   })
 

@@ -126,7 +126,7 @@ function takeUp(request: IncomingMessage, response: ServerResponse, options: Fro
       respond(response, plainAnswer(500, 'Something went wrong here.'))
     })
   }
-  pipelines.inTurn(response, () => currentRequest.run(record, begin))
+  pipelines.inTurn(request.socket, response, () => currentRequest.run(record, begin))
 }
 
 /** What Node's parser refuses: the connection is told why and closed. */

@@ -9,6 +9,9 @@ const mostWaiting = 32
 /** Behind the last one that is answered so many are thrown away; then the connection is cut: Node keeps something of each. */
 const mostDropped = 64
 
+/** Each part that answers a request listens for its end; Node warns of more than ten. */
+const mostListeners = 32
+
 /** A connection on which requests came. */
 interface Pipeline {
   /** Their answers in the making, in order. */
@@ -57,6 +60,7 @@ export class Pipelines {
       this.#refused.set(socket, dropped + 1)
       return false
     }
+    response.setMaxListeners(mostListeners)
     const pipeline = this.#pipelineOf(socket)
     const { waiting } = pipeline
     waiting.add(response)
@@ -65,10 +69,8 @@ export class Pipelines {
       if (waiting.size > 0) return this.#next(waiting, socket.destroyed || !response.shouldKeepAlive)
       pipeline.endedAt = performance.now()
       pipeline.bytesRead = socket.bytesRead
-      // The head of this answer was out before anybody knew that it is the last.
-      if (this.#draining && !this.#refused.has(socket)) endGently(socket)
     })
-    if (this.#draining || waiting.size === mostWaiting || isLast(request)) this.#endBehind(response)
+    if (this.#draining || waiting.size === mostWaiting || isLast(request)) this.#endBehind(socket, response)
     return true
   }
 
@@ -82,14 +84,14 @@ export class Pipelines {
   }
 
   /** Its connection closes behind this answer, which says so. */
-  #endBehind(response: ServerResponse): void {
+  #endBehind(socket: Duplex, response: ServerResponse): void {
     response.shouldKeepAlive = false
-    this.refuse(response.req.socket)
+    this.refuse(socket)
   }
 
   /** Runs `begin` when all answers before this one are with the client: those that are made and not read would fill the memory. */
-  inTurn(response: ServerResponse, begin: () => void): void {
-    const [first] = this.#open.get(response.req.socket)?.waiting ?? []
+  inTurn(socket: Duplex, response: ServerResponse, begin: () => void): void {
+    const [first] = this.#open.get(socket)?.waiting ?? []
     if (first === response || first === undefined) begin()
     else this.#begin.set(response, begin)
   }
@@ -113,7 +115,7 @@ export class Pipelines {
     this.#draining = true
     for (const [socket, { waiting }] of this.#open) {
       const last = [...waiting].at(-1)
-      if (last !== undefined && !last.headersSent && !this.#refused.has(socket)) this.#endBehind(last)
+      if (last !== undefined && !last.headersSent && !this.#refused.has(socket)) this.#endBehind(socket, last)
     }
   }
 

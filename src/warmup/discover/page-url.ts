@@ -51,9 +51,9 @@ export function judgePageUrl(loc: string, channel: Channel, rules: PageUrlRules)
   if (loc.length > rules.locLength || unfit.test(loc) || !URL.canParse(loc, channel.url)) return { kind: 'malformed' }
   const url = new URL(loc, channel.url)
   if (url.username !== '' || url.password !== '') return { kind: 'foreign' }
-  if (rules.channels.find(url.protocol.slice(0, -1), url.host, url.pathname) !== channel) return { kind: 'foreign' }
   const { path, query } = rules.canonicalise(url.pathname + url.search)
-  const relative = url.pathname.slice(channel.path.length) || '/'
+  if (rules.channels.find(url.protocol.slice(0, -1), url.host, path) !== channel) return { kind: 'foreign' }
+  const relative = path.slice(channel.path.length) || '/'
   if (
     rules.channels.ownPath(channel.scheme, channel.host, path) !== null ||
     rules.isBypassed(relative) ||
