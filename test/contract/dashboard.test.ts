@@ -24,7 +24,7 @@ const dashboard = JSON.parse(readFileSync(new URL('../../docs/grafana.json', imp
 }
 const variables = dashboard.templating.list.map(({ name }) => name)
 const graphs = dashboard.panels.filter(({ type }) => type !== 'row')
-/** Chosen by whoever looks: an import finds it whatever Prometheus is called there. */
+/** The data source is a variable, so an import works whatever the Prometheus is called. */
 const chosen = { type: 'prometheus', uid: '${datasource}' }
 
 describe('docs/grafana.json', () => {

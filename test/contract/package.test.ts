@@ -24,7 +24,7 @@ async function packageFile(): Promise<PackageFile> {
   return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as PackageFile
 }
 
-/** What `npm install` would make of the tarball: its files, and beside them the packages that it names, and nothing else of ours. */
+/** Reproduces an `npm install` of the tarball: its files and the packages that it names, and nothing else of this repository. */
 async function install(): Promise<string> {
   const directory = await tempDir()
   const { stdout } = await exec('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', directory], {
