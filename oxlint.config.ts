@@ -1,7 +1,7 @@
-import { defineConfig } from 'oxlint'
+import { defineConfig, type OxlintOverride } from 'oxlint'
 
 /** What each room may import besides itself, `src/lib` and `src/errors.ts`. ARCHITECTURE.md, "Imports point down". */
-const mayImport: Record<string, readonly string[]> = {
+export const mayImport: Record<string, readonly string[]> = {
   lib: [],
   config: ['pages'],
   records: [],
@@ -38,7 +38,7 @@ const mayImport: Record<string, readonly string[]> = {
 }
 
 /** The rooms and files in which an outside library or one of Node's network modules is used. ARCHITECTURE.md, "Homes of libraries". */
-const homes: Record<string, readonly string[]> = {
+export const homes: Record<string, readonly string[]> = {
   '@oclif/core': ['commands', 'src/cli'],
   'better-sqlite3': ['src/pages', 'src/records'],
   'cli-table3': ['src/cli'],
@@ -134,7 +134,7 @@ function foreignRooms(room: string, depth: number, path: string) {
 }
 
 /** `no-restricted-imports` of one path: a later override replaces an earlier one, so each repeats everything. */
-function override(path: string, depth: number) {
+function override(path: string, depth: number): OxlintOverride {
   const room = path.split('/')[1]!
   const patterns = [...foreignLibraries(path), ...foreignRooms(room, depth, path)]
   return { files: filesOf(path, depth), rules: { 'no-restricted-imports': ['error', { patterns }] as const } }

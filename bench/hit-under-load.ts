@@ -1,11 +1,11 @@
 /**
- * The claim: operators can look and clear, and a warmup can run, while visitors notice nothing.
+ * Claim: visitors notice nothing while operators read statistics and clear types, and a warmup runs.
  *
  *   npx node bench/hit-under-load.ts [--rounds 3] [--seconds 10] [--per-second 300] [--json]
  *
- * Visits of stored pages at a fixed rate, quiet and while `cache:stats`, `vendor:cache:clear --type buybox`
- * and `warmup:start --wait` run without a break, in turns. Medians over the rounds; the multiple is of the
- * 99th percentile. The daemon has core 0, visitors, shop and commands share core 1 with the visitors first.
+ * Visits cached pages at a fixed rate, alternately on an idle daemon and while `cache:stats`, `vendor:cache:clear --type buybox` and
+ * `warmup:start --wait` run continuously. Prints medians over the rounds; the ratio is that of the 99th percentiles. The daemon runs on
+ * core 0; visitors, shop and commands share core 1, with priority for the visitors.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -56,7 +56,7 @@ try {
   for (let round = 1; round <= Number(values.rounds); round++) {
     quiet.push(await measure(visits))
     busy.push(await besideWork(work, () => measure(visits)))
-    console.error(`round ${round}: quiet ${JSON.stringify(quiet.at(-1))}, busy ${JSON.stringify(busy.at(-1))}`)
+    console.error(`round ${round}: idle ${JSON.stringify(quiet.at(-1))}, busy ${JSON.stringify(busy.at(-1))}`)
   }
   report(quiet, busy, work)
 } finally {
@@ -64,7 +64,7 @@ try {
   await origin.stop()
 }
 
-/** A shop whose pages take it 5 ms, with a sitemap of all of them. */
+/** A shop that takes 5 ms per page, with a sitemap of all pages. */
 async function startShop(): Promise<Origin> {
   const page = samplePage()
   const origin = await startOrigin()
@@ -88,14 +88,14 @@ function configuration(url: string, origin: Origin): Record<string, unknown> {
   }
 }
 
-/** Visits from a process of its own: neither the shop nor the commands delay its clock. */
+/** Visits from a separate process, so that neither the shop nor the commands delay its timers. */
 async function measure(visits: Visits): Promise<Latencies> {
   const client = fileURLToPath(new URL('lib/latency-client.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [client, JSON.stringify(visits)])
   return JSON.parse(stdout) as Latencies
 }
 
-/** Runs `during` while operators are at work, and counts what they got done. */
+/** Runs `during` while commands and warmups run, and counts how many of those completed. */
 async function besideWork(work: Work, during: () => Promise<Latencies>): Promise<Latencies> {
   let over = false
   const looking = (async () => {
@@ -109,7 +109,7 @@ async function besideWork(work: Work, during: () => Promise<Latencies>): Promise
       work.warmups++
     }
   })()
-  // A command that fails ends the measurement at once.
+  // A failed command ends the measurement at once.
   const failed = Promise.all([looking, clearing])
   const failure = new Promise<never>((_, reject) => failed.catch(reject))
   try {
@@ -122,7 +122,7 @@ async function besideWork(work: Work, during: () => Promise<Latencies>): Promise
 
 async function command(...args: string[]): Promise<void> {
   const { code, stderr } = await runProgram(args, { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${stderr}\n${daemon.logs()}`)
+  if (code !== 0) throw new Error(`${args.join(' ')} exited with ${code}:\n${stderr}\n${daemon.logs()}`)
 }
 
 function report(quiet: readonly Latencies[], busy: readonly Latencies[], work: Work): void {
@@ -136,10 +136,12 @@ function report(quiet: readonly Latencies[], busy: readonly Latencies[], work: W
   console.log('| milliseconds | median | 99th percentile | slowest |\n|---|---|---|---|')
   for (const name of ['quiet', 'busy'] as const) {
     const { p50, p99, max } = result[name]
-    console.log(`| ${name} | ${[p50, p99, max].map((value) => value.toFixed(2)).join(' | ')} |`)
+    console.log(
+      `| ${name === 'quiet' ? 'idle' : name} | ${[p50, p99, max].map((value) => value.toFixed(2)).join(' | ')} |`,
+    )
   }
-  console.log(`\n99th percentile, busy ÷ quiet: ${result.multiple.toFixed(2)}`)
+  console.log(`\n99th percentile, busy ÷ idle: ${result.multiple.toFixed(2)}`)
   console.log(
-    `Beside the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`,
+    `During the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`,
   )
 }

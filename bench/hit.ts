@@ -1,9 +1,9 @@
 /**
- * The claim: a stored page leaves one core as often as Varnish, nginx or a bare node:http server could send it.
+ * Claim: one core serves a cached page about as often as Varnish, nginx or a bare node:http server.
  *
  *   npx node bench/hit.ts [--rounds 5] [--seconds 2] [--connections 32] [--only ours,nginx] [--json]
  *
- * One server on core 0 at a time is put under load from core 1, in turns; medians. Without `--json` a table.
+ * Loads one server at a time on core 0 from core 1, alternately. Prints a table of medians, or JSON.
  */
 import { parseArgs } from 'node:util'
 import { leaveServerCore, watchServerCore } from './lib/cores.ts'
@@ -23,11 +23,11 @@ interface Mode {
 interface Row extends Mode {
   /** Median requests per second by contender. */
   rate: Record<string, number>
-  /** Ours as a multiple of each rival: the median of the rounds' ratios. */
+  /** pagecache's rate divided by each rival's: the median of the rounds' ratios. */
   ratio: Record<string, number>
 }
 
-/** What is asked of us now, as a multiple of the rival. */
+/** The required ratio to each rival. */
 const goals: Record<Coding, Record<string, number>> = {
   gzip: { varnish: 1, node: 0.85 },
   identity: { varnish: 3, node: 0.85 },
@@ -72,7 +72,7 @@ async function measure(mode: Mode, contenders: readonly Contender[], origin: Ori
   const rates: Record<string, number[]> = {}
   for (const contender of contenders) {
     await verifyHit(contender, mode.coding, headers, origin)
-    // Not counted: compilers and caches get warm.
+    // Not counted: warms up JIT compilers and caches.
     await load({ url: contender.url(mode.coding), headers, connections, seconds: 1 })
   }
   const asked = origin.hits()
@@ -82,7 +82,7 @@ async function measure(mode: Mode, contenders: readonly Contender[], origin: Ori
       const result = await load({ url: contender.url(mode.coding), headers, connections, seconds })
       ;(rates[contender.name] ??= []).push(result.requestsPerSecond)
       const rate = Math.round(result.requestsPerSecond)
-      // A server's core that idles means that the load, and not the server, was the limit.
+      // If the server's core idles, the load generator was the bottleneck.
       const share = `core ${Math.round(busy() * 100)} % busy`
       console.error(
         `${title(mode)}, round ${round}: ${contender.name} ${rate}/s, ${Math.round(result.bytesPerRequest)} bytes each, ${share}`,
@@ -90,10 +90,10 @@ async function measure(mode: Mode, contenders: readonly Contender[], origin: Ori
     }
   }
   if (origin.hits() !== asked)
-    throw new Error(`${title(mode)}: the origin was asked ${origin.hits() - asked} times while hits were measured`)
+    throw new Error(`${title(mode)}: the origin got ${origin.hits() - asked} requests while hits were measured`)
   const rate = Object.fromEntries(Object.entries(rates).map(([name, values]) => [name, median(values)]))
   const { ours, ...rivals } = rates
-  // Round by round: what else happens on the machine then weighs on both sides of a ratio.
+  // Ratios are taken per round, so that other load on the machine affects both sides.
   const ratio = Object.entries(ours === undefined ? {} : rivals).map(([name, theirs]) => [
     name,
     median(theirs.map((value, round) => (ours?.[round] ?? 0) / value)),
@@ -108,7 +108,7 @@ function title({ coding, cookie }: Mode): string {
 function print(rows: readonly Row[]): void {
   const names = Object.keys(rows[0]?.rate ?? {})
   const rivals = Object.keys(rows[0]?.ratio ?? {})
-  const columns = ['requests a second, one core', ...names, ...rivals.map((name) => `ours ÷ ${name}`)]
+  const columns = ['requests per second, one core', ...names, ...rivals.map((name) => `ours ÷ ${name}`)]
   console.log(`| ${columns.join(' | ')} |`)
   console.log(`|${'---|'.repeat(columns.length)}`)
   for (const row of rows) {
@@ -120,7 +120,7 @@ function print(rows: readonly Row[]): void {
     for (const [name, goal] of Object.entries(goals[row.coding])) {
       const ratio = row.ratio[name]
       if (ratio !== undefined)
-        console.log(`${title(row)}: ${ratio.toFixed(2)} of ${name}, goal ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
+        console.log(`${title(row)}: ${ratio.toFixed(2)} × ${name}, target ${goal}: ${ratio >= goal ? 'met' : 'MISSED'}`)
     }
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The claim: the purge log answers as fast over ten million purges as over a hundred thousand.
+ * Claim: the purge log answers as fast over ten million purges as over a hundred thousand.
  *
  *   npx node bench/logs.ts [--small 100000] [--big 10000000] [--json]
  *
- * For each size the records are filled with purges of thirty days (tags of ten thousand products, a tenth of them everyday ones;
- * one URL in ten; one proxy), by statements that write what the program would have written. Then each query of the log runs
- * twenty times. Medians in milliseconds; growth is the big log's number over the small one's.
+ * For each size, fills the records with purges of thirty days (tags of ten thousand products, a tenth of them frequent; one URL in ten;
+ * one proxy), with statements that write what the program would have written. Then runs each query of the log twenty times. Prints
+ * medians in milliseconds; growth is the larger log's value divided by the smaller one's.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
   const product = { type: 'product' as const, id: productId(7) }
   return {
     'statistics of 24 hours': await timed(() => readPurgeStatistics(db, now)),
-    'what proxies have still to be told': await timed(() => readBacklogs(db, ['varnish-1'])),
+    'backlogs of proxies': await timed(() => readBacklogs(db, ['varnish-1'])),
     'recent purges': await timed(() => listRecent(db, page)),
     'recent purges, from the middle': await timed(() => listRecent(db, { limit: 50, offset: purges / 2 })),
     'recent purges, a thousand': await timed(() => listRecent(db, { limit: 1_000, offset: 0 })),

@@ -1,8 +1,8 @@
 /**
- * What watching costs: the processor time of `warmup:watch` on a running warmup, as a share of one core, on the screen of a real
- * terminal (tmux) at three sizes. The warmup is the demo shop's, worked by the daemon, as any run would be.
+ * Measures what watching costs: the CPU time of `warmup:watch` during a running warmup, as a share of one core, on the screen of a real
+ * terminal (tmux) at three sizes. The daemon of a demo processes the warmup.
  *
- * `npx node bench/monitor.ts PROJECT_DIR [SECONDS]`, where PROJECT_DIR is that of a running `pagecache demo --keep`.
+ * `npx node bench/monitor.ts PROJECT_DIR [SECONDS]`, with the project directory of a running `pagecache demo --keep`.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,23 +12,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const program = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const [projectDir, secondsGiven = '10'] = process.argv.slice(2)
 if (projectDir === undefined)
-  throw new Error('Name the project directory of a running demo: npx node bench/monitor.ts PROJECT_DIR')
+  throw new Error(
+    'Missing argument: the project directory of a running demo. Usage: npx node bench/monitor.ts PROJECT_DIR',
+  )
 const seconds = Number(secondsGiven)
-/** Clock ticks a second: what /proc counts in on every Linux that Node runs on. */
+/** Clock ticks per second, the unit of CPU times in /proc on every Linux that Node supports. */
 const ticks = 100
 
 function tmux(...args: string[]): string {
   return execFileSync('tmux', ['-L', 'pagecache-bench', '-f', '/dev/null', ...args], { encoding: 'utf8' })
 }
 
-/** Seconds of processor time so far, and megabytes held. */
+/** CPU time so far, in seconds, and resident memory, in megabytes. */
 function usage(pid: string): { time: number; rss: number } {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   const rss = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!
   return { time: (Number(fields[11]) + Number(fields[12])) / ticks, rss: Number(rss) / 1024 }
 }
 
-console.log('screen      share of one core   memory')
+console.log('screen         CPU (one core)   memory')
 for (const [columns, rows] of [
   [80, 24],
   [120, 40],

@@ -1,6 +1,6 @@
 /**
- * The claim: 8 KiB of hostile text take under 5 ms, whatever pattern or parser of the configuration, a visitor, a shop or a client they
- * meet. Prints the fastest of several runs in microseconds for each, at 8 KiB and at 32 KiB: what grows more than fourfold is not linear.
+ * Claim: 8 KiB of hostile text take under 5 ms, whichever pattern or parser processes them. Prints the fastest of several runs in
+ * microseconds, at 8 KiB and at 32 KiB: more than four times the time means that it is not linear.
  *
  *   npx node bench/patterns.ts [--json]
  */
@@ -47,7 +47,7 @@ const typeOf = typeResolver([
 const robots = parseRobots(`User-agent: *\n${'Disallow: /*/*/*/*.gif$\n'.repeat(100)}Disallow: /*${'/'.repeat(2000)}x`)
 const asked = { site: 'http://shop.example', keyedFields: [], unkeyedCookies: null, states: [], odd: false }
 
-/** Repeats a text up to a size. */
+/** Repeats a text up to a size in characters. */
 function of(piece: string, size: number, end = ''): string {
   return piece.repeat(Math.ceil(size / piece.length)) + end
 }
@@ -80,7 +80,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
       }),
   ],
   ['Cache-Control of a request', (size) => requestDirectives([['cache-control', of('a="\\",', size)]])],
-  ['Cache-Control of an answer', (size) => directivesOf([['cache-control', of('no-cache="a, b", ,', size)]])],
+  ['Cache-Control of a response', (size) => directivesOf([['cache-control', of('no-cache="a, b", ,', size)]])],
   ['CDN-Cache-Control', (size) => directivesOf([['cdn-cache-control', `a="${of('\\"', size)}`]])],
   ['Vary', (size) => varyNames([['vary', Array.from({ length: size / 8 }, (_, n) => `x-${n}`).join(', ')]])],
   ['Accept-Encoding', (size) => bestEncodings(of(',;q=', size, String(Math.random())))],
@@ -120,7 +120,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
         Buffer.alloc(100_000, 'piece- '),
       ),
   ],
-  ['tags of an answer', (size) => tagsOf([['xkey', of(' ,', size)]])],
+  ['tags of a response', (size) => tagsOf([['xkey', of(' ,', size)]])],
   ['tags of a PURGE', (size) => splitTags([of('\t ,', size)])],
   ['entity of a tag', (size) => entityOf(`product-${of('1', size, '!')}`)],
   [
@@ -132,10 +132,10 @@ const cases: [name: string, run: (size: number) => unknown][] = [
       ),
   ],
   [
-    'plain GET off the socket',
+    'plain GET from the socket',
     (size) => parseHitRequest(Buffer.from(`GET /${'a'.repeat(100)} HTTP/1.1\r\n${of('a: b\r\n', size)}x`), false, 200),
   ],
-  ['BAN off the socket', (size) => readBan(Buffer.from(`BAN / HTTP/1.1\r\n${of('a: b\r\n', size)}x`))],
+  ['BAN from the socket', (size) => readBan(Buffer.from(`BAN / HTTP/1.1\r\n${of('a: b\r\n', size)}x`))],
   ['page of a sitemap', (size) => classifyPageUrl(`http://shop.example/${of('add-to-', size)}`, channel, rules)],
   ['credentials masked, scheme', (size) => maskUrls(of('a', size))],
   ['credentials masked, parameters', (size) => maskUrls(of('?', size))],
@@ -143,7 +143,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ['slashes at the end of a URL', (size) => trimEndingSlashes(of('/', size, 'a'))],
 ]
 
-/** Microseconds of the fastest of several runs. */
+/** The fastest of several runs, in microseconds. */
 function fastest(run: () => unknown): number {
   let best = Infinity
   for (let turn = 0; turn < 25; turn++) {

@@ -1,10 +1,10 @@
 /**
- * The claim: deleting a million old rows blocks nobody.
+ * Claim: deleting a million old rows blocks neither the event loop nor other writers.
  *
  *   npx node bench/prune.ts [--rows 1000000] [--json]
  *
- * The purge log is filled with old purges, one delivery each, and removed as `vendor_cache.cleanup_reverse_proxy_log` does it.
- * Meanwhile another process writes to the same records every 20 ms; its waits are compared with those before.
+ * Fills the purge log with old purges, one delivery each, and deletes them like `vendor_cache.cleanup_reverse_proxy_log`. Meanwhile
+ * another process writes to the same records every 20 ms; its waiting times are compared with those before.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -133,7 +133,9 @@ function print({
     waitDuring: { median: median(during), p99: percentile(during, 99) },
   }
   if (values.json) return console.log(JSON.stringify(value))
-  console.log(`| ${rows.toLocaleString('en')} purges with a delivery each | median | 99th | most |\n|---|---|---|---|`)
+  console.log(
+    `| ${rows.toLocaleString('en')} purges with a delivery each | median | 99th | maximum |\n|---|---|---|---|`,
+  )
   console.log(
     `| a slice, ms | ${value.slice.median.toFixed(1)} | ${value.slice.p99.toFixed(1)} | ${value.slice.max.toFixed(1)} |`,
   )
@@ -141,9 +143,9 @@ function print({
     `| another process's write before, ms | ${value.waitBefore.median.toFixed(1)} | ${value.waitBefore.p99.toFixed(1)} | |`,
   )
   console.log(
-    `| another process's write meanwhile, ms | ${value.waitDuring.median.toFixed(1)} | ${value.waitDuring.p99.toFixed(1)} | |`,
+    `| another process's write during, ms | ${value.waitDuring.median.toFixed(1)} | ${value.waitDuring.p99.toFixed(1)} | |`,
   )
   console.log(
-    `\n${value.rowsPerSecond.toLocaleString('en')} rows a second; the event loop was blocked for ${blocked.toFixed(0)} ms at most.`,
+    `\n${value.rowsPerSecond.toLocaleString('en')} rows per second; the event loop was blocked for at most ${blocked.toFixed(0)} ms.`,
   )
 }

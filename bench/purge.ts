@@ -1,15 +1,15 @@
 /**
- * The claim: purges are quick although each is durable, logged and explained, and visitors do not feel a storm of them; a tag of
- * 100,000 pages is purged in under a second.
+ * Claim: purges are fast although each is durable, logged and explained, and visitors do not notice a storm of them; a tag with 100,000
+ * pages is purged in under a second.
  *
  *   npx node bench/purge.ts [--rounds 3] [--tags 1000] [--large 100000] [--seconds 5] [--json]
  *
- * Purges a second by tag, ten pages each, in turns: as `PURGE /` with `xkey` on 16 and on 64 connections, against the daemon with one
- * reverse proxy that it delivers to, and against Varnish with its xkey module; and a bare loop that writes the same rows in groups of as
- * many. Then visits of stored pages at a fixed rate, quiet and beside a storm on 16 connections. Medians over the rounds, and the lowest
- * and the highest. Last, in one process: one after the other, 64 at once, and one tag with many pages: seconds until the answer, the
- * longest halt of the event loop, how much the process grew, and when all URLs were in the log. The daemon, Varnish and the loop have
- * core 0, the clients core 1. The program must be built; without Debian's varnish and varnish-modules its column is empty.
+ * Measures purges per second by tag, with ten pages each, alternately: `PURGE /` with `xkey` on 16 and on 64 connections, against the
+ * daemon with one reverse proxy to deliver to, and against Varnish with its xkey module; and a bare loop that writes the same rows in
+ * groups of the same size. Then visits cached pages at a fixed rate, on an idle daemon and during a storm on 16 connections. Prints
+ * median, minimum and maximum over the rounds. Finally, in one process: sequential purges, 64 concurrent ones, and one tag with many
+ * pages (time to answer, longest block of the event loop, memory growth, time until all URLs are logged). Daemon, Varnish and loop run
+ * on core 0, clients on core 1. Build first. Without Debian's varnish and varnish-modules, the Varnish column is empty.
  */
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +42,7 @@ const { values } = parseArgs({
 const tags = Number(values.tags)
 const rounds = Number(values.rounds)
 const crowds = [16, 64] as const
-/** Tags beyond those of the rounds have no pages: of them a storm has enough for any time. */
+/** Tags from this number on have no pages; a storm can use any number of them. */
 const endless = 10_000_000
 
 leaveServerCore()
@@ -68,7 +68,7 @@ function note(name: string, rate: number): void {
   ;(rates[name] ??= []).push(rate)
 }
 
-/** A shop with ten pages for each tag. */
+/** A shop with ten pages per tag. */
 async function startShop(): Promise<Origin> {
   return startOrigin({
     otherwise: ({ path }) => ({
@@ -112,7 +112,7 @@ async function measureOurs(origin: Origin): Promise<void> {
   }
 }
 
-/** Visits of a hundred pages, each a hit from memory. */
+/** Visits a hundred pages; each visit is a hit from memory. */
 async function measureVisits(daemon: Daemon): Promise<void> {
   const paths = Array.from({ length: 100 }, (_, n) => `/${endless * 100 + n}`)
   for (const path of [...paths, ...paths]) await visit(daemon.url + path)
@@ -146,7 +146,7 @@ async function measureVarnish(origin: Origin, connections: number): Promise<void
   try {
     for (let n = 0; n < tags * pagesOfTag; n += 50)
       await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
-    // What its documented configuration stores before the first purge is not served.
+    // A first purge sets the fence's mark; the cache is then filled again, so that all pages are stored under it.
     await storm({ port: proxy.port, first: endless, count: 1, connections: 1, pages: 0, seconds: 60 })
     for (let n = 0; n < tags * pagesOfTag; n += 50)
       await Promise.all(Array.from({ length: 50 }, (_, each) => visit(`${proxy.url}/${n + each}`)))
@@ -168,7 +168,7 @@ function storm(asked: Storm): Promise<StormResult> {
   return run<StormResult>('purge-client.ts', asked)
 }
 
-/** Runs a program of its own, so that neither the shop nor another client delays its clock. */
+/** Runs a separate program, so that neither the shop nor another client delays its timers. */
 async function run<Result>(program: string, argument: object): Promise<Result> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     fileURLToPath(new URL(`lib/${program}`, import.meta.url)),
@@ -194,7 +194,7 @@ async function measureInProcess(): Promise<InProcess> {
   })
   const ended = once(child, 'exit')
   const failed = ended.then(([code]) => {
-    throw new Error(`The purges ended with ${String(code)}`)
+    throw new Error(`The purge client exited with ${String(code)}`)
   })
   const [value] = (await Promise.race([once(child, 'message'), failed])) as [InProcess]
   failed.catch(() => undefined)
@@ -217,34 +217,34 @@ function print(): void {
   const spread = (measured: readonly number[], digits = 0) =>
     [median(measured), Math.min(...measured), Math.max(...measured)].map((value) => value.toFixed(digits))
   line('', 'median', 'lowest', 'highest')
-  line('purges a second, ten pages each')
+  line('purges per second, ten pages each')
   for (const [name, measured] of Object.entries(rates).sort(([one], [other]) => (one < other ? -1 : 1)))
     line(`  ${name}`, ...spread(measured))
   line(
-    '  of Varnish, 64 connections',
+    '  ÷ Varnish, 64 connections',
     ...spread(ratios('over HTTP, 64 connections', 'Varnish and xkey, 64 connections'), 2),
   )
-  line('  of the bare loop, 64', ...spread(ratios('over HTTP, 64 connections', 'a bare loop, groups of 64'), 2))
+  line('  ÷ the bare loop, 64', ...spread(ratios('over HTTP, 64 connections', 'a bare loop, groups of 64'), 2))
   line("visits' 99th percentile, ms")
-  line('  quiet', ...spread(latencies.quiet, 2))
-  line('  beside a storm on 16 connections', ...spread(latencies.beside, 2))
+  line('  idle', ...spread(latencies.quiet, 2))
+  line('  during a storm on 16 connections', ...spread(latencies.beside, 2))
   line(
-    '  beside ÷ quiet',
+    '  storm ÷ idle',
     ...spread(
       latencies.beside.map((value, round) => value / latencies.quiet[round]!),
       2,
     ),
   )
-  line('  purges a second of that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
-  line('in one process, purges a second')
-  line('  one after the other', inProcess.oneByOne.toFixed(0))
-  line('  64 at once', inProcess.together.toFixed(0))
+  line('  purges per second in that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
+  line('in one process, purges per second')
+  line('  sequential', inProcess.oneByOne.toFixed(0))
+  line('  64 concurrent', inProcess.together.toFixed(0))
   const { pages, seconds, loopMilliseconds, rssMegabytes, tracedSeconds } = inProcess.large
   line(`one tag with ${pages} pages`)
-  line('  until the answer, s', seconds.toFixed(2))
-  line('  longest halt of the event loop, ms', loopMilliseconds.toFixed(0))
-  line('  memory more than before, MB', rssMegabytes.toFixed(0))
-  line('  until all URLs are in the log, s', tracedSeconds.toFixed(2))
+  line('  time to answer, s', seconds.toFixed(2))
+  line('  longest block of the event loop, ms', loopMilliseconds.toFixed(0))
+  line('  additional memory, MB', rssMegabytes.toFixed(0))
+  line('  time until all URLs are in the log, s', tracedSeconds.toFixed(2))
 }
 
 function ratios(name: string, other: string): number[] {

@@ -1,14 +1,13 @@
 /**
- * The claim: two consumers take at least two hundred messages a second, and a message that is dispatched into an idle
- * queue is started at once.
+ * Claim: two consumers process at least two hundred messages per second, and a message dispatched into an idle queue starts at once.
  *
  *   npx node bench/queue.ts [--messages 4000] [--singles 300] [--deep 100000] [--json]
  *
- * Consumers are processes of their own; a handler notes when it was called and returns. `messages` are dispatched at
- * once and worked off by one and by two consumers, in no group, in one, and in fifty; then `singles` are dispatched one at a
- * time into the empty queue. Last, two consumers work while `deep` messages of a group that another worker holds wait
- * before theirs. The rival is what no queue on this database can do without: taking and removing a row, a synced commit each, in
- * one process and with nothing else. Latency is from before the dispatch to the handler's first line, on the machine's one monotonic clock.
+ * Consumers are separate processes; a handler records its start and returns. `messages` are dispatched at once and processed by one and
+ * by two consumers, in no group, in one group and in fifty. Then `singles` are dispatched one at a time into the empty queue. Finally,
+ * two consumers work while `deep` messages of a group held by another worker wait before theirs. The rival is the minimum that any queue
+ * on this database needs: taking and deleting a row, one synced commit each, in one process. Latency runs from before the dispatch to the
+ * first line of the handler, on the machine's monotonic clock.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,12 +40,12 @@ interface Bench {
 }
 
 const rates = {
-  'bare commits, two a message': await inQueue(bare),
+  'bare commits, two per message': await inQueue(bare),
   'one consumer': await inQueue((bench) => rate(bench, 1, () => ({}))),
   'two consumers': await inQueue((bench) => rate(bench, 2, () => ({}))),
-  'two, fifty groups': await inQueue((bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` }))),
-  'two, one group': await inQueue((bench) => rate(bench, 2, () => ({ group: 'g' }))),
-  [`two, behind ${Number(values.deep).toLocaleString('en')} that wait`]: await inQueue(async (bench) => {
+  'two consumers, fifty groups': await inQueue((bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` }))),
+  'two consumers, one group': await inQueue((bench) => rate(bench, 2, () => ({ group: 'g' }))),
+  [`two consumers, ${Number(values.deep).toLocaleString('en')} messages waiting`]: await inQueue(async (bench) => {
     await bench.queue.dispatch(messages(Number(values.deep), () => ({ group: 'deep' })))
     const holder = await bench.queue.join({ kind: 'consumer', transports: ['async'], types: ['bench'] })
     await holder.claim(new Map([['bench', 1]]), 1)
@@ -68,7 +67,7 @@ async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
   }
 }
 
-/** The same rows, without the queue. */
+/** Takes and deletes the same rows without the queue. */
 async function bare({ queue, directory }: Bench): Promise<number> {
   await queue.dispatch(messages(count, () => ({})))
   const database = new Database(join(directory, 'records.sqlite'))
@@ -91,7 +90,7 @@ function* messages(total: number, more: (index: number) => Partial<NewMessage>):
     yield { transport: 'async', type: 'bench', payload: index, ...more(index) }
 }
 
-/** Messages a second, from the dispatch of all of them to the last handler. */
+/** Messages per second, from the dispatch of all messages to the last handler. */
 async function rate(
   bench: Bench,
   consumers: number,
@@ -117,7 +116,7 @@ async function singles(bench: Bench): Promise<{ median: number; p99: number }> {
     await bench.queue.dispatch([{ transport: 'async', type: 'bench', payload: index }])
     while (bench.handled.length <= index) await sleep(1)
     latencies.push(Number(BigInt(bench.handled[index]!.at) - dispatched) / 1e6)
-    // Not in step with the consumers' looking.
+    // Random delay, so that dispatches are not synchronised with the consumers' polling.
     await sleep(Math.random() * 30)
   }
   await stopWorkers(workers)
@@ -145,12 +144,12 @@ async function stopWorkers(workers: readonly ChildProcess[]): Promise<void> {
 }
 
 function print(): void {
-  console.log('| | messages a second |\n|---|---|')
+  console.log('| | messages per second |\n|---|---|')
   for (const [name, perSecond] of Object.entries(rates))
     console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
   console.log(
-    `\ntwo consumers ÷ bare commits: ${(rates['two consumers'] / rates['bare commits, two a message']).toFixed(2)}`,
+    `\ntwo consumers ÷ bare commits: ${(rates['two consumers'] / rates['bare commits, two per message']).toFixed(2)}`,
   )
-  console.log('\n| from dispatch to start, idle queue | ms |\n|---|---|')
+  console.log('\n| dispatch to start, idle queue | ms |\n|---|---|')
   console.log(`| median | ${latency.median.toFixed(1)} |\n| 99th percentile | ${latency.p99.toFixed(1)} |`)
 }

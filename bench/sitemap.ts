@@ -1,12 +1,11 @@
 /**
- * The claim: the start of a warmup of a million URLs holds nobody up and keeps no million URLs in memory.
+ * Claim: starting a warmup of a million URLs does not block the event loop, and does not keep a million URLs in memory.
  *
  *   npx node bench/sitemap.ts [--urls 1000000] [--files 20] [--batch-size 50] [--json]
  *
- * A sitemap index with so many gzipped files, served by another process; they are found, and the run, its batches and
- * their messages written, as warmup:start does it. Before that the same with a hundredth of it, so that what every program
- * takes once is not counted. Memory: the peak of the resident size over what it was before. Gaps: the longest time in which the
- * event loop did nothing else, of finding and of writing.
+ * Another process serves a sitemap index with `--files` gzipped files. The URLs are discovered, and the run, its batches and its messages
+ * written, like `warmup:start` does. A run with a hundredth of the URLs precedes it, so that one-time costs are not counted. Memory is
+ * the peak of the resident size minus the size before. Gaps are the longest blocks of the event loop during discovery and writing.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,7 +39,7 @@ const publicUrl = 'http://shop.example'
 if (values.serve) await serve()
 else await measure()
 
-/** `/<urls>/index.xml` lists the files of a sitemap of so many URLs. */
+/** Serves `/<urls>/index.xml`, which lists the files of a sitemap with that number of URLs. */
 async function serve(): Promise<void> {
   const made = new Map<string, Buffer>()
   const server = createServer((request, response) => {
@@ -64,7 +63,7 @@ function index(total: string): Buffer {
   )
 }
 
-/** As Shopware's: a few words, a number, a date, a priority; about 75 characters a URL. */
+/** Entries like Shopware's: a few words, a number, a date, a priority; about 75 characters per URL. */
 function part(total: number, number: number): Buffer {
   const words = ['shoes', 'trousers', 'garden', 'kitchen', 'outdoor', 'children', 'lighting', 'office']
   const entries = Array.from({ length: total / files }, (_, index_) => {
@@ -153,7 +152,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ value: T; seconds: nu
   const began = performance.now()
   const value = await work()
   const seconds = (performance.now() - began) / 1000
-  // The timer is asked once more: a gap at the very end has to be seen.
+  // Lets the timer fire once more, so that a gap at the very end is measured.
   await new Promise((resolve) => setTimeout(resolve, 5))
   delay.disable()
   return { value, seconds, gap: delay.max / 1e6 }
@@ -162,8 +161,8 @@ async function timed<T>(work: () => Promise<T>): Promise<{ value: T; seconds: nu
 function report(measured: Measured): void {
   if (values.json) return console.log(JSON.stringify(measured))
   const { seconds, gaps, growth } = measured
-  console.log(`| ${measured.urls.toLocaleString('en')} URLs in ${files} files | finding | writing |\n|---|---|---|`)
+  console.log(`| ${measured.urls.toLocaleString('en')} URLs in ${files} files | discovery | writing |\n|---|---|---|`)
   console.log(`| seconds | ${seconds.finding.toFixed(1)} | ${seconds.writing.toFixed(1)} |`)
-  console.log(`| longest gap of the event loop, ms | ${gaps.finding.toFixed(0)} | ${gaps.writing.toFixed(0)} |`)
+  console.log(`| longest block of the event loop, ms | ${gaps.finding.toFixed(0)} | ${gaps.writing.toFixed(0)} |`)
   console.log(`\nGrowth of the resident memory: ${growth.toFixed(0)} MB`)
 }

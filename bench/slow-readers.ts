@@ -1,11 +1,11 @@
 /**
- * The claim: clients that ask for large answers and read slowly, or not at all, cost the daemon memory within one budget, and
- * so do answers that unpack to much more than was sent.
+ * Claim: clients that request large responses and read slowly, or not at all, cost the daemon memory within one budget; so do responses
+ * that decompress to a multiple of their size.
  *
  *   npx node bench/slow-readers.ts [--rounds 3] [--kind "stored pages, pipelined"] [--json]
  *
- * Each round starts a daemon, brings its heap to its working size, and reads its resident memory for eight seconds while the
- * clients are at work, and once more five seconds after they have left.
+ * Each round starts a daemon and brings its heap to its working size. Then it samples the resident memory for eight seconds while the
+ * clients run, and once more five seconds after they have left.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -21,11 +21,11 @@ const pages = 60
 const paths = Array.from({ length: pages }, (_, number) => `/page-${number}`)
 
 interface Kind {
-  /** Growth of the resident memory that is allowed, in MiB. */
+  /** Maximum growth of the resident memory, in MiB. */
   goal: number
-  /** What the shop has, and what is asked before memory is measured. */
+  /** Sets up the shop, and sends the requests that precede the measurement. */
   prepare(shop: Shop): Promise<void>
-  /** What the clients do; their sockets are closed at the end. */
+  /** Starts the clients; their sockets are closed at the end. */
   attack(shop: Shop): Promise<Socket[]>
 }
 
@@ -38,7 +38,7 @@ const kinds: Record<string, Kind> = {
     prepare: (shop) => haveOne(shop, stored['cache-control']),
     attack: (shop) => readers(200, () => stall(shop, ['/large'])),
   },
-  'passed through, 200 readers': {
+  'bypassed, 200 readers': {
     goal: 64,
     prepare: (shop) => haveOne(shop, 'private'),
     attack: (shop) => readers(200, () => stall(shop, ['/large'])),
@@ -70,17 +70,17 @@ const kinds: Record<string, Kind> = {
         ),
       ),
   },
-  'stored br, identity wanted': {
+  'stored br, identity requested': {
     goal: 256,
     prepare: (shop) => havePages(shop, text, (number) => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
     attack: (shop) => readers(60, (number) => stall(shop, [paths[number]!])),
   },
-  'stored br, gzip wanted': {
+  'stored br, gzip requested': {
     goal: 256,
     prepare: (shop) => havePages(shop, text, (number) => Buffer.alloc(14 * MiB, `${number} 0123456789abcdef`)),
     attack: (shop) => readers(60, (number) => stall(shop, [paths[number]!], 'Accept-Encoding: gzip\r\n')),
   },
-  'gzip that unpacks to 60 MB': {
+  'gzip that decompresses to 60 MB': {
     goal: 256,
     prepare: (shop) => {
       const bomb = gzipSync(Buffer.alloc(60 * MiB, 'a'))
@@ -123,7 +123,7 @@ async function ask(socket: Socket, shop: Shop, wanted: readonly string[], fields
   return socket
 }
 
-/** Asks and reads the first kilobyte. */
+/** Sends a request and reads the first kilobyte. */
 function stall(shop: Shop, wanted: readonly string[], fields = ''): Promise<Socket> {
   return ask(
     connect({ port: shop.port, host: '127.0.0.1', onread: { buffer: Buffer.alloc(1024), callback: () => false } }),
@@ -133,7 +133,7 @@ function stall(shop: Shop, wanted: readonly string[], fields = ''): Promise<Sock
   )
 }
 
-/** Asks and reads a kilobyte a second. */
+/** Sends a request and reads one kilobyte per second. */
 function trickle(shop: Shop, wanted: string): Promise<Socket> {
   const socket = connect({
     ...{ port: shop.port, host: '127.0.0.1' },
@@ -148,7 +148,7 @@ function trickle(shop: Shop, wanted: string): Promise<Socket> {
   return ask(socket, shop, [wanted], '')
 }
 
-/** Growth of the daemon's resident memory, in MiB: at its peak, and what is left when the clients are gone. */
+/** Growth of the daemon's resident memory, in MiB: its peak, and the rest after the clients have left. */
 async function grow(kind: Kind): Promise<{ peak: number; left: number }> {
   const shop = await openShop()
   const sockets: Socket[] = []
@@ -191,7 +191,7 @@ for (const name of values.kind ?? Object.keys(kinds)) {
   const { goal, peaks, left } = result[name]
   if (!values.json)
     console.log(
-      `${name.padEnd(32)} median +${median(peaks)} MiB (${peaks.join(', ')}), goal under ${goal}; afterwards +${median(left)}`,
+      `${name.padEnd(32)} median +${median(peaks)} MiB (${peaks.join(', ')}), target under ${goal}; afterwards +${median(left)}`,
     )
 }
 if (values.json) console.log(JSON.stringify({ growthMiB: result }))

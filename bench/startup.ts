@@ -1,6 +1,6 @@
 /**
- * How long the command line takes to start, as a multiple of `node -e 0`. Rounds are interleaved, so that a busy
- * moment of the machine meets every candidate; the medians are compared.
+ * Measures the start-up time of the command line as a multiple of `node -e 0`. Rounds are interleaved, so that other load on the machine
+ * affects every candidate; medians are compared.
  *
  *     npm run build && npx node bench/startup.ts
  */
@@ -24,11 +24,11 @@ const candidates = [
   },
 ]
 
-/** Milliseconds from the start of the process to its end. */
+/** Run time of the process, in milliseconds. */
 function measure(args: readonly string[]): number {
   const started = performance.now()
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
+  if (status !== 0) throw new Error(`${args.join(' ')} exited with ${status}: ${stderr}`)
   return performance.now() - started
 }
 
@@ -38,7 +38,7 @@ function median(values: readonly number[]): number {
 
 try {
   const times = candidates.map((): number[] => [])
-  // The first round fills the compile cache and the page cache of the system: it is thrown away.
+  // The first round fills the compile cache and the system's page cache, so it is discarded.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [index, { args }] of candidates.entries()) {
       const time = measure(args)

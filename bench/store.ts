@@ -1,11 +1,11 @@
 /**
- * The claim: a million pages cost hardly more than ten thousand.
+ * Claim: a million pages cost hardly more than ten thousand.
  *
  *   npx node bench/store.ts [--small 10000] [--big 1000000] [--json]
  *
- * For each size a store is filled in a process of its own (small bodies, three tags a page), reopened and measured:
- * memory of a process that has it open, look-up, statistics, a purge of 1 % by tag, clear-by-type, clear. Medians
- * where a thing can be done more than once. Growth is the big store's number over the small one's.
+ * For each size, fills a store in a separate process (small bodies, three tags per page), reopens it and measures: memory of a process
+ * that has it open, look-up, statistics, a purge of 1 % by tag, clear by type, clear. Prints medians where an operation can be repeated.
+ * Growth is the larger store's value divided by the smaller one's.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const lines: readonly (readonly [name: keyof Measured, title: string])[] = [
   ['findMicroseconds', 'look-up, µs'],
   ['pollMicroseconds', 'poll, µs'],
   ['countersMicroseconds', 'statistics, µs'],
-  ['putMicroseconds', 'storing a page, µs'],
+  ['putMicroseconds', 'store a page, µs'],
   ['purgeMilliseconds', 'purge of 1 % by tag, ms'],
   ['clearTypeMilliseconds', 'clear by type (a fifth), ms'],
   ['clearMilliseconds', 'clear, ms'],
@@ -48,12 +48,12 @@ async function measure(pages: number): Promise<Measured> {
     const looked = await run('measure', directory, pages)
     return { ...looked, ...filled } as Measured
   } finally {
-    // What the store deletes in the background may still be at work in here.
+    // The store's deletion in the background may still be using this directory.
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 })
   }
 }
 
-/** In a process of its own, so that what filling leaves behind in memory is not measured. */
+/** Runs in a separate process, so that memory left over from filling is not measured. */
 async function run(part: 'fill' | 'measure', directory: string, pages: number): Promise<Partial<Measured>> {
   const script = new URL('lib/store-worker.ts', import.meta.url)
   const child = fork(script, [part, directory, String(pages)], { execArgv: ['--expose-gc'] })

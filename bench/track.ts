@@ -1,12 +1,14 @@
 /**
- * The claims: events of popup stages are taken as fast as HTTP and the disk allow, statistics over millions of them are there at once, and
- * visitors of cached pages do not feel any of it.
+ * Claims: popup events are accepted as fast as HTTP and the disk allow, statistics over millions of them are immediate, and visitors of
+ * cached pages notice none of it.
  *
  *   npx node bench/track.ts [--rounds 7] [--seconds 3] [--events 10000000] [--only http|rows|hits|statistics] [--json]
  *
- * 1. Events a second over HTTP, with every answer durable, beside an h3 handler that only parses the body. 2. Durable rows a second beside one
- * multi-row INSERT loop of better-sqlite3. 3. Hits, 300 a second, quiet and while 2,000 events a second come in; the events while `stage:stats`
- * runs without a break. 4. Statistics over so many events of one stage in three years. Servers and writers have core 0, the load core 1.
+ * 1. Acknowledged (durable) events per second over HTTP, against an h3 handler that only parses the body.
+ * 2. Durable rows per second, against one multi-row INSERT loop of better-sqlite3.
+ * 3. Hits at 300 per second, on an idle daemon and with 2,000 events per second; latency of events while `stage:stats` runs continuously.
+ * 4. Statistics over `--events` events of one stage within three years.
+ * Servers and writers run on core 0, the load on core 1.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -71,7 +73,7 @@ async function makeStage({ projectDir }: Daemon): Promise<string> {
   return (JSON.parse(stdout) as { stage: { id: string } }).stage.id
 }
 
-/** The yardstick, on the servers' core. */
+/** Starts the h3 rival on the servers' core. */
 async function startBare(): Promise<{ url: string; port: number; pid: number; stop(): Promise<unknown> }> {
   const port = await freePort()
   const program = fileURLToPath(new URL('lib/bare-track.ts', import.meta.url))
@@ -86,7 +88,7 @@ async function startBare(): Promise<{ url: string; port: number; pid: number; st
   return { url, port, pid, stop }
 }
 
-/** Events a second over so many connections; the answers of ours are durable. */
+/** Events per second over `connections` connections. Only pagecache's acknowledgements are durable. */
 async function compareHttp(stage: string, connections: number) {
   const bare = await startBare()
   const posts = eventsOfVisitors(stage)
@@ -103,7 +105,7 @@ async function compareHttp(stage: string, connections: number) {
   }
   const turns = []
   try {
-    // What both have compiled by then, nobody waits for.
+    // Not counted: warms up the JIT compilers of both.
     for (const server of [daemon, bare]) await ask(server)
     for (let round = 1; round <= rounds; round++) {
       const [ours, h3] = [await ask(daemon), await ask(bare)]
@@ -123,7 +125,7 @@ async function compareHttp(stage: string, connections: number) {
   }
 }
 
-/** Milliseconds that a process, with all its threads, has had of a processor. */
+/** CPU time of a process with all its threads, in milliseconds. */
 function cpuTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
@@ -155,7 +157,7 @@ async function compareRows() {
   }
 }
 
-/** Hits, quiet and beside 2,000 events a second: those that we take, and those that h3 takes on the same core. */
+/** Hits on an idle daemon, with 2,000 events per second on the daemon, and with these events on h3 on the same core. */
 async function compareHits(stage: string) {
   const bare = await startBare()
   const visits: Visits = {
@@ -192,7 +194,7 @@ async function compareHits(stage: string) {
   }
 }
 
-/** The events' 99th percentile while statistics are asked without a break, in milliseconds. */
+/** 99th percentile of events while statistics are requested continuously, in milliseconds. */
 async function askMeanwhile(stage: string, send: () => Promise<EventLatencies>): Promise<number> {
   const sent = send()
   let over = false
@@ -202,7 +204,7 @@ async function askMeanwhile(stage: string, send: () => Promise<EventLatencies>):
   return (await sent).p99
 }
 
-/** Runs a load's program. The visitors of pages come first on the load's core: what they wait for is to be the server. */
+/** Runs a load generator. Page visitors get priority on the load's core, so that they only wait for the server. */
 async function run<T>(program: string, argument: object, nice: number): Promise<T> {
   const argv = [
     '-n',
@@ -215,7 +217,7 @@ async function run<T>(program: string, argument: object, nice: number): Promise<
   return JSON.parse(stdout) as T
 }
 
-/** Milliseconds of one answer over so many events, the slowest of several ranges. */
+/** Time of one statistics query over `events` events, in milliseconds: the slowest of several ranges. */
 async function askStatistics(stage: string, events: number) {
   const directory = join(daemon.projectDir, 'var/data/prod')
   fill(join(directory, 'records.sqlite'), stage, events)
@@ -239,7 +241,7 @@ async function askStatistics(stage: string, events: number) {
   return { events, slowest: Math.max(...took) }
 }
 
-/** Events spread over three years, with their sums, without the tracker: that would take its time. */
+/** Inserts events spread over three years, and their sums, directly, because the tracker would take long. */
 function fill(file: string, stage: string, events: number): void {
   const database = new Database(file, { timeout: 10_000 })
   database.pragma('synchronous = OFF')
@@ -273,28 +275,30 @@ interface Result {
 
 function report({ http, rows, hits, statistics }: Result): void {
   const number = (value: number) => Math.round(value).toLocaleString('en')
-  console.log(`| | ours | rival | ratio | asked for |\n|---|---|---|---|---|`)
+  console.log(`| | pagecache | rival | ratio | target |\n|---|---|---|---|---|`)
   for (const { connections, ours, h3, ratio, cpu } of http ?? []) {
     console.log(
-      `| events a second over ${connections} connections, durable; h3 that only parses | ${number(ours)} | ${number(h3)} | ${ratio.toFixed(2)} | at least 0.5 |`,
+      `| events per second, ${connections} connections; h3 that only parses | ${number(ours)} | ${number(h3)} | ${ratio.toFixed(2)} | at least 0.5 |`,
     )
-    console.log(`| h3's processor time for one, as a share of ours | | | ${cpu.toFixed(2)} | |`)
+    console.log(`| h3's CPU time per event ÷ pagecache's | | | ${cpu.toFixed(2)} | |`)
   }
   if (rows !== null)
     console.log(
-      `| durable rows a second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`,
+      `| durable rows per second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`,
     )
   if (hits !== null) {
     console.log(
-      `| hits' 99th percentile beside 2,000 events a second; quiet | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`,
+      `| 99th percentile of hits with 2,000 events per second; idle | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`,
     )
-    console.log(`| the same beside events that h3 takes on that core | | ${hits.floor.toFixed(2)} ms | | |`)
-    console.log(`\nEvents, 99th percentile: ${hits.events.toFixed(1)} ms at 2,000 a second while statistics are asked.`)
+    console.log(`| 99th percentile of hits with those events on h3 instead | | ${hits.floor.toFixed(2)} ms | | |`)
+    console.log(
+      `\nEvents, 99th percentile: ${hits.events.toFixed(1)} ms at 2,000 per second while statistics are requested.`,
+    )
   }
   for (const { connections, p99 } of http ?? [])
     console.log(`\nEvents, 99th percentile: ${p99.toFixed(1)} ms at full speed over ${connections} connections.`)
   if (statistics !== null)
     console.log(
-      `\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (asked for: under 50).`,
+      `\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (target: under 50).`,
     )
 }

@@ -1,11 +1,11 @@
 /**
- * The claim: a warmup gets its pages nearly as fast as the shop can give them.
+ * Claim: a warmup fetches pages nearly as fast as the shop can deliver them.
  *
  *   npx node bench/warm.ts [--rounds 3] [--concurrency 8] [--fast] [--json]
  *
- * The demo shop with its usual latencies (`--fast`: without any), its pages by `warmup:start --wait` into an empty
- * cache and by `wrk` into nothing, with the same concurrency, in turns. Pages per second of the warming alone, from the
- * run's record; the program's start and the reading of the sitemaps are not in it. Medians over the rounds.
+ * Alternately warms the demo shop (with realistic response times; `--fast`: without) into an empty cache with `warmup:start --wait`, and
+ * fetches its pages with `wrk` at the same concurrency. Pages per second are those of the warming alone, from the run's record, without
+ * the start of the program and the reading of the sitemaps. Prints medians over the rounds.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const { values } = parseArgs({
   },
 })
 const concurrency = Number(values.concurrency)
-/** What visitors would type; nothing listens there, and nothing has to. */
+/** The public URL. Nothing listens there. */
 const publicUrl = 'http://shop.test'
 
 interface Shop {
@@ -92,7 +92,7 @@ async function bare({ url }: Shop, paths: string[]): Promise<number> {
 
 async function command(flag: string): Promise<unknown> {
   const { code, stdout, stderr } = await runProgram(['warmup:start', flag, '--json'], { projectDir: project.path })
-  if (code !== 0) throw new Error(`warmup:start ${flag} ended with ${code}:\n${stderr}`)
+  if (code !== 0) throw new Error(`warmup:start ${flag} exited with ${code}:\n${stderr}`)
   return JSON.parse(stdout)
 }
 
@@ -105,7 +105,7 @@ function report(rounds: readonly { warm: number; wrk: number }[], pages: number)
     ratio: median(rounds.map((round) => round.warm / round.wrk)),
   }
   if (values.json) return console.log(JSON.stringify(result))
-  console.log(`| ${pages} pages, ${concurrency} at once | pages per second |\n|---|---|`)
+  console.log(`| ${pages} pages, ${concurrency} concurrent | pages per second |\n|---|---|`)
   console.log(`| warmup:start --wait | ${result.warm.toFixed(1)} |\n| wrk | ${result.wrk.toFixed(1)} |`)
   console.log(`\nwarmup ÷ wrk: ${result.ratio.toFixed(2)}`)
 }

@@ -1,13 +1,13 @@
 vcl 4.1;
 
-# Varnish with pagecache, before it or behind it: docs/varnish.md. Needs Varnish 7 and varnish-modules (xkey, var).
-# What to change stands at the top. The tests of pagecache run this file with no other change than the backend's address.
+# VCL for Varnish before or behind pagecache: docs/varnish.md. Needs Varnish 7 and varnish-modules (xkey, var).
+# Adapt the backend and the two ACLs. pagecache's tests run this file with only the backend's address changed.
 
 import std;
 import var;
 import xkey;
 
-# Where pages come from: pagecache where Varnish stands before it, the shop where it stands behind it.
+# The source of pages: pagecache if Varnish is before it, the shop if Varnish is behind it.
 backend default {
   .host = "127.0.0.1";
   .port = "8080";
@@ -16,13 +16,13 @@ backend default {
   .between_bytes_timeout = 60s;
 }
 
-# Who may purge: the machines that pagecache runs on. None that passes on what visitors send.
+# Addresses that may purge: the machines that pagecache runs on. Never a machine that forwards visitors' requests.
 acl purgers {
   "127.0.0.1";
   "::1";
 }
 
-# Who is shown the tags of a page: a pagecache before this Varnish, which needs them to purge its own pages.
+# Addresses that see the tags of a page: a pagecache before this Varnish, which needs them to purge its own pages.
 acl tag_readers {
   "127.0.0.1";
   "::1";
@@ -33,7 +33,7 @@ sub vcl_recv {
     if (client.ip !~ purgers) {
       return (synth(403, "Forbidden"));
     }
-    # The fence: what is being fetched now is older than this purge, and is not kept (vcl_backend_response).
+    # The fence: responses that are being fetched now are older than this purge, and vcl_backend_response does not store them.
     var.global_set("fence", req.xid);
     if (req.method == "BAN") {
       call ban_pages;
@@ -63,7 +63,7 @@ sub vcl_recv {
   return (hash);
 }
 
-# `BAN /` is everything, anything else a regular expression over path and query.
+# `BAN /` bans everything; any other URL is a regular expression for path and query.
 sub ban_pages {
   if (req.url == "/") {
     ban("obj.status != 0");
@@ -75,7 +75,7 @@ sub ban_pages {
   return (synth(400, "This is no regular expression"));
 }
 
-# Parameters that change nothing on a page are left out, the others are sorted: pagecache purges a URL in this form.
+# Removes marketing parameters and sorts the others, because pagecache purges URLs in this form.
 sub canonical_url {
   if (req.url ~ "\?") {
     set req.url = regsuball(req.url, "([?&])(utm_[^=&]*|gclid|gclsrc|gbraid|wbraid|gad_[^=&]*|dclid|fbclid|msclkid|mc_cid|mc_eid|_ga|_gl|srsltid)(=[^&]*)?(?=&|$)", "\1");
@@ -85,11 +85,11 @@ sub canonical_url {
 }
 
 sub vcl_backend_fetch {
-  # A pagecache behind this Varnish shows the tags of a page to those of its trustedProxies that ask for them.
+  # Requests the tags from a pagecache behind this Varnish; it shows them to its trustedProxies only.
   set bereq.http.x-pagecache-tags = "1";
-  # The mark with a text before it: until the first purge there is no mark, and what is unset equals nothing, not even itself.
+  # The prefix makes the comparison work before the first purge, when there is no mark: in VCL an unset value is not equal to itself.
   var.set("fence", "mark " + var.global_get("fence"));
-  # No business of the backend: pagecache does not store what may depend on a field that it does not know.
+  # Not sent to the backend: pagecache does not store responses that may depend on an unknown request field.
   if (bereq.http.x-variant) {
     var.set("variant", bereq.http.x-variant);
     unset bereq.http.x-variant;
@@ -98,7 +98,7 @@ sub vcl_backend_fetch {
 
 sub vcl_backend_response {
   set bereq.http.x-variant = var.get("variant");
-  # Nothing tells apart the visitors of such a page. Varnish's own test no longer matches once a name is appended below.
+  # `Vary: *` must not be stored. Varnish's own check no longer matches once a name is appended below.
   if (beresp.http.Vary ~ "(^|,)[ \t]*\*[ \t]*(,|$)") {
     set beresp.ttl = 0s;
     set beresp.grace = 0s;
@@ -106,9 +106,9 @@ sub vcl_backend_response {
     set beresp.uncacheable = true;
     return (deliver);
   }
-  # Bans look at the object alone, so that they can be worked off in the background.
+  # Bans only test the object, so that Varnish can process them in the background.
   set beresp.http.x-url = bereq.url;
-  # A variant by Vary and not by the hash: a purge of a URL takes all that Vary tells apart.
+  # Variants use Vary instead of the hash, so that a purge of a URL removes all of them.
   if (beresp.http.Vary) {
     set beresp.http.Vary = beresp.http.Vary + ", x-variant";
   } else {
@@ -117,13 +117,13 @@ sub vcl_backend_response {
   if (beresp.http.Set-Cookie && beresp.http.Cache-Control ~ "(?i)\b(public|s-maxage)\b") {
     unset beresp.http.Set-Cookie;
   }
-  # A page that a soft purge or its age made stale may be served while it is renewed, unless the shop forbids it (RFC 9111, 4.2.4).
+  # A page that is stale by age or by a soft purge may be served while it is renewed, unless the shop forbids it (RFC 9111 §4.2.4).
   if (beresp.http.Cache-Control ~ "(?i)(^|,)[ \t]*(must-revalidate|proxy-revalidate|no-cache)\b") {
     set beresp.grace = 0s;
   } else {
     set beresp.grace = 1h;
   }
-  # A purge came while this was being fetched: it goes to those who wait for it, and is not kept.
+  # A purge came during this fetch: the response goes to the waiting visitors and is not stored.
   if (var.get("fence") != "mark " + var.global_get("fence")) {
     set beresp.ttl = 0s;
     set beresp.grace = 0s;

@@ -39,7 +39,7 @@ async function bundle() {
         'react-devtools-core': join(root, 'src/tui/no-devtools.ts'),
       },
     },
-    // The development build of React takes twice as long.
+    // React's development build takes twice as long to render.
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     onLog(level, log, defaultHandler) {

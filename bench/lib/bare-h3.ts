@@ -1,6 +1,6 @@
 /**
- * A program: the least that h3 can do for an endpoint, as the yardstick. It returns a prepared value as JSON for whatever is
- * asked; the port and the value are its arguments.
+ * Program: the minimum that h3 needs for an endpoint, as the rival. Returns a prepared value as JSON for every request.
+ * Arguments: port, value.
  */
 import { createServer } from 'node:http'
 import { H3 } from 'h3'

@@ -1,7 +1,7 @@
 /**
- * A program: the yardstick of purges. Writes, in groups, the rows that as many purges of a tag with ten pages leave in the page index
- * and in the records, for one reverse proxy, with three durable commits a group, and does nothing else: it looks up no page, and
- * nothing asks it. Arguments: how many purges, and how many a group.
+ * Program: the rival of purges. Writes, in groups, the rows that purges of tags with ten pages leave in the page index and in the
+ * records, for one reverse proxy, with three durable commits per group. It looks up no page and serves no requests.
+ * Arguments: number of purges, group size.
  */
 import { join } from 'node:path'
 import Database from 'better-sqlite3'

@@ -1,6 +1,6 @@
 /**
- * A program: the least that node:http can do for a hit, as the yardstick. It writes one prepared Buffer for
- * whatever is asked; port and coding are its arguments.
+ * Program: the minimum that node:http needs for a hit, as the rival. Writes one prepared Buffer for every request.
+ * Arguments: port, coding.
  */
 import { createServer } from 'node:http'
 import { pageHeaders, samplePage } from './page.ts'

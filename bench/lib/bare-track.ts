@@ -1,4 +1,4 @@
-/** A program: what h3 needs for reading a small JSON body and answering, as the yardstick of tracking. Its argument is the port. */
+/** Program: h3 reading a small JSON body and answering, as the rival of tracking. Argument: port. */
 import { createServer } from 'node:http'
 import { H3, readBody } from 'h3'
 import { toNodeHandler } from 'h3/node'

@@ -1,4 +1,4 @@
-/** What a browser sends with a page view, without the cookies. */
+/** The headers that a browser sends with a page view; cookies only on request. */
 export function browserHeaders(options: { gzip: boolean; cookie: boolean }): Record<string, string> {
   return {
     'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',

@@ -8,22 +8,22 @@ import { pagePath } from './shop.ts'
 
 export type Coding = 'gzip' | 'identity'
 
-/** A server that answers the sample page out of what it stores. */
+/** A server that serves the sample page from its cache. */
 export interface Contender {
   name: ContenderName
   url(coding: Coding): string
-  /** Whether an answer says of itself that it came from the cache. */
+  /** Whether a response claims to come from the cache. */
   saysHit(headers: Headers): boolean
   stop(): Promise<unknown>
 }
 
-/** What a rival needs of the machine. */
+/** The program that a rival needs. */
 const programs: Partial<Record<ContenderName, string>> = { varnish: 'varnishd', nginx: 'nginx' }
 const starts = { ours, node: bare, varnish, nginx } as const
 export type ContenderName = keyof typeof starts
 export const contenderNames = Object.keys(starts) as ContenderName[]
 
-/** Starts those of the named contenders that are installed, on the server's core; the others are in `missing`. */
+/** Starts the named contenders on the server's core; those that are not installed are in `missing`. */
 export async function startContenders(
   origin: Origin,
   names: readonly ContenderName[],
@@ -76,7 +76,7 @@ async function varnish(origin: Origin): Promise<Contender> {
   return {
     name: 'varnish',
     url: () => rival.url + pagePath,
-    // Two transaction numbers: this one, and the one that fetched the object.
+    // A hit has two transaction numbers: its own, and that of the fetch.
     saysHit: (headers) => /^\d+ \d+$/.test(headers.get('x-varnish') ?? ''),
     stop: rival.stop,
   }

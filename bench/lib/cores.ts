@@ -1,20 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism, cpus } from 'node:os'
 
-/** Puts a program on the one core that is measured. */
+/** Pins a program to the server's core. */
 export const onServerCore = ['taskset', '-c', '0'] as const
-/** Puts a program on the core of the load. */
+/** Pins a program to the load's core. */
 export const onLoadCore = ['taskset', '-c', '1'] as const
 
-/** Moves this process, its threads and so all that it starts to the load's core; throws on a machine with one core. */
+/** Pins this process, its threads and its children to the load's core; throws on a machine with one core. */
 export function leaveServerCore(): void {
   if (availableParallelism() < 2)
-    throw new Error('one core is for the server and one for the load: this machine has one in all')
+    throw new Error('The benchmark needs two cores, one for the server and one for the load. This machine has one.')
   const moved = spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { encoding: 'utf8' })
   if (moved.status !== 0) throw new Error(`taskset: ${moved.stderr || String(moved.error)}`)
 }
 
-/** Starts to watch the server's core; the returned function says which share of the time since then it was busy (0 to 1). */
+/** Starts to watch the server's core; the returned function returns the share of time since then in which it was busy (0 to 1). */
 export function watchServerCore(): () => number {
   const read = () => {
     const times = cpus()[0]?.times ?? { idle: 0, user: 0, nice: 0, sys: 0, irq: 0 }

@@ -1,6 +1,6 @@
 /**
- * A program: sends events at a fixed rate and prints how long their answers took, in milliseconds, counted from the moment at which each turn
- * came. It writes to its sockets itself, so that it takes little from the core that it shares. Its argument is an `Events` as JSON.
+ * Program: sends events at a fixed rate and prints their latencies in milliseconds, measured from each event's scheduled time. It writes
+ * to sockets directly, to use little of the shared core. Argument: an `Events` as JSON.
  */
 import { connect, type Socket } from 'node:net'
 import { percentile } from './statistics.ts'

@@ -1,6 +1,7 @@
 /**
- * A program: durable events a second into an empty database, in groups of so many. Its first argument says by whom: `ours`, the tracker with
- * as many producers as a group has rows, or `insert`, the shortest loop that better-sqlite3 allows: one prepared multi-row INSERT and its sync.
+ * Program: measures durable events per second into an empty database, in groups.
+ * Arguments: the writer, the group size, seconds. Writers are `ours` (the tracker, with one producer per row of a group) and `insert` (the
+ * shortest loop that better-sqlite3 allows: one prepared multi-row INSERT and its sync).
  */
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -48,7 +49,7 @@ async function track(): Promise<number> {
   const start = performance.now()
   const end = start + Number(seconds) * 1000
   let written = 0
-  // Two groups: one gathers while the other is written.
+  // Two groups: one collects while the other is written.
   await Promise.all(
     Array.from({ length: group * 2 }, async () => {
       while (performance.now() < end) {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-/** Purges of one invalidation, and the entity of every such number. */
+/** The number of product tags, of URLs, and of days in the log. */
 const tags = 10_000
 const urls = 100_000
 const days = 30
@@ -10,8 +10,8 @@ export function productId(number: number): string {
 }
 
 /**
- * Fills empty records with purges, spread over the days that end now: nine of ten by the tag of a product, the others by a URL. Two
- * thirds of the tag purges are of a tenth of the products. Each took the pages of two URLs.
+ * Fills empty records with purges, spread over the last days: 90 % by a product's tag, the others by URL. Two thirds of the tag purges
+ * concern a tenth of the products. Each removed the pages of two URLs.
  */
 export function fillLog(file: string, purges: number, now: number): void {
   const database = new Database(file)
@@ -28,7 +28,7 @@ export function fillLog(file: string, purges: number, now: number): void {
     INSERT INTO purge_entities (id, type, entity_id, purges) SELECT n, 'product', product_id(n), 0 FROM n WHERE n BETWEEN 1 AND ${tags};
     INSERT INTO purge_urls (id, url) SELECT n, 'http://shop.example/' || n FROM n WHERE n BETWEEN 1 AND ${urls};
   `)
-  // Built at the end, from sorted rows: row by row it would take ten times as long.
+  // Indexes are built at the end, from sorted rows: ten times faster than row by row.
   const indexes = database
     .prepare<[], { name: string; sql: string }>(
       `SELECT name, sql FROM sqlite_master WHERE name IN ('purge_pages_of_purge', 'purges_of_entity')`,
@@ -45,7 +45,7 @@ export function fillLog(file: string, purges: number, now: number): void {
   database.close()
 }
 
-/** Numbers of one purge: spread by a multiplier that has no factor in common with what they are taken modulo. */
+/** SQL expressions for the columns of purge `n`, spread by multipliers that are coprime to their modulus. */
 function fillSlice(database: Database.Database, first: number, count: number, start: number, step: number): void {
   const id = `(${first} + n + 1)`
   const at = `CAST(${start} + (${first} + n) * ${step} AS INTEGER)`
@@ -66,7 +66,7 @@ function fillSlice(database: Database.Database, first: number, count: number, st
   `)
 }
 
-/** What the program counts with each purge. */
+/** Writes the sums that the program updates with each purge. */
 function sumUp(database: Database.Database): void {
   database.exec(`
     BEGIN;

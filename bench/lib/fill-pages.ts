@@ -2,10 +2,10 @@ import { openPages } from '../../src/pages/clear.ts'
 import { pageTypes, type PageDraft } from '../../src/pages/page.ts'
 import { placesIn } from '../../src/pages/places.ts'
 
-/** Pages of each of the tags `tag-0`, `tag-1` and so on. */
+/** The number of pages per tag (`tag-0`, `tag-1` and so on). */
 export const pagesOfTag = 10
 
-/** Rows of pages in an application cache directory, and no bodies: a purge touches none, and what deletes them later finds them gone. */
+/** Inserts rows of pages without bodies: a purge reads no body, and the later clean-up tolerates missing ones. */
 export function fillPages(directory: string, tags: number, large = 0): void {
   const index = openPages(placesIn(directory), console.warn)
   const digest = Buffer.alloc(32)

@@ -1,7 +1,7 @@
 /**
- * A program: visits stored pages at a fixed rate over a few keep-alive connections and prints the latencies,
- * in milliseconds. A visit counts from the moment at which its turn came, not from when a connection was free for it: a
- * stall of the server then shows in every visit that it delayed. Its argument is a `Visits` as JSON.
+ * Program: visits cached pages at a fixed rate over a few keep-alive connections and prints the latencies in milliseconds. Latency is
+ * measured from the scheduled time of a visit, not from when a connection was free, so a stall of the server affects every visit that it
+ * delays. Argument: a `Visits` as JSON.
  */
 import { connect, type Socket } from 'node:net'
 import { percentile } from './statistics.ts'
@@ -33,7 +33,7 @@ let scheduled = 0
 const clock = setInterval(() => {
   while (scheduled < total && performance.now() >= start + (scheduled * 1000) / visits.perSecond) {
     const path = visits.paths[scheduled % visits.paths.length] ?? '/'
-    // This program's timers are late by up to a millisecond, which is no fault of the server's.
+    // This program's timers are up to a millisecond late, which must not count against the server.
     due.push({ path, at: performance.now() })
     scheduled++
   }
@@ -56,7 +56,7 @@ function visit(socket: Socket, { path, at }: { path: string; at: number }): void
     const text = received.toString('latin1', 0, head)
     const length = Number(/^content-length: *(\d+)/im.exec(text)?.[1])
     if (!text.startsWith('HTTP/1.1 200 ') || !/^cache-status:.*;\s*hit\b/im.test(text) || Number.isNaN(length))
-      fail(`no hit of ${path}:\n${text}`)
+      fail(`not a hit: ${path}:\n${text}`)
     if (received.length < head + 4 + length) return
     latencies.push(performance.now() - at)
     socket.off('data', take)

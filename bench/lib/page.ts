@@ -6,7 +6,7 @@ const words =
     ' ',
   )
 
-/** The page that every server of a comparison serves: 20 kB of storefront HTML that gzip makes about 5 kB of, the same at each call. */
+/** The page that every server serves: 20 kB of storefront HTML, about 5 kB with gzip, identical at each call. */
 export function samplePage(): { identity: Buffer; gzip: Buffer } {
   let seed = 42
   const random = (below: number) => {
@@ -25,7 +25,7 @@ export function samplePage(): { identity: Buffer; gzip: Buffer } {
   return { identity, gzip: gzipSync(identity, { level: 6 }) }
 }
 
-/** What a shop sends with such a page. */
+/** The response headers of such a page. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=UTF-8',
   'cache-control': 'public, max-age=3600',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRecords } from '../../src/records/open.ts'
 
-/** Writes to the records every 20 ms and tells the parent how long each write waited, in milliseconds. */
+/** Writes to the records every 20 ms and reports to the parent how long each write waited, in milliseconds. */
 const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
 for (let written = 0; ; written++) {
   const started = performance.now()

@@ -1,19 +1,19 @@
 /**
- * A program: sends `PURGE /` with a tag each, over connections that wait for their answers, and prints what came of it. Its argument is a
- * `Storm` as JSON.
+ * Program: sends `PURGE /` with one tag each, over connections that wait for their responses, and prints the results.
+ * Argument: a `Storm` as JSON.
  */
 import { connect } from 'node:net'
 import { percentile } from './statistics.ts'
 
 export interface Storm {
   port: number
-  /** Tags `tag-<first>` to `tag-<first + count - 1>`, each once. */
+  /** Purges the tags `tag-<first>` to `tag-<first + count - 1>`, each once. */
   first: number
   count: number
   connections: number
-  /** Objects that each purge has to name; null: any number. */
+  /** The number of objects that each response must report; null: any. */
   pages: number | null
-  /** Ends it earlier, in seconds. */
+  /** Time limit in seconds. */
   seconds: number
 }
 

@@ -1,4 +1,4 @@
-/** Run by `bench/purge.ts`: purges in one process, without HTTP. */
+/** Program, run by `bench/purge.ts`: purges in one process, without HTTP. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
@@ -55,14 +55,14 @@ async function measure(): Promise<InProcess> {
   return { oneByOne, together, large: await purgeLarge() }
 }
 
-/** Purges a second, of tags with ten pages each. */
+/** Purges per second, of tags with ten pages each. */
 async function rate(count: number, first: number, atOnce: number): Promise<number> {
   let next = first
   const started = performance.now()
   const work = async () => {
     while (next < first + count) {
       const removed = await purge(`tag-${next++}`)
-      if (removed !== 10) throw new Error(`A purge took ${removed} pages and not 10`)
+      if (removed !== 10) throw new Error(`A purge removed ${removed} pages instead of 10`)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))

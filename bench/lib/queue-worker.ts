@@ -3,7 +3,7 @@ import { consume } from '../../src/queue/consume.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 
-/** Told to the parent for each message: when its handler was called, in nanoseconds of the machine's monotonic clock. */
+/** Sent to the parent for each message: the start of its handler, in nanoseconds of the machine's monotonic clock. */
 export interface Handled {
   at: string
 }

@@ -3,7 +3,7 @@ import { pageHeaders, samplePage } from './page.ts'
 
 export const pagePath = '/category/shoes'
 
-/** The origin of a comparison: one page, gzip for whom accepts it, and a count of how often it was asked. */
+/** The origin: serves one page, gzipped for clients that accept it, and counts requests. */
 export async function startSampleShop(): Promise<Origin> {
   const page = samplePage()
   const origin = await startOrigin()

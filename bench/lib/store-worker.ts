@@ -1,4 +1,4 @@
-/** Run by `bench/store.ts`: fills a page store, or measures one that was filled. */
+/** Program, run by `bench/store.ts`: fills a page store, or measures a filled one. */
 import { hash } from 'node:crypto'
 import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export interface Measured {
   clearMilliseconds: number
 }
 
-/** File systems bound the names that one file may have; ext4 at 65,000. */
+/** File systems limit the hard links to one file; ext4 to 65,000. */
 const namesPerFile = 50_000
 const body = Buffer.from('<!doctype html><title>A page of the bench</title>'.repeat(4))
 const [part, directory, count] = process.argv.slice(2) as [string, string, string]
@@ -56,7 +56,7 @@ function draft(n: number): PageDraft {
   }
 }
 
-/** Through the store's own statements, many pages to a transaction; the bodies are names of a few files, which saves minutes. */
+/** Inserts pages with the store's own statements, many per transaction. Bodies are hard links to a few files, which saves minutes. */
 function fill(): Partial<Measured> {
   const started = performance.now()
   const places = placesIn(directory)
@@ -104,7 +104,7 @@ async function measure(): Promise<Partial<Measured>> {
   }
 }
 
-/** The median of rounds of a thousand, per call. */
+/** The time per call: the median over rounds of a thousand calls. */
 function each(keys: readonly string[], work: (key: string) => unknown): number {
   const rounds: number[] = []
   for (let first = 0; first < keys.length; first += 1_000) {
@@ -115,7 +115,7 @@ function each(keys: readonly string[], work: (key: string) => unknown): number {
   return median(rounds)
 }
 
-/** Sixteen at a time, as a warmup would. */
+/** Stores sixteen pages concurrently, like a warmup. */
 async function storeSome(store: Awaited<ReturnType<typeof openFilesystemStore>>): Promise<number> {
   const many = 2_000
   const milliseconds = await timed(async () => {

@@ -4,8 +4,8 @@ import type { Coding, Contender } from './contenders.ts'
 import { samplePage } from './page.ts'
 
 /**
- * Brings the page into a contender's cache, then asks twice more: the answers must be hits in the coding
- * that is measured, with the page's bytes, and cost the origin nothing. Throws with what was wrong.
+ * Fetches the page into a contender's cache, then requests it twice more. Both responses must be hits in the measured coding, with
+ * the page's bytes and without a request to the origin. Throws an error that names the difference.
  */
 export async function verifyHit(
   contender: Contender,
@@ -26,9 +26,9 @@ export async function verifyHit(
           : !samplePage().identity.equals(decoded(answer))
             ? 'other bytes'
             : !contender.saysHit(answer.headers)
-              ? `no hit: ${JSON.stringify([...answer.headers])}`
+              ? `not a hit: ${JSON.stringify([...answer.headers])}`
               : origin.hits() !== asked
-                ? 'the origin was asked'
+                ? 'the origin got a request'
                 : null
     if (fault !== null) throw new Error(`${contender.name}, ${coding}: ${fault}`)
   }

@@ -1,4 +1,4 @@
-/** What 500 visitors send who are in their session: an impression, then what they do with it. */
+/** The events of 500 visitors with a session: an impression, then a reaction to it. */
 export function eventsOfVisitors(popupId: string): { cookie: string; body: string }[] {
   return Array.from({ length: 1000 }, (_, index) => {
     const visitor = Math.floor(index / 2)

@@ -10,9 +10,9 @@ export interface Load {
   headers: Readonly<Record<string, string>>
   connections: number
   seconds: number
-  /** Asked for one after the other, in place of the path of `url`. */
+  /** Requested in turn instead of the path of `url`. */
   paths?: readonly string[]
-  /** Sent with POST to `url`, one after the other, each with the cookie of its visitor. */
+  /** Sent in turn with POST to `url`, each with its visitor's cookie. */
   posts?: readonly { body: string; cookie: string }[]
 }
 
@@ -33,7 +33,7 @@ interface Summary {
   failures: number
 }
 
-/** wrk's own text rounds; its script interface has the counts. */
+/** wrk's text output is rounded; its script interface has exact counts. */
 const script = `done = function(summary, latency)
   local e = summary.errors
   io.write(string.format('\\n{"requests":%d,"bytes":%d,"microseconds":%d,"p50":%d,"p99":%d,"failures":%d}\\n',
@@ -42,13 +42,13 @@ const script = `done = function(summary, latency)
 end
 `
 
-/** Lua that takes the paths in turn. */
+/** Lua code that requests the paths in turn. */
 function turns(paths: readonly string[]): string {
   const list = paths.map((path) => JSON.stringify(path)).join(',')
   return `local paths, turn = {${list}}, 0\nrequest = function()\n  turn = turn % #paths + 1\n  return wrk.format(nil, paths[turn])\nend\n`
 }
 
-/** Lua that sends the bodies in turn, made into requests once. */
+/** Lua code that sends the bodies in turn; the requests are built once. */
 function postsInTurn(posts: NonNullable<Load['posts']>): string {
   const list = posts.map(({ body, cookie }) => `{${JSON.stringify(body)},${JSON.stringify(cookie)}}`).join(',')
   return `local posts, made, turn = {${list}}, {}, 0
@@ -65,7 +65,7 @@ end
 `
 }
 
-/** Puts wrk with one thread on a URL from the load's core. Throws when any request failed: a failure is cheap and would count as fast. */
+/** Runs wrk with one thread on the load's core. Throws if any request failed, because failures are cheap and would look fast. */
 export async function load({ url, headers, connections, seconds, paths, posts }: Load): Promise<LoadResult> {
   const directory = await scratch('wrk')
   try {

@@ -9,7 +9,7 @@ import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-row
 
 /**
  * The current tables. Times are milliseconds since the epoch, flags are 0 and 1. Only the room that owns a table queries it; the owners are
- * listed in test/contract/layers.test.ts.
+ * listed in test/contract/tables.test.ts.
  */
 export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables, TaskTables {
   warmup_runs: WarmupRunRow

@@ -24,7 +24,7 @@ const dashboard = JSON.parse(readFileSync(new URL('../../docs/grafana.json', imp
 }
 const variables = dashboard.templating.list.map(({ name }) => name)
 const graphs = dashboard.panels.filter(({ type }) => type !== 'row')
-/** Selected by the viewer, so that an import works with any name of the Prometheus data source. */
+/** The data source is a variable, so an import works whatever the Prometheus is called. */
 const chosen = { type: 'prometheus', uid: '${datasource}' }
 
 describe('docs/grafana.json', () => {

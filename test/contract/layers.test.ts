@@ -1,145 +1,161 @@
 import { spawnSync } from 'node:child_process'
-import { copyFile, glob, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
-import { openRecords } from '../../src/records/open.ts'
-import { tempDir } from '../helpers/temp-dir.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { homes, mayImport } from '../../oxlint.config.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+const rooms = Object.keys(mayImport)
 
-/** Lints one file in a directory of its own and returns the rules it breaks. */
-async function brokenRules(file: string, code: string): Promise<string[]> {
-  const directory = await tempDir()
-  await copyFile(join(root, 'oxlint.config.ts'), join(directory, 'oxlint.config.ts'))
-  await symlink(join(root, 'node_modules'), join(directory, 'node_modules'))
-  await mkdir(join(directory, dirname(file)), { recursive: true })
-  await writeFile(join(directory, file), code)
+interface Diagnostic {
+  code: string
+  message: string
+  help?: string
+  filename: string
+}
+
+interface Case {
+  file: string
+  code: string
+  allowed: boolean
+}
+
+const importing = (specifier: string) => `import { thing } from '${specifier}'\n\nexport const use = thing\n`
+
+/** Rooms that may import the types of a page and nothing else of `src/pages`. */
+const typesOfPagesOnly = ['config', 'demo']
+
+/** One case for each pair of rooms, at the top of the room and one directory deeper, in `.ts` and in `.tsx`. */
+function roomCases(room: string): Case[] {
+  return rooms
+    .filter((other) => other !== room)
+    .flatMap((other) => {
+      const target = other === 'pages' && typesOfPagesOnly.includes(room) ? 'page' : 'target'
+      const allowed = other === 'lib' || mayImport[room]!.includes(other)
+      return ['ts', 'tsx'].flatMap((extension) => [
+        { file: `src/${room}/to-${other}.${extension}`, code: importing(`../${other}/${target}.ts`), allowed },
+        { file: `src/${room}/deep/to-${other}.${extension}`, code: importing(`../../${other}/${target}.ts`), allowed },
+      ])
+    })
+}
+
+function isHome(path: string, library: string): boolean {
+  return homes[library]!.some((home) => path === home || path.startsWith(`${home}/`))
+}
+
+/** One case for each room and library, and one for each home. */
+function libraryCases(library: string): Case[] {
+  const name = library.replace(/\W/g, '-')
+  const places = rooms.flatMap((room) => [`src/${room}/uses-${name}.ts`, `src/${room}/uses-${name}.tsx`])
+  const inHomes = homes[library]!.map((home) => (home.endsWith('.ts') ? home : `${home}/uses-${name}.ts`))
+  return [...new Set([...places, ...inHomes, `commands/uses-${name}.ts`])].map((file) => ({
+    file,
+    code: importing(library),
+    allowed: isHome(file, library),
+  }))
+}
+
+const env = 'export const name = process.env.PAGECACHE_ENV\n'
+
+const otherCases: Case[] = [
+  { file: 'commands/imports-command.ts', code: importing('./serve.ts'), allowed: false },
+  { file: 'commands/imports-room.ts', code: importing('#src/daemon/daemon.ts'), allowed: false },
+  { file: 'commands/imports-cli.ts', code: importing('#src/cli/serve.ts'), allowed: true },
+  { file: 'src/app.ts', code: importing('./operations/cache.ts'), allowed: false },
+  { file: 'src/cli/imports-command.ts', code: importing('../../commands/serve.ts'), allowed: false },
+  { file: 'src/cache/imports-test.ts', code: importing('../../test/helpers/daemon.ts'), allowed: false },
+  { file: 'src/cache/imports-app.ts', code: importing('../app.ts'), allowed: false },
+  { file: 'src/operations/imports-app.ts', code: importing('../app.ts'), allowed: true },
+  { file: 'src/lib/imports-errors.ts', code: importing('../errors.ts'), allowed: false },
+  { file: 'src/cache/imports-errors.ts', code: importing('../errors.ts'), allowed: true },
+  ...typesOfPagesOnly.map((room) => ({
+    file: `src/${room}/imports-codec.ts`,
+    code: importing('../pages/codec.ts'),
+    allowed: false,
+  })),
+]
+
+const cases = [...rooms.flatMap(roomCases), ...Object.keys(homes).flatMap(libraryCases), ...otherCases]
+
+/** Lints one tree and returns the diagnostics. */
+async function lint(files: readonly { file: string; code: string }[]): Promise<Diagnostic[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'pagecache-layers-'))
+  try {
+    await copyFile(join(root, 'oxlint.config.ts'), join(directory, 'oxlint.config.ts'))
+    await symlink(join(root, 'node_modules'), join(directory, 'node_modules'))
+    for (const { file, code } of files) {
+      await mkdir(join(directory, dirname(file)), { recursive: true })
+      await writeFile(join(directory, file), code)
+    }
+    return runLinter(directory)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+function runLinter(directory: string): Diagnostic[] {
   const { stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format', 'json', '.'], {
     cwd: directory,
     encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
   })
   if (!stdout.startsWith('{')) throw new Error(`oxlint failed: ${stdout}${stderr}`)
-  const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string }[] }
-  return diagnostics.map(({ code }) => code)
+  return (JSON.parse(stdout) as { diagnostics: Diagnostic[] }).diagnostics
 }
 
-function importing(specifier: string): string {
-  return `import { thing } from '${specifier}'\n\nexport const use = thing\n`
+let diagnostics: Diagnostic[]
+
+beforeAll(async () => {
+  diagnostics = (await lint(cases)).filter(({ code }) => code === 'eslint(no-restricted-imports)')
+}, 60_000)
+
+/** The cases that the linter judges otherwise than the table. */
+function misjudged(group: readonly Case[]): string[] {
+  const refused = new Set(diagnostics.map(({ filename }) => filename.replace(/^\.\//, '')))
+  return group
+    .filter(({ file, allowed }) => refused.has(file) === allowed)
+    .map(({ file, allowed }) => `${file} should be ${allowed ? 'allowed' : 'refused'}`)
 }
 
-const refused = [
-  ['src/pages/page.ts', '../cache/key.ts'],
-  ['src/pages/page.ts', '../records/open.ts'],
-  ['src/records/open.ts', '../pages/page.ts'],
-  ['src/records/open.ts', '../warmup/runs.ts'],
-  ['src/cache/key.ts', '../warmup/warm.ts'],
-  ['src/cache/key.ts', '../operations/cache.ts'],
-  ['src/cache/key.ts', '../app.ts'],
-  ['src/warmup/run/warm.ts', '../../daemon/daemon.ts'],
-  ['src/warmup/run/warm.ts', '../../stages/stage.ts'],
-  ['src/purge/invalidate.ts', '../cache/key.ts'],
-  ['src/operations/cache.ts', '../daemon/daemon.ts'],
-  ['src/operations/doctor/finding.ts', '../../cli/output.ts'],
-  ['src/daemon/daemon.ts', '../cli/output.ts'],
-  ['src/cli/output.ts', '../daemon/daemon.ts'],
-  ['src/cli/output.ts', '../../commands/serve.ts'],
-  ['src/config/load.ts', '../pages/codec.ts'],
-  ['src/lib/clock.ts', '../errors.ts'],
-  ['src/lib/clock.ts', '../config/load.ts'],
-  ['src/app.ts', './operations/cache.ts'],
-  ['commands/serve.ts', './demo.ts'],
-  ['commands/serve.ts', '#src/daemon/daemon.ts'],
-  ['commands/monitor.ts', '#src/tui/watch.ts'],
-  ['src/cli/monitor.ts', '../daemon/serve.ts'],
-  ['src/pages/page.ts', 'zod'],
-  ['src/cache/key.ts', 'zod/mini'],
-  ['src/cache/key.ts', 'undici'],
-  ['src/warmup/run/warm.ts', 'undici'],
-  ['src/warmup/run/warm.ts', 'kysely'],
-  ['src/operations/cache.ts', 'better-sqlite3'],
-  ['src/operations/cache.ts', '@oclif/core/command'],
-  ['src/cache/key.ts', 'h3'],
-  ['src/daemon/daemon.ts', 'ink'],
-  ['commands/serve.ts', 'h3'],
-] as const
-
-const allowed = [
-  ['src/warmup/run/warm.ts', '../../cache/key.ts'],
-  ['src/cache/key.ts', '../pages/page.ts'],
-  ['src/cache/origin.ts', 'undici'],
-  ['src/warmup/discover/discover.ts', 'undici'],
-  ['src/records/open.ts', 'kysely'],
-  ['src/pages/page-index.ts', 'better-sqlite3'],
-  ['src/operations/cache.ts', '../app.ts'],
-  ['src/operations/cache.ts', 'zod/mini'],
-  ['src/config/schema.ts', '../pages/page.ts'],
-  ['src/cli/output.ts', '@oclif/core/flags'],
-  ['commands/serve.ts', '#src/cli/serve.ts'],
-  ['commands/serve.ts', '#src/operations/cache.ts'],
-  ['src/cli/serve.ts', '../daemon/serve.ts'],
-  ['src/cli/monitor.ts', '../tui/watch.ts'],
-] as const
-
-describe('imports point down, and every library has its home', () => {
-  it.each(refused)('%s may not import %s', async (file, specifier) => {
-    expect(await brokenRules(file, importing(specifier))).toEqual(['eslint(no-restricted-imports)'])
+describe('imports point down', () => {
+  it('has a rule for each room', () => {
+    const directories = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(directories.map(({ name }) => name).toSorted()).toEqual(rooms.toSorted())
   })
 
-  it.each(allowed)('%s may import %s', async (file, specifier) => {
-    expect(await brokenRules(file, importing(specifier))).toEqual([])
+  it.each(rooms)('src/%s imports the rooms that the table lists, and no others', (room) => {
+    expect(misjudged(roomCases(room))).toEqual([])
   })
 
-  it('allows process.env in one file only', async () => {
-    const code = 'export const name = process.env.PAGECACHE_ENV\n'
-    expect(await brokenRules('src/cache/key.ts', code)).toEqual(['node(no-process-env)'])
-    expect(await brokenRules('src/config/environment.ts', code)).toEqual([])
+  it('allows no way round the rooms', () => {
+    expect(misjudged(otherCases)).toEqual([])
   })
 })
 
-/** The tables of each room; src/records defines them and queries none. */
-const tablesOf: Record<string, readonly string[]> = {
-  auth: ['api_clients'],
-  purge: [
-    'invalidations',
-    'purges',
-    'purge_deliveries',
-    'purge_entities',
-    'purge_hours',
-    'purge_key_hours',
-    'purge_pages',
-    'purge_tag_hours',
-    'purge_tags',
-    'purge_urls',
-    'reverse_proxy_states',
-    'sqlite_sequence',
-  ],
-  queue: ['queue_messages', 'queue_workers'],
-  schedule: ['scheduled_tasks'],
-  stages: ['sales_channel', 'vendor_stage', 'vendor_stage_event', 'vendor_stage_rollup', 'vendor_stage_session'],
-  warmup: ['warmup_batches', 'warmup_failures', 'warmup_live', 'warmup_origins', 'warmup_purged', 'warmup_runs'],
-}
-
-describe('each table is used by one room', () => {
-  it('lists every table of the schema', async () => {
-    const { db, close } = await openRecords({ directory: await tempDir(), now: Date.now })
-    const tables = (await db.introspection.getTables({ withInternalKyselyTables: true })).map(({ name }) => name)
-    await close()
-    expect(Object.values(tablesOf).flat().toSorted()).toEqual([...tables, 'sqlite_sequence'].toSorted())
+describe('homes of libraries', () => {
+  it.each(Object.keys(homes))('%s is imported in its homes only', (library) => {
+    expect(misjudged(libraryCases(library))).toEqual([])
   })
+})
 
-  it('queries a table only in its own room', async () => {
-    const foreign: string[] = []
-    for await (const file of glob('src/**/*.{ts,tsx}', { cwd: root })) {
-      const room = file.split('/')[1]!
-      if (room === 'records') continue
-      const code = await readFile(join(root, file), 'utf8')
-      for (const [, table] of code.matchAll(/(?:[fF]rom|[iI]nto|[tT]able|[jJ]oin)\(\s*'(\w+)/g)) {
-        const owner = Object.keys(tablesOf).find((each) => tablesOf[each]!.includes(table!))
-        if (owner !== undefined && owner !== room)
-          foreign.push(`${file} queries ${table}, which belongs to src/${owner}`)
-      }
-    }
-    expect(foreign).toEqual([])
-  })
+it('names a heading of ARCHITECTURE.md in every message', () => {
+  const withoutHeading = diagnostics.filter(
+    ({ message, help = '' }) => !/\(ARCHITECTURE\.md, "[^"]+"\)/.test(message + help),
+  )
+  expect(withoutHeading.slice(0, 3)).toEqual([])
+})
+
+it('lets only src/config/environment.ts read the environment', async () => {
+  const found = await lint([
+    { file: 'src/cache/key.ts', code: env },
+    { file: 'src/tui/key.tsx', code: env },
+    { file: 'src/config/environment.ts', code: env },
+  ])
+  expect(found.map(({ filename, code }) => [filename.replace(/^\.\//, ''), code]).toSorted()).toEqual([
+    ['src/cache/key.ts', 'node(no-process-env)'],
+    ['src/tui/key.tsx', 'node(no-process-env)'],
+  ])
 })

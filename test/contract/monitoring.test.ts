@@ -6,8 +6,8 @@ import { Traffic } from '../../src/http/front/traffic.ts'
 import type { App } from '../../src/app.ts'
 import { createStageCounts } from '../../src/stages/counts.ts'
 
-/** Names that are told; `app` is not asked for names. */
-async function told(): Promise<Set<string>> {
+/** The names of all exported metrics; collecting names does not use `app`. */
+async function metricNames(): Promise<Set<string>> {
   const metrics = await openMetrics({
     app: () => ({}) as App,
     traffic: new Traffic(),
@@ -18,7 +18,7 @@ async function told(): Promise<Set<string>> {
   return new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!))
 }
 
-/** Not those that a recording rule makes (`job:…:rate15m`). */
+/** Without the names of recording rules (`job:…:rate15m`). */
 const namesIn = (text: string) =>
   new Set(
     [...text.matchAll(/(?<![:\w])(?:pagecache|process|nodejs)_\w*[a-z](?![\w*:])/g)].map(([name]) =>
@@ -38,20 +38,20 @@ interface Rule {
 const rules = async () =>
   (parse(await read('alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules)
 
-it('documents every metric and no other', async () => {
-  const ours = [...(await told())].filter((name) => name.startsWith('pagecache_')).sort()
+it('monitoring.md explains every pagecache metric, and no other', async () => {
+  const ours = [...(await metricNames())].filter((name) => name.startsWith('pagecache_')).sort()
   expect([...namesIn(await read('monitoring.md'))].filter((name) => name.startsWith('pagecache_')).sort()).toEqual(ours)
 })
 
-it('what monitoring.md says of Node and of the processes is there too', async () => {
-  const names = await told()
+it('the nodejs and process metrics in monitoring.md exist', async () => {
+  const names = await metricNames()
   const others = [...namesIn(await read('monitoring.md'))].filter((name) => !name.startsWith('pagecache_'))
   expect(others.length).toBeGreaterThan(0)
   for (const name of others) expect(names).toContain(name)
 })
 
-it.each(['grafana.json', 'alerts.yaml'])('%s asks for metrics that there are', async (file) => {
-  const names = await told()
+it.each(['grafana.json', 'alerts.yaml'])('%s uses only existing metrics', async (file) => {
+  const names = await metricNames()
   const expressions =
     file === 'grafana.json'
       ? (JSON.parse(await read(file)) as { panels: { targets?: { expr: string }[] }[] }).panels.flatMap(
@@ -63,14 +63,14 @@ it.each(['grafana.json', 'alerts.yaml'])('%s asks for metrics that there are', a
     for (const name of namesIn(expression)) expect(names, expression).toContain(name)
 })
 
-it('uses every metric on the dashboard or in an alert', async () => {
+it('every pagecache metric is on the dashboard or in an alert', async () => {
   const used = namesIn(`${await read('grafana.json')}\n${await read('alerts.yaml')}`)
-  expect([...(await told())].filter((name) => name.startsWith('pagecache_') && !used.has(name))).toEqual([
+  expect([...(await metricNames())].filter((name) => name.startsWith('pagecache_') && !used.has(name))).toEqual([
     'pagecache_memory_pages',
   ])
 })
 
-it('every alert says how bad it is, and monitoring.md what to do about it; none is explained that there is not', async () => {
+it('every alert has a severity and a summary, and monitoring.md explains exactly these alerts', async () => {
   const alerts = (await rules()).filter(({ alert }) => alert !== undefined)
   for (const { alert, labels, annotations } of alerts) {
     expect(['critical', 'warning'], alert).toContain(labels?.severity)
@@ -80,7 +80,7 @@ it('every alert says how bad it is, and monitoring.md what to do about it; none 
   expect(explained.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted())
 })
 
-it('every alert is tested on a series on which it fires and on one on which it is silent', async () => {
+it('every alert is tested with a series that fires it and one that does not', async () => {
   const texts = await Promise.all(
     ['alerts.test.yaml', 'alerts-day.test.yaml'].map((file) => readFile(new URL(file, import.meta.url), 'utf8')),
   )

@@ -24,7 +24,7 @@ async function packageFile(): Promise<PackageFile> {
   return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as PackageFile
 }
 
-/** Installs the tarball as `npm install` would: its files and its declared dependencies, nothing else. */
+/** Reproduces an `npm install` of the tarball: its files and the packages that it names, and nothing else of this repository. */
 async function install(): Promise<string> {
   const directory = await tempDir()
   const { stdout } = await exec('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', directory], {

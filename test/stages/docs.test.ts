@@ -13,8 +13,8 @@ function columnsAfter(sentence: string): string[] {
 
 it.each([
   ['vendor_stage_event', 'What is stored for one event, and nothing else:'],
-  ['vendor_stage_session', 'it is counted how often a session was shown a stage:'],
-])('the privacy statement lists every column of %s', async (table, sentence) => {
+  ['vendor_stage_session', 'pagecache counts how often a session saw a stage:'],
+])('the privacy statement names every column of %s', async (table, sentence) => {
   const shop = await startStorefront()
   const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(shop.records.db)
   expect(columnsAfter(sentence)).toEqual(rows.map(({ name }) => name))
