@@ -129,7 +129,7 @@ function entries() {
   return Object.fromEntries(files.sort().map((file) => [file.replace(/^src\//, '').replace(/\.ts$/, ''), file]))
 }
 
-/** Writes the manifest as `oclif manifest` does, but faster (docs/decisions/0076-oclif-cli.md). */
+/** Writes the manifest as `oclif manifest` does, but faster (docs/decisions/0067-oclif-cli.md). */
 async function writeManifest() {
   const { Plugin } = await import('@oclif/core/config')
   const plugin = new Plugin({

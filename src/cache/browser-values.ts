@@ -1,7 +1,7 @@
 const mediaTypes =
   'text/(?:html|css|plain|xml|javascript)|application/(?:xhtml\\+xml|xml|json|javascript|signed-exchange)|image/(?:avif|webp|apng|svg\\+xml|png|gif|jpeg|jxl|heic|heic-sequence|\\*)|(?:audio|video|font|text|\\*)/\\*'
 const number = /^\d{1,5}(?:\.\d{1,6})?$/
-/** A brand of Sec-CH-UA: those that there are, and the made-up one that browsers add so that nobody relies on the list. */
+/** A brand of Sec-CH-UA: those that there are, and the made-up one that browsers add against reliance on the list. */
 const brand =
   '"(?:Chromium|Google Chrome|Microsoft Edge|Microsoft Edge WebView2|Opera|OperaMobile|Opera GX|Brave|Vivaldi|YaBrowser|Yowser|Samsung Internet|Android WebView|HeadlessChrome|DuckDuckGo|[ (:;/.?_=-]{0,2}Not[ ()\\-./:;=?_]A[ ()\\-./:;=?_]Brand)";\\s?v="[\\d.]{1,20}"'
 

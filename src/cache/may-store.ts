@@ -49,7 +49,7 @@ const plainBlock = 4096
 const plainField = 512
 
 /**
- * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5; contract section 3), in words for an operator; null
+ * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5), in words for an operator; null
  * where it may be.
  */
 export function reasonNotToStore(

@@ -66,7 +66,7 @@ export function firstCookie(): string {
 
 /**
  * The cookies that tell a cache in front of the shop the state of a visitor. As in Shopware, the hash is the same for all visitors in
- * the same state: it is not secret and identifies nobody.
+ * the same state: it is neither secret nor personal.
  */
 export function stateCookies(session: Session): string[] {
   const states = statesOf(session)

@@ -70,7 +70,7 @@ class RecordsMembership implements Membership {
     return numUpdatedRows === 1n
   }
 
-  /** Makes messages due that a process with a clock ahead of ours has delayed: too early is better than hours late. */
+  /** Makes messages due that a process whose clock is ahead has delayed: too early is better than hours late. */
   async #correctDelays(now: number): Promise<void> {
     const jumped = await this.#records.db
       .selectFrom('queue_messages')

@@ -39,7 +39,7 @@ export async function readAll(source: Source): Promise<SystemState> {
 
 /**
  * Everything once more, for those who leave the screen: only the tab in front was asked for last, the others may be old. What
- * the screen knew stands in where no answer comes within so many milliseconds.
+ * the screen knew stands in where no answer comes within this time (milliseconds).
  */
 export async function readLast(source: Source, feeds: Feeds, within: number): Promise<Partial<SystemState>> {
   const latest = await Promise.race([readAll(source).catch(() => null), sleep(within, null, { ref: false })])

@@ -5,7 +5,7 @@ import type { Watched } from './tabs/warmup/watched.ts'
 
 /** What remains on the terminal of a warmup that was watched. */
 export function warmupSummary({ progress, live }: Watched): string[] {
-  if (progress === null) return ['There was no warmup yet. One starts: pagecache warmup:start']
+  if (progress === null) return ['No warmup yet. Start one: pagecache warmup:start']
   const done = progress.processed_urls + progress.failed_urls
   const seconds = (Date.parse(progress.finished_at ?? progress.updated_at) - Date.parse(progress.created_at)) / 1000
   const counts = [

@@ -38,7 +38,7 @@ describe('wrong usage', () => {
     ],
     [
       ['stage:stats', '0190c0de-0000-7000-8000-00000000000a', '--from', '2026-02-02', '--to', '2026-01-01'],
-      'Error: --from: is after --to\n',
+      'Error: --from: must not be after --to\n',
       '',
     ],
     [['stage:stats', 'summer'], 'Error: ID: expected the id of a stage, a UUID\n', ''],

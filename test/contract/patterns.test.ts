@@ -12,8 +12,7 @@ const sources = globSync(['src/**/*.{ts,tsx}', 'commands/**/*.ts', 'bin/*.{js,cj
 const constant = [
   'src/admin/overview.tsx',
   'src/cache/browser-values.ts',
-  'src/http/front/hit-request.ts',
-  'src/http/stages/event-request.ts',
+  'src/http/front/plain-request.ts',
   'src/lib/http-date.ts',
   'src/lib/ip-family.ts',
   'src/operations/openapi/example.ts',

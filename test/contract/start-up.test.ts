@@ -24,7 +24,7 @@ const heavy = {
   'cli-table3': 'colWidths',
   saxes: 'SaxesParser',
   ink: 'exitAlternativeScreen',
-  h3: 'toNodeHandler',
+  h3: 'class H3',
   jose: 'JWSSignatureVerificationFailed',
 }
 

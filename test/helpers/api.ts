@@ -27,7 +27,7 @@ export async function openApi(options: DaemonOptions = {}): Promise<Api> {
   }
 }
 
-/** Errors are always the same (contract section 4). */
+/** Errors always have the same form. */
 export function expectRefusal(answer: Answer, status: number, message: RegExp = /./): void {
   expect(answer.status, answer.body.toString()).toBe(status)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)

@@ -19,7 +19,7 @@ import { addOperations } from './operations.ts'
 import type { ApiOptions } from './options.ts'
 import { notFound, toEvent, type Exchange } from './route.ts'
 
-/** Every endpoint of the daemon as one h3 app (docs/decisions/0070-every-endpoint-is-h3.md). */
+/** Every endpoint of the daemon as one h3 app (docs/decisions/0061-every-endpoint-is-h3.md). */
 export function createApi(options: ApiOptions, published: readonly Operation[] = operations): AnswerOwn {
   const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : options.authority
   const app = new H3()

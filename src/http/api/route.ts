@@ -66,7 +66,7 @@ export function notFound(): Answer {
 /**
  * Makes an event of a request read by Node, to be routed by `H3.handler`. It has the method and the URL only: handlers read everything else
  * from `context.exchange`, and `send` writes the answer, so that no `Request`, `Headers` or `Response` is made for it
- * (docs/decisions/0070-every-endpoint-is-h3.md).
+ * (docs/decisions/0061-every-endpoint-is-h3.md).
  */
 export function toEvent(app: H3, exchange: Exchange): H3Event {
   const { accepted, place, request } = exchange

@@ -28,7 +28,7 @@ const maxWildcards = 1000
 const maxWildcardCharacters = 32_768
 
 /**
- * Parses a robots.txt; docs/decisions/0074-robots-txt.md says why no library does.
+ * Parses a robots.txt; docs/decisions/0065-robots-txt.md says why no library does.
  *
  * @throws Error if its wildcard rules exceed the limits
  */

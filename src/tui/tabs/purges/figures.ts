@@ -94,7 +94,7 @@ export function proxyBlock({ proxies }: PurgeStatistics, time: number): Block {
         ...(oldestPending === null
           ? []
           : [span(` since ${ago(Date.parse(oldestPending), time).replace(' ago', '')}`, 'warn')]),
-        ...(failed === 0 ? [] : [span(` ${formatCount(failed)} never told`, 'bad')]),
+        ...(failed === 0 ? [] : [span(` ${formatCount(failed)} undelivered`, 'bad')]),
       ])
     return [
       [
