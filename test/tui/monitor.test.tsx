@@ -245,7 +245,7 @@ describe('keys', () => {
     const { text, press } = start()
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('?')
-    for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save what is known'])
+    for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save a snapshot'])
       expect(text(80, 24)).toContain(words)
   })
 
