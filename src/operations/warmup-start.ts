@@ -178,7 +178,7 @@ function chooseChannels(salesChannels: readonly Channel[], id: string | null): r
 }
 
 function nothingFoundText({ channel, foreign, others }: Plan['emptyChannels'][number]): string {
-  const found = `${channel.name} (${channel.url}): nothing to warm up. Its sitemaps name ${plural(foreign + others, 'URL')}, and none is a page of this sales channel that may be warmed.`
+  const found = `${channel.name} (${channel.url}): nothing to warm up. None of the ${plural(foreign + others, 'URL')} in its sitemaps is a cacheable page of this sales channel.`
   if (foreign === 0) return found
   return `${found} Of other hosts or channels: ${others === 0 ? 'all' : foreign}. Check the url of this sales channel.`
 }

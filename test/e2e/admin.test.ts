@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await expect
       .poll(() =>
         page
-          .locator('.figure', { has: page.getByText('Asked of the shop') })
+          .locator('.figure', { has: page.getByText('Misses') })
           .getByRole('definition')
           .textContent(),
       )
@@ -226,9 +226,9 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
     await page.getByRole('button', { name: 'Edit Summer' }).click()
-    await page.getByLabel('At most, a session').fill('3')
+    await page.getByLabel('Max views per session').fill('3')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('always, at most 3 a session').waitFor()
+    await page.getByText('always, max 3 per session').waitFor()
     await page.getByRole('button', { name: 'Edit Summer' }).click()
     await page.getByLabel('Content as text').fill('Everything must go.')
     await page.getByLabel('Page types').fill('product, cms,')

@@ -47,7 +47,7 @@ it('what has to be confirmed is refused without --yes, and -q leaves errors', as
   expect(await pagecache('messenger:failed:retry', '-n', '-q')).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringContaining('Add --yes.') as string,
+    stderr: expect.stringContaining('Add --yes') as string,
   })
 })
 

@@ -372,7 +372,7 @@ describe.skipIf(!hasVarnish)('before and behind', () => {
         }
         expect(doctor.checks.find(({ name }) => name === 'purges of away')).toMatchObject({
           status: 'warned',
-          message: expect.stringMatching(/^\d+ purges? wait.*no answer within 0\.5 s/),
+          message: expect.stringMatching(/^\d+ pending.*no answer within 0\.5 s/),
         })
         await relay.set('open')
         for (const path of paths) await until(async () => (await look(away, path)).startsWith('version 2'))

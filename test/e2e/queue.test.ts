@@ -135,7 +135,7 @@ describe('messenger:stats and messenger:failed', () => {
     await queue.dispatch([{ transport: 'scheduler', type: 'test', payload: 2 }])
     const { stdout } = await pagecache('doctor')
     expect(stdout).toContain('warn  queue: 1 message on scheduler')
-    expect(stdout).toContain('warn  failed messages: 1 message could not be handled')
+    expect(stdout).toContain('warn  failed messages: 1 failed message')
   })
 })
 

@@ -84,7 +84,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     )
     onTestFinished(async () => void (await consumer.stop()))
     const terminal = await open('warmup:start --watch')
-    await terminal.see(/RUNNING[^]*leave, the warmup goes on/)
+    await terminal.see(/RUNNING[^]*leave; the warmup continues/)
     await terminal.keys('q')
     await terminal.see('exit 0')
     const left = await progress()

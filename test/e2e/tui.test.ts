@@ -181,7 +181,7 @@ describe('off a terminal', () => {
     })
     expect(await run(['warmup:watch', '0190c0de-0000-7000-8000-00000000dead'], { cwd })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Unknown warmup') as string,
+      stderr: expect.stringContaining('There is no warmup') as string,
     })
   })
 })

@@ -188,7 +188,7 @@ describe('the commands', () => {
     expect((await run(['stage:stats', id, '--from', 'never'], { cwd })).code).toBe(2)
     expect(await run(['stage:stats', id, '--from', '0001-01-01', '--to', '9999-12-31'], { cwd })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('more than 100 years') as string,
+      stderr: expect.stringContaining('longer than the maximum of 100 years') as string,
     })
     expect((await run(['stage:show', id.replaceAll('-', '').toUpperCase()], { cwd })).stdout).toContain(id)
     expect(await run(['stage:delete', id], { cwd })).toMatchObject({

@@ -212,7 +212,7 @@ it(
       child.kill('SIGTERM')
       // The handler returns while the lock is held: the child's event loop is running.
       await until(() => lines('end one stuck').length === 1)
-      await until(() => lines('event one trouble').length > 0)
+      await until(() => lines('event one unavailable').length > 0)
     })
     await locked
     expect(await child.ended).toBe(0)

@@ -402,7 +402,7 @@ it('an interrupted run finishes requests in flight, is paused, and exits with 13
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
-    if (stderr.includes('Finishing what is under way')) release()
+    if (stderr.includes('Finishing the pages in progress')) release()
   })
   child.stdout.resume()
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))

@@ -105,7 +105,7 @@ describe('the id of a request', { timeout: 60_000 }, () => {
       env,
     })
     expect([code, stdout]).toEqual([1, ''])
-    const told = /In the log of the daemon this is the request ([0-9a-f-]{36})\./.exec(stderr)?.[1]
+    const told = /See request ([0-9a-f-]{36}) in the log of the daemon\./.exec(stderr)?.[1]
     expect(answers.map(({ status }) => status)).toEqual([500, 500])
     const ids = [...answers.map(({ headers }) => headers.get('x-request-id')), told]
     await until(() =>
