@@ -247,13 +247,13 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     ]).toEqual(['Everything must go.', 'product, cms'])
     await page.getByRole('button', { name: 'Delete stage and events' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByText('There is no stage yet.').waitFor()
+    await page.getByText('No stages yet.').waitFor()
     await page.getByRole('button', { name: 'New stage' }).click()
     await page.getByLabel('Name').fill('Winter')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Delete stage, keep events' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete stage, keep events' }).click()
-    await page.getByText('There is no stage yet.').waitFor()
+    await page.getByText('No stages yet.').waitFor()
   })
 
   it('shows a client that may only read what it may not do', async () => {

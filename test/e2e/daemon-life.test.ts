@@ -220,7 +220,7 @@ describe('SIGHUP', { timeout: 60_000 }, () => {
     await until(
       () => daemon.logs().includes('was not reloaded') || daemon.logs().includes('The configuration was reloaded'),
     )
-    expect(daemon.logs()).toContain('is gone')
+    expect(daemon.logs()).toContain('no longer exists')
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
   })
 })

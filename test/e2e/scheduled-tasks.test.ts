@@ -149,6 +149,6 @@ it('doctor warns of a task that failed and of one that is overdue', async () => 
     .execute()
   const { stdout } = await pagecache('doctor')
   expect(stdout).toContain(`warn  scheduled tasks: ${names[0]} failed: disk`)
-  expect(stdout).toContain(`warn  scheduled tasks: ${names[1]} should have run at`)
+  expect(stdout).toContain(`warn  scheduled tasks: ${names[1]} is overdue since`)
   expect(stdout).not.toContain('\u001b')
 })
