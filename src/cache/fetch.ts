@@ -203,7 +203,8 @@ export class Fetcher {
     const passOn = (why: string) => passedOn({ ...response, body: passing(collected.body, share) }, why)
     let passed = false
     try {
-      const encoded = await this.#encoder.encode(response, collected.body, share)
+      const contradicts = range !== null && collected.body.length !== range.end - range.start + 1
+      const encoded = contradicts ? 'contradicts' : await this.#encoder.encode(response, collected.body, share)
       const fetched =
         typeof encoded === 'string'
           ? passOn(overflow[encoded])

@@ -38,6 +38,7 @@ export function mayStoreLater(notStored: string): boolean {
 
 /** Why a body was not read completely. */
 export const overflow = {
+  contradicts: 'the range has a different length than its Content-Range',
   limit: 'larger than cache.maxPageSize',
   unannounced: 'larger than 1 MiB without Content-Length',
   budget: 'too many large pages are being fetched',

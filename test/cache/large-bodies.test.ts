@@ -89,6 +89,17 @@ describe.each([
     expect((await site.visit('/a', { fields: { Range: 'bytes=-5' } })).text).toBe(body.subarray(-5).toString())
   })
 
+  it('stores no 206 whose body is shorter than its Content-Range', async () => {
+    const { site } = await open(changes)
+    site.answers({ status: 206, fields: { ...fields, 'Content-Range': 'bytes 4-9/10' }, body: Buffer.from('01234') })
+    const first = await site.visit('/short', { fields: { Range: 'bytes=-5' } })
+    expect([first.status, first.text]).toEqual([206, '01234'])
+    const second = await site.visit('/short', { fields: { Range: 'bytes=-5' } })
+    expect(String(new Headers(second.headers as [string, string][]).get('cache-status'))).toContain(
+      'the range has a different length than its Content-Range',
+    )
+  })
+
   it('serves a range from a stored 206', async () => {
     const { site } = await open(changes)
     const part = body.subarray(1000, 1_500_000)
