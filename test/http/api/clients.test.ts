@@ -82,7 +82,7 @@ describe('creating a client', { timeout: 60_000 }, () => {
     })
     const { access_token: narrow } = jsonOf(answer) as { access_token: string }
     for (const scope of ['read', 'write'])
-      expectRefusal(await post(narrow, '/clients', { name: 'x', scope }), 403, /has them/)
+      expectRefusal(await post(narrow, '/clients', { name: 'x', scope }), 403, /requires a token with these scopes/)
   })
 
   it('records the creator, which every client may list; secrets are never listed', async () => {

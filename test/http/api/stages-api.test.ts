@@ -174,7 +174,7 @@ describe('a list', () => {
     expectRefusal(
       await purge({ urls: ['http://shop.example/', ''] }),
       400,
-      /^urls\[1\]: expected a URL that is not empty$/,
+      /^urls\[1\]: expected a non-empty URL$/,
     )
     expectRefusal(
       await purge({ urls: ['http://shop.example/', 'nothing'] }),
