@@ -171,11 +171,7 @@ describe('an unknown id', () => {
 describe('a list', () => {
   it('names its invalid item as the client wrote it, and each error once', async () => {
     const purge = (body: object) => send('POST', '/api/_action/vendor-cache/purge', body)
-    expectRefusal(
-      await purge({ urls: ['http://shop.example/', ''] }),
-      400,
-      /^urls\[1\]: expected a non-empty URL$/,
-    )
+    expectRefusal(await purge({ urls: ['http://shop.example/', ''] }), 400, /^urls\[1\]: expected a non-empty URL$/)
     expectRefusal(
       await purge({ urls: ['http://shop.example/', 'nothing'] }),
       400,
