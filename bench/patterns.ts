@@ -56,6 +56,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ['cache.types path, slashes', (size) => typeOf({ headers: [], tags: [], target: `/?${of('/', size)}` })],
   ['cache.types header', (size) => typeOf({ headers: [['x-page', of('a', size)]], tags: [], target: '/' })],
   ['glob, 1,000 characters', (size) => globMatcher(`*${'a'.repeat(1000)}b*`)(of('a', size))],
+  ['glob, compiling stars', (size) => globMatcher('*a'.repeat(size / 2))],
   ['robots.txt, 101 rules', (size) => robots.allows(of('/', size))],
   ['robots.txt, parsing', (size) => parseRobots(of('User-agent: *   \t#', size))],
   ['BAN (a+)+$', (size) => toMatcher('(a+)+$')(`http://h/${of('a', size, '!')}`)],

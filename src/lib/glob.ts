@@ -6,8 +6,8 @@ export type GlobMatcher = (text: string) => boolean
  * such as `[a-z]`). Every other character matches itself.
  *
  * Visitors choose the length of the text, so matching never backtracks: each part between two stars is found once,
- * leftmost first, in one pass over the text (docs/decisions/0053-linear-globs.md). The time is proportional to the
- * text, times one 32-bit word per 32 characters of the pattern.
+ * leftmost first, in one pass over the text (docs/decisions/0053-linear-globs.md). Compiling takes time proportional to
+ * the pattern, matching to the text; parts with sets take one step per 32 of their positions for each character.
  */
 export function globMatcher(pattern: string, { sets = false } = {}): GlobMatcher {
   const [first = [], ...rest] = toParts(pattern, sets)
@@ -32,8 +32,9 @@ type Place = readonly (readonly [from: number, to: number])[]
 /** Splits a pattern at its stars. */
 function toParts(pattern: string, sets: boolean): Place[][] {
   const parts: Place[][] = [[]]
+  const lastClose = sets ? pattern.lastIndexOf(']') : -1
   for (let index = 0; index < pattern.length; index++) {
-    const close = sets && pattern[index] === '[' ? pattern.indexOf(']', index + 2) : -1
+    const close = pattern[index] === '[' && index + 2 <= lastClose ? pattern.indexOf(']', index + 2) : -1
     if (pattern[index] === '*') parts.push([])
     else if (close < 0) parts.at(-1)!.push([[pattern.charCodeAt(index), pattern.charCodeAt(index)]])
     else {
@@ -65,21 +66,52 @@ function matchesAt(part: readonly Place[], text: string, position: number): bool
 /** Returns the end of the leftmost occurrence between `from` and `end`; -1 when there is none. */
 type Search = (text: string, from: number, end: number) => number
 
-/**
- * Shift-And (Baeza-Yates and Gonnet, 1992): bit i of the state says that the first i + 1 positions match the text so
- * far. Each character shifts all bits at once, however repetitive the text is.
- */
 function toSearch(part: readonly Place[]): Search {
+  const codes = part.map(codeOf)
+  return codes.every((code) => code !== null) ? toLiteralSearch(codes) : toSetSearch(part)
+}
+
+/** The only character code allowed at a position; null when there are several. */
+function codeOf(place: Place): number | null {
+  const [[from, to]] = place as [Place[number]]
+  return place.length === 1 && from === to ? from : null
+}
+
+/** Knuth, Morris and Pratt (1977): each character of the text is read once, and the table has one cell per position. */
+function toLiteralSearch(codes: readonly number[]): Search {
+  /** For each position, the length of the longest proper prefix that the part up to there ends with. */
+  const borders = new Uint32Array(codes.length)
+  const next = (matched: number, code: number): number => {
+    while (matched > 0 && codes[matched] !== code) matched = borders[matched - 1]!
+    return codes[matched] === code ? matched + 1 : 0
+  }
+  for (let index = 1; index < codes.length; index++) borders[index] = next(borders[index - 1]!, codes[index]!)
+  return (text, from, end) => {
+    for (let position = from, matched = 0; position < end; position++) {
+      matched = next(matched, text.charCodeAt(position))
+      if (matched === codes.length) return position + 1
+    }
+    return -1
+  }
+}
+
+/**
+ * Shift-And (Baeza-Yates and Gonnet, 1992) for parts with sets: bit i of the state says that the first i + 1 positions
+ * match the text so far. Each character shifts all bits at once, however repetitive the text is. The mask of a
+ * character is made when a text first contains it.
+ */
+function toSetSearch(part: readonly Place[]): Search {
   const words = Math.ceil(part.length / 32)
   const masks = new Map<number, Uint32Array>()
-  const none = new Uint32Array(words)
-  const toMask = (code: number): Uint32Array => {
-    const mask = new Uint32Array(words)
-    for (const [index, place] of part.entries()) if (holds(place, code)) mask[index >>> 5]! |= 1 << (index & 31)
+  const maskOf = (code: number): Uint32Array => {
+    let mask = masks.get(code)
+    if (mask === undefined) {
+      mask = new Uint32Array(words)
+      for (const [index, place] of part.entries()) if (holds(place, code)) mask[index >>> 5]! |= 1 << (index & 31)
+      masks.set(code, mask)
+    }
     return mask
   }
-  for (let code = 0; code < 128; code++) masks.set(code, toMask(code))
-  const maskOf = (code: number) => masks.get(code) ?? (part.some((place) => holds(place, code)) ? toMask(code) : none)
   const found = 1 << ((part.length - 1) & 31)
   return (text, from, end) => {
     const state = new Uint32Array(words)
