@@ -54,6 +54,7 @@ export class App {
       return openFilesystemStore({
         directory: this.loaded.places.cacheDir,
         maxSize: this.config.cache.maxSize,
+        publishesLimit: this.#onPurgerError !== null,
         maxVariants: this.config.cache.maxVariants,
         now: this.now,
         onWarning: this.#onWarning,
@@ -100,12 +101,11 @@ export class App {
       const pages = await this.pages()
       if (this.#onPurgerError !== null) {
         const { openPurger } = await import('./purge/purger.ts')
-        const { maxSize, maxVariants } = this.config.cache
         return openPurger({
           dataDir,
           cacheDir,
-          maxSize,
-          maxVariants,
+          maxSize: pages.maxSize,
+          maxVariants: this.config.cache.maxVariants,
           proxies,
           followUp,
           pages,

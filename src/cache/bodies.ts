@@ -6,6 +6,7 @@ import { pieceSize } from '../pages/piece-digests.ts'
 import type { SendingBudgets } from './in-flight.ts'
 import type { ByteRange } from './range.ts'
 import { openStoredBody } from './stored-body.ts'
+import { Transcodes } from './transcodes.ts'
 import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 import type { StreamedBody } from './visit.ts'
 
@@ -22,24 +23,23 @@ interface Parts {
  * files (docs/decisions/0048-bodies-in-pieces.md).
  */
 export class Bodies {
-  readonly #parts: Parts
+  readonly #parts: Parts & { transcodes: Transcodes }
   readonly #loading = new Map<string, Promise<HeldPage | null>>()
   readonly #making = new WeakMap<HeldPage, Map<Encoding, Promise<Buffer>>>()
 
   constructor(parts: Parts) {
-    this.#parts = parts
+    this.#parts = { ...parts, transcodes: new Transcodes(parts.store, parts.budgets) }
   }
 
   /** Opens the body in one coding; null when the body no longer exists. */
   async open(held: HeldPage, encoding: Encoding): Promise<PageBody | null> {
-    const { store, budgets } = this.#parts
     const atHand = held.bodies[encoding]
     if (atHand !== undefined && this.#maySend(held, atHand)) return atHand
     const { page } = held
     const stored = storedAs(held)
     if (stored === null) return this.#make(held, encoding)
     const small = this.#belongs(page.size) && (encoding === page.encoding || this.#belongs(page.originalSize))
-    if (!small || atHand !== undefined) return openStoredBody(store, stored, { encoding, range: null }, budgets)
+    if (!small || atHand !== undefined) return openStoredBody(this.#parts, stored, { encoding, range: null })
     const loaded = await this.#load(held, stored)
     return loaded === null ? null : (loaded.bodies[encoding] ?? this.#make(loaded, encoding))
   }
@@ -49,14 +49,13 @@ export class Bodies {
    * exists.
    */
   async cut(held: HeldPage, range: ByteRange): Promise<PageBody | 'whole' | null> {
-    const { store, budgets } = this.#parts
     const { page } = held
     const stored = storedAs(held)
     const slice = (body: Buffer) => body.subarray(range.start, range.end + 1)
     const atHand = held.bodies.identity
     if (atHand !== undefined && this.#maySend(held, atHand)) return slice(atHand)
     if (stored !== null && page.encoding === 'identity' && (atHand !== undefined || !this.#belongs(page.size))) {
-      return openStoredBody(store, stored, { encoding: 'identity', range }, budgets)
+      return openStoredBody(this.#parts, stored, { encoding: 'identity', range })
     }
     if (stored !== null && !this.#belongs(Math.max(page.size, page.originalSize))) return 'whole'
     const body = await this.open(held, 'identity')

@@ -12,11 +12,14 @@ export interface SendingBudgets {
    * readers. Enough for about a thousand readers of large bodies; further ones wait.
    */
   bodies: ByteBudget
-  /** Large pages that are sent in another coding than the stored one: four at a time. */
+  /** Large bodies that are being transcoded for clients that do not accept the stored coding: four at a time. */
   transcoders: ByteBudget
+  /** Disk space of transcoded bodies, from the start until the last reader has left. */
+  spools: ByteBudget
 }
 
 export const inFlight: SendingBudgets = {
   bodies: new ByteBudget(64 * MiB),
   transcoders: new ByteBudget(4 * transcoderBytes),
+  spools: new ByteBudget(1024 * MiB),
 }

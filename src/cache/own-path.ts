@@ -9,9 +9,10 @@ import type { Channel } from './channel.ts'
  * - `token`: the token endpoint, which passes the shop's own logins to the shop.
  * - `admin`: a file of the admin page.
  * - `stage`: a popup endpoint of one channel; `name` is what follows `/vendor-stage/`.
+ * - `stray-stage`: a popup endpoint under a Host that has no channel at this path.
  */
 export type OwnPath =
-  | { kind: 'health' | 'report' | 'operation' | 'token' | 'admin'; path: string }
+  | { kind: 'health' | 'report' | 'operation' | 'token' | 'admin' | 'stray-stage'; path: string }
   | { kind: 'stage'; path: string; channel: Channel; name: string }
 
 const exact = new Map<string, 'health' | 'report' | 'token'>([
@@ -43,6 +44,7 @@ export function ownPathOf(path: string, channel: Channel | null, isAdminHost: ()
   if (operationPrefixes.some((prefix) => isBelow(path, prefix))) return { kind: 'operation', path }
   if (channel !== null && isBelow(path, channel.path + stagePrefix))
     return { kind: 'stage', path, channel, name: path.slice(channel.path.length + stagePrefix.length + 1) }
+  if (channel === null && isBelow(path, stagePrefix)) return { kind: 'stray-stage', path }
   return adminPaths.has(path) && isAdminHost() ? { kind: 'admin', path } : null
 }
 

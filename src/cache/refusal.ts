@@ -2,6 +2,9 @@ import { formatCacheStatus } from './cache-status.ts'
 import { OriginError } from './origin.ts'
 import type { Answer } from './visit.ts'
 
+/** Builds a refusal: plain text on the shop's paths, JSON on the daemon's own. */
+export type Refuse = (status: number, text: string) => Answer
+
 /** A short plain-text response of the daemon itself; never stored by any cache. */
 export function plainAnswer(status: number, text: string): Answer {
   const body = Buffer.from(`${text}\n`)
@@ -16,6 +19,11 @@ export function plainAnswer(status: number, text: string): Answer {
   }
 }
 
+/** The message of a 421. */
+export function noChannel({ scheme, host }: { scheme: string; host: string }): string {
+  return `No sales channel is configured for ${scheme}://${host}.`
+}
+
 /** Details in Cache-Status. */
 export const originFailureText = {
   timeout: 'origin timeout',
@@ -27,11 +35,11 @@ export const originFailureText = {
  * The response to an origin failure: 504 for a timeout, 502 for an unreachable origin or an invalid response. The cause
  * appears in the log only.
  */
-function originErrorAnswer(error: OriginError): Answer {
+function originErrorAnswer(error: OriginError, refuse: Refuse): Answer {
   const answer =
     error.failure === 'timeout'
-      ? plainAnswer(504, 'The shop did not respond in time.')
-      : plainAnswer(502, 'The shop is unreachable or sent an invalid response.')
+      ? refuse(504, 'The shop did not respond in time.')
+      : refuse(502, 'The shop is unreachable or sent an invalid response.')
   answer.headers.push([
     'Cache-Status',
     formatCacheStatus({ kind: 'forward', why: 'miss', detail: originFailureText[error.failure] }),
@@ -40,19 +48,19 @@ function originErrorAnswer(error: OriginError): Answer {
 }
 
 /** The response to a request that has passed through this cache before. */
-export function loopAnswer(): Answer {
-  return plainAnswer(
+export function loopAnswer(refuse: Refuse = plainAnswer): Answer {
+  return refuse(
     508,
     'Request loop: the origin of the sales channel leads back to the cache. Check salesChannels[].origin.',
   )
 }
 
 /** Turns an OriginError into a response. */
-export async function answeringOriginErrors(ask: () => Promise<Answer>): Promise<Answer> {
+export async function answeringOriginErrors(ask: () => Promise<Answer>, refuse: Refuse = plainAnswer): Promise<Answer> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof OriginError) return originErrorAnswer(error)
+    if (error instanceof OriginError) return originErrorAnswer(error, refuse)
     throw error
   }
 }

@@ -1,25 +1,31 @@
 import type { Lease } from '../lib/byte-budget.ts'
-import { transcoded } from '../pages/codec.ts'
 import type { Encoding, Page } from '../pages/page.ts'
-import type { OpenBody, PageStore } from '../pages/page-store.ts'
+import type { PageStore } from '../pages/page-store.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
-import { transcoderBytes, type SendingBudgets } from './in-flight.ts'
+import type { SendingBudgets } from './in-flight.ts'
 import type { ByteRange } from './range.ts'
+import type { Transcodes } from './transcodes.ts'
 import type { StreamedBody } from './visit.ts'
+
+/** Reads a body in pieces. Null: the body ends before the piece. */
+interface Source {
+  read(piece: number, into: Buffer): Promise<Buffer | null>
+  close?(): Promise<void>
+}
 
 /**
  * A stored body, or a range of it, read from its file while it is sent. One piece at a time is in memory and charged to
  * the budget.
  */
 class StoredBody implements StreamedBody {
-  readonly #file: OpenBody
+  readonly #file: Source
   readonly #leases: readonly Lease[]
   readonly #range: ByteRange
   readonly #buffer: Buffer
   #next: Buffer
   #open = true
 
-  constructor(file: OpenBody, leases: readonly Lease[], range: ByteRange, first: Buffer, buffer: Buffer) {
+  constructor(file: Source, leases: readonly Lease[], range: ByteRange, first: Buffer, buffer: Buffer) {
     this.#file = file
     this.#leases = leases
     this.#range = range
@@ -34,59 +40,24 @@ class StoredBody implements StreamedBody {
       for (let piece = pieceOf(start); ;) {
         const offset = piece * pieceSize
         yield this.#next.subarray(Math.max(0, start - offset), end - offset + 1)
-        this.touch()
+        for (const lease of this.#leases) lease.touch()
         if (piece === pieceOf(end)) return
         piece += 1
-        this.#next = await this.#file.read(piece, this.#buffer)
+        const next = await this.#file.read(piece, this.#buffer)
+        if (next === null) return
+        this.#next = next
       }
     } finally {
       this.discard()
     }
-  }
-
-  touch(): void {
-    for (const lease of this.#leases) lease.touch()
   }
 
   discard(): void {
     if (!this.#open) return
     this.#open = false
     for (const lease of this.#leases) lease.release()
-    void this.#file.close()
+    void this.#file.close?.()
   }
-}
-
-/** A stored body that is transcoded while it is sent. */
-class TranscodedBody implements StreamedBody {
-  readonly #source: StoredBody
-  readonly #from: Exclude<Encoding, 'identity'>
-  readonly #to: Encoding
-
-  constructor(source: StoredBody, from: Exclude<Encoding, 'identity'>, to: Encoding) {
-    this.#source = source
-    this.#from = from
-    this.#to = to
-  }
-
-  async *pieces(cut: () => void): AsyncGenerator<Buffer> {
-    try {
-      for await (const piece of transcoded(copies(this.#source.pieces(cut)), this.#from, this.#to)) {
-        yield piece
-        this.#source.touch()
-      }
-    } finally {
-      this.discard()
-    }
-  }
-
-  discard(): void {
-    this.#source.discard()
-  }
-}
-
-/** Copies each piece, because the decoder reads ahead of the shared buffer. */
-async function* copies(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) yield Buffer.from(piece)
 }
 
 function pieceOf(byte: number): number {
@@ -99,32 +70,33 @@ export interface BodyRequest {
   range: ByteRange | null
 }
 
+interface Parts {
+  store: PageStore
+  budgets: SendingBudgets
+  transcodes: Transcodes
+}
+
 /**
  * Opens the body of a page as soon as the budget has room, and verifies its first piece before anything is sent. Null
  * when the body is unreadable or altered.
  */
 export async function openStoredBody(
-  store: PageStore,
+  { store, budgets, transcodes }: Parts,
   page: Page,
-  wanted: BodyRequest,
-  budgets: SendingBudgets,
+  { encoding, range }: BodyRequest,
 ): Promise<StreamedBody | null> {
-  const range = wanted.range ?? { start: 0, end: page.size - 1 }
-  const buffered = Math.min(pieceSize, page.size)
-  const { encoding } = page
-  // Transcoder first: a request that holds a piece must never wait for a transcoder (deadlock).
-  const leases = wanted.encoding === encoding ? [] : [await budgets.transcoders.lease(transcoderBytes)]
-  leases.push(await budgets.bodies.lease(buffered))
-  const file = await store.openBody(page)
-  const buffer = Buffer.allocUnsafeSlow(buffered)
-  const first = (await file?.read(pieceOf(range.start), buffer).catch(() => null)) ?? null
-  if (file === null || first === null) {
-    for (const lease of leases) lease.release()
-    await file?.close()
-    return null
-  }
-  const body = new StoredBody(file, leases, range, first, buffer)
-  return wanted.encoding === encoding || encoding === 'identity'
-    ? body
-    : new TranscodedBody(body, encoding, wanted.encoding)
+  const isStored = encoding === page.encoding || page.encoding === 'identity'
+  // A reader that waits for a transcoder holds no memory.
+  const share = isStored ? null : await transcodes.join(page, encoding)
+  if (!isStored && share === null) return null
+  const size = isStored ? Math.min(pieceSize, page.size) : pieceSize
+  const leases = [await budgets.bodies.lease(size), ...(share === null ? [] : [share.lease])]
+  const source: Source | null = share ?? (await store.openBody(page))
+  const whole = { start: 0, end: isStored ? page.size - 1 : Infinity }
+  const buffer = Buffer.allocUnsafeSlow(size)
+  const first = await source?.read(pieceOf(range?.start ?? 0), buffer).catch(() => null)
+  if (source !== null && first) return new StoredBody(source, leases, range ?? whole, first, buffer)
+  for (const lease of leases) lease.release()
+  await source?.close?.()
+  return null
 }

@@ -17,7 +17,7 @@ import type { VariantRules } from './key.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { PassThrough } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
-import { answeringOriginErrors, loopAnswer, originFailureText, plainAnswer } from './refusal.ts'
+import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
 import { serverErrors, SharedFetches } from './shared-fetches.ts'
 import { canonicaliser } from './target.ts'
 import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
@@ -81,8 +81,7 @@ export class StorefrontCache {
   /** Answers a visitor's request. Errors of the shop become a response, never an exception. */
   async answer(visit: Visit): Promise<Answer> {
     const classified = classify(visit, this.classifying)
-    if (classified.kind === 'unknown-site')
-      return plainAnswer(421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    if (classified.kind === 'unknown-site') return plainAnswer(421, noChannel(visit))
     // The front answers the daemon's own endpoints before it calls this.
     if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
     if (isLoop(visit.headers)) return loopAnswer()
@@ -93,14 +92,17 @@ export class StorefrontCache {
 
   /**
    * Passes a login of the shop through, although its path is the daemon's token endpoint
-   * (docs/decisions/0027-shop-logins.md).
+   * (docs/decisions/0027-shop-logins.md). `refuse` builds the answer when the shop gives none.
    */
-  async passLogin(visit: Visit): Promise<Answer> {
+  async passLogin(visit: Visit, refuse: Refuse): Promise<Answer> {
     const classified = classify(visit, this.classifying)
     if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
     const { channel, target, url } = classified
-    if (isLoop(visit.headers)) return loopAnswer()
-    return answeringOriginErrors(() => this.#passThrough.pass(visit, { channel, target, url, reason: 'a shop login' }))
+    if (isLoop(visit.headers)) return loopAnswer(refuse)
+    return answeringOriginErrors(
+      () => this.#passThrough.pass(visit, { channel, target, url, reason: 'a shop login' }),
+      refuse,
+    )
   }
 
   async #ask(lookup: Lookup): Promise<Answer> {

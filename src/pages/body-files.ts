@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants, renameSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AlteredBody, BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
@@ -9,7 +9,7 @@ import type { StoredBody } from './page-reads.ts'
 import { digestsOf } from './piece-digests.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants
 
 /** A body under its temporary name, before `place`. */
 export interface WrittenBody extends StoredBody {
@@ -82,6 +82,14 @@ export class BodyFiles {
 
   async remove(file: string): Promise<void> {
     await unlinkQuietly(this.#path(file))
+  }
+
+  /** A file without a name, which the system frees when it is closed. @throws the system's error */
+  async openNameless(): Promise<FileHandle> {
+    const path = join(this.#places.temporary, randomBytes(16).toString('hex'))
+    const handle = await open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
+    await unlinkQuietly(path)
+    return handle
   }
 
   /** Opens a body for reading in pieces. Refuses links, pipes and devices. */

@@ -100,3 +100,13 @@ export function unreadable(directory: string, cause: unknown): PagecacheError {
     { hint, cause },
   )
 }
+
+/** Null when storage fails. @throws any other error */
+export async function unlessStorageFails<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (!isStorageError(error)) throw error
+    return null
+  }
+}

@@ -3,7 +3,7 @@ import { BodyFiles, type WrittenBody } from './body-files.ts'
 import { BodyReads } from './body-reads.ts'
 import { takenByClear } from './cleared.ts'
 import { emptyCounters } from './counters.ts'
-import { isStorageError } from './faults.ts'
+import { isStorageError, unlessStorageFails } from './faults.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
@@ -22,26 +22,15 @@ import type {
   TypeCounters,
 } from './page-store.ts'
 import { placesIn } from './places.ts'
+import { readLimit, writeLimit } from './published-limit.ts'
 import { unique } from './removal-choices.ts'
 import { Remover } from './remover.ts'
 import { automaticLimit, Room } from './room.ts'
+import type { FilesystemStoreOptions } from './store-options.ts'
 import { SharedIndex } from './shared-index.ts'
+import { Spool } from './spool.ts'
 
 export { clearApplicationCache } from './clear.ts'
-
-export interface FilesystemStoreOptions {
-  /** The application cache directory of the environment. */
-  directory: string
-  /** Limit of all bodies in bytes. Null: 10 GB, or a tenth of the space available to them at start if that is less. */
-  maxSize: number | null
-  /** The most variants kept per URL. */
-  maxVariants?: number
-  /** Milliseconds since the epoch. */
-  now: () => number
-  onWarning: (message: string) => void
-  /** How long a write waits for other processes, in milliseconds. */
-  patience?: number
-}
 
 const defaultMaxVariants = 64
 const defaultPatience = 5_000
@@ -54,18 +43,20 @@ const afterOthers = 1_000
 
 /** Opens the page store in a directory, whatever state it is in (see `PageStore`). Never throws a storage error. */
 export async function openFilesystemStore(options: FilesystemStoreOptions): Promise<PageStore> {
+  const places = placesIn(options.directory)
+  let publish = () => {}
   const shared = new SharedIndex({
-    places: placesIn(options.directory),
+    places,
     onWarning: options.onWarning,
+    onOpened: () => publish(),
     patience: options.patience ?? defaultPatience,
   })
   await shared.ready()
-  const maxSize =
-    options.maxSize ??
-    (await automaticLimit(
-      options.directory,
-      shared.read(0, (index) => index.counters.totals().size),
-    ))
+  const used = shared.read(0, (index) => index.counters.totals().size)
+  const limit = options.publishesLimit === true ? null : readLimit(places)
+  const maxSize = options.maxSize ?? limit ?? (await automaticLimit(options.directory, used))
+  if (options.publishesLimit === true) publish = () => writeLimit(places, maxSize)
+  publish()
   return new FilesystemStore({ ...options, maxSize }, shared)
 }
 
@@ -94,6 +85,10 @@ class FilesystemStore implements PageStore {
     this.#reads = new BodyReads({ shared, bodies, onWarning, onBuried: () => this.#housekeeper.wake() })
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()
+  }
+
+  get maxSize(): number {
+    return this.#options.maxSize
   }
 
   poll(): void {
@@ -154,6 +149,12 @@ class FilesystemStore implements PageStore {
 
   openBody(page: Page): Promise<OpenBody | null> {
     return this.#track(this.#reads.open(page))
+  }
+
+  async openSpool(): Promise<Spool | null> {
+    const open = this.#room.retry(() => this.#bodies.openNameless())
+    const handle = await this.#track(unlessStorageFails(open))
+    return handle && new Spool(handle, (write) => this.#room.retry(write))
   }
 
   put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
@@ -285,15 +286,5 @@ class FilesystemStore implements PageStore {
     } finally {
       this.#running.delete(work)
     }
-  }
-}
-
-/** Null when storage fails. @throws any other error */
-async function unlessStorageFails<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work
-  } catch (error) {
-    if (!isStorageError(error)) throw error
-    return null
   }
 }

@@ -1,5 +1,6 @@
 import type { PagecacheError } from '../errors.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
+import type { Spool } from './spool.ts'
 
 /** The pages that an invalidation selects. URLs are canonical and absolute and select every variant. */
 export type Selection =
@@ -97,6 +98,8 @@ export interface HitCount {
  * store agree: every read reflects removals by any process.
  */
 export interface PageStore {
+  /** Limit of all bodies in bytes. */
+  readonly maxSize: number
   /**
    * Picks up removals by other processes and notifies the listeners. Takes about a microsecond when there are none.
    * Call it before each use of a memory tier.
@@ -122,6 +125,8 @@ export interface PageStore {
   readBody(page: Page): Promise<Buffer | null>
   /** The stored body, for reading in pieces; null as for `readBody`. */
   openBody(page: Page): Promise<OpenBody | null>
+  /** A nameless temporary file for a body, to be closed; null when there is no space. */
+  openSpool(): Promise<Spool | null>
   /**
    * Stores a page, replacing the variant with the same key, `vary` and `range`. Null when the fence no longer holds for
    * this page or the store cannot take it (disk full, read-only); the visitor is served either way.

@@ -15,6 +15,8 @@ export interface Places {
   readonly index: string
   readonly bodies: string
   readonly temporary: string
+  /** The automatic limit in force (src/pages/published-limit.ts). */
+  readonly limit: string
 }
 
 export function placesIn(directory: string): Places {
@@ -29,6 +31,7 @@ export function within(directory: string, pages: string): Places {
     index: join(pages, 'index.sqlite'),
     bodies: join(pages, 'bodies'),
     temporary: join(pages, 'tmp'),
+    limit: join(pages, 'limit'),
   }
 }
 

@@ -17,6 +17,7 @@ const trustedFor = 1_000
 export interface SharedIndexOptions {
   places: Places
   onWarning: (message: string) => void
+  onOpened?: () => void
   /** How long a write waits for other processes, in milliseconds. */
   patience: number
 }
@@ -35,7 +36,6 @@ export class SharedIndex {
   #looking = false
   #closed = false
   #warned = ''
-  /** The error of the last attempt to open or read. */
   #lastError: unknown = null
   readonly #listeners: ((selection: Selection) => void)[] = []
   readonly #renewalListeners: ((keys: readonly string[]) => void)[] = []
@@ -258,6 +258,7 @@ export class SharedIndex {
       this.#index = index
       this.#lookedAt = performance.now()
       this.#warned = ''
+      this.#options.onOpened?.()
       removeTrash(this.#options.places.directory)
     } catch (error) {
       if (faultOf(error) === null) throw error

@@ -9,8 +9,8 @@ export interface PurgerData {
   dataDir: string
   /** The application cache directory. */
   cacheDir: string
-  /** As in `FilesystemStoreOptions` of the page store. */
-  maxSize: number | null
+  /** Limit of all bodies in bytes. */
+  maxSize: number
   maxVariants: number
   proxies: readonly string[]
   followUp: NewMessage | null

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { ByteBudget } from '../../src/lib/byte-budget.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { inFlight } from '../../src/cache/in-flight.ts'
@@ -14,9 +15,8 @@ const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', 'Content-T
 
 /** Every test must release its budgets. */
 afterEach(() => {
-  const { bodies, transcoders } = inFlight
-  if (bodies.used + bodies.waiting + transcoders.used + transcoders.waiting > 0)
-    throw new Error('a budget was not released')
+  const left = Object.values(inFlight).map((budget: ByteBudget) => budget.used + budget.waiting)
+  if (left.some((count) => count > 0)) throw new Error('a budget was not released')
 })
 
 /** A site that has stored `/a`. `reads` lists the store calls that open or read bodies afterwards. */
@@ -188,6 +188,66 @@ describe('a large page that is stored as brotli', () => {
     ).toHaveLength(60)
   })
 
+  it('occupies no transcoder while readers are slow, and delays no other visitor', async () => {
+    const { site } = await open({}, html)
+    for (const path of ['/b', '/c', '/d', '/e', '/f', '/g']) {
+      site.answers({ fields: html, body })
+      await site.visit(path, { fields: { 'Accept-Encoding': 'br' } })
+      await isStored(site.store, path)
+    }
+    site.answers({ status: 500, body: 'unexpected request' })
+    const slow = []
+    for (const path of ['/a', '/b', '/c', '/d', '/e', '/f']) {
+      const iterator = streamed(await ask(site, path)).pieces(() => expect.fail('a slow reader was disconnected'))
+      const pieces = iterator[Symbol.asyncIterator]()
+      slow.push({ pieces, read: [Buffer.from((await pieces.next()).value as Buffer)] })
+    }
+    expect((await site.visit('/g', { fields: { 'Accept-Encoding': 'identity' } })).body.equals(body)).toBe(true)
+    await expect.poll(() => inFlight.transcoders.used).toBe(0)
+    for (const { pieces, read } of slow) {
+      for (let next = await pieces.next(); next.done !== true; next = await pieces.next())
+        read.push(Buffer.from(next.value))
+      expect(Buffer.concat(read).equals(body)).toBe(true)
+    }
+  })
+
+  it('is transcoded once for all who read it at a time, and for a late one from its start', async () => {
+    const { site, reads } = await open({}, html)
+    const first = streamed(await ask(site))
+    const second = streamed(await ask(site))
+    for (const reader of [second, first]) {
+      const read = []
+      for await (const piece of reader.pieces(() => {})) read.push(Buffer.from(piece))
+      expect(Buffer.concat(read).equals(body)).toBe(true)
+    }
+    expect(reads).toEqual(['openBody'])
+    expect((await site.visit('/a', { fields: { 'Accept-Encoding': 'gzip' } })).status).toBe(200)
+    expect(reads).toEqual(['openBody', 'openBody'])
+  })
+
+  it('ends the work and frees the file when its readers leave at any moment', async () => {
+    const { site } = await open({}, html)
+    streamed(await ask(site)).discard()
+    for await (const _ of streamed(await ask(site)).pieces(() => {})) break
+    await expect.poll(() => inFlight.transcoders.used).toBe(0)
+    expect(inFlight.spools.used).toBe(0)
+    expect(await readdir(join(site.directory, 'pages/tmp'))).toEqual([])
+  })
+
+  it('comes from the shop when there is no space for a temporary file', async () => {
+    const { site } = await open({}, html)
+    site.store.openSpool = () => Promise.resolve(null)
+    site.answers({ fields: html, body: 'from the shop' })
+    expect((await site.visit('/a', { fields: { 'Accept-Encoding': 'identity' } })).text).toBe('from the shop')
+  })
+
+  it('cuts the response when the stored body turns out to be altered', async () => {
+    const { site } = await open({}, html)
+    await damage(site.directory, 100_000)
+    await expect(site.visit('/a', { fields: { 'Accept-Encoding': 'identity' } })).rejects.toThrow()
+    expect(site.store.damaged()).toBe(1)
+  })
+
   it('is sent whole when a range would require decoding it', async () => {
     const { site } = await open({}, html)
     const answer = await site.visit('/a', { fields: { Range: 'bytes=0-9', 'Accept-Encoding': 'br' } })
@@ -200,12 +260,12 @@ async function isStored(store: PageStore, path = '/a'): Promise<void> {
   await expect.poll(() => store.findByUrl(`${shopUrl}${path}`).length, { timeout: 20_000 }).toBe(1)
 }
 
-async function ask(site: Awaited<ReturnType<typeof open>>['site']) {
+async function ask(site: Awaited<ReturnType<typeof open>>['site'], target = '/a') {
   return site.cache.answer({
     method: 'GET',
     scheme: 'http',
     host: 'shop.example',
-    target: '/a',
+    target,
     headers: [],
     remoteAddress: null,
     forwardedFor: null,

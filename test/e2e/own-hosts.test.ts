@@ -81,6 +81,24 @@ describe.each(guarded)('%s', (path) => {
   })
 })
 
+it.each([
+  '/vendor-stage',
+  '/vendor-stage/active',
+  '/vendor-stage/track',
+  '/vendor-stage/x',
+  '/%76endor-stage/./active',
+])('%s under a Host without a channel gets 421 as JSON, with every method', async (path) => {
+  const before = origin.requests.length
+  for (const host of ['evil.example', '127.0.0.1', 'cache.internal'])
+    for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE'])
+      expectRefusal(
+        await exchange(api.daemon.url + path, { method, headers: { host } }),
+        421,
+        /^No sales channel is configured for http:/,
+      )
+  expect(origin.requests.length).toBe(before)
+})
+
 it.each(['/healthz', '/readyz', '/api/_info/health-check'])('%s answers any Host', async (path) => {
   expect((await ask(path, 'evil.example')).status).toBe(200)
 })

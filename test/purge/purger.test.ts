@@ -27,7 +27,7 @@ async function openThread() {
   const purging = await openPurger({
     dataDir,
     cacheDir,
-    maxSize: null,
+    maxSize: 1e9,
     maxVariants: 64,
     proxies: ['varnish-1'],
     followUp: null,

@@ -1,7 +1,8 @@
 import { onTestFinished } from 'vitest'
 import type { PageDraft } from '../../src/pages/page.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
-import { openFilesystemStore, type FilesystemStoreOptions } from '../../src/pages/filesystem-store.ts'
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
+import type { FilesystemStoreOptions } from '../../src/pages/store-options.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { aMoment, bodyOf, draft } from '../pages/draft.ts'
 

@@ -1,6 +1,7 @@
 import { H3, type H3Event } from 'h3'
 import { operations } from '../../operations/index.ts'
 import type { Operation } from '../../operations/operation.ts'
+import { noChannel } from '../../cache/refusal.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { addAdmin } from '../admin/page.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
@@ -44,6 +45,7 @@ export function createApi(options: ApiOptions, published: readonly Operation[] =
 /** Middleware: refuses a foreign Host and a body that is too large, then lets a waiting client send its body. */
 function prepare({ context }: H3Event, { isKnownHost }: ApiOptions): Answer | undefined {
   const { request, response, accepted, place } = context.exchange
+  if (place.kind === 'stray-stage') return errorAnswer(421, noChannel(accepted))
   // A stage endpoint belongs to a channel, so its Host is known; it has a smaller limit of its own.
   if (place.kind !== 'stage') {
     if (place.kind !== 'health' && !isKnownHost(accepted.host)) return misdirected(accepted.host)

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { H3, H3Event } from 'h3'
 import type { Authority } from '../../auth/authority.ts'
+import type { Refuse } from '../../cache/refusal.ts'
 import type { HeaderPair } from '../../pages/page.ts'
-import { jsonAnswer, type Answer } from '../answer.ts'
+import { jsonAnswer, type Answer, type WholeAnswer } from '../answer.ts'
 import { mediaTypeOf, parseJson, readBody, toBodyAnswer } from '../body.ts'
 import { addressOf, carriesSecret, isFromForeignPage, ownHosts } from './caller.ts'
 import { largestBody } from './input.ts'
@@ -35,15 +36,21 @@ async function answerToken({ context }: H3Event, options: ApiOptions): Promise<A
   const body = await readBody(request, largestBody)
   if (!Buffer.isBuffer(body)) return toBodyAnswer(body)
   if (options.app.config.auth.mode === 'shop') {
-    if (await pass(body, options.shop)) return null
+    if (await pass(body, options.shop, unavailable)) return null
     return failure(503, 'temporarily_unavailable', 'The shop issues the tokens, but no sales channel is configured.')
   }
   const read = readFields(mediaTypeOf(request), body)
   if ('status' in read) return read
-  if (isForShop(read.sent)) return (await pass(body, null)) ? null : unknownClient(request)
+  if (isForShop(read.sent)) return (await pass(body, null, unavailable)) ? null : unknownClient(request)
   const fields = withBasic(read.sent, request.headers.authorization)
   if ('status' in fields) return fields
   return grant(fields, request, options)
+}
+
+/** The answer when the shop, asked for a login, gives none. */
+const unavailable: Refuse = (status, message) => {
+  const { headers, body } = failure(status, 'temporarily_unavailable', message)
+  return { status, headers, body: Buffer.from(body) }
 }
 
 /** RFC 6749 §5.1. */
@@ -160,6 +167,6 @@ function unknownClient({ headers }: IncomingMessage): Answer {
 }
 
 /** An error in OAuth's own form (RFC 6749 §5.2), with the API's `success` and `message`. */
-function failure(status: number, error: string, message: string, headers: readonly HeaderPair[] = []): Answer {
+function failure(status: number, error: string, message: string, headers: readonly HeaderPair[] = []): WholeAnswer {
   return jsonAnswer(status, { error, error_description: message, success: false, message }, [noCache, ...headers])
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OwnPath } from '../../cache/own-path.ts'
+import type { Refuse } from '../../cache/refusal.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
 import type { StageEndpoints } from '../stages/request.ts'
@@ -35,6 +36,11 @@ export type AnswerOwn = (
  * Forwards a request to the shop.
  *
  * @param fallbackSite the site to use when the Host belongs to no sales channel
+ * @param refuse builds the answer when the shop gives none
  * @returns false when there is no such site either; nothing was sent then
  */
-export type PassOn = (body: Buffer, fallbackSite: Pick<Accepted, 'scheme' | 'host'> | null) => Promise<boolean>
+export type PassOn = (
+  body: Buffer,
+  fallbackSite: Pick<Accepted, 'scheme' | 'host'> | null,
+  refuse: Refuse,
+) => Promise<boolean>

@@ -101,7 +101,7 @@ function forwarderOf(
   options: FrontOptions,
   record: RequestRecord,
 ): PassOn {
-  return async (body, fallbackSite) => {
+  return async (body, fallbackSite, refuse) => {
     const known =
       options.cache.classifying.channels.find(accepted.scheme, accepted.host, canonicalPath(accepted.target)) !== null
     if (!known && fallbackSite === null) return false
@@ -112,7 +112,7 @@ function forwarderOf(
       goneSignal(response),
       () => {},
     )
-    const answer = await options.cache.passLogin({ ...visit, body: Readable.from([body]) })
+    const answer = await options.cache.passLogin({ ...visit, body: Readable.from([body]) }, refuse)
     record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
     send(response, answer)
     return true

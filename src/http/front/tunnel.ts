@@ -5,6 +5,7 @@ import { listElements, toPairs } from '../../cache/fields.ts'
 import { isLoop, passHeaders, visibleHeaders, withAuthorization } from '../../cache/forward.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { classify } from '../../cache/lookup.ts'
+import { noChannel } from '../../cache/refusal.ts'
 import type { Visit } from '../../cache/visit.ts'
 import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
@@ -45,8 +46,7 @@ export class Tunnels {
     // Before Node 24.9 every request with Upgrade arrives here.
     if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not supported.')
     const classified = classify(visit, cache.classifying)
-    if (classified.kind === 'unknown-site')
-      return refuse(socket, 421, `No sales channel is configured for ${visit.scheme}://${visit.host}.`)
+    if (classified.kind === 'unknown-site') return refuse(socket, 421, noChannel(visit))
     // Arrives here only before Node 24.9.
     if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not supported.')
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has passed through this cache before.')

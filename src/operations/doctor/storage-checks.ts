@@ -94,15 +94,13 @@ export const checkPageSpace: Check = async (app) => {
   const { cacheDir } = app.loaded.places
   if (!(await mayExist(cacheDir))) return []
   return attempt('page storage', async () => {
-    const [{ automaticLimit, spaceOf }, counters] = await Promise.all([
+    const [{ spaceOf }, { limit, counters }] = await Promise.all([
       import('../../pages/room.ts'),
-      readPages(app, (pages) => pages.counters()),
+      readPages(app, (pages) => ({ limit: pages.maxSize, counters: pages.counters() })),
     ])
     const used = Object.values(counters).reduce((sum, { size }) => sum + size, 0)
-    const { maxSize } = app.config.cache
-    const limit = maxSize ?? (await automaticLimit(cacheDir, used))
     const { bytes, floorBytes } = await spaceOf(cacheDir)
-    const message = `${formatBytes(used)} of ${formatBytes(limit)}${maxSize === null ? ' (automatic)' : ''}`
+    const message = `${formatBytes(used)} of ${formatBytes(limit)}${app.config.cache.maxSize === null ? ' (automatic)' : ''}`
     if (limit - used <= bytes - floorBytes) return [passed('page storage', message)]
     return [
       warned(
