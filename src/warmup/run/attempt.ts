@@ -42,11 +42,17 @@ export function evaluateAttempt(result: WarmResult, attempt: number, rules: Retr
   return { kind: 'retry', after: Math.max(retryAfter, backoff) }
 }
 
-/** What an attempt reveals about the load of the origin; null if nothing. */
-export function toPaceSample(result: WarmResult): PaceSample | null {
+/**
+ * What an attempt reveals about the load of the origin; null if nothing.
+ *
+ * @param attempt number of the attempt, from 1
+ */
+export function toPaceSample(result: WarmResult, attempt: number): PaceSample | null {
   if (result.kind === 'fresh') return null
-  if (result.status === 429 || result.status === 503)
-    return { kind: 'too-much', status: result.status, retryAfter: result.kind === 'failed' ? result.retryAfter : null }
+  if (result.status === 429 || result.status === 503) {
+    const retryAfter = result.kind === 'failed' ? result.retryAfter : null
+    return { kind: 'too-much', status: result.status, retryAfter, repeated: attempt > 1 }
+  }
   // A refused connection is fast and a timeout slow: neither measures latency.
   return result.status === null ? null : { kind: 'answered', ms: result.ms }
 }

@@ -18,8 +18,10 @@ export interface Pace {
   usual: number | null
   /** Smoothed current latency; null before the first response. */
   present: number | null
-  /** Consecutive refusals (429, 503). */
+  /** Consecutive times that refusals (429, 503) lowered the limit. */
   refusals: number
+  /** Smoothed share of refusals among the answers to first attempts, 0 to 1. */
+  refused: number
   /** Why the limit was lowered; null once it is back at the configured concurrency. */
   reason: PaceReason | null
   /** Whether `notBefore` comes from a `Retry-After`. */
@@ -33,8 +35,15 @@ type PaceReason = '429' | '503' | 'latency'
 /** What one response says about the load of the origin. */
 export type PaceSample =
   | { kind: 'answered'; ms: number }
-  | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null }
+  /** `repeated`: the same page has failed before. */
+  | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null; repeated: boolean }
 
+/**
+ * Weight of one answer in the share of refusals, and the share from which the origin counts as overloaded. Every tenth
+ * page may fail by its own fault; seven refusals in a row reach the share.
+ */
+const refusalWeight = 0.05
+const overload = 0.3
 const firstPause = 500
 const maxPause = 30_000
 /** Milliseconds: bad responses to requests that were in flight together lower the limit only once. */
@@ -52,20 +61,27 @@ export function startPace(rules: PaceRules, saved: { limit: number; notBefore: n
     usual: null,
     present: null,
     refusals: 0,
+    refused: 0,
     reason: null,
     isRetryAfter: false,
     loweredAt: -Infinity,
   }
 }
 
-/** Slows down if the origin refuses requests or becomes slow; otherwise allows one more request per round. */
+/**
+ * Slows down if the origin refuses requests or becomes slow; otherwise allows one more request per round. A few 503
+ * answers are the fault of their pages, which are retried later: only a larger share of them slows down, and more the
+ * larger it is. 429 and `Retry-After` are obeyed at once (docs/warmup.md, Speed).
+ */
 export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: PaceRules): Pace {
   if (sample.kind === 'too-much') return afterRefusal(pace, sample, now, rules)
   const present = smooth(pace.present, sample.ms, 0.2)
   // Follows increases slowly and decreases quickly, because the usual latency is that of an unstrained origin.
   const usual = smooth(pace.usual, sample.ms, pace.usual !== null && sample.ms > pace.usual ? 0.01 : 0.2)
-  const answered: Pace = { ...pace, present, usual, refusals: 0 }
+  const refused = pace.refused * (1 - refusalWeight)
+  const answered: Pace = { ...pace, present, usual, refused, refusals: 0 }
   if (present > usual * slowFactor && present > usual + slowMargin) return lowered(answered, 0.75, now, 'latency')
+  if (refused >= overload) return answered
   const limit = Math.min(rules.concurrency, pace.limit + 1 / pace.limit)
   return { ...answered, limit, reason: limit < rules.concurrency ? pace.reason : null }
 }
@@ -77,12 +93,18 @@ export function startInterval(rules: PaceRules): number {
 }
 
 function afterRefusal(
-  pace: Pace,
-  { status, retryAfter }: Extract<PaceSample, { kind: 'too-much' }>,
+  before: Pace,
+  { status, retryAfter, repeated }: Extract<PaceSample, { kind: 'too-much' }>,
   now: number,
   rules: PaceRules,
 ): Pace {
-  const backoff = Math.min(maxPause, firstPause * 2 ** pace.refusals)
+  const isExplicit = status === 429 || retryAfter !== null
+  // A page that fails again says nothing new, unless the whole origin refuses.
+  if (!isExplicit && repeated && before.refusals === 0) return before
+  const pace = { ...before, refused: smooth(before.refused, 1, refusalWeight) }
+  if (!isExplicit && pace.refused < overload) return pace
+  const severity = isExplicit ? 1 : pace.refused
+  const backoff = Math.min(maxPause, firstPause * severity * 2 ** pace.refusals)
   const until = now + (retryAfter === null ? backoff : Math.min(retryAfter, rules.maxWait))
   const refused = {
     ...pace,
@@ -91,7 +113,7 @@ function afterRefusal(
   }
   // Responses to requests that were in flight together count as one refusal.
   if (now - pace.loweredAt < minLoweringInterval) return refused
-  return { ...lowered(refused, 0.5, now, refused.reason), refusals: pace.refusals + 1 }
+  return { ...lowered(refused, 1 - severity / 2, now, refused.reason), refusals: pace.refusals + 1 }
 }
 
 function lowered(pace: Pace, factor: number, now: number, reason: PaceReason): Pace {

@@ -133,7 +133,7 @@ class Warmer<Task extends { url: string }> {
       if (abort.aborted && result.kind === 'failed') result = null
       else verdict = evaluateAttempt(result, work.attempt, rules, random())
     } finally {
-      pacer.end(result && toPaceSample(result))
+      pacer.end(result && toPaceSample(result, work.attempt))
       ended(result, verdict !== null && verdict.kind !== 'retry')
     }
     if (verdict === null) return null

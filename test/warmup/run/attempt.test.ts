@@ -48,14 +48,17 @@ it('backoff doubles with half of it as jitter, and the last attempt decides', ()
 })
 
 it('samples of the load of the origin', () => {
-  expect(toPaceSample({ kind: 'fresh' })).toBeNull()
-  expect(toPaceSample(failed(null))).toBeNull()
-  expect(toPaceSample(failed(503, 100))).toEqual({ kind: 'too-much', status: 503, retryAfter: 100 })
-  expect(toPaceSample(failed(500))).toEqual({ kind: 'answered', ms: 5 })
-  expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' })).toEqual({
+  expect(toPaceSample({ kind: 'fresh' }, 1)).toBeNull()
+  expect(toPaceSample(failed(null), 1)).toBeNull()
+  const refused = { kind: 'too-much', status: 503, retryAfter: 100 }
+  expect(toPaceSample(failed(503, 100), 1)).toEqual({ ...refused, repeated: false })
+  expect(toPaceSample(failed(503, 100), 2)).toEqual({ ...refused, repeated: true })
+  expect(toPaceSample(failed(500), 1)).toEqual({ kind: 'answered', ms: 5 })
+  expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' }, 1)).toEqual({
     kind: 'too-much',
     status: 429,
     retryAfter: null,
+    repeated: false,
   })
 })
 

@@ -15,7 +15,7 @@ function feed(pace: Pace, samples: readonly (readonly [at: number, sample: PaceS
 }
 
 const answers = (count: number, ms: number, from: number, every = 10) =>
-  Array.from({ length: count }, (_, i) => [from + i * every, { kind: 'answered', ms }] as const)
+  Array.from({ length: count }, (_, i) => [from + i * every, { kind: 'answered', ms } as PaceSample] as const)
 
 describe('the concurrency limit', () => {
   it('starts at the configured concurrency and never exceeds it', () => {
@@ -23,7 +23,7 @@ describe('the concurrency limit', () => {
   })
 
   it('is halved by a refusal, once for requests in flight together', () => {
-    const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
+    const refused = { kind: 'too-much', status: 429, retryAfter: null, repeated: false } as const
     const pace = feed(startPace(rules), [
       [0, refused],
       [1, refused],
@@ -41,7 +41,10 @@ describe('the concurrency limit', () => {
   })
 
   it('grows by one per successful round', () => {
-    const pace = feed(startPace(rules), [[0, { kind: 'too-much', status: 429, retryAfter: 0 }], ...answers(4, 50, 1)])
+    const pace = feed(startPace(rules), [
+      [0, { kind: 'too-much', status: 429, retryAfter: 0, repeated: false }],
+      ...answers(4, 50, 1),
+    ])
     expect(pace.limit).toBeGreaterThan(4.8)
     expect(pace.limit).toBeLessThan(5.1)
   })
@@ -56,14 +59,17 @@ describe('the concurrency limit', () => {
 
 describe('a pause', () => {
   it('follows Retry-After up to the cap', () => {
-    expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 5000 }]]).notBefore).toBe(5100)
-    expect(feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000 }]]).notBefore).toBe(
-      60_100,
-    )
+    expect(
+      feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 5000, repeated: false }]]).notBefore,
+    ).toBe(5100)
+    expect(
+      feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000, repeated: false }]])
+        .notBefore,
+    ).toBe(60_100)
   })
 
   it('doubles without Retry-After, up to half a minute', () => {
-    const refused = { kind: 'too-much', status: 429, retryAfter: null } as const
+    const refused = { kind: 'too-much', status: 429, retryAfter: null, repeated: false } as const
     const pauses: number[] = []
     let pace = startPace(rules)
     for (let at = 0; pauses.length < 9; at += 100_000) {
@@ -78,6 +84,48 @@ describe('a pause', () => {
       rules,
     )
     expect(after.notBefore).toBe(1_100_500)
+  })
+})
+
+describe('503 without Retry-After', () => {
+  const refused = { kind: 'too-much', status: 503, retryAfter: null, repeated: false } as const
+  /** A series in which every `nth` answer is a 503. */
+  const every = (nth: number, count: number, sample: PaceSample = refused) =>
+    answers(count, 50, 0).map(([at, answered], i) => [at, i % nth === nth - 1 ? sample : answered] as const)
+
+  it('changes nothing while it comes from every tenth page', () => {
+    const pace = feed(startPace(rules), every(10, 3000))
+    expect([pace.limit, pace.notBefore, pace.reason]).toEqual([8, -Infinity, null])
+  })
+
+  it('slows down after seven in a row, even at the start', () => {
+    const pace = startPace(rules)
+    expect(feed(pace, every(1, 6)).limit).toBe(8)
+    expect(feed(pace, every(1, 7))).toMatchObject({ reason: '503', refusals: 1 })
+    expect(feed(pace, every(1, 7)).limit).toBeLessThan(8)
+  })
+
+  it('slows down the more, the larger its share is', () => {
+    const paces = [4, 2, 1].map((nth) => feed(startPace(rules), every(nth, 300)))
+    const [quarter, half, all] = paces.map(({ limit }) => limit)
+    expect([quarter, half! < quarter!, all! < half!]).toEqual([8, true, true])
+    expect(paces.map(({ notBefore }) => notBefore).toSorted((a, b) => a - b)).toEqual(
+      paces.map(({ notBefore }) => notBefore),
+    )
+  })
+
+  it('says nothing new when the same pages fail again, but does while the origin is overloaded', () => {
+    const again = { ...refused, repeated: true }
+    expect(feed(startPace(rules), every(1, 1000, again))).toEqual(startPace(rules))
+    const down = feed(startPace(rules), every(1, 7))
+    expect(afterAnswer(down, again, 100_000, rules).notBefore).toBeGreaterThan(100_000)
+  })
+
+  it('with Retry-After is obeyed at once', () => {
+    expect(feed(startPace(rules), [[100, { ...refused, retryAfter: 2000 }]])).toMatchObject({
+      limit: 4,
+      notBefore: 2100,
+    })
   })
 })
 

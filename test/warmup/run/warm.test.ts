@@ -161,6 +161,27 @@ describe('the origin', () => {
     expect([...outcomes.values()].every(({ kind }) => kind === 'processed')).toBe(true)
   })
 
+  it('is not slowed down by pages that fail by their own fault', async () => {
+    const urls = names(3000)
+    const troubled = new Set(urls.filter((_, index) => index % 10 === 9))
+    const { virtual: whole } = await run(urls, () => stored)
+    const { virtual, outcomes, seen } = await run(urls, ({ url }) => (troubled.has(url) ? failed(503) : stored))
+    expect([...outcomes].filter(([, { kind }]) => kind === 'failed').map(([url]) => url)).toEqual(
+      expect.arrayContaining([...troubled]),
+    )
+    expect(seen).toHaveLength(2700 + 300 * 4)
+    // A third more requests, and the last retries.
+    expect(virtual).toBeLessThan(whole * 1.4 + 4000)
+  })
+
+  it('gets few requests while it refuses all of them, and recovers', async () => {
+    const { seen, outcomes } = await run(names(400), ({ at }) => (at >= 200 && at < 60_200 ? failed(503) : stored), {
+      rules: { retries: 20 },
+    })
+    expect(seen.filter(({ at }) => at >= 200 && at < 60_200).length).toBeLessThan(60)
+    expect([...outcomes.values()].every(({ kind }) => kind === 'processed')).toBe(true)
+  })
+
   it('is not hammered while it is down, and a bounded number of URLs waits for retries', async () => {
     let taken = 0
     const { seen, outcomes, virtual } = await run([], () => failed(null), {
