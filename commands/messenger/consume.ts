@@ -3,7 +3,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { presentConsumed, workerIntroduction } from '#src/cli/present-messenger.ts'
 import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { consumeFlags, toPositive, toSeconds } from '#src/cli/worker-flags.ts'
-import { consumeMessages, toReceivers } from '#src/operations/messenger.ts'
+import { consumeMessages } from '#src/operations/messenger.ts'
 import type { OperationEvent } from '#src/operations/operation.ts'
 
 export default class MessengerConsume extends BaseCommand {
@@ -28,6 +28,8 @@ The daemon does the same work unless it was started with --no-workers.`
   static override flags = { ...symfonyFlags, yes: needlessYes, ...consumeFlags }
 
   #verbose = false
+  /** Called once the queue is open, so that no failure to start follows the announcement. */
+  #introduce = (_receivers: readonly string[]) => {}
 
   async run() {
     const { flags, argv } = await this.parse(MessengerConsume)
@@ -41,15 +43,15 @@ The daemon does the same work unless it was started with --no-workers.`
       memoryLimit: memory,
       sleep: toSeconds('sleep', flags.sleep),
     }
-    // With --server the command is refused, so nothing is announced.
-    if ((await this.remote()) === null)
-      for (const line of workerIntroduction(toReceivers(input.receivers), { limit, failureLimit, memory, time }))
-        this.tell(line)
+    this.#introduce = (receivers) => {
+      for (const line of workerIntroduction(receivers, { limit, failureLimit, memory, time })) this.tell(line)
+    }
     return this.perform(consumeMessages, input, presentConsumed)
   }
 
   protected override report(event: OperationEvent): void {
     if (event.kind === 'message') super.report(event)
+    else if ('receivers' in event.progress) this.#introduce(event.progress['receivers'] as string[])
     else if (this.#verbose) this.tell(String(event.progress['line']))
   }
 }

@@ -101,6 +101,8 @@ export const consumeMessages = defineOperation({
   async run({ app, signal, report }, input) {
     const receivers = toReceivers(input.receivers)
     const memory = input.memoryLimit === undefined ? undefined : toBytes(input.memoryLimit)
+    await app.queue()
+    report({ kind: 'progress', progress: { receivers } })
     const { taken, failures, end } = await work(app, {
       kind: 'consumer',
       transports: receivers,
@@ -122,7 +124,7 @@ export const consumeMessages = defineOperation({
 })
 
 /** Validates transport names; none means all. @throws INVALID_INPUT worded as in Symfony */
-export function toReceivers(given: readonly string[]) {
+function toReceivers(given: readonly string[]) {
   if (given.length === 0) return [...transportNames]
   return [...new Set(given)].map((name) => {
     const known = transportNames.find((transport) => transport === name)

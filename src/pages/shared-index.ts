@@ -7,12 +7,13 @@ import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
 
-/** How often we check that the directory is still the one we opened, in milliseconds. */
+/** Interval of the check that the directory is still the one we opened, in milliseconds. */
 const watchInterval = 250
-/**
- * After a pause of this long (stopped process, blocked event loop) the files are checked before use. In milliseconds.
- */
+/** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
+
+/** Delay of a warning in milliseconds: a command that reports the failure itself asks for it within this time. */
+const warningDelay = 100
 
 export interface SharedIndexOptions {
   places: Places
@@ -29,13 +30,13 @@ export interface SharedIndexOptions {
 export class SharedIndex {
   #index: PageIndex | null = null
   #previous: PageIndex | null = null
-  /** `data_version` and the last removal known to the listeners. */
   #version = 0
-  #seen = 0
+  #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
   #looking = false
   #closed = false
   #warned = ''
+  #warning: NodeJS.Timeout | undefined
   #lastError: unknown = null
   readonly #listeners: ((selection: Selection) => void)[] = []
   readonly #renewalListeners: ((keys: readonly string[]) => void)[] = []
@@ -57,6 +58,7 @@ export class SharedIndex {
   /** Why nothing is readable now; null while it is. */
   fault(): PagecacheError | null {
     if (this.#index !== null) return null
+    clearTimeout(this.#warning)
     return faultOf(this.#lastError) === 'busy'
       ? busy(this.#lastError)
       : unreadable(this.#options.places.pages, this.#lastError)
@@ -173,8 +175,7 @@ export class SharedIndex {
   }
 
   /**
-   * Handles a failed call on the index or its files. A missing file alone does not make the index unusable; a missing
-   * directory does.
+   * Handles a failed call on the index or its files. A missing directory makes the index unusable, a missing file not.
    * @throws the error itself when it is not a storage error
    */
   fail(error: unknown): Fault {
@@ -185,7 +186,7 @@ export class SharedIndex {
     return fault
   }
 
-  /** Checks whether the files vanished or were replaced. If so, the store has been reopened. */
+  /** Whether the files vanished or were replaced, in which case the store has been reopened. */
   look(): boolean {
     this.#lookedAt = performance.now()
     return this.#index !== null && this.#judge(this.#index, vitalParts(this.#options.places).map(identityOf))
@@ -263,7 +264,6 @@ export class SharedIndex {
     } catch (error) {
       if (faultOf(error) === null) throw error
       this.#lastError = error
-      // Another process opening it needs a moment; visitors bypass the cache meanwhile.
       if (faultOf(error) === 'busy') setTimeout(() => this.#open(), 10).unref()
       this.#warn(`Could not open the page store (${nameOf(error)})`)
     }
@@ -281,9 +281,9 @@ export class SharedIndex {
     return openPages(places, onWarning)
   }
 
-  /** Warns once per failure, not for each affected request. */
+  /** Warns once per failure, not for each affected request, and not if the caller gets the error from `fault` at once. */
   #warn(message: string): void {
-    if (message !== this.#warned) this.#options.onWarning(message)
+    if (message !== this.#warned) this.#warning = setTimeout(() => this.#options.onWarning(message), warningDelay)
     this.#warned = message
   }
 

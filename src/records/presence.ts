@@ -2,6 +2,7 @@ import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { PagecacheError } from '../errors.ts'
 import { lost } from './errors.ts'
+import { Overwrites, type ReadFrames } from './overwrites.ts'
 
 /** Bytes of a database's header (https://sqlite.org/fileformat.html). */
 const headerSize = 100
@@ -19,10 +20,12 @@ const parts = [
  */
 export class Presence {
   readonly #file: string
+  readonly #overwrites: Overwrites
   readonly #seen = new Map<string, string>()
 
-  constructor(file: string) {
+  constructor(file: string, readFrames: ReadFrames) {
     this.#file = file
+    this.#overwrites = new Overwrites(file, readFrames)
     this.fault()
   }
 
@@ -37,7 +40,17 @@ export class Presence {
       else if (before !== undefined && now !== before) return lost(this.#file, `${name} was replaced`)
     }
     if (this.#seen.has('') && isEmptied(this.#file)) return lost(this.#file, 'the file was emptied')
-    return null
+    return this.#isOverwritten() ? lost(this.#file, 'another program has written to the file') : null
+  }
+
+  #isOverwritten(): boolean {
+    if (this.#seen.size < parts.length) return false
+    try {
+      return this.#overwrites.found()
+    } catch {
+      // The next check tells what is unreachable.
+      return false
+    }
   }
 
   /** @throws STORE_LOST */

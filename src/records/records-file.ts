@@ -39,12 +39,12 @@ export async function ensureRecordsFile(directory: string, now: () => number): P
 }
 
 function create(directory: string, file: string): void {
+  const holder = holderOfDeleted(file)
+  if (holder !== null) throw lost(file, `it was deleted while process ${holder} has it open`)
   // A log without its database belongs to a lost one; SQLite would replay it into the new file.
   if (isFilled(`${file}-wal`) && !existsSync(file)) {
     throw damaged(file, 'the file is missing, but its log (-wal) exists')
   }
-  const holder = holderOfDeleted(file)
-  if (holder !== null) throw lost(file, `it was deleted while process ${holder} has it open`)
   const temporary = join(directory, `${unfinished}${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
     closeSync(openSync(temporary, 'wx', 0o600))

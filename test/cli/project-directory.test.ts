@@ -22,6 +22,29 @@ async function withOddPaths(): Promise<string> {
 
 const long = 'x'.repeat(5000)
 
+describe('a directory that is a file', () => {
+  const pages = ['cache:stats', 'cache:list', 'cache:inspect http://a/', 'vendor:cache:clear', 'cache:clear']
+  const records = [
+    'warmup:list',
+    'messenger:stats',
+    'messenger:consume async',
+    'reverse-proxy:stats',
+    'client:create x',
+  ]
+  it.each([
+    ...[...pages, 'vendor:cache:clear --type products'].map((command) => ['var/cache', command] as const),
+    ...[...records, 'messenger:consume', 'vendor:cache:clear'].map((command) => ['var/data', command] as const),
+  ])('%s: %s reports one error, exit code 5', async (directory, command) => {
+    const cwd = await tempDir()
+    await mkdir(join(cwd, 'var'))
+    await writeFile(join(cwd, directory), '')
+    const { code, stdout, stderr } = await run(command.split(' '), { cwd })
+    const [message, hint, ...more] = stderr.trimEnd().split('\n')
+    expect(message).toMatch(/^Error: .*ENOTDIR/)
+    expect([hint, more, code, stdout]).toEqual([expect.stringMatching(/permission/), [], 5, ''])
+  })
+})
+
 describe('an unusable path', () => {
   it.each([
     [['--project-dir', 'nothing'], 'There is no project directory'],

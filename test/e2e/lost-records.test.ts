@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { copyFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, fetchToken } from '../helpers/api-client.ts'
@@ -52,6 +52,7 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
   ['loses its log', ({ file }) => rm(`${file}-wal`)],
   ["loses its log's index", ({ file }) => rm(`${file}-shm`)],
   ['is emptied in place', ({ file }) => truncate(file)],
+  ['is overwritten in place by a copy', async ({ file }) => writeFile(file, await readFile(file))],
   ['goes with its directory', ({ directory }) => rename(directory, `${directory}.away`)],
   ['is deleted with its directory', ({ directory }) => rm(directory, { recursive: true })],
 ]
@@ -86,6 +87,15 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect(shop.daemon.logs().split('The queue is waiting').length).toBeLessThan(4)
     shop.daemon.kill('SIGTERM')
     expect(await shop.daemon.ended).toBe(0)
+  })
+
+  it.each(spoilt)('that %s: an event that comes first gets 503, not 500', async (_, spoil) => {
+    const shop = await open()
+    expect(await purge(shop)).toBe(200)
+    await spoil(shop)
+    await isLost(shop)
+    const answer = await track(shop)
+    expect([answer.status, String(answer.body)]).toEqual([503, expect.stringContaining('"success":false')])
   })
 
   it.each([1, 2])('and put back: it goes on, with %i processes', async (processes) => {

@@ -34,6 +34,18 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 }
 
 describe('messenger:consume', () => {
+  it.each([
+    ['async', '--memory-limit', '5Q'],
+    ['async', '--limit', '0'],
+    ['async', '--sleep', 'x'],
+    ['asnyc'],
+    ['async', '--config', 'nothing.yaml'],
+  ])('announces nothing before a wrong argument: %j', async (...args) => {
+    const { pagecache } = await project()
+    const { code, stdout, stderr } = await pagecache('messenger:consume', ...args)
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(/^Error: /)])
+  })
+
   it('says what it does in the words that operators know, and ends at its limit', async () => {
     const { pagecache } = await project()
     const { code, stdout, stderr } = await pagecache(

@@ -68,10 +68,10 @@ export function refusal(status: number, message: string, headers: readonly Heade
   return errorAnswer(status, message, [nosniff, ...headers])
 }
 
-/** The answer to an internal error. The cause is only logged. */
+/** The answer to an internal error, or to records that cannot be used. The cause is only logged. */
 export function failure(error: unknown, { onError }: Pick<StagesOptions, 'onError'>): WholeAnswer {
-  if (error instanceof PagecacheError && error.status === 503)
-    return refusal(503, 'Events cannot be stored at the moment.', [['Retry-After', '5']])
-  onError('Could not answer a stage request', error)
+  const isOfRecords = error instanceof PagecacheError && error.code.startsWith('STORE_')
+  if (!isOfRecords || error.status !== 503) onError('Could not answer a stage request', error)
+  if (isOfRecords) return refusal(503, 'Events cannot be stored at the moment.', [['Retry-After', '5']])
   return refusal(500, 'Internal error.')
 }

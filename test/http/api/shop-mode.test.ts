@@ -108,3 +108,13 @@ it('manages its own clients, which cannot log in', async () => {
   expect((await ask('/clients/revoke', { clientId: made.clientId })).status).toBe(200)
   expect((await ask('/clients/rotate-key', {})).status).toBe(200)
 })
+
+it("answers a login as JSON in OAuth's form when the shop is broken", async () => {
+  shop.origin.raw('/api/oauth/token', (socket) => void socket.destroy())
+  const answer = await login(integration)
+  expect([answer.status, answer.headers.get('content-type'), jsonOf(answer)]).toEqual([
+    502,
+    'application/json',
+    expect.objectContaining({ success: false, error: 'temporarily_unavailable' }),
+  ])
+})
