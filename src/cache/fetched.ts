@@ -85,12 +85,20 @@ export function partialReason({ status, headers }: OriginResponse, range: PageDr
 /** A range that is not cached is requested as a range: the whole body might be a film. */
 export function rangeOf(lookup: Lookup): HeaderPair[] {
   const range = lookup.field('range')
-  if (range === null) return []
+  if (range === null || !byteRanges.test(range)) return []
   const condition = lookup.field('if-range')
-  return condition === null
-    ? [['range', range]]
-    : [
+  if (condition === null) return [['range', range]]
+  return plainCondition.test(condition)
+    ? [
         ['range', range],
         ['if-range', condition],
       ]
+    : []
 }
+
+/**
+ * The values that are forwarded. The page may be stored for others, so the shop must not get anything else that it could
+ * reflect; without a range it sends the whole page, from which the range is cut.
+ */
+const byteRanges = /^bytes=(?:\d{0,15}-\d{0,15}(?:, ?|$)){1,8}$/i
+const plainCondition = /^(?:"[\w.:+/=~-]{1,128}"|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)$/

@@ -344,3 +344,39 @@ it('only addresses in the X-Forwarded-For of a trusted proxy reach the shop', ()
     '203.0.113.7:80, 2001:db8::1, 192.0.2.7',
   ])
 })
+
+describe('Range and If-Range of a request whose response may be stored', () => {
+  const expectNoReflection = async (fields: Record<string, string>) => {
+    const { visit } = await open((request) => ({
+      fields: html,
+      body: `page ${request.fields.get('range') ?? ''} ${request.fields.get('if-range') ?? ''}`,
+    }))
+    await visit({ fields })
+    expect((await visit()).text).not.toMatch(/evil|script/)
+  }
+
+  it.each<Record<string, string>>([
+    { Range: 'evil=0-1' },
+    { Range: 'bytes=0-3,evil' },
+    { Range: 'bytes=<script>alert(1)</script>' },
+    { Range: 'bytes=0-3;evil' },
+    { Range: 'bytes=0-3', 'If-Range': '"<script>alert(1)</script>"' },
+    { Range: 'bytes=0-3', 'If-Range': 'evil' },
+    { Range: 'bytes=0-3', 'If-Range': 'W/"evil"' },
+    { Range: 'bytes=0-3', 'If-Range': 'Thu, 15 Jan 2026 12:00:00 evil' },
+  ])('are forwarded only in their usual form: %j', expectNoReflection)
+
+  it.each<Record<string, string>>([
+    { Range: 'bytes=0-3' },
+    { Range: 'bytes=-5' },
+    { Range: 'bytes=5-' },
+    { Range: 'bytes=0-3, 7-9' },
+    { Range: 'bytes=0-3', 'If-Range': '"a1-b2:3"' },
+    { Range: 'bytes=0-3', 'If-Range': 'Thu, 15 Jan 2026 12:00:00 GMT' },
+  ])('reach the shop unchanged: %j', async (fields) => {
+    const { site, visit } = await open(() => ({ fields: html, body: 'page' }))
+    await visit({ fields })
+    const [request] = site.origin.requests
+    for (const [name, value] of Object.entries(fields)) expect(request!.fields.get(name.toLowerCase())).toBe(value)
+  })
+})
