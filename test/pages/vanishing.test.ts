@@ -187,7 +187,7 @@ describe('a store that is not writable', () => {
     expect(await pages.remove({ kind: 'all' })).toBe(0)
     expect(pages.counters().products.count).toBe(0)
     expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
-    expect(warnings).toHaveLength(1)
+    await expect.poll(() => warnings).toHaveLength(1)
     await rm(join(parent, 'var'))
     await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
   })
