@@ -81,19 +81,19 @@ export function Table({
   )
 }
 
-/** What is known of a resource: its value, that it is on its way, or why it is not there. */
+/** The value of a resource, a loading text, or the error. */
 export function Known<T>({ of, children }: { of: Resource<T>; children: (value: T) => ComponentChildren }) {
   return (
     <>
-      {of.error ? <Trouble error={of.error} stale={of.value !== null} /> : null}
+      {of.error ? <ErrorNotice error={of.error} stale={of.value !== null} /> : null}
       {of.value !== null ? children(of.value) : of.error ? null : <p class="empty">Loading …</p>}
     </>
   )
 }
 
-function Trouble({ error, stale }: { error: Error; stale: boolean }) {
+function ErrorNotice({ error, stale }: { error: Error; stale: boolean }) {
   return (
-    <p class="trouble" role="alert">
+    <p class="error-notice" role="alert">
       {error.message} {stale ? 'What stands below may be out of date.' : null}
     </p>
   )

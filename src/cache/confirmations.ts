@@ -1,16 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
 import type { VariantRules } from './key.ts'
+import { digest, type Ledger } from './ledger.ts'
 import { cookieChanges } from './set-cookie.ts'
-
-/** Remembers digests of confirmations; disposable, bounded, shared by all processes of a daemon. */
-export interface Ledger {
-  has(digest: string): boolean
-  add(digest: string): void
-  delete(digest: string): void
-}
 
 /** A visitor as the confirmations see one: the cookies of the request, and the channel. */
 export interface Visitor {
@@ -194,9 +187,4 @@ export function variantMismatch(
       return `the response is for a different ${name} than the request`
   }
   return null
-}
-
-/** Short, since many are remembered, and long enough that none is found by trying. */
-export function digest(...parts: readonly string[]): string {
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 27)
 }

@@ -60,13 +60,13 @@ export function reasonNotToStore(
 ): string | null {
   const directives = directivesOf(headers)
   return (
-    responseObstacle(status, headers, directives, defaultTtl) ??
-    requestObstacle(asked, directives) ??
+    reasonInResponse(status, headers, directives, defaultTtl) ??
+    reasonInRequest(asked, directives) ??
     mismatch(asked, status, headers)
   )
 }
 
-function requestObstacle(asked: RequestTraits, directives: Directives): string | null {
+function reasonInRequest(asked: RequestTraits, directives: Directives): string | null {
   if (asked.odd) return 'the request had a body or a method override'
   if (requestDirectives(asked.headers).noStore) return 'the request said no-store'
   const shared = directives.public || directives.sMaxage !== null
@@ -77,7 +77,7 @@ function requestObstacle(asked: RequestTraits, directives: Directives): string |
   return null
 }
 
-function responseObstacle(
+function reasonInResponse(
   status: number,
   headers: readonly HeaderPair[],
   directives: Directives,

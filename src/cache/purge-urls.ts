@@ -1,4 +1,4 @@
-import type { Channels } from './channel.ts'
+import type { Channels } from './channels.ts'
 import { canonicalUrl } from './key.ts'
 import type { Canonicaliser } from './target.ts'
 

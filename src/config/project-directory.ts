@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 
 /** Longer paths are truncated in messages, in characters. */
 const maxShownLength = 200

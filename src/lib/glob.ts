@@ -27,11 +27,11 @@ export function globMatcher(pattern: string, { sets = false } = {}): GlobMatcher
 }
 
 /** The character codes allowed at one position, as inclusive ranges. */
-type Place = readonly (readonly [from: number, to: number])[]
+type CharacterSet = readonly (readonly [from: number, to: number])[]
 
 /** Splits a pattern at its stars. */
-function toParts(pattern: string, sets: boolean): Place[][] {
-  const parts: Place[][] = [[]]
+function toParts(pattern: string, sets: boolean): CharacterSet[][] {
+  const parts: CharacterSet[][] = [[]]
   for (let index = 0; index < pattern.length; index++) {
     const close = sets && pattern[index] === '[' ? pattern.indexOf(']', index + 2) : -1
     if (pattern[index] === '*') parts.push([])
@@ -44,7 +44,7 @@ function toParts(pattern: string, sets: boolean): Place[][] {
   return parts
 }
 
-function toSet(members: string): Place {
+function toSet(members: string): CharacterSet {
   const ranges: [number, number][] = []
   for (let index = 0; index < members.length; index++) {
     const isRange = members[index + 1] === '-' && index + 2 < members.length
@@ -54,12 +54,12 @@ function toSet(members: string): Place {
   return ranges
 }
 
-function holds(place: Place, code: number): boolean {
-  return place.some(([from, to]) => code >= from && code <= to)
+function holds(set: CharacterSet, code: number): boolean {
+  return set.some(([from, to]) => code >= from && code <= to)
 }
 
-function matchesAt(part: readonly Place[], text: string, position: number): boolean {
-  return part.every((place, index) => holds(place, text.charCodeAt(position + index)))
+function matchesAt(part: readonly CharacterSet[], text: string, position: number): boolean {
+  return part.every((set, index) => holds(set, text.charCodeAt(position + index)))
 }
 
 /** Returns the end of the leftmost occurrence between `from` and `end`; -1 when there is none. */
@@ -69,17 +69,17 @@ type Search = (text: string, from: number, end: number) => number
  * Shift-And (Baeza-Yates and Gonnet, 1992): bit i of the state says that the first i + 1 positions match the text so
  * far. Each character shifts all bits at once, however repetitive the text is.
  */
-function toSearch(part: readonly Place[]): Search {
+function toSearch(part: readonly CharacterSet[]): Search {
   const words = Math.ceil(part.length / 32)
   const masks = new Map<number, Uint32Array>()
   const none = new Uint32Array(words)
   const toMask = (code: number): Uint32Array => {
     const mask = new Uint32Array(words)
-    for (const [index, place] of part.entries()) if (holds(place, code)) mask[index >>> 5]! |= 1 << (index & 31)
+    for (const [index, set] of part.entries()) if (holds(set, code)) mask[index >>> 5]! |= 1 << (index & 31)
     return mask
   }
   for (let code = 0; code < 128; code++) masks.set(code, toMask(code))
-  const maskOf = (code: number) => masks.get(code) ?? (part.some((place) => holds(place, code)) ? toMask(code) : none)
+  const maskOf = (code: number) => masks.get(code) ?? (part.some((set) => holds(set, code)) ? toMask(code) : none)
   const found = 1 << ((part.length - 1) & 31)
   return (text, from, end) => {
     const state = new Uint32Array(words)

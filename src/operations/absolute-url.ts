@@ -1,5 +1,5 @@
 import { PagecacheError } from '../errors.ts'
-import { maskUrls } from '../lib/mask.ts'
+import { maskUrls } from '../lib/safe-text.ts'
 
 /** A URL without its scheme: a host with a dot or a port, and an optional path. */
 const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i

@@ -4,8 +4,7 @@ import { PagecacheError } from '../errors.ts'
 import { realTiming } from '../lib/timing.ts'
 import type { ScheduledTaskRow } from '../records/task-rows.ts'
 import type { Task } from '../schedule/task.ts'
-import { count, described, flag, succeeded, success, text } from './fields.ts'
-import { toBytes } from '../workers/memory-limit.ts'
+import { count, described, flag, succeeded, success, text, toMemoryLimit } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { schedule, tasksOf } from '../workers/tasks.ts'
 import { consumeWith } from '../workers/workers.ts'
@@ -44,6 +43,8 @@ export const listScheduledTasks = defineOperation({
     return { ...succeeded, items: (await rowsOf(app)).map(toValue) }
   },
 })
+
+export type ScheduledTasks = z.output<typeof listScheduledTasks.output>
 
 async function rowsOf(app: App): Promise<ScheduledTaskRow[]> {
   const { readTasks } = await import('../schedule/scheduled-tasks.ts')
@@ -153,7 +154,7 @@ export const runScheduledTasks = defineOperation({
     const ended = new AbortController()
     const limits = {
       ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }),
-      ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }),
+      ...(memoryLimit === undefined ? {} : { memory: toMemoryLimit(memoryLimit) }),
     }
     // A worker without transports handles messenger:stop-workers, signals and limits like any other.
     const [{ end }] = await Promise.all([

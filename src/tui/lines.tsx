@@ -1,6 +1,6 @@
 import { Box, Text } from 'ink'
 import { memo } from 'react'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 import { lacksUnicode } from '../config/environment.ts'
 import { toAscii } from './ascii.ts'
 import type { Line } from './text/line.ts'

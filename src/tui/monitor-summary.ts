@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import type { MessengerStatistics } from '../operations/messenger.ts'
-import { purgesInShort } from './tabs/purges/tab.ts'
+import type { ScheduledTasks } from '../operations/scheduled-task.ts'
+import type { Tab } from './tab.ts'
+import { overviewTab } from './tabs/overview/tab.ts'
+import { purgesInShort, purgesTab } from './tabs/purges/tab.ts'
 import type { PurgeStatistics } from './tabs/purges/values.ts'
-import { queueInShort } from './tabs/queue/tab.ts'
+import { queueInShort, queueTab } from './tabs/queue/tab.ts'
 import type { Feeds } from './poller.ts'
 import type { Source } from './source.ts'
-import { tasksInShort } from './tabs/tasks/tab.ts'
-import type { ScheduledTasks } from './tabs/tasks/values.ts'
+import { tasksInShort, tasksTab } from './tabs/tasks/tab.ts'
 import { shortProgress } from './tabs/warmup/progress-block.ts'
+import { warmupTab } from './tabs/warmup/tab.ts'
 import type { Watched } from './tabs/warmup/watched.ts'
+
+/** The tabs of `monitor`, from left to right. */
+export const monitorTabs: readonly Tab[] = [overviewTab, warmupTab(null), purgesTab, queueTab, tasksTab]
 
 /** The values of the operations that the monitor looks at. */
 export interface SystemState {

@@ -1,4 +1,4 @@
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format.ts'
 import { scrollTo } from './layout.ts'
 import type { Panel, Row } from './panel.ts'
 import { fitLine, lineWidth, span, spread, type Line, type Span } from './text/line.ts'

@@ -16,7 +16,7 @@ import {
   type,
   type Effect,
   type Notice,
-  type Outcome,
+  type KeyResult,
   type RunAction,
   type View,
 } from './view.ts'
@@ -118,7 +118,7 @@ export class Session {
 
   press(key: string, input: string): void {
     const before = this.#view.tab
-    const { view, effect } = this.#outcome(key, input)
+    const { view, effect } = this.#apply(key, input)
     this.#view = view
     if (view.tab !== before) this.#poller.want(this.#tab.plans)
     if (effect) this.#follow(effect)
@@ -146,7 +146,7 @@ export class Session {
     return { ...this.#tab.view({ feeds: frozen.feeds, asked, now: frozen.at, time: then }), run, stale }
   }
 
-  #outcome(key: string, input: string): Outcome {
+  #apply(key: string, input: string): KeyResult {
     const view = this.#view
     if (view.overlay.kind === 'filter') return type(view, key, input)
     if (view.overlay.kind === 'confirm-cancel') return answer(view, key)

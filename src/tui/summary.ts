@@ -1,5 +1,4 @@
-import { formatCount } from '../lib/format-count.ts'
-import { formatDuration } from '../lib/format-duration.ts'
+import { formatCount, formatDuration } from '../lib/format.ts'
 import { isOver } from './tabs/warmup/watched.ts'
 import type { Watched } from './tabs/warmup/watched.ts'
 

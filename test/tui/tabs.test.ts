@@ -1,6 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
-import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../../src/tui/monitor-summary.ts'
+import {
+  isDueLine,
+  monitorSummary,
+  monitorTabs,
+  readAll,
+  readLast,
+  type SystemState,
+} from '../../src/tui/monitor-summary.ts'
 import type { Feeds } from '../../src/tui/poller.ts'
 import { invalidationsPanel, purgesPanel } from '../../src/tui/tabs/purges/lists.ts'
 import { causes, purgeRate, type RecentPurges } from '../../src/tui/tabs/purges/values.ts'

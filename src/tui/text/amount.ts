@@ -1,4 +1,4 @@
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/format.ts'
 
 /** Milliseconds in at most six cells: `8 ms`, `340 ms`, `1.9 s`, `12 s`, `3 min`; `-` when unknown. */
 export function shortMs(ms: number | null): string {

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { block, label, labelWidth } from '../../block.ts'
 import type { Block } from '../../panel.ts'
 import { ago, shortMs, shortRate } from '../../text/amount.ts'

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { share, shortMs, timeOfDay } from '../../text/amount.ts'

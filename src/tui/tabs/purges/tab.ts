@@ -1,5 +1,5 @@
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { block, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
 import { planFeed } from '../../feed.ts'

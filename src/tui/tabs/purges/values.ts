@@ -1,9 +1,10 @@
+import type { ValueOf } from '../../../operations/operation.ts'
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
 
 /** What the operations of the two logs answer. */
-export type PurgeStatistics = Awaited<ReturnType<typeof purgeStatistics.run>>
-export type RecentPurges = Awaited<ReturnType<typeof recentPurges.run>>
-export type RecentInvalidations = Awaited<ReturnType<typeof recentInvalidations.run>>
+export type PurgeStatistics = ValueOf<typeof purgeStatistics>
+export type RecentPurges = ValueOf<typeof recentPurges>
+export type RecentInvalidations = ValueOf<typeof recentInvalidations>
 export type PurgeItem = RecentPurges['items'][number]
 export type Invalidation = RecentInvalidations['items'][number]
 

@@ -1,10 +1,9 @@
-import type { MessengerStatistics } from '../../../operations/messenger.ts'
+import type { FailedMessages, MessengerStatistics } from '../../../operations/messenger.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { ago, timeOfDay } from '../../text/amount.ts'
 import { span, type Line } from '../../text/line.ts'
 import { padEnd, padStart } from '../../text/width.ts'
-import type { FailedMessages } from './values.ts'
 
 /** A worker that was not seen for so long may be gone (milliseconds). */
 const missedFor = 12_000

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import type { listFailedMessages, messengerStatistics, MessengerStatistics } from '../../../operations/messenger.ts'
 import { block, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'

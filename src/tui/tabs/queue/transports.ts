@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import type { MessengerStatistics } from '../../../operations/messenger.ts'
 import { block } from '../../block.ts'
 import type { Block } from '../../panel.ts'

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { level, sparkline } from '../../text/chart.ts'
 import { share, shortMs, shortRate } from '../../text/amount.ts'
 import { join, lineWidth, span, type Line, type Span } from '../../text/line.ts'

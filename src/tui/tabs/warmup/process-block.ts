@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { shortBytes, shortMs } from '../../text/amount.ts'
 import { join, span, type Line } from '../../text/line.ts'
 import { label, labelWidth } from '../../block.ts'

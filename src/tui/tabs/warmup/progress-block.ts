@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { bar } from '../../text/chart.ts'
 import { lineWidth, span, type Line } from '../../text/line.ts'
 import { shortSpan } from '../../text/amount.ts'
