@@ -35,7 +35,7 @@ const parts: Readonly<Record<keyof SystemState, string>> = {
   tasks: 'scheduled-task.list',
 }
 
-/** Everything once. */
+/** Reads everything once. */
 export async function readAll(source: Source): Promise<SystemState> {
   const values = await Promise.all(
     Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const),
@@ -44,8 +44,8 @@ export async function readAll(source: Source): Promise<SystemState> {
 }
 
 /**
- * Everything once more, for those who leave the screen: only the tab in front was asked for last, the others may be old. What
- * the screen knew stands in where no answer comes within this time (milliseconds).
+ * Reads everything once more when the operator leaves the screen, because values of tabs in the background may be old. A
+ * value that does not arrive within `timeout` milliseconds is replaced by the last one on screen.
  */
 export async function readLast(source: Source, feeds: Feeds, within: number): Promise<Partial<SystemState>> {
   const latest = await Promise.race([readAll(source).catch(() => null), sleep(within, null, { ref: false })])
@@ -55,7 +55,7 @@ export async function readLast(source: Source, feeds: Feeds, within: number): Pr
   )
 }
 
-/** One sentence for each part that is known. */
+/** One sentence for each part whose value is known. */
 export function monitorSummary({ cache, warmup, purges, queue, tasks }: Partial<SystemState>): string[] {
   return [
     ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
@@ -69,7 +69,7 @@ export function monitorSummary({ cache, warmup, purges, queue, tasks }: Partial<
 const lineEvery = 10_000
 const lineEveryPercent = 5
 
-/** Whether a line is to be printed: the first, each ten seconds, each five percent of a warmup and when it has ended. */
+/** Whether a line is due: the first one, every ten seconds, every five percent of a warmup, and at its end. */
 export function isDueLine(
   printed: { state: SystemState; at: number } | null,
   state: SystemState,

@@ -12,7 +12,7 @@ export interface TuiOptions extends WatchOptions {
   stdout: NodeJS.WriteStream
 }
 
-/** More frames than snapshots are only drawn after key presses; this many are quick enough for those. */
+/** Snapshots arrive more slowly; this rate makes key presses feel immediate. */
 const maxFps = 15
 
 /**

@@ -9,7 +9,7 @@ import { everythingBlock, proxyBlock, rateBlock, whoBlock } from './figures.ts'
 import { invalidationsPanel, purgesPanel, tagsPanel } from './lists.ts'
 import type { PurgeStatistics } from './values.ts'
 
-/** Number of latest purges to fetch: enough for the list and the rate. */
+/** Purges to fetch, newest first: enough for the list and the rate. */
 const tail = 200
 
 export const purgePlan = planFeed<typeof purgeStatistics>('purgeLog.stats', {}, 1000)
