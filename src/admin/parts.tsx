@@ -129,7 +129,9 @@ export function Act({
       setState({
         kind: 'failed',
         text:
-          error instanceof ApiError && error.status === 403 ? 'This client has read-only access.' : (error as Error).message,
+          error instanceof ApiError && error.status === 403
+            ? 'This client has read-only access.'
+            : (error as Error).message,
       })
     }
   }

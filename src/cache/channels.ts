@@ -39,7 +39,10 @@ export class Channels {
     return null
   }
 
-  /** The daemon's own endpoint at a canonical path; null when the path belongs to the shop. */
+  /**
+   * The daemon's own endpoint at a canonical path; null when the path belongs to the shop. The front, the hot path, upgrades, the warmup
+   * and `cache:inspect` all decide here, so that an own path is never requested from the shop, stored or looked up.
+   */
   ownPath(scheme: string, host: string, path: string): OwnPath | null {
     return ownPathOf(path, this.find(scheme, host, path), () => this.#ownHosts.has(host) || !this.#hosts.has(host))
   }

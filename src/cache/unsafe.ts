@@ -41,7 +41,10 @@ export interface UnsafeOptions {
   onError(message: string, error: unknown): void
 }
 
-/** Invalidates the pages that unsafe requests have changed (docs/decisions/0052-invalidation-by-visitors.md). */
+/**
+ * Invalidates the pages that unsafe requests have changed, before their visitors are answered, in few transactions with pauses between
+ * them, so that hits are not delayed (docs/decisions/0052-invalidation-by-visitors.md).
+ */
 export class UnsafeInvalidation {
   readonly counts: UnsafeCounts = { pages: 0, writes: 0, failures: 0 }
   readonly #options: UnsafeOptions

@@ -38,7 +38,7 @@ export function planFeed<Op extends Polled>(operation: string, input: Given<Op['
   return { operation, input: input as object, every }
 }
 
-/** Age after which a value is stale, in milliseconds. */
+/** Age in milliseconds after which a value is marked STALE, so that operators never mistake an old value for a current one. */
 const staleAfter = 3000
 /** Longest back-off between two polls of a source that does not answer, in milliseconds. */
 const longestPause = 5000

@@ -42,7 +42,7 @@ const tickEvery = 1000
 
 /**
  * The state of a running monitor, independent of the terminal: feeds, view and the lines of the screen. Polls only the operations of the
- * visible tab.
+ * visible tab. A requested pause, resume or cancel is shown as requested until the store confirms it.
  */
 export class Session {
   readonly #options: SessionOptions

@@ -52,7 +52,5 @@ export async function watchLines({ source, id, signal, update, tell }: WatchLine
 
 function news(watched: Watched): string {
   if (watched.progress?.status === 'paused') return 'Paused.'
-  return silence(watched) === null
-    ? ''
-    : 'No worker is processing it. Start one: pagecache messenger:consume async'
+  return silence(watched) === null ? '' : 'No worker is processing it. Start one: pagecache messenger:consume async'
 }

@@ -18,19 +18,14 @@ export function transportBlocks({ transports, workers }: MessengerStatistics): B
           [
             span(padEnd(name, 11), 'dim'),
             span(padStart(formatCount(count), 9), count > 0 ? 'bad' : 'plain'),
-            span(
-              count > 0 ? '  failed permanently; retry with messenger:failed:retry' : '  no failed messages',
-              'dim',
-            ),
+            span(count > 0 ? '  failed permanently; retry with messenger:failed:retry' : '  no failed messages', 'dim'),
           ],
         ]
       const worked = workers.some(({ transports: on, stopping }) => on.includes(name) && !stopping)
       const late = oldestAge !== null && oldestAge >= longWait
       const parts: Line[] = [
         [span(padStart(formatCount(waiting), 9), late ? 'warn' : 'strong'), span(' waiting', 'dim')],
-        ...(oldestAge === null
-          ? []
-          : [[span('oldest ', 'dim'), span(shortSpan(oldestAge), late ? 'warn' : 'plain')]]),
+        ...(oldestAge === null ? [] : [[span('oldest ', 'dim'), span(shortSpan(oldestAge), late ? 'warn' : 'plain')]]),
         ...(worked ? [] : [[span('no worker', count > 0 ? 'bad' : 'warn')]]),
         [span(padStart(formatCount(held), 4)), span(' in progress', 'dim')],
         [span(padStart(formatCount(delayed), 6)), span(' delayed', 'dim')],
