@@ -16,7 +16,7 @@ import {
   type,
   type Effect,
   type Notice,
-  type KeyResult,
+  type KeyOutcome,
   type RunAction,
   type View,
 } from './view.ts'
@@ -149,7 +149,7 @@ export class Session {
     return { ...this.#tab.view({ feeds: frozen.feeds, asked, now: frozen.at, time: then }), run, stale }
   }
 
-  #apply(key: string, input: string): KeyResult {
+  #apply(key: string, input: string): KeyOutcome {
     const view = this.#view
     if (view.overlay.kind === 'filter') return type(view, key, input)
     if (view.overlay.kind === 'confirm-cancel') return answer(view, key)

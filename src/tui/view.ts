@@ -72,7 +72,7 @@ export interface Scene {
   now: number
 }
 
-export interface KeyResult {
+export interface KeyOutcome {
   view: View
   effect?: Effect
 }
@@ -96,7 +96,7 @@ export function focusOf(view: View, tabId: string, panels: number): number {
 }
 
 /** Handles a key outside questions and the filter. `key` is the digit of a tab. */
-export function act(view: View, action: Action, key: string, scene: Scene): KeyResult {
+export function act(view: View, action: Action, key: string, scene: Scene): KeyOutcome {
   const { shown } = scene
   switch (action) {
     case 'pause':
@@ -160,7 +160,7 @@ type ListAction = Exclude<
   | 'tab'
 >
 
-function inList(view: View, action: ListAction, scene: Scene): KeyResult {
+function inList(view: View, action: ListAction, scene: Scene): KeyOutcome {
   const { overlay } = view
   if (overlay.kind === 'detail') return { view: scrollDetail(view, overlay, action) }
   const { tabId, shown, rows } = scene
@@ -186,7 +186,7 @@ function inList(view: View, action: ListAction, scene: Scene): KeyResult {
   return { view: { ...view, selected: { ...view.selected, [place]: { id: rows[index]!.id, index } } } }
 }
 
-function openDetail(view: View, { detail }: Row): KeyResult {
+function openDetail(view: View, { detail }: Row): KeyOutcome {
   const opened: View = { ...view, overlay: { kind: 'detail', detail, inspection: null, scroll: 0 } }
   return detail.url === null ? { view: opened } : { view: opened, effect: { kind: 'inspect', url: detail.url } }
 }
@@ -205,7 +205,7 @@ function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>,
 }
 
 /** Handles a key that answers the question whether to cancel. */
-export function answer(view: View, key: string): KeyResult {
+export function answer(view: View, key: string): KeyOutcome {
   if (view.overlay.kind !== 'confirm-cancel') return { view }
   const { id } = view.overlay
   if (key === 'y')
@@ -218,7 +218,7 @@ export function answer(view: View, key: string): KeyResult {
 }
 
 /** Handles a key while the filter is typed; the list follows at once. `input` may be a pasted text. */
-export function type(view: View, key: string, input: string): KeyResult {
+export function type(view: View, key: string, input: string): KeyOutcome {
   if (view.overlay.kind !== 'filter') return { view }
   const { before } = view.overlay
   if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }

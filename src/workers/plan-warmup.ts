@@ -5,7 +5,7 @@ import { defaultTypeRules, pathTypeResolver, type TypeRule } from '../pages/type
 import type { Plan, PlanOptions } from '../warmup/discover/plan.ts'
 
 /** Which pages a run warms. */
-interface Selection {
+interface WarmupSelection {
   /** Null: all sales channels. */
   salesChannelId: string | null
   /** Only pages of these types; empty or absent: all types. */
@@ -17,7 +17,7 @@ interface Selection {
 }
 
 /** Finds the URLs of a run. @throws NOT_FOUND for an unknown sales channel */
-export async function makePlan(app: App, { signal, onProgress, ...wanted }: Selection): Promise<Plan> {
+export async function makePlan(app: App, { signal, onProgress, ...wanted }: WarmupSelection): Promise<Plan> {
   const { cache } = await app.storefrontCache()
   const { canonical, bypassPath, channels } = cache.classifying
   const chosen = chooseChannels(channels.all, wanted.salesChannelId)
