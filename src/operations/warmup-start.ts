@@ -88,7 +88,7 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
 async function planWarmup({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {
   const { makePlan } = await import('../workers/plan-warmup.ts')
   const { cache } = await app.storefrontCache()
-  if (cache.classifying.channels.all.length === 0)
+  if (input.salesChannelId === null && cache.classifying.channels.all.length === 0)
     report({
       kind: 'message',
       message:
