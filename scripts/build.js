@@ -1,6 +1,7 @@
 /**
  * Bundles the product into dist/ (one entry per command, shared chunks) and writes oclif.manifest.json. Bundling keeps start-up short;
- * docs/decisions/0001-bundle.md has the measurement.
+ * docs/decisions/0001-bundle.md has the measurement. A command loads only its own entry: `--help` and `--version` load neither the
+ * database nor h3, undici or Ink (test/contract/start-up.test.ts).
  */
 import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -7,7 +7,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { operations } from '../src/operations/index.ts'
 import { openapiDocument } from '../src/operations/openapi/document.ts'
-import { version } from '../src/lib/version.ts'
 import { commandReference } from './command-reference.ts'
 import { commandSurface, configurationSurface, type Manifest } from './surface.ts'
 
@@ -21,4 +20,4 @@ function write(file: string, text: string): void {
 write('test/contract/commands.json', `${JSON.stringify(commandSurface(manifest), null, 2)}\n`)
 write('test/contract/configuration.json', `${JSON.stringify(configurationSurface(), null, 2)}\n`)
 write('docs/commands.md', commandReference(manifest))
-write('docs/openapi.json', `${JSON.stringify(openapiDocument(operations, version), null, 2)}\n`)
+write('docs/openapi.json', `${JSON.stringify(openapiDocument(operations), null, 2)}\n`)

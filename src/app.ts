@@ -7,7 +7,8 @@ import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { CacheSettings } from './cache/build.ts'
 import type { SalesChannel } from './stages/sales-channels.ts'
-import type { Channels } from './cache/channel.ts'
+import type { Channels } from './cache/channels.ts'
+import type { PageStore } from './pages/page-store.ts'
 import type { Purging } from './purge/purging.ts'
 
 /** Closes an opened part. */
@@ -60,6 +61,14 @@ export class App {
         onWarning: this.#onWarning,
       })
     })
+  }
+
+  /** The page store for operators, who must not mistake an unusable store for an empty cache. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL */
+  async usablePages(): Promise<PageStore> {
+    const pages = await this.pages()
+    const fault = pages.fault()
+    if (fault !== null) throw fault
+    return pages
   }
 
   /** The records of this environment: all durable state. */
@@ -152,7 +161,7 @@ export class App {
           idle: origin.idleTimeout,
           total: origin.totalTimeout,
         },
-        onFault: (message) => this.#onWarning(message),
+        onError: (message) => this.#onWarning(message),
       })
     })
   }

@@ -2,7 +2,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { dryRunFlag } from '#src/cli/flags.ts'
 import { presentDeliveries } from '#src/cli/present-purges.ts'
 import { needlessYes, symfonyFlags, warmerFlags } from '#src/cli/symfony-flags.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { clearApplicationCache } from '#src/operations/cache.ts'
 
 export default class CacheClear extends BaseCommand {

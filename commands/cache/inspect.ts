@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { formatBytes } from '#src/lib/format-bytes.ts'
-import { formatDuration } from '#src/lib/format-duration.ts'
+import { formatDuration } from '#src/lib/format.ts'
 import { inspectPage } from '#src/operations/cache.ts'
 
 export default class CacheInspect extends BaseCommand {

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { limitFlag, offsetFlag, pageTypeFlag } from '#src/cli/flags.ts'
 import { formatBytes } from '#src/lib/format-bytes.ts'
-import { formatDuration } from '#src/lib/format-duration.ts'
+import { formatDuration } from '#src/lib/format.ts'
 import { listPages } from '#src/operations/cache.ts'
 
 export default class CacheList extends BaseCommand {

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { deleteCustomer } from '#src/operations/stages.ts'
 
 export default class CustomerDelete extends BaseCommand {

@@ -1,6 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { stopWorkers } from '#src/operations/messenger.ts'
 
 export default class MessengerStopWorkers extends BaseCommand {

@@ -1,6 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { clearPurgeLog } from '#src/operations/purge-log.ts'
 
 export default class ReverseProxyClear extends BaseCommand {

@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { deleteStage } from '#src/operations/stages.ts'
 
 const eventChoices = ['keep', 'remove'] as const

@@ -5,8 +5,8 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStage } from '#src/cli/present-stage.ts'
 import { stageFieldNames, stageFlags, stageInput } from '#src/cli/stage-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
-import { givenFields } from '#src/lib/given-fields.ts'
 import { updateStage } from '#src/operations/stages.ts'
+import { givenFields } from '#src/operations/stage-fields.ts'
 
 export default class StageUpdate extends BaseCommand {
   static override summary = 'Change the given settings of a popup stage.'

@@ -1,4 +1,4 @@
-/** Something that the daemon refused, in its own words. */
+/** An error response of the daemon, with its message. */
 export class ApiError extends Error {
   readonly status: number
 
@@ -8,10 +8,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The HTTP API as one client of it. Secret and token are in this closure and nowhere else: a reload of the page forgets them. */
+/** The HTTP API, used as one client. Secret and token exist only in this closure, so that reloading the page forgets them. */
 export interface Api {
   readonly clientId: string
-  /** Below `/api/_action/`. Throws an ApiError, also when the daemon cannot be reached (status 0). */
+  /** Requests a path below `/api/_action/`. Throws an ApiError, with status 0 if the daemon is unreachable. */
   get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
   /** Sends a request with a JSON body. */
   ask<T>(path: string, question: Query, signal?: AbortSignal): Promise<T>
@@ -28,7 +28,7 @@ interface Options {
   signal?: AbortSignal | undefined
 }
 
-/** @throws ApiError 401 for a wrong id or secret, 429 after too many of them */
+/** @throws ApiError 401 for a wrong client ID or secret, 429 after too many of them */
 export async function logIn(clientId: string, clientSecret: string): Promise<Api> {
   let token = await askToken(clientId, clientSecret)
   let renewing: Promise<void> | null = null
@@ -37,9 +37,9 @@ export async function logIn(clientId: string, clientSecret: string): Promise<Api
     try {
       token = await askToken(clientId, clientSecret)
     } catch (error) {
-      // A client that was revoked gets no other, and is not to use up the failed logins of everybody at this address.
+      // A revoked client gets no new token; further attempts would count as failed logins of everyone at this address.
       if (error instanceof ApiError && error.status === 401)
-        ended = new ApiError(401, 'This client may not log in any more: log out.')
+        ended = new ApiError(401, 'This client was revoked or its secret has changed. Log out.')
       throw ended ?? error
     }
   }
@@ -48,7 +48,7 @@ export async function logIn(clientId: string, clientSecret: string): Promise<Api
     const used = token
     const response = await request(method, path, used, options)
     if (response.status !== 401) return response
-    // The token has run out; those who notice at once share the next one.
+    // The token has expired; concurrent requests share the next one.
     if (token === used) await (renewing ??= renew().finally(() => (renewing = null)))
     return request(method, path, token, options)
   }
@@ -80,11 +80,11 @@ async function askToken(clientId: string, clientSecret: string): Promise<string>
     headers: { 'content-type': 'application/json' },
     body,
   })
-  // A shop that issues the tokens says it in a form of its own.
+  // A shop that issues the tokens has its own error format.
   return (
     await readAnswer<{ access_token: string }>(
       response,
-      response.status === 401 ? 'The client is not known, or its secret is another one.' : undefined,
+      response.status === 401 ? 'Wrong client ID or secret.' : undefined,
     )
   ).access_token
 }
@@ -94,7 +94,7 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
     return await fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(0, 'The daemon cannot be reached.')
+    throw new ApiError(0, 'Could not reach the daemon.')
   }
 }
 
@@ -110,7 +110,7 @@ function toSearch(query: Query): string {
   return fields.length > 0 ? `?${new URLSearchParams(fields)}` : ''
 }
 
-/** Fields that hold something: an empty field of a form says nothing. */
+/** The fields that were filled in: an empty form field means "not given". */
 function given(query: Query): [string, string | number][] {
   return Object.entries(query).filter(
     (field): field is [string, string | number] => field[1] !== undefined && field[1] !== '',

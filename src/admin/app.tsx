@@ -6,7 +6,7 @@ import { OverviewView } from './overview.tsx'
 import { PagesView } from './pages.tsx'
 import { PurgesView } from './purges.tsx'
 import { QueueView } from './queue.tsx'
-import { Session } from './session.ts'
+import { ApiContext } from './api-context.ts'
 import { StagesView } from './stages.tsx'
 import { WarmupView } from './warmup.tsx'
 
@@ -25,7 +25,7 @@ export function App() {
   if (!api) return <Login onApi={setApi} />
   const { title, View } = views[name] ?? views['overview']!
   return (
-    <Session.Provider value={api}>
+    <ApiContext.Provider value={api}>
       <a class="skip" href="#content" onClick={(event) => skip(event)}>
         Skip to the content
       </a>
@@ -49,19 +49,20 @@ export function App() {
         <Heading key={title} title={title} />
         <View key={title} />
       </main>
-    </Session.Provider>
+    </ApiContext.Provider>
   )
 }
 
 function skip(event: Event): void {
-  // The hash is the view's name and stays.
+  // The hash holds the name of the view and must not change.
   event.preventDefault()
   document.getElementById('content')?.focus()
 }
 
 /**
- * Takes the focus after the login and when the view changes, so that a reader of the screen hears where it is: a heading of its own for
- * each view, as one that has the focus already is not read again, and before anybody can move on, as it would be taken back from him.
+ * Takes the focus after the login and when the view changes, so that screen readers announce the view. Each view has a heading element
+ * of its own, because an element that already has the focus is not announced again. It takes the focus before the first paint, because
+ * later it would take it from a field in which the user already types.
  */
 function Heading({ title }: { title: string }) {
   const heading = useRef<HTMLHeadingElement>(null)

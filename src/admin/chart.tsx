@@ -3,14 +3,14 @@ import uPlot from 'uplot'
 
 export interface Line {
   name: string
-  /** One for each moment. */
+  /** One value for each entry of `at`. */
   values: readonly number[]
 }
 
-/** Of a chart without its legend (CSS pixels). */
+/** Height of a chart without its legend, in CSS pixels. */
 const height = 180
 
-/** Colours of the lines: custom properties of the style sheet, so that they follow light and dark. */
+/** Colours of the lines: custom properties of the style sheet, so that they follow the light and dark theme. */
 const colours = ['--line-1', '--line-2', '--line-3', '--line-4']
 
 /**
@@ -83,7 +83,7 @@ export function TimeChart({
   )
 }
 
-/** Bars stand on their moments: the first and the last would be cut in half. */
+/** Widens the axis: bars are centred on their times, so the first and the last would be cut in half. */
 function withRoom(first: number, last: number, at: readonly number[]): [number, number] {
   const half = ((at[1] ?? 0) - (at[0] ?? 0)) / 2
   return [first - half, last + half]
@@ -124,7 +124,7 @@ const second = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
-/** As fine as it takes to tell the labels apart. */
+/** Formats labels just precisely enough to tell them apart. */
 function labelOf(moments: readonly number[]): (moment: number) => string {
   const apart = (moments[1] ?? 0) - (moments[0] ?? 0)
   return (moment) => (apart >= 86_400 ? day : apart >= 60 ? timeOfDay : second).format(moment * 1000)
@@ -134,7 +134,7 @@ function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedDat
   return [[...at], ...lines.map((line) => [...line.values])]
 }
 
-/** Shares of a whole, named and with their counts: needs no legend and no eyes for colours. */
+/** Shares of a whole with names and counts, readable without a legend or colours. */
 export function ShareBars({
   caption,
   shares,

@@ -31,7 +31,7 @@ export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`
 }
 
-/** Milliseconds. */
+/** Formats milliseconds. */
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–'
   return ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`

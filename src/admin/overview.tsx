@@ -1,11 +1,11 @@
 import type { ReverseProxyStatistics, Statistics } from './answers.ts'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import { formatBytes, formatCount, formatCounted, formatMs, formatShare } from './format.ts'
 import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
 import { ShareBars, TimeChart } from './chart.tsx'
 import { useAnswer, useResource } from './use-resource.ts'
 
-/** The types of pages, and what they are called in `byTypeDetailed`. */
+/** Page types with their names in `byTypeDetailed`. */
 const singular = {
   products: 'product',
   categories: 'category',
@@ -116,19 +116,19 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
       </details>
       <Confirm
         label="Clear all pages"
-        question={`The whole cache (${formatCounted(value.totalFiles, 'page')}) is removed; visitors wait for the shop until pages are made again.`}
+        question={`The whole cache (${formatCounted(value.totalFiles, 'page')}) will be removed. Visitors wait for the shop until pages are cached again.`}
         act={() => cleared()}
       />
     </>
   )
 }
 
-/** Of seconds; 0 where nothing was measured. */
+/** Formats an average in seconds; 0 if nothing was measured. */
 function formatAverage(seconds: number): string {
   return seconds > 0 ? formatMs(seconds * 1000) : '–'
 }
 
-/** Requests by what became of them, out of the text of `/metrics`. */
+/** Numbers of requests by result, read from the text of `/metrics`. */
 function readRequests(text: string): Record<'hit' | 'stale' | 'miss' | 'pass', number> {
   const count = (result: string) =>
     Number(new RegExp(`^pagecache_requests_total\\{result="${result}"[^}]*\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0)

@@ -41,7 +41,7 @@ export function PagesView() {
                   formatBytes(page.size),
                   formatTime(page.storedAt),
                 ])}
-                empty="No page."
+                empty="No pages."
               />
             </>
           )}
@@ -72,7 +72,7 @@ function Inspect() {
                 ))}
               </ul>
               <Table
-                caption="What is stored for it"
+                caption="Stored variants"
                 head={['Variant', 'State', 'Fresh for', 'Hits', 'Tags']}
                 rows={pages.map((page) => [
                   <code>{page.key}</code>,

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api.ts'
 import type { Resource } from './use-resource.ts'
 
-/** A heading with what belongs to it. */
+/** A section with a heading. */
 export function Panel({
   title,
   children,
@@ -24,7 +24,7 @@ export function Panel({
   )
 }
 
-/** One figure with its name. */
+/** A figure with its name. */
 export function Figure({ name, value, note }: { name: string; value: string; note?: string | undefined }) {
   return (
     <div class="figure">
@@ -39,7 +39,7 @@ export function Figure({ name, value, note }: { name: string; value: string; not
 
 export type Cell = ComponentChildren
 
-/** A table whose caption is read out; `empty` stands in its place where there are no rows. */
+/** A table with a caption for screen readers; without rows it is replaced by `empty`. */
 export function Table({
   caption,
   head,
@@ -81,25 +81,28 @@ export function Table({
   )
 }
 
-/** What is known of a resource: its value, that it is on its way, or why it is not there. */
+/** The value of a resource, a loading text, or the error. */
 export function Known<T>({ of, children }: { of: Resource<T>; children: (value: T) => ComponentChildren }) {
   return (
     <>
-      {of.error ? <Trouble error={of.error} stale={of.value !== null} /> : null}
+      {of.error ? <ErrorNotice error={of.error} stale={of.value !== null} /> : null}
       {of.value !== null ? children(of.value) : of.error ? null : <p class="empty">Loading …</p>}
     </>
   )
 }
 
-function Trouble({ error, stale }: { error: Error; stale: boolean }) {
+function ErrorNotice({ error, stale }: { error: Error; stale: boolean }) {
   return (
-    <p class="trouble" role="alert">
-      {error.message} {stale ? 'What stands below may be out of date.' : null}
+    <p class="error-notice" role="alert">
+      {error.message} {stale ? 'The values below may be out of date.' : null}
     </p>
   )
 }
 
-/** A button whose work is under way until the daemon has answered; what it answered is told beside it. It keeps the focus: a disabled one would lose it. */
+/**
+ * A button for a request to the daemon. It shows the progress and then the response beside it. It is never disabled, because a disabled
+ * button loses the focus.
+ */
 export function Act({
   label,
   busy,
@@ -126,7 +129,9 @@ export function Act({
       setState({
         kind: 'failed',
         text:
-          error instanceof ApiError && error.status === 403 ? 'This client may only read.' : (error as Error).message,
+          error instanceof ApiError && error.status === 403
+            ? 'This client has read-only access.'
+            : (error as Error).message,
       })
     }
   }
@@ -148,7 +153,7 @@ export function Act({
   )
 }
 
-/** Asks before it acts: what would be lost stands in the question. */
+/** A button that asks for confirmation; the question names what would be lost. */
 export function Confirm({ label, question, act }: { label: string; question: string; act: () => Promise<string> }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [said, setSaid] = useState('')
@@ -224,7 +229,7 @@ export function Field({
   )
 }
 
-/** A value that follows another one only after it has rested, so that typing does not ask at every letter. */
+/** A debounced copy of a value, so that typing does not send a request for every letter. */
 export function useRested<T>(value: T, milliseconds = 300): T {
   const [rested, setRested] = useState(value)
   useEffect(() => {

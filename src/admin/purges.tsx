@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { PurgeItem, PurgeList, InvalidationList } from './answers.ts'
 import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
 import { Act, Field, Known, Panel, Table, useRested, type Cell } from './parts.tsx'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import { useResource } from './use-resource.ts'
 
 const entityTypes = [
@@ -53,7 +53,7 @@ export function PurgesView() {
         <Known of={invalidations}>
           {({ items }) => (
             <Table
-              caption="Requests to drop pages, newest first"
+              caption="Invalidations, newest first"
               head={['At', 'From', 'Who', 'What', 'Value', 'Pages']}
               rows={items.map((item) => [
                 formatTime(item.at),
@@ -63,7 +63,7 @@ export function PurgesView() {
                 <code>{item.value ?? ''}</code>,
                 item.pagesRemoved ?? '–',
               ])}
-              empty="Nothing was invalidated yet."
+              empty="No invalidations yet."
             />
           )}
         </Known>
@@ -78,7 +78,7 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
   const [value, setValue] = useState('')
   const purge = async () => {
     const values = value.split(/[\s,]+/).filter(Boolean)
-    if (values.length === 0) throw new Error('Name at least one.')
+    if (values.length === 0) throw new Error('Enter at least one.')
     const { pagesRemoved } = await api.post<{ pagesRemoved: number }>('vendor-cache/purge', { [kind]: values })
     onPurged()
     return `${formatCounted(pagesRemoved, 'page')} removed.`
@@ -87,7 +87,7 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
     <Panel title="Purge">
       <div class="row">
         <Field label="By" value={kind} set={setKind} list={['tags', 'urls']} />
-        <Field label="Tags or URLs, parted by blanks" value={value} set={setValue} width="wide" />
+        <Field label="Tags or URLs, separated by spaces" value={value} set={setValue} width="wide" />
         <Act label="Purge" busy="Purging …" act={purge} />
       </div>
     </Panel>
@@ -103,7 +103,7 @@ function UrlFlow() {
     5000,
   )
   return (
-    <Panel title="Why did this page vanish?">
+    <Panel title="Why was this page removed?">
       <Field label="URL of the page" value={url} set={setUrl} width="wide" />
       {asked === '' ? null : (
         <Known of={flow}>
@@ -129,7 +129,7 @@ function EntityTimeline() {
     <Panel title="What did this record purge?">
       <div class="row">
         <Field label="Record" value={entityType} set={setEntityType} list={entityTypes} />
-        <Field label={entityType === 'product' ? 'Id or product number' : 'Id'} value={id} set={setId} width="wide" />
+        <Field label={entityType === 'product' ? 'ID or product number' : 'ID'} value={id} set={setId} width="wide" />
       </div>
       {asked === '' ? null : (
         <Known of={timeline}>
@@ -150,9 +150,9 @@ function Purges({ caption, items }: { caption: string; items: readonly PurgeItem
   return (
     <Table
       caption={caption}
-      head={['At', 'What', 'Caused by', 'Pages', 'Proxies']}
+      head={['At', 'Key', 'Source', 'Pages', 'Proxies']}
       rows={items.map(toRow)}
-      empty="No purge."
+      empty="No purges."
     />
   )
 }

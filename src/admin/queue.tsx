@@ -1,7 +1,7 @@
 import type { FailedMessages, QueueStatistics } from './answers.ts'
 import { formatCount, formatTime } from './format.ts'
 import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import { Tasks } from './tasks.tsx'
 import { useResource } from './use-resource.ts'
 
@@ -26,7 +26,7 @@ export function QueueView() {
                     value={formatCount(count)}
                     note={
                       oldestAge === null
-                        ? `${held} in hand`
+                        ? `${held} in progress`
                         : `${held} in hand, the oldest waits ${oldestAge.toFixed(1)} s`
                     }
                   />
@@ -34,7 +34,7 @@ export function QueueView() {
               </dl>
               <Table
                 caption="Workers"
-                head={['Worker', 'Transports', 'Since', 'In hand']}
+                head={['Worker', 'Transports', 'Since', 'In progress']}
                 rows={workers.map((worker) => [
                   `${worker.kind} ${worker.pid} on ${worker.host}`,
                   worker.transports.join(', '),
@@ -65,8 +65,8 @@ function Failed({ items, total, onMoved }: { items: FailedMessages['items']; tot
   return (
     <>
       <Table
-        caption="Messages that failed for good"
-        head={['Failed at', 'What', 'Why', 'Tries', '']}
+        caption="Failed messages"
+        head={['Failed at', 'Message', 'Error', 'Attempts', '']}
         rows={items.map((message) => [
           formatTime(message.failedAt),
           message.type,
@@ -81,7 +81,7 @@ function Failed({ items, total, onMoved }: { items: FailedMessages['items']; tot
           <Act label={`Retry all ${formatCount(total)}`} act={move('retry', null)} />
           <Confirm
             label={`Remove all ${formatCount(total)}`}
-            question="What these messages were to do is not done then."
+            question="The work of these messages will not be done."
             act={move('remove', null)}
           />
         </div>

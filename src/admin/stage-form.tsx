@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { Stage } from './answers.ts'
 import { Act, Field, Panel } from './parts.tsx'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 
 const frequencies = ['always', 'once_per_session', 'once'] as const
 const actions = ['none', 'url', 'close', 'scroll'] as const
 
-/** The settings of a stage as the fields hold them: text, until they are sent. */
+/** The settings of a stage as form fields hold them: as text until they are sent. */
 interface Draft {
   name: string
   active: boolean
@@ -25,7 +25,7 @@ interface Draft {
   dismissLabel: string
 }
 
-/** Makes a stage, or changes one. */
+/** Creates or changes a stage. */
 export function StageForm({
   stage,
   onSaved,
@@ -63,7 +63,7 @@ export function StageForm({
         <Field label="Name" {...text('name')} width="wide" />
         <Field label="Frequency" {...text('frequency')} list={frequencies} />
         <Field label="Max views per session (empty: unlimited)" type="number" {...text('maxPerSession')} />
-        <Field label="Retention (days; 0: for ever)" type="number" {...text('retentionDays')} />
+        <Field label="Retention in days (0: unlimited)" type="number" {...text('retentionDays')} />
       </div>
       <div class="row">
         <Tick label="Active" value={draft.active} set={(active) => setDraft({ ...draft, active })} />
@@ -72,18 +72,18 @@ export function StageForm({
           value={draft.statsEnabled}
           set={(statsEnabled) => setDraft({ ...draft, statsEnabled })}
         />
-        <Field label="Sales channel id (empty: all)" {...text('salesChannelId')} width="wide" />
-        <Field label="Page types, with commas between (empty: all)" {...text('pageTypes')} width="wide" />
+        <Field label="Sales channel ID (empty: all)" {...text('salesChannelId')} width="wide" />
+        <Field label="Page types, separated by commas (empty: all)" {...text('pageTypes')} width="wide" />
       </div>
       <div class="row">
         <Field label="Headline" {...text('headline')} width="wide" />
-        <Field label="Text of “don’t show again” (empty: no such button)" {...text('dismissLabel')} width="wide" />
+        <Field label="Dismiss label (empty: no button)" {...text('dismissLabel')} width="wide" />
       </div>
       <Area label="Content as text" {...text('text')} />
-      <Area label="Or as HTML (what could run is taken out)" {...text('html')} />
+      <Area label="Content as HTML (scripts are removed)" {...text('html')} />
       <div class="row">
         <Field label="Call to action" {...text('action')} list={actions} />
-        {draft.action === 'none' ? null : <Field label="Its text" {...text('label')} />}
+        {draft.action === 'none' ? null : <Field label="Button label" {...text('label')} />}
         {draft.action === 'url' || draft.action === 'scroll' ? (
           <Field label={draft.action === 'url' ? 'URL' : 'CSS selector'} {...text('target')} width="wide" />
         ) : null}
@@ -134,7 +134,7 @@ function toDraft(stage: Stage | null): Draft {
   }
 }
 
-/** What the API checks; a number that is none goes as it is, so that the API can say what is wrong with it. */
+/** Converts a draft to the request body. The API validates it and explains errors. */
 function toBody(draft: Draft): object {
   const callToAction =
     draft.action === 'none'
@@ -151,7 +151,7 @@ function toBody(draft: Draft): object {
     statsEnabled: draft.statsEnabled,
     frequency: draft.frequency,
     maxPerSession: draft.maxPerSession === '' ? null : Number(draft.maxPerSession),
-    // An empty field must not mean for ever.
+    // An empty field must not mean "for ever".
     retentionDays: draft.retentionDays === '' ? null : Number(draft.retentionDays),
     salesChannelId: draft.salesChannelId.trim() === '' ? null : draft.salesChannelId.trim(),
     pageTypes: draft.pageTypes

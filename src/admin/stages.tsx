@@ -3,7 +3,7 @@ import type { Stage, StageList, StageStatistics } from './answers.ts'
 import { TimeChart } from './chart.tsx'
 import { formatCount, formatShare } from './format.ts'
 import { Act, Confirm, Field, Figure, Known, Panel, Table } from './parts.tsx'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import { StageForm } from './stage-form.tsx'
 import { useResource } from './use-resource.ts'
 
@@ -101,15 +101,15 @@ function Statistics({ id, name, onDeleted }: { id: string; name: string; onDelet
     <Panel title={`Statistics of ${name}`}>
       <div class="row">
         <Field label="From (UTC)" type="date" value={from} set={setFrom} />
-        <Field label="To, included" type="date" value={to} set={setTo} />
+        <Field label="To (inclusive)" type="date" value={to} set={setTo} />
         <Confirm
           label="Delete stage, keep events"
-          question={`The stage ${name} is removed for ever. Its events stay for their retention, and can be counted under ${id}.`}
+          question={`The stage ${name} will be deleted permanently. Its events are kept for their retention and can still be counted under ${id}.`}
           act={() => remove('keep')}
         />
         <Confirm
           label="Delete stage and events"
-          question={`The stage ${name} and every event that was counted for it are removed for ever.`}
+          question={`The stage ${name} and all its events will be deleted permanently.`}
           act={() => remove('remove')}
         />
       </div>
@@ -150,13 +150,13 @@ function Erase() {
   return (
     <Panel title="Erase a customer">
       <div class="row">
-        <Field label="Customer id" value={customerId} set={setCustomerId} width="wide" />
+        <Field label="Customer ID" value={customerId} set={setCustomerId} width="wide" />
         {customerId.trim() === '' ? (
           <Act label="Erase" disabled act={erase} />
         ) : (
           <Confirm
             label="Erase"
-            question={`Customer ${customerId.trim()} is erased from the events of all stages. This cannot be undone.`}
+            question={`Customer ${customerId.trim()} will be erased from the events of all stages. This cannot be undone.`}
             act={erase}
           />
         )}

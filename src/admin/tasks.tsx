@@ -1,7 +1,7 @@
 import type { ScheduledTasks } from './answers.ts'
 import { formatTime } from './format.ts'
 import { Act, Known, Panel, Table } from './parts.tsx'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import { useResource } from './use-resource.ts'
 
 export function Tasks() {

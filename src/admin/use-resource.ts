@@ -1,17 +1,17 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import type { Api, Query } from './api.ts'
 
 export interface Resource<T> {
-  /** The last answer; null before the first. It stays while the daemon is away. */
+  /** The latest value; null before the first. Kept while the daemon is unreachable. */
   value: T | null
-  /** Why the last question had no answer. */
+  /** Why the last request failed; null if it succeeded. */
   error: Error | null
-  /** Asks again at once. */
+  /** Requests the value again at once. */
   refresh(): void
 }
 
-/** What the daemon answers to a question, asked again every `every` milliseconds while the page is seen; null asks nothing. */
+/** A value of the API, requested every `every` milliseconds while the page is visible; a null path requests nothing. */
 export function useResource<T>(
   path: string | null,
   query: Query = {},
@@ -22,7 +22,7 @@ export function useResource<T>(
   return useAnswer(`${method} ${path} ${JSON.stringify(query)}`, question, every)
 }
 
-/** The same for any question; `key` says which one it is. One that is under way when another is asked is given up. */
+/** A value that `ask` loads, loaded again when `key` changes; a request in progress is then abandoned. */
 export function useAnswer<T>(
   key: string,
   question: ((api: Api, signal: AbortSignal) => Promise<T>) | null,

@@ -3,7 +3,7 @@ import type { Failures, WarmupList, WarmupProgress, WarmupWatch } from './answer
 import { TimeChart } from './chart.tsx'
 import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
 import { Act, Confirm, Field, Figure, Known, Panel, Table } from './parts.tsx'
-import { useApi } from './session.ts'
+import { useApi } from './api-context.ts'
 import { useResource, type Resource } from './use-resource.ts'
 
 export function WarmupView() {
@@ -76,7 +76,7 @@ function FailureList({ of }: { of: Resource<Failures> }) {
         {({ items, total }) => (
           <>
             <Table
-              caption="URLs that could not be warmed"
+              caption="Failed URLs"
               head={['URL', 'Error', 'Attempts', 'Time']}
               rows={items.map((item) => [<code>{item.url}</code>, item.error, item.attempts, formatTime(item.at)])}
               empty="None."
@@ -111,7 +111,7 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
   return (
     <Panel title="Start a warmup">
       <div class="row">
-        <Field label="Sales channel id (empty: all)" value={channel} set={setChannel} width="wide" />
+        <Field label="Sales channel ID (empty: all)" value={channel} set={setChannel} width="wide" />
         <Field label="Batch size" type="number" value={batchSize} set={setBatchSize} />
         <Act label="Start" busy="Reading sitemaps …" act={start} />
       </div>
@@ -121,7 +121,7 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
 
 function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: WarmupProgress; onMoved(): void }) {
   const api = useApi()
-  // What it came to stands in its state, which is read out.
+  // The state, which screen readers announce, has the result.
   const move = (to: string) => async () => {
     await api.post(`vendor-cache/warmup/${to}`, { progressId: progress.id })
     onMoved()
@@ -167,7 +167,7 @@ function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: 
         {isOpen ? (
           <Confirm
             label="Cancel"
-            question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} left. What is warm stays warm; it cannot be resumed.`}
+            question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} remaining. Cached pages stay cached. A cancelled warmup cannot be resumed.`}
             act={move('cancel')}
           />
         ) : null}
@@ -176,7 +176,7 @@ function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: 
         <TimeChart
           caption="URLs done in each second"
           at={live.perSecond.map((_, index) => Math.round(live.at / 1000) - 59 + index)}
-          lines={[{ name: 'URLs in a second', values: live.perSecond }]}
+          lines={[{ name: 'URLs per second', values: live.perSecond }]}
         />
       ) : null}
       {live && live.origins.some((origin) => origin.throttled) ? (

@@ -1,11 +1,11 @@
 const mediaTypes =
   'text/(?:html|css|plain|xml|javascript)|application/(?:xhtml\\+xml|xml|json|javascript|signed-exchange)|image/(?:avif|webp|apng|svg\\+xml|png|gif|jpeg|jxl|heic|heic-sequence|\\*)|(?:audio|video|font|text|\\*)/\\*'
 const number = /^\d{1,5}(?:\.\d{1,6})?$/
-/** A brand of Sec-CH-UA: those that there are, and the made-up one that browsers add against reliance on the list. */
+/** A brand of Sec-CH-UA: an existing browser, or the invented brand that browsers add so that sites tolerate unknown ones. */
 const brand =
   '"(?:Chromium|Google Chrome|Microsoft Edge|Microsoft Edge WebView2|Opera|OperaMobile|Opera GX|Brave|Vivaldi|YaBrowser|Yowser|Samsung Internet|Android WebView|HeadlessChrome|DuckDuckGo|[ (:;/.?_=-]{0,2}Not[ ()\\-./:;=?_]A[ ()\\-./:;=?_]Brand)";\\s?v="[\\d.]{1,20}"'
 
-/** Fields with a closed grammar, and the values that browsers send in them: they tell nothing about a visitor. */
+/** Fields with a closed grammar, and the values that browsers send in them, which identify no visitor. */
 const closed: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [
     /^sec-fetch-(?:dest|mode|site|user)$/,
@@ -36,23 +36,23 @@ const closed: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^cf-ipcountry$/, /^(?:[A-Z]{2}|T1)$/],
 ]
 
-/** Fields of browsers that hold text of their own; another `Sec-` field is sent by no browser. */
+/** `Sec-` fields of browsers with free text. Browsers send no other `Sec-` fields than these and the closed ones. */
 const openHints =
   /^sec-(?:ch-ua-(?:model|form-factors)|browsing-topics|fetch-storage-access|shared-storage-writable|ad-auction-fetch|speculation-tags)$/
 
-/** Values that clients send as they are, of fields that may hold others. */
+/** Common values of fields without a closed grammar. */
 const usual: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^accept$/, new RegExp(`^(?:(?:${mediaTypes})(?:;\\s?(?:q=[01](?:\\.\\d{1,3})?|v=b3))*(?:,\\s?|$))+$`)],
   [/^x-requested-with$/, /^XMLHttpRequest$/],
 ]
 
-/** Whether a request field (its name in lower case) says what any browser could say. */
+/** Whether any browser could send this value in a field (name in lower case). */
 export function isCommonBrowserValue(name: string, value: string): boolean {
   if (name === 'accept-language') return areLanguages(value)
   return [...closed, ...usual].some(([names, values]) => names.test(name) && values.test(value))
 }
 
-/** Whether a value is one that no browser sends in this field, or holds what could be markup or script where it is repeated. */
+/** Whether no browser sends this value in the field, or the value could act as markup or script where a page repeats it. */
 export function isImplausibleValue(name: string, value: string): boolean {
   if (/[^\t\x20-\x7e]/.test(value)) return true
   const rule = closed.find(([names]) => names.test(name))
@@ -65,7 +65,7 @@ export function isImplausibleValue(name: string, value: string): boolean {
   return holdsMarkup(value)
 }
 
-/** Markup, or the end of an attribute with script behind it: as it is, or escaped in one of the ways that shops undo. */
+/** Whether a value contains markup, or an attribute's end followed by script, plain or escaped in a way that shops decode. */
 export function holdsMarkup(value: string): boolean {
   return decodedForms(value).some(
     (form) =>
@@ -74,7 +74,7 @@ export function holdsMarkup(value: string): boolean {
   )
 }
 
-/** A value as it is, and with its escapes for URLs undone once and twice. */
+/** A value, and the value URL-decoded once and twice. */
 export function decodedForms(value: string): string[] {
   const forms = [value]
   for (let round = 0; round < 2; round++) {
@@ -97,12 +97,12 @@ const names = Object.fromEntries(
 const knownLanguages = new Map<string, boolean>()
 const mostKnown = 1000
 
-/** Whether Accept-Language (RFC 9110 §12.5.4) lists nothing but languages, scripts and regions that exist. */
+/** Whether Accept-Language (RFC 9110 §12.5.4) lists only languages, scripts and regions that exist. */
 function areLanguages(value: string): boolean {
   const known = knownLanguages.get(value)
   if (known !== undefined) return known
   const are = value.length <= 512 && value.split(',').every((element) => isLanguage(element.trim()))
-  // Visitors choose what they send: the memory is emptied rather than filled.
+  // Visitors choose the values, so the map is cleared when it is full.
   if (knownLanguages.size >= mostKnown) knownLanguages.clear()
   if (value.length <= 512) knownLanguages.set(value, are)
   return are
@@ -116,11 +116,11 @@ function isLanguage(element: string): boolean {
   return exists('language', match[1]) && exists('script', match[2]) && exists('region', match[3])
 }
 
-/** Accept values of browsers for a page: HTML first, by weight and by order. */
+/** Accept values that browsers send for a page: HTML comes first, by weight and by order. */
 const pageAccept =
   /^text\/html,application\/xhtml\+xml,application\/xml;q=0\.9(?:,image\/(?:avif|webp|apng|png|svg\+xml)){0,5},\*\/\*;q=0\.8(?:,application\/signed-exchange;v=b3;q=0\.[79])?$/
 
-/** Accept values of browsers for parts of a page, and the types of answer that such a value asks for. */
+/** Accept values that browsers send for parts of a page, with the response types that they request. */
 const partAccepts: readonly (readonly [type: RegExp, accepts: ReadonlySet<string>])[] = [
   [
     /^image\//,
@@ -154,11 +154,11 @@ const partAccepts: readonly (readonly [type: RegExp, accepts: ReadonlySet<string
 ]
 
 /**
- * Whether browsers send an Accept, in this order and with these weights, to get an answer of this type. A closed set: a shop that
- * negotiates by either would answer any other value with another format.
+ * Whether browsers send exactly this Accept value for a response of this type. The set is closed, because a shop that negotiates by
+ * order or weight could respond to any other value with another format.
  *
- * @param accept null: no Accept at all
- * @param type of the answer, in lower case and without parameters; null: of any answer
+ * @param accept null: no Accept field
+ * @param type media type of the response, in lower case and without parameters; null: any type
  */
 export function isUsualAccept(accept: string | null, type: string | null): boolean {
   if (accept === null) return true

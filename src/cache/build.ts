@@ -4,7 +4,8 @@ import { MemoryTier } from '../pages/memory-tier.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { defaultTypeRules, typeResolver, type TypeRule } from '../pages/type.ts'
 import type { BypassRules } from './bypass.ts'
-import { Channels, toChannel, type ChannelOptions } from './channel.ts'
+import { toChannel, type ChannelOptions } from './channel.ts'
+import { Channels } from './channels.ts'
 import { Confirmations } from './confirmations.ts'
 import type { VariantRules } from './key.ts'
 import { OriginClient, type OriginTimeouts } from './origin.ts'
@@ -36,7 +37,7 @@ export interface CacheSettings {
   /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
   timeouts: OriginTimeouts
-  onFault(message: string, error: unknown): void
+  onError(message: string, error: unknown): void
 }
 
 /** Interval at which hits counted in memory are written to the store, in milliseconds. */

@@ -1,4 +1,4 @@
-import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+import { trimEndingSlashes } from '../lib/url.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { fieldValue, listElements } from './fields.ts'
 import { lenientPath } from './target.ts'

@@ -13,15 +13,15 @@ export type CacheStatus =
     }
 
 /** Formats the value of the Cache-Status field. */
-export function formatCacheStatus(outcome: CacheStatus): string {
+export function formatCacheStatus(status: CacheStatus): string {
   const parts = [cacheName]
-  if (outcome.kind === 'hit') parts.push('hit', `ttl=${Math.floor(outcome.ttl)}`)
+  if (status.kind === 'hit') parts.push('hit', `ttl=${Math.floor(status.ttl)}`)
   else {
-    parts.push(`fwd=${outcome.why}`)
-    if (outcome.status !== undefined) parts.push(`fwd-status=${outcome.status}`)
-    if (outcome.stored) parts.push('stored')
-    if (outcome.collapsed) parts.push('collapsed')
+    parts.push(`fwd=${status.why}`)
+    if (status.status !== undefined) parts.push(`fwd-status=${status.status}`)
+    if (status.stored) parts.push('stored')
+    if (status.collapsed) parts.push('collapsed')
   }
-  if (outcome.detail !== undefined) parts.push(`detail="${outcome.detail.replace(/[^\x20-\x7e]|["\\]/g, '')}"`)
+  if (status.detail !== undefined) parts.push(`detail="${status.detail.replace(/[^\x20-\x7e]|["\\]/g, '')}"`)
   return parts.join('; ')
 }

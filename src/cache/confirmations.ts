@@ -1,42 +1,35 @@
-import { createHash } from 'node:crypto'
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
 import type { VariantRules } from './key.ts'
+import { digest, type Ledger } from './ledger.ts'
 import { cookieChanges } from './set-cookie.ts'
 
-/** Remembers digests of confirmations; disposable, bounded, shared by all processes of a daemon. */
-export interface Ledger {
-  has(digest: string): boolean
-  add(digest: string): void
-  delete(digest: string): void
-}
-
-/** A visitor as the confirmations see one: the cookies of the request, and the channel. */
+/** The parts of a request that identify a visitor: the channel and the cookies. */
 export interface Visitor {
   channelId: string
   cookies: ReadonlyMap<string, string>
 }
 
 /**
- * Cookies that scripts of analytics, advertising and consent change from page to page, and Shopware's states: they never are a
- * session, and must not make a visitor look like another one.
+ * Cookies of analytics, advertising and consent scripts, which change from page to page, and Shopware's states. They are never a
+ * session, and a change of theirs must not make a visitor look like another one.
  */
 const incidental =
   /^(?:_ga|_gid|_gat|_gcl_|_gac_|__utm|_fb[pc]$|_hj|_pk_|_uet|_cl(?:ck|sk)$|_tt|_pin_|_dc_gtm|__g(?:ads|pi)|amp_|mp_|ajs_|_dd_s$|cookie-preference$|google-a|youtube-|vimeo-|timezone$|sw-states$)/
 
-/** A cookie value that may identify a session: long, with letters and digits. Choices such as consent and language are not. */
+/** A cookie value that may identify a session: long, with letters and digits. Settings such as consent and language do not match. */
 const token = /^(?=.*\d)(?=.*[a-z])[\w ,+/=.:~!-]{16,}$/i
-/** A visitor with more tokens fills no shared page: an attacker could hide the session among them. */
+/** A visitor with more tokens never fills a shared page, because an attacker could hide the session among them. */
 const mostTokens = 16
 
 /**
- * Which visitors were given their variant cookies by the shop. A variant cookie names a state that the shop keeps in its session, a
- * customer group, say; a visitor can send any value without that session. Only a confirmed visitor's answer becomes the page that all
- * visitors with this value get (docs/decisions/0050-confirmed-variants.md).
+ * Remembers which visitors got their variant cookies from the shop. A variant cookie names a state of the shop's session, such as a
+ * customer group, but a visitor can send any value without that session. Only the response to a confirmed visitor becomes the page of
+ * all visitors with the same value (docs/decisions/0050-confirmed-variants.md).
  *
- * The shop confirms by Set-Cookie, on whichever answer. A confirmation belongs to the value and to the visitor's other cookies, of
- * which one is the session: without the session, or with another one, it does not hold.
+ * The shop confirms a value with Set-Cookie on any response. The confirmation holds only together with the visitor's other cookies,
+ * one of which is the session: without the session, or with a different one, it is void.
  */
 export class Confirmations {
   readonly #rules: VariantRules
@@ -49,7 +42,7 @@ export class Confirmations {
     this.#now = now
   }
 
-  /** Whether a visitor's variant cookies are the ones that the shop gave them, with none left out. */
+  /** Whether a visitor's variant cookies are confirmed, and none that the session should have is missing. */
   covers(visitor: Visitor): boolean {
     const tokens = this.#tokens(visitor.cookies)
     const lacking = this.#names().filter((name) => (visitor.cookies.get(name) ?? '') === '')
@@ -59,7 +52,7 @@ export class Confirmations {
     return variant === '' || this.#ledger.has(digest(visitor.channelId, variant, this.ownCookies(visitor.cookies)))
   }
 
-  /** Takes note of what an answer says about its visitor's variant cookies. */
+  /** Updates the confirmations of a visitor from a response of the shop. */
   learn(visitor: Visitor, headers: readonly HeaderPair[]): void {
     const changes = cookieChanges(headers, this.#now())
     if (changes.size === 0 && !this.#isConfirmedBy(visitor.cookies, headers, changes)) return
@@ -75,17 +68,17 @@ export class Confirmations {
     this.#rememberSessions({ ...visitor, cookies }, headers, changes)
     if (after !== before && before !== '')
       this.#ledger.delete(digest(visitor.channelId, before, this.ownCookies(visitor.cookies)))
-    // A shop that changes one variant cookie says nothing about the others: each value needs its own confirmation.
+    // A shop that sets one variant cookie does not confirm the others: each value needs its own confirmation.
     const confirmed = this.#given(cookies).every(([name, value]) => {
       const marked = fieldValue(headers, name.toLowerCase())
       if (changes.get(name) === value || marked === value) return true
       return marked === null && kept && visitor.cookies.get(name) === value
     })
-    // What is bound to no other cookie would hold for all visitors.
+    // Without other cookies, the confirmation would hold for every visitor.
     if (confirmed && after !== '' && own !== '') this.#ledger.add(digest(visitor.channelId, after, own))
   }
 
-  /** Remembers which sessions have a variant: such a session without its variant cookie must not fill the page of other visitors. */
+  /** Remembers which sessions have a variant. Without its variant cookie, such a session must not fill the page of other visitors. */
   #rememberSessions(
     visitor: Visitor,
     headers: readonly HeaderPair[],
@@ -103,7 +96,7 @@ export class Confirmations {
     }
   }
 
-  /** The values of a visitor's own cookies that may identify a session, decoded as a shop would. */
+  /** The cookie values that may identify a session, decoded as a shop would. */
   #tokens(cookies: ReadonlyMap<string, string>): string[] {
     return [...cookies]
       .filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
@@ -111,7 +104,7 @@ export class Confirmations {
       .filter((value) => token.test(value))
   }
 
-  /** Whether the answer itself says that it is for this visitor's variant cookies: all of them are repeated in Set-Cookie or in a response field. */
+  /** Whether a response confirms all variant cookies of its request, by repeating them in Set-Cookie or in a field of the cookie's name. */
   confirmedBy(visitor: Visitor, headers: readonly HeaderPair[]): boolean {
     return this.#isConfirmedBy(visitor.cookies, headers, cookieChanges(headers, this.#now()))
   }
@@ -128,7 +121,10 @@ export class Confirmations {
     )
   }
 
-  /** A confirmed visitor who gets one more cookie stays confirmed; one whose other cookies are replaced or deleted may have lost the session. */
+  /**
+   * Whether a confirmed visitor stays confirmed after cookie changes: yes if cookies were only added; a replaced or deleted cookie may
+   * have been the session.
+   */
   #onlyAdds(visitor: Visitor, changes: ReadonlyMap<string, string | null>): boolean {
     const adds = [...changes].every(
       ([name, value]) =>
@@ -140,7 +136,7 @@ export class Confirmations {
     return adds && this.covers(visitor)
   }
 
-  /** The cookies that tell this visitor from others, sorted; empty where there are none. */
+  /** The visitor's other cookies, sorted, without variant cookies and incidental ones; empty if there are none. */
   ownCookies(cookies: ReadonlyMap<string, string>): string {
     const own = [...cookies].filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
     return own
@@ -149,13 +145,13 @@ export class Confirmations {
       .join('; ')
   }
 
-  /** The variant cookies that need the shop's word. */
+  /** Names of the variant cookies that need a confirmation. */
   #names(): string[] {
     const { cookies, freeCookies = [] } = this.#rules
     return cookies.filter((name) => !freeCookies.includes(name))
   }
 
-  /** The variant cookies of a request that need the shop's word. */
+  /** The variant cookies of a request that need a confirmation. */
   #given(cookies: ReadonlyMap<string, string>): [name: string, value: string][] {
     return this.#names()
       .map((name): [string, string] => [name, cookies.get(name) ?? ''])
@@ -174,10 +170,10 @@ function givenDigest({ channelId }: Visitor, name: string, session: string): str
 }
 
 /**
- * Why an answer is the page of no variant that its request names: it changes a variant cookie, or is marked with the value of another
- * variant (Shopware from 6.7.6). Null where neither is so.
+ * Why a response does not belong to the variant of its request: it changes a variant cookie, or a response field names another value
+ * (Shopware from 6.7.6). Null if it belongs to it.
  *
- * @param given the request's variant cookies, empty where absent
+ * @param given the request's variant cookies, with an empty value for an absent one
  */
 export function variantMismatch(
   given: ReadonlyMap<string, string>,
@@ -194,9 +190,4 @@ export function variantMismatch(
       return `the response is for a different ${name} than the request`
   }
   return null
-}
-
-/** Short, since many are remembered, and long enough that none is found by trying. */
-export function digest(...parts: readonly string[]): string {
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 27)
 }

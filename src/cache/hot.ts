@@ -40,7 +40,8 @@ export interface View {
   bytes: Buffer | null
 }
 
-interface Place {
+/** A canonical URL with its primary key. */
+interface KeyedUrl {
   channelId: string
   url: string
   /** The primary key of a request without variants. */
@@ -51,8 +52,8 @@ interface Place {
  * The most targets whose canonical form is cached, and the longest of them in characters. Longer ones are resolved each
  * time, so that clients cannot fill the memory.
  */
-const mostPlaces = 20_000
-const longestPlace = 256
+const mostUrls = 20_000
+const longestUrl = 256
 
 /**
  * The hot path: finds a fresh page in memory without waiting, allocating or touching the disk. Returns null for every
@@ -63,7 +64,8 @@ export class HotPath {
   readonly #store: PageStore
   readonly #memory: MemoryTier
   readonly #now: Clock
-  readonly #places = new Map<string, Place | null>()
+  /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
+  readonly #urls = new Map<string, KeyedUrl | null>()
   readonly #views = new WeakMap<MemoryEntry, Map<Encoding, { second: number; view: View }>>()
   #polled = false
   readonly #tellingCookies: readonly string[]
@@ -83,9 +85,9 @@ export class HotPath {
 
   /** The view to send; null when the request needs more than a memory lookup. */
   find(request: HotRequest): View | null {
-    const place = this.#place(request)
-    if (place === null) return null
-    const key = this.#key(place, request)
+    const keyed = this.#keyedUrl(request)
+    if (keyed === null) return null
+    const key = this.#key(keyed, request)
     if (key === null) return null
     this.#poll()
     const entries = this.#memory.get(key)
@@ -122,18 +124,18 @@ export class HotPath {
     this.#polled = false
   }
 
-  #place(request: HotRequest): Place | null {
+  #keyedUrl(request: HotRequest): KeyedUrl | null {
     const site = `${request.scheme}://${request.host}${request.target}`
-    const known = this.#places.get(site)
+    const known = this.#urls.get(site)
     if (known !== undefined) return known
-    const place = this.#locate(request)
-    if (site.length > longestPlace) return place
-    if (this.#places.size >= mostPlaces) this.#places.clear()
-    this.#places.set(site, place)
-    return place
+    const found = this.#locate(request)
+    if (site.length > longestUrl) return found
+    if (this.#urls.size >= mostUrls) this.#urls.clear()
+    this.#urls.set(site, found)
+    return found
   }
 
-  #locate(request: HotRequest): Place | null {
+  #locate(request: HotRequest): KeyedUrl | null {
     const target = this.#options.canonical(request.target)
     const { channels } = this.#options
     const channel = channels.find(request.scheme, request.host, target.path)
@@ -147,16 +149,16 @@ export class HotPath {
     return { channelId: channel.id, url, key: `${channel.id} ${url}` }
   }
 
-  #key(place: Place, request: HotRequest): string | null {
+  #key(keyed: KeyedUrl, request: HotRequest): string | null {
     const { variants } = this.#options
     const cookie = request.cookie
     const identifying = cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
-    if (!identifying && !request.script && variants.headers.length === 0) return place.key
+    if (!identifying && !request.script && variants.headers.length === 0) return keyed.key
     const cookies = parseCookies(identifying ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)
       return null
-    const channel = this.#options.channels.all.find((each) => each.id === place.channelId)!
-    return primaryKey(channel, place.url, variants, cookies, (name) => request.field(name))
+    const channel = this.#options.channels.all.find((each) => each.id === keyed.channelId)!
+    return primaryKey(channel, keyed.url, variants, cookies, (name) => request.field(name))
   }
 
   #mayServe(page: Page, request: HotRequest): boolean {

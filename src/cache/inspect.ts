@@ -1,5 +1,4 @@
-import { plural } from '../lib/plural.ts'
-import { formatDuration } from '../lib/format-duration.ts'
+import { formatDuration, plural } from '../lib/format.ts'
 import type { Page } from '../pages/page.ts'
 import { unconfirmedMark } from '../pages/page-row.ts'
 import type { PageStore } from '../pages/page-store.ts'

@@ -1,6 +1,6 @@
 import { unconfirmedMark } from '../pages/page-row.ts'
 import type { Channel } from './channel.ts'
-import { digest } from './confirmations.ts'
+import { digest } from './ledger.ts'
 import type { Target } from './target.ts'
 
 export interface VariantRules {

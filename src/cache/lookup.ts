@@ -1,6 +1,7 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { clientStates, cookieBypass } from './bypass.ts'
-import type { Channel, Channels } from './channel.ts'
+import type { Channel } from './channel.ts'
+import type { Channels } from './channels.ts'
 import { requestDirectives } from './cache-control.ts'
 import type { Confirmations, Visitor } from './confirmations.ts'
 import { cookieHeader, hasField, parseCookies } from './fields.ts'

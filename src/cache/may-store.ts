@@ -7,10 +7,10 @@ import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
 import { varyNames } from './vary.ts'
 
-/** What of the request the decision looks at. */
+/** The parts of a request that decide whether its response may be stored. */
 export interface RequestTraits {
   headers: readonly HeaderPair[]
-  /** Fields that the primary key holds, in lower case. */
+  /** Fields in the primary key, in lower case. */
   keyedFields: readonly string[]
   unkeyedCookies: string | null
   /** Scheme and host of the channel. */
@@ -21,36 +21,35 @@ export interface RequestTraits {
   odd: boolean
 }
 
-/** Statuses whose meaning we know, as `must-understand` asks (RFC 9111 §5.2.2.3). */
+/** Statuses that the cache understands, for `must-understand` (RFC 9111 §5.2.2.3). */
 const understood = new Set([
   200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504,
 ])
 
 /**
- * Fields that no browser sends by itself: extensions, those by which a script asks for a part of a page, and those whose name says that
- * they choose the content. A shop may answer them with something else than its page, so that outside the key they keep the answer from
- * being stored.
+ * Fields that no browser sends by itself: extensions, and fields with which a script requests a part of a page. A shop may respond to
+ * them with something other than its page, so outside the key they prevent storing.
  */
 const steering =
   /^(?:(?:x|sw|hx|turbo|next|up|inertia|livewire|unpoly|datastar)-.*|rsc|prefer|a-im|negotiate|accept-(?:datetime|features|profile|version)|api-version|soapaction|depth|destination|translate)$/i
 
-/** Fields that choose the content by their name, except those that browsers send. */
+/** Fields whose name suggests that they choose the content, except those that browsers send. */
 const choosing =
   /^(?!sec-|accept-language$|user-agent$|device-memory$|host$)(?:content-.*|last-event-id|max-forwards|cookie2|(?:user|client|customer|site|shop|store|device|app)(?:-.*)?|(?:.*-)?(?:lang|language|locale|country|region|city|currency|theme|skin|template|group|role|tenant|channel|api-?key|token|debug|preview|format|mode|env|variant|experiment|host|ip))$/i
 
-/** Statuses that are about what this client sent or did (RFC 9110 §15.5, RFC 6585). */
+/** Statuses that concern this one request, not the page (RFC 9110 §15.5, RFC 6585). */
 const personalStatuses = new Set([406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431, 511])
 
-/** What everybody gets who asks for a page, so that an unusual Accept has changed nothing. */
+/** The types of ordinary pages: a response of these types was not chosen by an unusual Accept. */
 const html = new Set(['text/html', 'application/xhtml+xml'])
 
-/** The largest block of request fields, and single field, under which an error is taken for the page's own. */
+/** Largest header block and largest single field, in bytes, of a request whose error response may be stored. */
 const plainBlock = 4096
 const plainField = 512
 
 /**
- * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5), in words for an operator; null
- * where it may be.
+ * Why a response must not be stored by a shared cache (RFC 9111 §3, §3.5), worded for operators; null if it may
+ * be stored.
  */
 export function reasonNotToStore(
   asked: RequestTraits,
@@ -60,13 +59,13 @@ export function reasonNotToStore(
 ): string | null {
   const directives = directivesOf(headers)
   return (
-    responseObstacle(status, headers, directives, defaultTtl) ??
-    requestObstacle(asked, directives) ??
+    reasonInResponse(status, headers, directives, defaultTtl) ??
+    reasonInRequest(asked, directives) ??
     mismatch(asked, status, headers)
   )
 }
 
-function requestObstacle(asked: RequestTraits, directives: Directives): string | null {
+function reasonInRequest(asked: RequestTraits, directives: Directives): string | null {
   if (asked.odd) return 'the request had a body or a method override'
   if (requestDirectives(asked.headers).noStore) return 'the request said no-store'
   const shared = directives.public || directives.sMaxage !== null
@@ -77,7 +76,7 @@ function requestObstacle(asked: RequestTraits, directives: Directives): string |
   return null
 }
 
-function responseObstacle(
+function reasonInResponse(
   status: number,
   headers: readonly HeaderPair[],
   directives: Directives,
@@ -118,7 +117,7 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
   return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
 }
 
-/** What of a request no browser sends, in words; null where there is nothing. `counts`: whether a field is looked at. */
+/** Names what no browser would send in a request; null if there is nothing. `counts`: whether a field is checked. */
 function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): string | null {
   const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
   const steered = told.find(([name]) => steering.test(name) || choosing.test(name))
@@ -130,7 +129,7 @@ function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): s
     : null
 }
 
-/** Whether the answer to a request says something about the page, and not about this request. */
+/** Whether a request is ordinary enough that its response tells whether the page can be stored at all. */
 export function isTypicalRequest(asked: RequestTraits): boolean {
   const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
   return (
@@ -140,16 +139,16 @@ export function isTypicalRequest(asked: RequestTraits): boolean {
   )
 }
 
-/** A script of another site asks: the answer may be for that site alone. Fonts and the like say that they are for all. */
+/** Whether a script of another site sent the request and the response may be for that site only. Fonts and the like allow all sites. */
 function isForeign(asked: RequestTraits, headers: readonly HeaderPair[]): boolean {
   const origin = fieldValue(asked.headers, 'origin')
   return origin !== null && origin !== asked.site && fieldValue(headers, 'access-control-allow-origin') !== '*'
 }
 
-/** RFC 9110 §12.5.4. */
+/** A syntactically valid Accept-Language (RFC 9110 §12.5.4). */
 const languages = /^(?:(?:[a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)(?:;\s?q=[\d.]+)?(?:,\s?|$))+$/i
 
-/** Whether an error may have come from the request's own fields rather than from the page. */
+/** Whether unusual request fields, rather than the page, may have caused an error. */
 function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): boolean {
   let size = 0
   for (const [name, value] of headers) {

@@ -1,8 +1,8 @@
-import type { Channels } from './channel.ts'
+import type { Channels } from './channels.ts'
 import { canonicalUrl } from './key.ts'
 import type { Canonicaliser } from './target.ts'
 
-/** What URLs are canonicalised with, identical to that of visitors' requests. */
+/** The rules with which URLs are canonicalised, identical to those for visitors' requests. */
 export interface UrlRules {
   channels: Channels
   canonical: Canonicaliser

@@ -6,12 +6,12 @@ import { findAny, shortestNeedle } from './search.ts'
 import { varyNames } from './vary.ts'
 
 /**
- * Shorter values appear on any page by chance; those of fields that no browser sends are looked for from fewer characters on, and as whole
- * words from the first.
+ * Minimum lengths of the values to search for, in characters: shorter ones appear on pages by chance. Values of fields that no browser
+ * sends are searched for from a lower length, and as whole words from one character.
  */
 const shortest = { ordinary: 6, other: shortestNeedle, piece: 6, word: 3 }
 
-/** Fields of a fixed grammar: what stands in them was not taken from a visitor. */
+/** Response fields with a fixed grammar, which cannot contain a visitor's value. */
 const grammatical = new Set([
   'cache-control',
   'cdn-cache-control',
@@ -26,15 +26,15 @@ const grammatical = new Set([
   'accept-ranges',
 ])
 
-/** Fields that browsers send by themselves. */
+/** Request fields that browsers send by themselves. */
 const ordinary =
   /^(?:accept(?:-(?:charset|encoding|language))?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
 
 /**
- * The name of a request field outside the key whose value stands in the response; null where none does. What one visitor sent
- * must not become everybody's page: web caches are poisoned through fields that a shop reflects.
+ * Finds a request field outside the key whose value appears in the response, and returns its name; null if there is none. Attackers
+ * poison web caches through fields that a shop reflects, so such a response must not become the page of other visitors.
  *
- * @param sent the visitor's fields as the origin got them
+ * @param sent the request fields as the origin received them
  */
 export function reflectedField(
   question: Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel' | 'target'>,
@@ -63,18 +63,18 @@ export function reflectedField(
   return found === null ? null : names.get(found)!
 }
 
-/** Words up to this length (characters) are looked for by themselves, not inside other words. */
+/** Words up to this length in characters are searched for as whole words only. */
 const longestWord = 5
 const isWord = /^[a-z0-9]{1,5}$/i
 
-/** The first of many short words, in lower case, that stands in a text by itself. One pass over the text. */
+/** Finds the first whole word of a text that is in `words` (lower case), in one pass; null if there is none. */
 function findWord(text: string, words: ReadonlyMap<string, string>): string | null {
   if (words.size === 0) return null
   for (const [run] of text.matchAll(/[a-z0-9]+/g)) if (run.length <= longestWord && words.has(run)) return run
   return null
 }
 
-/** The name of a field or cookie outside the key of which a word stands in Location, where the URL of the request has no such word. */
+/** Name of a request field or `cookie` outside the key with a word that appears in Location but not in the request's URL; else null. */
 function redirectingField(
   { keyedFields, unkeyedCookies, channel, target }: Parameters<typeof reflectedField>[0],
   sent: readonly HeaderPair[],
@@ -101,7 +101,7 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[a-z0-9]+/g) ?? []
 }
 
-/** A value is looked for once, however often a visitor repeats it. */
+/** Removes repeated values, so that each is searched for once. */
 function distinct(values: readonly Telling[]): Telling[] {
   return [...new Map(values.map((each) => [each.value.toLowerCase(), each])).values()]
 }
@@ -109,11 +109,11 @@ function distinct(values: readonly Telling[]): Telling[] {
 interface Telling {
   name: string
   value: string
-  /** Looked for as a whole word. */
+  /** Whether to search for it as a whole word only. */
   whole: boolean
 }
 
-/** What of a request is this visitor's own, in pieces that a page could hold. */
+/** The values of a request that are specific to its visitor, in the parts that a page could reflect. */
 function tellingValues(
   { keyedFields, unkeyedCookies, channel }: Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel'>,
   sent: readonly HeaderPair[],
@@ -138,7 +138,7 @@ function tellingValues(
       add(name, form, ordinary.test(name) ? shortest.ordinary : shortest.other)
       for (const element of elementsOf(name, form)) add(name, element, shortest.other)
       if (!ordinary.test(name)) for (const word of wordsIn(form)) add(name, word, 1, true)
-      // Of a URL, say, a page may take the host alone.
+      // A page may reflect only a part, such as the host of a URL.
       for (const piece of piecesOf(form)) add(name, piece, shortest.piece)
     }
   }
@@ -146,7 +146,7 @@ function tellingValues(
   for (const cookie of unkeyedCookies.split('; ')) {
     const equals = cookie.indexOf('=')
     const name = cookie.slice(0, equals)
-    // Pages name their cookies in scripts: only a name that could be a URL is looked for.
+    // Scripts of a page contain the names of its cookies, so only a name that could be a URL is searched for.
     if (!/^[\w-]*$/.test(name)) for (const each of [name, ...piecesOf(name)]) add('cookie', each, shortest.other)
     for (const value of decodedForms(cookie.slice(equals + 1))) addCookieValue(value, add)
   }
@@ -155,11 +155,11 @@ function tellingValues(
 
 type Add = (name: string, value: string, least: number, whole?: boolean) => void
 
-/** What parts the elements of a list in a cookie. */
+/** Separators of list elements in a cookie value. */
 const separators = /[\s,;|:&=/]+/
 const sentence = 4
 
-/** The short elements of a value, and its words where it is no sentence. Counters of clients are left out: pages have such numbers by chance. */
+/** The short elements of a value, and its words unless it is a sentence. Numbers of up to three digits appear on pages by chance. */
 function wordsIn(value: string): string[] {
   const elements = value.split(/[,;|:&=/]/).map((element) => element.trim())
   const words = value.split(/[\s"'()]+/, sentence)
@@ -168,14 +168,14 @@ function wordsIn(value: string): string[] {
   )
 }
 
-/** Values of cookies that stand on most pages: choices, consent and currencies. */
+/** Cookie values that appear on most pages: settings, consent and currencies. */
 const choices =
   /^(?:\d{1,5}|[A-Z]{3}|[a-z]{1,2}|yes|not|off|all|new|any|true|false|none|null|undefined|auto|dark|light|default|desktop|mobile|tablet|grid|list|guest|user|allow|allowed|deny|denied|granted|accept|accepted|reject|rejected|necessary|required|essential|functional|performance|preferences|statistics|analytics|marketing|advertising|targeting|social|personalization|consent|stats)$/
 
-/** Adds a cookie's value and its elements, as they would stand in a page. */
+/** Adds a cookie's value and its elements. */
 function addCookieValue(value: string, add: Add): void {
   if (!choices.test(value)) add('cookie', value, shortest.ordinary)
-  // JSON holds words of consent that are on every page: only what could be markup or a URL is taken from it.
+  // JSON often holds consent words that are on every page: only parts that could be markup or a URL count.
   const elements = /^\s*[{[]/.test(value) ? [] : value.split(separators)
   for (const element of elements) {
     const whole = isWord.test(element)
@@ -184,13 +184,12 @@ function addCookieValue(value: string, add: Add): void {
   if (/[<>"'/:]/.test(value)) for (const piece of piecesOf(value)) add('cookie', piece, shortest.piece)
 }
 
-/** Words of User-Agent and Accept that stand on pages by chance. */
+/** Words of User-Agent and Accept that appear on pages by chance. */
 const ownWords =
   /^(?:mozilla|applewebkit|khtml|like|gecko|chrome|safari|firefox|mobile|version|windows|linux|android|macintosh|intel|iphone|ipad|tablet|ubuntu|x86_64|wow64|win64|compatible|build|text|html|image|application|audio|video|font|null|https?)$/i
 
 /**
- * The elements of a list, and what stands on either side of an equals sign. Of fields that browsers fill with words of their own also
- * each word.
+ * Splits a value into list elements and the two sides of equals signs; for fields in which browsers send free text, also into words.
  */
 function elementsOf(name: string, value: string): string[] {
   const elements = value.split(/[,;=]/).map((element) => element.trim().replace(/^"(.*)"$/, '$1'))
@@ -200,14 +199,14 @@ function elementsOf(name: string, value: string): string[] {
   )
 }
 
-/** Words with a digit, a dot or a dash: others stand on too many pages. */
+/** Words with a digit, a dot or a dash; plain words appear on too many pages. */
 function piecesOf(value: string): string[] {
   return (value.match(/[\w.-]+/g) ?? []).filter((piece) => /[a-z]/i.test(piece) && /[\d.-]/.test(piece))
 }
 
 const named: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
 
-/** A value, in lower case, as a page may spell it: as it is, escaped for HTML, for a URL, for a script. */
+/** The ways in which a page may write a value (lower case): unchanged, or escaped for HTML, a URL or a script. */
 function spellings(value: string): string[] {
   const html = value.replace(/[&<>"]/g, (char) => `&${named[char]!};`)
   const url = encodeURIComponent(value).toLowerCase()

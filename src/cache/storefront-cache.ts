@@ -6,7 +6,7 @@ import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
 import { pathBypass, type BypassRules } from './bypass.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
-import type { Channels } from './channel.ts'
+import type { Channels } from './channels.ts'
 import { Fetcher, type FetchOptions } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
 import { mayServeStale, usability } from './freshness.ts'
@@ -17,13 +17,14 @@ import type { VariantRules } from './key.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { PassThrough } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
+import { answerFrom, presentationOf } from './present.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
 import { serverErrors, SharedFetches } from './shared-fetches.ts'
 import { canonicaliser } from './target.ts'
 import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
-import { answerFrom, coversRange, newest, presentationOf, toHeldPage, type HeldPage } from './view.ts'
+import { coversRange, newest, toHeldPage, type HeldPage } from './view.ts'
 import type { Answer, Visit } from './visit.ts'
 
 export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
@@ -37,7 +38,7 @@ export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'me
   ignoreQuery: readonly string[]
   invalidateOnUnsafe: UnsafeMode
   /** Reports background errors that no visitor sees. */
-  onFault(message: string, error: unknown): void
+  onError(message: string, error: unknown): void
 }
 
 /** How often a visitor waits for another visitor's fetch before starting one. */
@@ -71,7 +72,7 @@ export class StorefrontCache {
       store: options.store,
       classifying: this.classifying,
       isUnderWay: (url) => this.#fetches.isUnderWay(url),
-      onFault: options.onFault,
+      onError: options.onError,
     })
     this.#passThrough = new PassThrough(options, this.#unsafe)
     this.#bodies = new Bodies({ ...options, budgets: inFlight })
@@ -188,7 +189,7 @@ export class StorefrontCache {
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
       }
-      const outcome: CacheStatus = {
+      const cacheStatus: CacheStatus = {
         kind: 'forward',
         why,
         status: fetched.status,
@@ -197,7 +198,7 @@ export class StorefrontCache {
       if (fetched.kind === 'stream')
         return {
           status: fetched.status,
-          headers: [...fetched.headers, ['Cache-Status', formatCacheStatus(outcome)]],
+          headers: [...fetched.headers, ['Cache-Status', formatCacheStatus(cacheStatus)]],
           body: fetched.body,
           tags: fetched.tags,
         }
@@ -205,7 +206,7 @@ export class StorefrontCache {
         fetched.held,
         presentationOf(lookup.visit.method, lookup.field),
         this.#options.now(),
-        outcome,
+        cacheStatus,
         this.#bodies,
         fetched.live,
       )
@@ -244,7 +245,7 @@ export class StorefrontCache {
       },
       (error: unknown) => {
         if (!(error instanceof OriginError))
-          this.#options.onFault(`could not revalidate ${lookup.url} in the background`, error)
+          this.#options.onError(`could not revalidate ${lookup.url} in the background`, error)
       },
     )
   }
@@ -258,16 +259,16 @@ export class StorefrontCache {
   }
 
   /** Null when the body of the page no longer exists. */
-  async #serve(lookup: Lookup, held: HeldPage, outcome: CacheStatus): Promise<Answer | null> {
+  async #serve(lookup: Lookup, held: HeldPage, cacheStatus: CacheStatus): Promise<Answer | null> {
     const started = performance.now()
     const answer = await answerFrom(
       held,
       presentationOf(lookup.visit.method, lookup.field),
       this.#options.now(),
-      outcome,
+      cacheStatus,
       this.#bodies,
     )
-    if (answer !== null && outcome.kind === 'hit')
+    if (answer !== null && cacheStatus.kind === 'hit')
       this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
     return answer
   }

@@ -38,10 +38,13 @@ export interface UnsafeOptions {
   classifying: ClassifyOptions
   /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
-  onFault(message: string, error: unknown): void
+  onError(message: string, error: unknown): void
 }
 
-/** Invalidates the pages that unsafe requests have changed (docs/decisions/0052-invalidation-by-visitors.md). */
+/**
+ * Invalidates the pages that unsafe requests have changed, before their visitors are answered, in few transactions with pauses between
+ * them, so that hits are not delayed (docs/decisions/0052-invalidation-by-visitors.md).
+ */
 export class UnsafeInvalidation {
   readonly counts: UnsafeCounts = { pages: 0, writes: 0, failures: 0 }
   readonly #options: UnsafeOptions
@@ -105,7 +108,7 @@ export class UnsafeInvalidation {
       // The shop has processed the request: an error would make the visitor repeat it.
       if (!(error instanceof PagecacheError)) throw error
       this.counts.failures += 1
-      this.#options.onFault('could not invalidate the pages changed by an unsafe request', error)
+      this.#options.onError('could not invalidate the pages changed by an unsafe request', error)
     } finally {
       this.#last = pause(Math.max(shortestGap, gapFactor * (performance.now() - started)), undefined, { ref: false })
     }

@@ -2,7 +2,7 @@ import type { Hook } from '@oclif/core/hooks'
 import type { Config } from '@oclif/core/interfaces'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 
 /** The error for an unknown command, with a suggestion instead of oclif's prompt. */
 export function unknownCommand(id: string, config: Config): PagecacheError {

@@ -4,7 +4,7 @@ import { run } from '@oclif/core/run'
 import type { LoadOptions } from '@oclif/core/interfaces'
 import { allowsColor } from '../config/environment.ts'
 import { PagecacheError } from '../errors.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 import { unknownCommand } from './command-not-found.ts'
 import { toFailure, type Failure } from './failure.ts'
 

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 import { operations } from '../operations/index.ts'
-import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../tui/monitor-summary.ts'
-import { monitorTabs } from '../tui/monitor-tabs.ts'
+import { isDueLine, monitorSummary, monitorTabs, readAll, readLast, type SystemState } from '../tui/monitor-summary.ts'
 import { toSource, type Source } from '../tui/source.ts'
 import { hasScreen, watchOnScreen } from '../tui/watch.ts'
 import type { Session } from './base-command.ts'
@@ -21,13 +20,13 @@ export async function monitor(session: Session, { tui }: { tui: boolean }): Prom
   const source = toSource(session.sourceName, operations, performer)
   if (session.json) return readAll(source)
   if (!hasScreen(tui)) return monitorInLines(source, session)
-  const { feeds, fault } = await session.hold(() =>
+  const { feeds, error } = await session.hold(() =>
     watchOnScreen({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, signal }),
   )
   const state = await readLast(source, feeds, finalReadTimeout)
   const output = new Output()
   for (const line of monitorSummary(state)) output.line(line)
-  if (fault !== null) throw fault
+  if (error !== null) throw error
   if (signal.aborted) throw interrupted()
   return state
 }

@@ -1,5 +1,5 @@
-import { plural } from '../lib/plural.ts'
-import { printable } from '../lib/printable.ts'
+import { plural } from '../lib/format.ts'
+import { printable } from '../lib/safe-text.ts'
 
 export type Cell = string | number | boolean | null
 

@@ -1,4 +1,4 @@
-import { plural } from '../lib/plural.ts'
+import { plural } from '../lib/format.ts'
 import type { Cleared } from '../operations/cache.ts'
 import type { Output } from './output.ts'
 import { presentDeliveries } from './present-purges.ts'

@@ -1,7 +1,8 @@
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format.ts'
+import { printable } from '../lib/safe-text.ts'
 import type { Performer } from '../operations/operation.ts'
 import { listWarmupFailures, type WarmupFailures } from '../operations/warmup.ts'
-import type { Output } from './output.ts'
+import type { Cell, Output } from './output.ts'
 
 /** Failures read per request; the most that the operation returns. */
 const batchSize = 1000
@@ -24,7 +25,6 @@ export async function writeFailures(
   performer: Performer,
   filter: Parameters<typeof performer.perform<typeof listWarmupFailures.input, WarmupFailures>>[1],
 ): Promise<void> {
-  const { toCsv } = await import('./csv.ts')
   for (let offset = 0, total = 1; offset < total; offset += batchSize) {
     const value = await performer.perform(listWarmupFailures, { ...filter, limit: batchSize, offset })
     total = value.total
@@ -32,6 +32,13 @@ export async function writeFailures(
       return [url, variant, status, error, attempts, at]
     })
     const head = offset === 0 ? [['url', 'variant', 'status', 'error', 'attempts', 'at']] : []
-    process.stdout.write(toCsv([...head, ...rows]))
+    process.stdout.write(await toCsv([...head, ...rows]))
   }
+}
+
+/** Formats rows as CSV (RFC 4180). Formulas are escaped for spreadsheets, control characters for terminals. */
+export async function toCsv(rows: readonly (readonly Cell[])[]): Promise<string> {
+  const { stringify } = await import('csv-stringify/sync')
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? printable(cell) : cell)))
+  return stringify(cells, { escape_formulas: true })
 }

@@ -1,5 +1,4 @@
-import { formatDuration } from '../lib/format-duration.ts'
-import { plural } from '../lib/plural.ts'
+import { formatDuration, plural } from '../lib/format.ts'
 import type { FailedMessage, FailedMessages, MessengerStatistics } from '../operations/messenger.ts'
 import type { Output } from './output.ts'
 

@@ -1,4 +1,4 @@
-import { plural } from '../lib/plural.ts'
+import { plural } from '../lib/format.ts'
 import type { Purged } from '../operations/purge.ts'
 import type { PurgeItemValue } from '../operations/purge-log.ts'
 import type { Cell, Output } from './output.ts'

@@ -1,5 +1,4 @@
-import { formatCount } from '../lib/format-count.ts'
-import { plural } from '../lib/plural.ts'
+import { formatCount, plural } from '../lib/format.ts'
 import type { StageStatisticsValue, StageValue } from '../operations/stages.ts'
 import { drawChart } from './chart.ts'
 import type { Output } from './output.ts'

@@ -1,5 +1,5 @@
 import { formatBytes } from '../lib/format-bytes.ts'
-import { formatDuration } from '../lib/format-duration.ts'
+import { formatDuration } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
 import type { Output } from './output.ts'

@@ -1,9 +1,7 @@
-import { formatCount } from '../lib/format-count.ts'
-import { formatDuration } from '../lib/format-duration.ts'
-import { plural } from '../lib/plural.ts'
+import { formatCount, formatDuration, plural } from '../lib/format.ts'
 import { leftOutText } from '../operations/left-out.ts'
 import type { Started } from '../operations/warmup-start.ts'
-import type { WarmupReport } from '../workers/warmup-wait.ts'
+import type { WarmupReport } from './warmup-report.ts'
 import { Output, type Cell } from './output.ts'
 
 /** Sample sizes of lists on a terminal. */

@@ -1,10 +1,8 @@
 import cliTruncate from 'cli-truncate'
 import stringWidth from 'string-width'
 import { allowsColor, isContinuousIntegration } from '../config/environment.ts'
-import { formatCount } from '../lib/format-count.ts'
-import { formatDuration } from '../lib/format-duration.ts'
-import { plural } from '../lib/plural.ts'
-import { printable } from '../lib/printable.ts'
+import { formatCount, formatDuration, plural } from '../lib/format.ts'
+import { printable } from '../lib/safe-text.ts'
 import type { WarmupProgressRecord } from '../operations/warmup.ts'
 
 /** Progress of a counted operation, such as a warmup. */
@@ -21,10 +19,10 @@ interface Advance {
 }
 
 /** A text while the total is still unknown, then counts. */
-export type Progress = { kind: 'text'; text: string } | ({ kind: 'advance' } & Advance)
+export type ProgressUpdate = { kind: 'text'; text: string } | ({ kind: 'advance' } & Advance)
 
 /** Converts a warmup record to progress. */
-export function toAdvance(progress: WarmupProgressRecord): Progress {
+export function toAdvance(progress: WarmupProgressRecord): ProgressUpdate {
   const { status, processed_urls, failed_urls, total_urls, percentage, urls_per_second, eta_seconds } = progress
   return {
     kind: 'advance',
@@ -62,7 +60,7 @@ export class ProgressDisplay {
   readonly #now: () => number
   readonly #startedAt: number
   #printed: Printed | null = null
-  #last: Progress | null = null
+  #last: ProgressUpdate | null = null
 
   /** @param now monotonic milliseconds */
   constructor(options: { stream?: ProgressStream; animated?: boolean; now?: () => number } = {}) {
@@ -72,7 +70,7 @@ export class ProgressDisplay {
     this.#startedAt = this.#now()
   }
 
-  update(progress: Progress): void {
+  update(progress: ProgressUpdate): void {
     this.#last = progress
     const now = this.#now()
     if (!this.#animated && !isDue(this.#printed, progress, now)) return
@@ -95,7 +93,7 @@ export class ProgressDisplay {
     this.#last = null
   }
 
-  #print(progress: Progress, at: number): void {
+  #print(progress: ProgressUpdate, at: number): void {
     this.#printed = { progress, at }
     const elapsed = at - this.#startedAt
     if (!this.#animated) return void this.#stream.write(`${toLine(progress, elapsed)}\n`)
@@ -106,12 +104,12 @@ export class ProgressDisplay {
 }
 
 export interface Printed {
-  progress: Progress
+  progress: ProgressUpdate
   at: number
 }
 
 /** Decides whether a plain line is due. */
-export function isDue(printed: Printed | null, progress: Progress, now: number): boolean {
+export function isDue(printed: Printed | null, progress: ProgressUpdate, now: number): boolean {
   if (printed === null || printed.progress.kind !== progress.kind || now - printed.at >= lineIntervalMs) return true
   if (progress.kind === 'text' || printed.progress.kind === 'text') return false
   if ((progress.paused ?? false) !== (printed.progress.paused ?? false)) return true
@@ -120,7 +118,7 @@ export function isDue(printed: Printed | null, progress: Progress, now: number):
 }
 
 /** Formats progress as a plain line. `elapsed` is in ms since the start. */
-export function toLine(progress: Progress, elapsed: number): string {
+export function toLine(progress: ProgressUpdate, elapsed: number): string {
   if (progress.kind === 'text') return printable(progress.text)
   const [counts, ...rest] = toParts(progress, elapsed)
   return [`${progress.percentage.toFixed(2)} % (${counts})`, ...rest].join(', ')
@@ -129,7 +127,7 @@ export function toLine(progress: Progress, elapsed: number): string {
 const maxBarWidth = 40
 
 /** Formats progress as a line with a bar, at most `columns` wide. The bar is dropped first, then text is truncated. */
-export function toBar(progress: Progress, elapsed: number, columns: number): string {
+export function toBar(progress: ProgressUpdate, elapsed: number, columns: number): string {
   if (progress.kind === 'text') return cliTruncate(printable(progress.text), columns)
   const text = [`${progress.percentage.toFixed(2).padStart(6)} %`, ...toParts(progress, elapsed)].join('  ')
   const width = Math.min(maxBarWidth, columns - stringWidth(text) - 1)

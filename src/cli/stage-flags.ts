@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import * as Flags from '@oclif/core/flags'
 import { PagecacheError } from '../errors.ts'
-import { givenFields } from '../lib/given-fields.ts'
-import { ctaActions, frequencies } from '../operations/stage-fields.ts'
+import { ctaActions, frequencies, givenFields } from '../operations/stage-fields.ts'
 
 /** Flags of stage:create and stage:update. */
 export const stageFlags = {

@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
 import { PagecacheError } from '../errors.ts'
-import { plural } from '../lib/plural.ts'
-import { printable } from '../lib/printable.ts'
+import { plural } from '../lib/format.ts'
+import { printable } from '../lib/safe-text.ts'
 import { operations } from '../operations/index.ts'
 import type { Given } from '../operations/operation.ts'
 import { readWarmupProgress } from '../operations/warmup.ts'
 import { startWarmup, warnWithoutWorkers, type Started } from '../operations/warmup-start.ts'
-import { waitForWarmup, type WarmupReport } from '../workers/warmup-wait.ts'
 import type { Feeds } from '../tui/poller.ts'
 import { toSource } from '../tui/source.ts'
 import { warmupTab } from '../tui/tabs/warmup/tab.ts'
@@ -14,6 +13,7 @@ import type { Watched } from '../tui/tabs/warmup/watched.ts'
 import { hasScreen, watchOnScreen } from '../tui/watch.ts'
 import type { Session } from './base-command.ts'
 import { toAdvance, type ProgressDisplay } from './progress.ts'
+import { reportWhenEnded, type WarmupReport } from './warmup-report.ts'
 import { leaveRunning } from './watch-warmup.ts'
 
 export interface WarmupOptions {
@@ -63,9 +63,8 @@ function waitInLines({ performer, app, signal, tell }: Session, display: Progres
   }
   const onAbort = () => tell('\nFinishing the pages in progress; interrupt again to stop at once.')
   signal.addEventListener('abort', onAbort, { once: true })
-  const onProgress: Parameters<typeof waitForWarmup>[0]['onProgress'] = (progress) =>
-    display.update(toAdvance(progress))
-  return waitForWarmup({ performer, app, signal, onProgress, onMessage }, id)
+  const onProgress = (progress: WarmupReport['progress']) => display.update(toAdvance(progress))
+  return reportWhenEnded({ performer, app, signal, onProgress, onMessage }, id)
 }
 
 /** Waits with the terminal UI open. Leaving it ends the wait. */
@@ -73,13 +72,13 @@ async function waitInTui(session: Session, display: ProgressDisplay, id: string)
   display.end()
   const { performer, app, signal, tell } = session
   const [left, failed] = [new AbortController(), new AbortController()]
-  const waiting = waitForWarmup(
+  const waiting = reportWhenEnded(
     { performer, app, signal: AbortSignal.any([signal, left.signal]), onProgress: () => {}, onMessage: tell },
     id,
   )
   // The error itself is thrown by `await waiting`, once the terminal is restored.
   waiting.catch(() => failed.abort())
-  const { fault } = await session.hold(() =>
+  const { error } = await session.hold(() =>
     watchOnScreen({
       source: toSource(session.sourceName, operations, performer),
       tabs: [warmupTab(id)],
@@ -90,7 +89,7 @@ async function waitInTui(session: Session, display: ProgressDisplay, id: string)
   )
   left.abort()
   const report = await waiting
-  if (fault !== null) throw fault
+  if (error !== null) throw error
   return report
 }
 

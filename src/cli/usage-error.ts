@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 import type { CommandInput } from './input-names.ts'
 
 /** The part of a command that usage errors refer to. */

@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { PagecacheError } from '../errors.ts'
-import { formatCount } from '../lib/format-count.ts'
-import { formatDuration } from '../lib/format-duration.ts'
+import { formatCount, formatDuration } from '../lib/format.ts'
 import type { Operation, Performer, Schema } from '../operations/operation.ts'
 import { readWarmupProgress, type WarmupProgressRecord } from '../operations/warmup.ts'
 import { BaseCommand } from './base-command.ts'

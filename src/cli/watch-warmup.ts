@@ -34,13 +34,13 @@ async function watchInTui(source: Source, id: string | null, { hold, signal }: S
   // Fails for an unknown id before the terminal is taken over.
   const first = await readRun(source, id)
   const tabs = [warmupTab(id)]
-  const { feeds, fault } = await hold(() =>
+  const { feeds, error } = await hold(() =>
     watchOnScreen({ source, tabs, leaving: () => leaveRunning, untilEnd: false, signal }),
   )
   const watched = (feeds['warmup']?.value ?? first) as Watched
-  if (fault === null) return watched
+  if (error === null) return watched
   printSummary(watched)
-  throw fault
+  throw error
 }
 
 async function watchInLines(source: Source, id: string | null, { tell, signal }: Session): Promise<Watched> {

@@ -1,4 +1,4 @@
-import { maskUrls } from '../lib/mask.ts'
+import { maskUrls } from '../lib/safe-text.ts'
 import { writeDuration, writeSize } from '../lib/quantity.ts'
 import { kindAt, leaves } from './keys.ts'
 import type { LoadedConfig } from './load.ts'

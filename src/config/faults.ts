@@ -1,9 +1,8 @@
 import type * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
-import { maskUrls } from '../lib/mask.ts'
-import { printable } from '../lib/printable.ts'
-import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+import { maskUrls, printable } from '../lib/safe-text.ts'
+import { trimEndingSlashes } from '../lib/url.ts'
 import { knownKeys } from './keys.ts'
 import { isGroup, isSecret, valueAt, writeKeyPath, writeSource, type KeyPath, type Source } from './raw.ts'
 

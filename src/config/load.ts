@@ -22,7 +22,7 @@ export interface ConfigFlags {
 }
 
 /** Absolute paths of an environment. */
-interface Places {
+interface EnvironmentPaths {
   projectDir: string
   /** Path of the configuration file, which may not exist. */
   configFile: string
@@ -35,7 +35,7 @@ interface Places {
 /** The effective configuration, with the source of each value. */
 export interface LoadedConfig {
   environment: string
-  places: Places
+  places: EnvironmentPaths
   /** Path of the configuration file; null if it does not exist. */
   file: string | null
   config: Config

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 
 /** Longer paths are truncated in messages, in characters. */
 const maxShownLength = 200
@@ -33,7 +33,7 @@ export async function findProjectDirectory(given: string | undefined, cwd: strin
   return directory
 }
 
-/** What the system says where no directory can ever be made; without room or rights one may be made later. */
+/** Errors after which the directory can never be created. After a lack of space or permission it may be created later. */
 const neverMade = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'])
 
 /**

@@ -1,4 +1,4 @@
-import { namesSecret } from '../lib/mask.ts'
+import { namesSecret } from '../lib/safe-text.ts'
 
 /** Path of a value in the unvalidated configuration, such as `['salesChannels', 0, 'url']`. */
 export type KeyPath = readonly (string | number)[]

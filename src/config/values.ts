@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { ipFamily } from '../lib/ip-family.ts'
-import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+import { trimEndingSlashes } from '../lib/url.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { parseDuration, parseSize } from '../lib/quantity.ts'
 

@@ -21,7 +21,7 @@ export class Acceptor {
   }
 
   private constructor() {
-    // Nothing is read here: the process that answers does that.
+    // Reading is left to the process that answers.
     this.#server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) =>
       this.#connections.distribute(socket),
     )

@@ -1,5 +1,4 @@
-import { maskForLog } from '../lib/mask.ts'
-import { printable } from '../lib/printable.ts'
+import { maskForLog, printable } from '../lib/safe-text.ts'
 import { currentRequest, type AccessLog } from '../http/front/request-record.ts'
 
 export type LogFormat = 'json' | 'text'

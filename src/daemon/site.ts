@@ -14,7 +14,7 @@ import { PurgeMethods, type PurgeMethodsOptions } from '../http/purge/methods.ts
 import type { PurgeOrder } from '../http/purge/order.ts'
 import { stageEndpoints } from '../http/stages/endpoints.ts'
 
-/** What is the same before and after a reload. */
+/** The parts that a reload does not change. */
 export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
   /** The public address of the daemon. */
   host: string

@@ -1,4 +1,4 @@
-import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+import { trimEndingSlashes } from '../lib/url.ts'
 import { idOf } from './random.ts'
 import type { Language, Text } from './vocabulary.ts'
 

@@ -1,10 +1,10 @@
 import { createRandom } from './random.ts'
 
-/** The kind of work behind a response, which decides how long it takes. */
-export type Work = 'products' | 'categories' | 'listings' | 'cms' | 'buybox' | 'session' | 'sitemap' | 'file'
+/** What the shop does for a request, which decides how long the response takes. */
+export type RequestKind = 'products' | 'categories' | 'listings' | 'cms' | 'buybox' | 'session' | 'sitemap' | 'file'
 
 /** Minimum and maximum milliseconds, as in a medium-sized shop without a page cache. */
-const spans: Readonly<Record<Work, readonly [number, number]>> = {
+const spans: Readonly<Record<RequestKind, readonly [number, number]>> = {
   products: [60, 180],
   categories: [120, 300],
   listings: [120, 300],
@@ -19,13 +19,13 @@ const spans: Readonly<Record<Work, readonly [number, number]>> = {
 const capacity = 8
 
 /**
- * Makes a generator of response times in milliseconds: lognormal within the range of the kind of work, plus 6 % for each request in
+ * Makes a generator of response times in milliseconds: lognormal within the range of the kind of request, plus 6 % for each request in
  * flight beyond the shop's capacity.
  */
-export function createLatency(seed: string): (work: Work, inFlight: number) => number {
+export function createLatency(seed: string): (kind: RequestKind, inFlight: number) => number {
   const random = createRandom(seed)
-  return (work, inFlight) => {
-    const [least, most] = spans[work]
+  return (kind, inFlight) => {
+    const [least, most] = spans[kind]
     if (most === 0) return 0
     const median = Math.sqrt(least * most)
     const spread = Math.log(most / least) / 4

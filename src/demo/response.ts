@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import type { Work } from './latency.ts'
+import type { RequestKind } from './latency.ts'
 
 /** A response of the shop before HTTP's own rules (HEAD, 304, content coding) are applied. */
 export interface ShopResponse {
   status: number
   headers: Readonly<Record<string, string | readonly string[]>>
   body: string | Buffer
-  work: Work
+  kind: RequestKind
 }
 
 const html = 'text/html; charset=UTF-8'
@@ -22,8 +22,8 @@ const pageHeaders = {
 }
 
 /** A page for all visitors; `headers` adds the caching rules. */
-export function sharedPage(body: string, work: Work, headers: ShopResponse['headers']): ShopResponse {
-  return { status: 200, headers: { ...pageHeaders, ...headers }, body, work }
+export function sharedPage(body: string, kind: RequestKind, headers: ShopResponse['headers']): ShopResponse {
+  return { status: 200, headers: { ...pageHeaders, ...headers }, body, kind }
 }
 
 /** An uncacheable page for one visitor. */
@@ -32,7 +32,7 @@ export function privatePage(body: string, headers: ShopResponse['headers'] = {},
     status,
     headers: { ...pageHeaders, 'cache-control': 'private, no-store', ...headers },
     body,
-    work: 'session',
+    kind: 'session',
   }
 }
 
@@ -42,12 +42,12 @@ export function redirect(location: string, cookies: readonly string[] = []): Sho
     'cache-control': 'private, no-store',
     ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}),
   }
-  return { status: 303, headers, body: '', work: 'session' }
+  return { status: 303, headers, body: '', kind: 'session' }
 }
 
 export function errorPage(status: number, reason: string, headers: ShopResponse['headers'] = {}): ShopResponse {
   const own = { 'content-type': 'text/plain; charset=UTF-8', 'cache-control': 'private, no-cache', ...headers }
-  return { status, headers: own, body: `${reason}\n`, work: 'file' }
+  return { status, headers: own, body: `${reason}\n`, kind: 'file' }
 }
 
 /** Sends a response: 304 if the client has it already, gzip if it is text and the client accepts it, no body for HEAD. */

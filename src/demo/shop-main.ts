@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { trimEndingSlashes } from '../lib/trim-slashes.ts'
+import { trimEndingSlashes } from '../lib/url.ts'
 import { startShop } from './shop.ts'
 
 /**

@@ -83,7 +83,7 @@ export async function startShop(options: ShopOptions = {}): Promise<DemoShop> {
     response.once('close', () => void (inFlight -= 1))
     handleRequest(shop, request)
       .then(async (answer) => {
-        const pause = latency(answer.work, inFlight)
+        const pause = latency(answer.kind, inFlight)
         if (pause > 0) await wait(pause, undefined, { signal: ending.signal })
         sendResponse(request, response, answer)
       })
@@ -151,7 +151,7 @@ async function handleRequest(shop: Shop, request: IncomingMessage): Promise<Shop
   if (sitemap !== undefined)
     return {
       ...file(path.endsWith('.gz') ? 'application/octet-stream' : 'application/xml', sitemap, 'public, max-age=300'),
-      work: 'sitemap',
+      kind: 'sitemap',
     }
   const page = findPage(site, path, searchParams)
   if (page === null) return notFound(site, session)
@@ -163,7 +163,7 @@ async function handleRequest(shop: Shop, request: IncomingMessage): Promise<Shop
 function handlePage(page: SitePage, session: Session | null, knownVisitor: boolean): ShopResponse {
   const body = page.render(toVisitor(session))
   if (statesOf(session).length > 0)
-    return { ...privatePage(body, { 'cache-control': 'private, no-cache' }), work: page.type }
+    return { ...privatePage(body, { 'cache-control': 'private, no-cache' }), kind: page.type }
   return sharedPage(body, page.type, {
     'cache-control': page.cacheControl,
     xkey: page.tags.join(' '),
@@ -177,7 +177,7 @@ function notFound(site: Site, session: Session | null): ShopResponse {
   const title = labels[site.channel.language].notFound
   const sheet = { title, description: title, canonical: null, pageType: null, body: `<h1>${title}</h1>` }
   const page = privatePage(site.layout(sheet, toVisitor(session)), { 'cache-control': 'private, no-cache' }, 404)
-  return { ...page, work: 'cms' }
+  return { ...page, kind: 'cms' }
 }
 
 function handleMedia(path: string): ShopResponse {
@@ -193,7 +193,7 @@ function file(contentType: string, body: Buffer, cacheControl: string): ShopResp
     status: 200,
     headers: { 'content-type': contentType, 'cache-control': cacheControl, 'last-modified': builtAt },
     body,
-    work: 'file',
+    kind: 'file',
   }
 }
 

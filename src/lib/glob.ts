@@ -27,11 +27,11 @@ export function globMatcher(pattern: string, { sets = false } = {}): GlobMatcher
 }
 
 /** The character codes allowed at one position, as inclusive ranges. */
-type Place = readonly (readonly [from: number, to: number])[]
+type CharacterSet = readonly (readonly [from: number, to: number])[]
 
 /** Splits a pattern at its stars. */
-function toParts(pattern: string, sets: boolean): Place[][] {
-  const parts: Place[][] = [[]]
+function toParts(pattern: string, sets: boolean): CharacterSet[][] {
+  const parts: CharacterSet[][] = [[]]
   const lastClose = sets ? pattern.lastIndexOf(']') : -1
   for (let index = 0; index < pattern.length; index++) {
     const close = pattern[index] === '[' && index + 2 <= lastClose ? pattern.indexOf(']', index + 2) : -1
@@ -45,7 +45,7 @@ function toParts(pattern: string, sets: boolean): Place[][] {
   return parts
 }
 
-function toSet(members: string): Place {
+function toSet(members: string): CharacterSet {
   const ranges: [number, number][] = []
   for (let index = 0; index < members.length; index++) {
     const isRange = members[index + 1] === '-' && index + 2 < members.length
@@ -55,26 +55,26 @@ function toSet(members: string): Place {
   return ranges
 }
 
-function holds(place: Place, code: number): boolean {
-  return place.some(([from, to]) => code >= from && code <= to)
+function holds(set: CharacterSet, code: number): boolean {
+  return set.some(([from, to]) => code >= from && code <= to)
 }
 
-function matchesAt(part: readonly Place[], text: string, position: number): boolean {
+function matchesAt(part: readonly CharacterSet[], text: string, position: number): boolean {
   return part.every((place, index) => holds(place, text.charCodeAt(position + index)))
 }
 
 /** Returns the end of the leftmost occurrence between `from` and `end`; -1 when there is none. */
 type Search = (text: string, from: number, end: number) => number
 
-function toSearch(part: readonly Place[]): Search {
+function toSearch(part: readonly CharacterSet[]): Search {
   const codes = part.map(codeOf)
   return codes.every((code) => code !== null) ? toLiteralSearch(codes) : toSetSearch(part)
 }
 
 /** The only character code allowed at a position; null when there are several. */
-function codeOf(place: Place): number | null {
-  const [[from, to]] = place as [Place[number]]
-  return place.length === 1 && from === to ? from : null
+function codeOf(set: CharacterSet): number | null {
+  const [[from, to]] = set as [CharacterSet[number]]
+  return set.length === 1 && from === to ? from : null
 }
 
 /** Knuth, Morris and Pratt (1977): each character of the text is read once, and the table has one cell per position. */
@@ -100,7 +100,7 @@ function toLiteralSearch(codes: readonly number[]): Search {
  * match the text so far. Each character shifts all bits at once, however repetitive the text is. The mask of a
  * character is made when a text first contains it.
  */
-function toSetSearch(part: readonly Place[]): Search {
+function toSetSearch(part: readonly CharacterSet[]): Search {
   const words = Math.ceil(part.length / 32)
   const masks = new Map<number, Uint32Array>()
   const maskOf = (code: number): Uint32Array => {

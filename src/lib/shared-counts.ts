@@ -5,8 +5,8 @@ export type Counted = [name: string, key: string, count: number][]
 const mostTold = 1000
 
 /**
- * Counters shared by several processes: each sends its own counts and adds those of the others. Counting never waits,
- * so other processes lag behind until counts are sent.
+ * Counters shared by several processes, so that a limit applies to the whole daemon: each process sends its own counts and
+ * adds those of the others. Counting never waits, so other processes lag behind until counts are sent.
  */
 export class SharedCounts {
   readonly #tell: (counted: Counted) => void

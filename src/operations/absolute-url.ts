@@ -1,10 +1,10 @@
 import { PagecacheError } from '../errors.ts'
-import { maskUrls } from '../lib/mask.ts'
+import { maskUrls } from '../lib/safe-text.ts'
 
 /** A URL without its scheme: a host with a dot or a port, and an optional path. */
 const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i
 
-/** What the daemon takes from visitors, in characters, with a long host before it. */
+/** Longest URL that the daemon accepts from visitors, in characters, including a long host. */
 const longest = 8192 + 300
 
 // oxlint-disable-next-line no-control-regex

@@ -7,7 +7,7 @@ import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
 import { deliveries, describeDeliveries, optionalDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
-import { openPages, readPages } from './read-pages.ts'
+import { readPages } from './read-pages.ts'
 
 const seconds = described(z.number(), 'seconds')
 
@@ -118,7 +118,7 @@ export const clearApplicationCache = defineOperation({
       const wouldDelete = await readPages(app, (pages) => pages.count({ kind: 'all' }))
       return { ...succeeded, filesDeleted: 0, directory, ...delivery, dryRun: true as const, wouldDelete }
     }
-    await openPages(app)
+    await app.usablePages()
     const purging = await app.purges()
     const { pagesRemoved } = await purging.invalidate({
       ...toInvalidation(context, [{ scope: 'all', value: 'application-cache' }]),
@@ -204,7 +204,7 @@ async function clear(
   const { app } = context
   const delivery = optionalDeliveries(await describeDeliveries(app))
   if (!dry) {
-    await openPages(app)
+    await app.usablePages()
     const purging = await app.purges()
     const target =
       selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }

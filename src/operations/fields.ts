@@ -1,4 +1,6 @@
 import * as z from 'zod/mini'
+import { PagecacheError } from '../errors.ts'
+import { parseSize } from '../lib/quantity.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { pageTypes } from '../pages/page.ts'
 
@@ -57,4 +59,11 @@ export const count = z.int().check(z.minimum(0))
 /** Adds a description to a field for the OpenAPI document, such as its unit. */
 export function described<Field extends z.ZodMiniType>(field: Field, description: string): Field {
   return field.check(z.describe(description)) as Field
+}
+
+/** Parses a memory limit in bytes, written as in Symfony (`128M`) or as in the configuration (`128MB`). @throws INVALID_INPUT */
+export function toMemoryLimit(given: string): number {
+  const bytes = /^\d+$/.test(given) ? Number(given) : parseSize(given.replace(/([KMGT])B?$/i, '$1B'))
+  if (bytes !== undefined && bytes > 0) return bytes
+  throw new PagecacheError('INVALID_INPUT', `memoryLimit: expected a size such as 128M, not ${JSON.stringify(given)}`)
 }

@@ -1,4 +1,4 @@
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format.ts'
 import type { RunDiscovery } from '../warmup/discover/plan.ts'
 
 /** Numbers of URLs that discovery left out, by reason. */

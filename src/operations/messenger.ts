@@ -6,8 +6,7 @@ import {
   type Queue,
   type QueueStatistics,
 } from '../queue/queue.ts'
-import { count, described, flag, integer, limit, offset, succeeded, success, text } from './fields.ts'
-import { toBytes } from '../workers/memory-limit.ts'
+import { count, described, flag, integer, limit, offset, succeeded, success, text, toMemoryLimit } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { describeEvent, work } from '../workers/workers.ts'
 
@@ -100,7 +99,7 @@ export const consumeMessages = defineOperation({
   }),
   async run({ app, signal, report }, input) {
     const receivers = toReceivers(input.receivers)
-    const memory = input.memoryLimit === undefined ? undefined : toBytes(input.memoryLimit)
+    const memory = input.memoryLimit === undefined ? undefined : toMemoryLimit(input.memoryLimit)
     await app.queue()
     report({ kind: 'progress', progress: { receivers } })
     const { taken, failures, end } = await work(app, {

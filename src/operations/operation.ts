@@ -71,6 +71,9 @@ export interface Performer {
   perform<Input extends Schema, Value>(operation: Operation<Input, Value>, input: Given<Input>): Promise<Value>
 }
 
+/** What an operation returns. */
+export type ValueOf<Performed extends Pick<Operation, 'run'>> = Awaited<ReturnType<Performed['run']>>
+
 /** Unvalidated input of an operation; fields with a default are optional. */
 export type Given<Input extends Schema> = z.input<Input>
 

@@ -1,5 +1,5 @@
 import { PagecacheError } from '../errors.ts'
-import { maskUrls } from '../lib/mask.ts'
+import { maskUrls } from '../lib/safe-text.ts'
 import { toCanonicalUrl, type UrlRules } from '../cache/purge-urls.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 

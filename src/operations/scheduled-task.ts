@@ -1,14 +1,12 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import { PagecacheError } from '../errors.ts'
-import { realTiming } from '../lib/timing.ts'
 import type { ScheduledTaskRow } from '../records/task-rows.ts'
 import type { Task } from '../schedule/task.ts'
-import { count, described, flag, succeeded, success, text } from './fields.ts'
-import { toBytes } from '../workers/memory-limit.ts'
+import { count, described, flag, succeeded, success, text, toMemoryLimit } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { schedule, tasksOf } from '../workers/tasks.ts'
-import { consumeWith } from '../workers/workers.ts'
+import { runTask, scheduleUntilStopped } from '../workers/run-tasks.ts'
+import { tasksOf } from '../workers/tasks.ts'
 
 const task = z.object({
   name: z.string(),
@@ -44,6 +42,8 @@ export const listScheduledTasks = defineOperation({
     return { ...succeeded, items: (await rowsOf(app)).map(toValue) }
   },
 })
+
+export type ScheduledTasks = z.output<typeof listScheduledTasks.output>
 
 async function rowsOf(app: App): Promise<ScheduledTaskRow[]> {
   const { readTasks } = await import('../schedule/scheduled-tasks.ts')
@@ -91,9 +91,6 @@ export const deactivateScheduledTask = defineOperation({
   },
 })
 
-/** Polling interval for a task that another worker may run, in ms. */
-const pollInterval = 200
-
 export const runSingleTask = defineOperation({
   name: 'scheduled-task.run-single',
   summary: 'Runs one task now and waits for it to finish',
@@ -102,28 +99,7 @@ export const runSingleTask = defineOperation({
   http: { method: 'POST', path: '/scheduled-task/run-single' },
   async run({ app, signal }, { name: wanted }) {
     const found = await findTask(app, wanted)
-    const records = await app.records()
-    const [{ change, queueTask, readTask }, { taskHandler }] = await Promise.all([
-      import('../schedule/scheduled-tasks.ts'),
-      import('../schedule/task-handler.ts'),
-    ])
-    const inactive = (await readTask(records.db, wanted)).status === 'inactive'
-    await records.db.transaction().execute((transaction) => queueTask(transaction, found, Date.now()))
-    const ended = new AbortController()
-    // The task runs here, or in another worker that claims it first.
-    const consuming = consumeWith(app, [taskHandler(records, found, Date.now)], {
-      kind: 'consumer',
-      transports: ['scheduler'],
-      stop: AbortSignal.any([signal, ended.signal]),
-      onEvent: () => {},
-    })
-    const isPending = async () => ['queued', 'running'].includes((await readTask(records.db, wanted)).status)
-    while (!signal.aborted && (await isPending())) await realTiming.sleep(pollInterval, signal)
-    ended.abort()
-    await consuming
-    const row = await readTask(records.db, wanted)
-    // A single run does not activate the task.
-    if (inactive) await change(records.db, wanted, { status: 'inactive' })
+    const row = await runTask(app, found, signal)
     return { success: row.status === 'scheduled' || row.status === 'skipped', task: toValue(row) }
   },
 })
@@ -150,18 +126,13 @@ export const runScheduledTasks = defineOperation({
   }),
   output: z.object({ success, end: z.enum(['stopped', 'stop-workers', 'time', 'memory']) }),
   async run({ app, signal }, { timeLimit, memoryLimit }) {
-    const ended = new AbortController()
-    const limits = {
-      ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }),
-      ...(memoryLimit === undefined ? {} : { memory: toBytes(memoryLimit) }),
-    }
-    // A worker without transports handles messenger:stop-workers, signals and limits like any other.
-    const [{ end }] = await Promise.all([
-      consumeWith(app, [], { kind: 'consumer', transports: [], limits, stop: signal, onEvent: () => {} }).finally(() =>
-        ended.abort(),
-      ),
-      schedule(app, ended.signal),
-    ])
+    const end = await scheduleUntilStopped(app, {
+      limits: {
+        ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }),
+        ...(memoryLimit === undefined ? {} : { memory: toMemoryLimit(memoryLimit) }),
+      },
+      stop: signal,
+    })
     return { ...succeeded, end: end as 'stopped' | 'stop-workers' | 'time' | 'memory' }
   },
 })

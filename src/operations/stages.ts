@@ -1,8 +1,7 @@
 import * as z from 'zod/mini'
-import { givenFields } from '../lib/given-fields.ts'
 import { count, described, id, limit, offset, succeeded, success, uuid } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
-import { stageChange, stageSettings, stageValue } from './stage-fields.ts'
+import { stageChange, stageSettings, stageValue, givenFields } from './stage-fields.ts'
 
 const stageId = id('expected the id of a stage')
 const eventCounts = { impression: count, cta_click: count, close: count, permanent_dismiss: count }

@@ -1,15 +1,12 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
-import { plural } from '../lib/plural.ts'
+import { plural } from '../lib/format.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
 import { pageTypes } from '../pages/page.ts'
-import { defaultTypeRules, pathTypeResolver, type TypeRule } from '../pages/type.ts'
-import type { Channel } from '../cache/channel.ts'
 import type { Plan } from '../warmup/discover/plan.ts'
 import { count, described, flag, id, integer, success, succeeded, text } from './fields.ts'
 import { leftOutText } from './left-out.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
-import { openPages } from './read-pages.ts'
 import { discovery, toDiscovery } from './warmup-watch.ts'
 
 const started = z.object({
@@ -64,7 +61,7 @@ export const startWarmup = defineOperation({
 
 async function start(context: OperationContext, input: StartInput): Promise<Started> {
   if (input.urls !== undefined) await assertOwnUrls(context, input.urls)
-  const plan = await makePlan(context, input)
+  const plan = await planWarmup(context, input)
   for (const empty of plan.emptyChannels) context.report({ kind: 'message', message: nothingFoundText(empty) })
   if (input.dryRun) return toDryRun(context, plan, input.force)
   const { createRun } = await import('../warmup/run/runs.ts')
@@ -88,6 +85,22 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
   }
 }
 
+async function planWarmup({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {
+  const { makePlan } = await import('../workers/plan-warmup.ts')
+  const { cache } = await app.storefrontCache()
+  if (input.salesChannelId === null && cache.classifying.channels.all.length === 0)
+    report({
+      kind: 'message',
+      message:
+        'No sales channel is configured, so there is nothing to warm up. Add one to pagecache.yaml; pagecache init writes an example.',
+    })
+  return makePlan(app, {
+    ...input,
+    signal,
+    onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),
+  })
+}
+
 /** Validates URLs as a purge does; a path always belongs to a channel. @throws INVALID_INPUT */
 async function assertOwnUrls({ app }: Pick<OperationContext, 'app'>, urls: readonly string[]): Promise<void> {
   const { toOwnUrl } = await import('./own-url.ts')
@@ -104,76 +117,6 @@ export async function warnWithoutWorkers({ app, report }: Pick<OperationContext,
     kind: 'message',
     message:
       'No worker is running. The warmup begins once pagecache serve or pagecache messenger:consume async is running.',
-  })
-}
-
-/** Which pages a run warms up. */
-interface PlanInput {
-  salesChannelId: string | null
-  types?: StartInput['types']
-  /** Instead of the sitemaps. */
-  urls?: Iterable<string> | undefined
-}
-
-/** Finds the URLs of a run. */
-export async function makePlan(
-  { app, signal, report }: Pick<OperationContext, 'app' | 'signal' | 'report'>,
-  input: PlanInput,
-): Promise<Plan> {
-  const { cache } = await app.storefrontCache()
-  const { canonical, bypassPath, channels: known } = cache.classifying
-  const channels = chooseChannels(known.all, input.salesChannelId)
-  if (channels.length === 0)
-    report({
-      kind: 'message',
-      message:
-        'No sales channel is configured, so there is nothing to warm up. Add one to pagecache.yaml; pagecache init writes an example.',
-    })
-  const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
-  const [{ planRun }, { purgedUrls }, { readPurgedPages }, { openSitemapFetch }, { defaultLimits }] = await Promise.all(
-    [
-      import('../warmup/discover/plan.ts'),
-      import('../warmup/discover/purged-urls.ts'),
-      import('../purge/log/purged-pages.ts'),
-      import('../warmup/discover/discover-fetch.ts'),
-      import('../warmup/discover/limits.ts'),
-    ],
-  )
-  const records = await app.records()
-  const pages = await openPages(app)
-  const typeOfTarget = pathTypeResolver([...(app.config.cache.types as TypeRule[]), ...defaultTypeRules])
-  const fetch = openSitemapFetch({ timeout: app.config.warmup.timeout, redirects: defaultLimits.redirects })
-  try {
-    return await planRun({
-      channels: known,
-      chosen: channels.map((channel) => ({ channel, sitemaps: sitemaps.get(channel.id) ?? [] })),
-      canonicalise: canonical,
-      isBypassed: bypassPath,
-      fetch,
-      limits: defaultLimits,
-      signal,
-      urls: input.urls ?? null,
-      purged: () => purgedUrls(records, readPurgedPages(records, 0)),
-      types: input.types?.length ? input.types : null,
-      typeOf: (url) => pages.findByUrl(url)[0]?.type ?? typeOfTarget(url.slice(new URL(url).origin.length)),
-      onProgress: ({ files, urls }) => report({ kind: 'progress', progress: { phase: 'discovery', files, urls } }),
-    })
-  } finally {
-    await fetch.close()
-  }
-}
-
-/** Selects from the channels that this process serves: the configured ones, or the one of `serve --origin`. @throws NOT_FOUND */
-function chooseChannels(salesChannels: readonly Channel[], id: string | null): readonly Channel[] {
-  if (id === null) return salesChannels
-  const chosen = salesChannels.find((channel) => channel.id === id)
-  if (chosen) return [chosen]
-  const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
-    hint:
-      known === ''
-        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
-        : `Configured: ${known}.`,
   })
 }
 

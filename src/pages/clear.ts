@@ -120,7 +120,7 @@ export function removeTrash(directory: string): void {
 
 function ignore(): void {}
 
-/** What to delete of a directory: all of it, or all but the index while its URLs are still to be read. */
+/** Which files of a directory to delete: all, or all except the index while its URLs must still be read. */
 function partsToGo(places: Places, name: string): string[] {
   return isCleared(name) && ageOf(places.index) < clearedKeptFor
     ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null)

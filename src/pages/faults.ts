@@ -5,14 +5,14 @@ import { PagecacheError } from '../errors.ts'
  * permission or file handles; continue without and recover later. `broken`: the files are not, or no longer, our index;
  * start anew.
  */
-export type Fault = 'busy' | 'unwritable' | 'broken'
+export type StorageFault = 'busy' | 'unwritable' | 'broken'
 
 /** A row of the index fails its checksum. */
 export class DamagedIndex extends Error {
   readonly code = 'SQLITE_CORRUPT'
 }
 
-const rules: readonly (readonly [start: string, fault: Fault])[] = [
+const rules: readonly (readonly [start: string, fault: StorageFault])[] = [
   ['SQLITE_BUSY', 'busy'],
   ['SQLITE_LOCKED', 'busy'],
   ['SQLITE_PROTOCOL', 'busy'],
@@ -38,7 +38,7 @@ const rules: readonly (readonly [start: string, fault: Fault])[] = [
 const mistakes = ['ERR_', 'SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_MISUSE', 'SQLITE_RANGE', 'SQLITE_TOOBIG']
 
 /** Classifies a storage error; null for any other error, which is a bug and must be thrown. */
-export function faultOf(error: unknown): Fault | null {
+export function faultOf(error: unknown): StorageFault | null {
   const code = codeOf(error)
   if (code === null || mistakes.some((start) => code.startsWith(start))) return null
   return rules.find(([start]) => code.startsWith(start))?.[1] ?? null

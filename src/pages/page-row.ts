@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { DamagedIndex } from './faults.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 
-/** A row of the index. What is neither searched nor counted is JSON in `record`. */
+/** A row of the index. Fields that no query needs are JSON in `record`. */
 export interface PageRow {
   id: number
   key: string

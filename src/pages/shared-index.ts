@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PagecacheError } from '../errors.ts'
 import { discard, openPages, removeTrash } from './clear.ts'
-import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type Fault } from './faults.ts'
+import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type StorageFault } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
@@ -178,7 +178,7 @@ export class SharedIndex {
    * Handles a failed call on the index or its files. A missing directory makes the index unusable, a missing file not.
    * @throws the error itself when it is not a storage error
    */
-  fail(error: unknown): Fault {
+  fail(error: unknown): StorageFault {
     const fault = faultOf(error)
     if (fault === null) throw error
     if (fault !== 'busy' && !this.look() && fault === 'broken' && isStatementFault(error)) this.#abandon(error)

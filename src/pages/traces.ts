@@ -15,8 +15,9 @@ interface Trace {
 }
 
 /**
- * Removals whose URLs are still to be read. Pages in `dead` or `stale` carry their trace there; for a cleared type they
- * are all pages of its previous epoch; for a cleared index, all of its pages.
+ * Removals whose URLs the purge log has not recorded yet. They are kept until it has, so that the flow of a page has every
+ * purge of it, even after a crash. Pages in `dead` or `stale` carry their trace there; for a cleared type the trace covers
+ * all pages of its previous epoch; for a cleared index, all of its pages.
  */
 export class Traces {
   readonly #openQuery: Statement<[number, number, PageType | null, PageType | null]>

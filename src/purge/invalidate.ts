@@ -1,6 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
-import { plural } from '../lib/plural.ts'
+import { plural } from '../lib/format.ts'
 import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
 import type { LocallyDone, Intent, Plan, PurgingOptions } from './intent.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'

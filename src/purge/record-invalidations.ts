@@ -1,4 +1,4 @@
-import { prepareRows } from '../records/prepared-rows.ts'
+import { prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { maxKeysPerTransaction, type LocallyDone, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { describeTargets } from './purge-key.ts'

@@ -1,4 +1,4 @@
-import { prepareLookup } from '../records/prepared-rows.ts'
+import { prepareLookup } from '../records/statements.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { Transport } from './queue.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Identifies a process for good: a process id alone is reused. */
+/** Identifies a process permanently; a process id alone is reused. */
 export interface ProcessIdentity {
   host: string
   /** Null without /proc: then no other process can tell whether this one is alive. */

@@ -70,7 +70,7 @@ function identityOf(path: string): string | null {
   }
 }
 
-/** A database always has its first page; one that was cut off in place loses at its next checkpoint what it is told. */
+/** Whether a database file was truncated in place: without its header it would lose data at the next checkpoint. */
 function isEmptied(path: string): boolean {
   try {
     return statSync(path).size < headerSize

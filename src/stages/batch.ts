@@ -1,6 +1,6 @@
 import type { EventType, Stage } from './stage.ts'
 
-/** One act of a visitor. For privacy it has no address and no user agent. */
+/** An act of a visitor. It has no address or user agent, and its session is not stored, so that nothing links an event to a visit. */
 export interface TrackedEvent {
   popupId: string
   type: EventType
@@ -29,7 +29,7 @@ export interface ActiveStageQuery {
   pageType: string | null
   /** Digest of the session; null for a visitor without one. */
   session: string | null
-  /** Ids of stages that the visitor dismissed for good or has seen as often as allowed. */
+  /** Ids of stages that the visitor dismissed permanently or has seen as often as allowed. */
   hidden: string[]
 }
 

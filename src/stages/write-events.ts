@@ -1,5 +1,5 @@
 import { uuidv7 } from '../lib/uuid.ts'
-import { prepareLookup, prepareRows } from '../records/prepared-rows.ts'
+import { prepareLookup, prepareRows } from '../records/statements.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
 import type { TrackOutcome, TrackedEvent } from './batch.ts'

@@ -1,6 +1,6 @@
 import type { Watched } from './tabs/warmup/watched.ts'
 
-/** How far a run has come, for a line of text. */
+/** The progress of a run, for a line of text. */
 export function toAdvance({ progress, live }: Watched & { progress: NonNullable<Watched['progress']> }) {
   return {
     kind: 'advance' as const,

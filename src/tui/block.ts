@@ -2,12 +2,12 @@ import type { Block } from './panel.ts'
 import { span, type Line, type Span } from './text/line.ts'
 import { padEnd } from './text/width.ts'
 
-/** Lines above the lists; the higher the rank, the sooner they are left out. */
+/** Makes a block of lines above the lists. Blocks of a higher rank are dropped first. */
 export function block(rank: number, lines: (width: number) => readonly Line[]): Block {
   return { rank, lines }
 }
 
-/** An empty line, the first thing to go. */
+/** An empty line, which is dropped first. */
 export const gap: Block = block(9, () => [[]])
 
 /** Width of the label at the start of each line, in cells. */

@@ -1,12 +1,12 @@
 import { ago, timeOfDay } from './text/amount.ts'
 
-/** A moment for a detail: `2026-11-21 12:41:07 UTC, 3 min ago`. `at`: ISO 8601. */
+/** Formats a time with its age: `2026-11-21 12:41:07 UTC, 3 min ago`. `at`: ISO 8601. */
 export function moment(at: string, time: number): string {
   const then = Date.parse(at)
   return `${at.slice(0, 10)} ${timeOfDay(then)} UTC, ${ago(then, time)}`
 }
 
-/** Only those that are known. */
+/** The facts whose value is known. */
 export function known(facts: readonly (readonly [string, string | number | null])[]): (readonly [string, string])[] {
   return facts.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, String(value)] as const]))
 }

@@ -26,19 +26,19 @@ export interface FeedPlan<Op extends Polled = Polled> {
   readonly input: object
   /** Poll interval, in milliseconds. */
   readonly every: number
-  /** Never set: carries the operation's type to `ValueOf`. */
+  /** Never set: carries the operation's type to `PlannedValue`. */
   readonly of?: Op
 }
 
 /** The value that a planned operation resolves to. */
-export type ValueOf<Plan> = Plan extends FeedPlan<infer Op> ? Awaited<ReturnType<Op['run']>> : never
+export type PlannedValue<Plan> = Plan extends FeedPlan<infer Op> ? Awaited<ReturnType<Op['run']>> : never
 
 /** Plans to poll an operation: `planFeed<typeof cacheStatistics>('cache.stats', {}, 1000)`. `every`: poll interval, in milliseconds. */
 export function planFeed<Op extends Polled>(operation: string, input: Given<Op['input']>, every: number): FeedPlan<Op> {
   return { operation, input: input as object, every }
 }
 
-/** Age after which a value is stale, in milliseconds. */
+/** Age in milliseconds after which a value is marked STALE, so that operators never mistake an old value for a current one. */
 const staleAfter = 3000
 /** Longest back-off between two polls of a source that does not answer, in milliseconds. */
 const longestPause = 5000
@@ -51,7 +51,7 @@ export function answered(feed: Feed, value: unknown, now: number): Feed {
   return { ...feed, value, at: now, error: null, failures: 0 }
 }
 
-/** Keeps the last value; `staleFor` tells how old it is. */
+/** Notes a failed poll and keeps the last value; `staleFor` returns its age. */
 export function unanswered(feed: Feed, error: string): Feed {
   return { ...feed, error, failures: feed.failures + 1 }
 }

@@ -1,8 +1,8 @@
 import type { Row } from './panel.ts'
 
 /**
- * What stands after `/`: words that a row must contain, each without regard to case. `!word`: must not; `5xx` or `404`: that
- * status; `>1s`, `>200ms`: took longer. All of them must hold.
+ * Parses the filter typed after `/`. A row must match every word: `word` is contained (ignoring case), `!word` is not
+ * contained, `5xx` or `404` is its status, `>1s` or `>200ms` is exceeded by its duration.
  */
 export function matches(row: Row, filter: string): boolean {
   return filter
@@ -21,7 +21,7 @@ function matchesWord(row: Row, word: string): boolean {
   return row.text.toLowerCase().includes(word)
 }
 
-/** The rows that are to be seen. */
+/** The rows that the filter shows. */
 export function visibleRows(rows: readonly Row[], filter: string, errorsOnly: boolean): readonly Row[] {
   if (filter.trim() === '' && !errorsOnly) return rows
   return rows.filter((row) => (!errorsOnly || row.bad) && matches(row, filter))

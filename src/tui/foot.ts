@@ -3,7 +3,7 @@ import { join, lineWidth, span, spread, type Line } from './text/line.ts'
 import { cells, cutMiddle } from './text/width.ts'
 import type { ScreenInput } from './screen-input.ts'
 
-/** How long a message is shown, in milliseconds. */
+/** Time that a message stays on screen, in milliseconds. */
 const noticeFor = 8000
 
 /** Bottom line: a question, the filter being typed, a message, or the keys available now. */
@@ -32,7 +32,7 @@ export function footLine(
   return spread([span(' '), ...join(parts, room, '  ')], out, width)
 }
 
-/** Names the target as the questions of the command line do. Without room the explanation is dropped first, the answers last. */
+/** The question, worded as on the command line. If it does not fit, the explanation is dropped first and the answers last. */
 export function cancelQuestion(name: string, width: number): Line {
   const answers: Line = [...key('y', 'cancel it'), span('  '), ...key('n', 'no')]
   const room = width - lineWidth(answers)

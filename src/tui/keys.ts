@@ -1,4 +1,4 @@
-/** Everything that a key can ask for. */
+/** The actions of keys. */
 export type Action =
   | 'pause'
   | 'resume'
@@ -25,19 +25,19 @@ export type Action =
   | 'tab'
 
 export interface KeyBinding {
-  /** Names as `nameKey` gives them. */
+  /** Key names, as `nameKey` returns them. */
   keys: readonly string[]
-  /** How they are written for a reader. */
+  /** The keys as shown to the operator. */
   label: string
   action: Action
   help: string
-  /** One word for the foot of the screen; without it the key stands in the help alone. */
+  /** One word for the bottom line; without it, the key is listed in the help only. */
   hint?: string
-  /** Without it the key always works. */
+  /** When the key works; default: always. */
   when?(context: KeyContext): boolean
 }
 
-/** What decides which keys make sense. */
+/** What decides which keys are available. */
 export interface KeyContext {
   status: string | null
   tabs: number
@@ -47,7 +47,7 @@ export interface KeyContext {
 const manyTabs = ({ tabs }: KeyContext) => tabs > 1
 const manyPanels = ({ panels }: KeyContext) => panels > 1
 
-/** The one table of keys: what is pressed, the foot, the help and the documentation are made from it. */
+/** All keys. Key handling, the bottom line, the help and the documentation are derived from this table. */
 export const keyTable: readonly KeyBinding[] = [
   { keys: ['?', 'h'], label: '?', action: 'help', help: 'Show the keys', hint: 'help' },
   {
@@ -120,7 +120,7 @@ export const keyTable: readonly KeyBinding[] = [
   { keys: ['q', 'ctrl+c'], label: 'q', action: 'detach', help: 'Quit', hint: 'leave' },
 ]
 
-/** What Ink tells of a key press, as far as it is used here. */
+/** The fields of Ink's key event that are used here. */
 export interface Press {
   upArrow: boolean
   downArrow: boolean
@@ -154,7 +154,7 @@ const named: readonly (readonly [keyof Press, string])[] = [
   ['delete', 'backspace'],
 ]
 
-/** One name for a key press: `p`, `up`, `shift+tab`, `ctrl+c`. */
+/** The name of a key press: `p`, `up`, `shift+tab`, `ctrl+c`. */
 export function nameKey(input: string, press: Press): string {
   if (press.tab) return press.shift ? 'shift+tab' : 'tab'
   const special = named.find(([key]) => press[key])
@@ -162,7 +162,7 @@ export function nameKey(input: string, press: Press): string {
   return press.ctrl ? `ctrl+${input}` : input
 }
 
-/** One key, and the text that it typed. */
+/** One key and the text that it types. */
 export interface Stroke {
   key: string
   input: string
@@ -170,20 +170,20 @@ export interface Stroke {
 
 const controls: Readonly<Record<string, string>> = { '\t': 'tab', '\r': 'return', '\n': 'return' }
 
-/** The keys of one read of the terminal: pressed quickly, or over a slow line, several arrive at once. */
+/** Splits one read of the terminal into keys: several arrive together when typed quickly or over a slow connection. */
 export function strokesOf(input: string, press: Press): Stroke[] {
   const key = nameKey(input, press)
   if (key !== input || input.length < 2) return [{ key, input }]
   return Array.from(input, (character) => ({ key: controls[character] ?? character, input: character }))
 }
 
-/** What a key asks for now; null where it asks for nothing. */
+/** The action of a key; null if it has none at the moment. */
 export function actionOf(key: string, context: KeyContext): Action | null {
   const binding = keyTable.find(({ keys }) => keys.includes(key))
   return binding && (binding.when?.(context) ?? true) ? binding.action : null
 }
 
-/** The keys that the foot of the screen names now. */
+/** The keys to list in the bottom line. */
 export function hints(context: KeyContext): { label: string; hint: string }[] {
   return keyTable.flatMap(({ label, hint, when }) =>
     hint !== undefined && (when?.(context) ?? true) ? [{ label, hint }] : [],

@@ -1,11 +1,11 @@
-/** Below this nothing but one line is shown. */
+/** On a smaller terminal only one line is shown. */
 const smallest = { columns: 60, rows: 15 }
 
-/** Two lists stand side by side from here on. */
+/** Columns from which two lists are placed side by side. */
 const twoColumnsFrom = 110
 /** Fewest rows of a useful list, with its title. */
 const leastPanel = 5
-/** Rows of a list that are worth more than another line of figures above it. */
+/** Up to this many rows, a list takes precedence over further lines above it. */
 const goodPanel = 9
 
 export interface Area {
@@ -22,18 +22,18 @@ export interface Layout {
   rows: number
   /** Rows for the lines above the lists. */
   summary: number
-  /** `tabbed`: only the list that has the focus is shown, under a line with all titles. */
+  /** `tabbed`: only the focused list is shown, under a line with all titles. */
   arrangement: 'tabbed' | 'stacked' | 'grid'
   areas: readonly Area[]
 }
 
 /**
- * Where everything stands. One row is the head, one the foot; the lines above the lists get what they need as long as a
- * list keeps enough.
+ * Lays out the screen: one row for the head, one for the bottom line, the rest for the lines above the lists and for the
+ * lists, which keep a minimum height.
  *
- * @param wanted rows that the lines above the lists would take
- * @param panels how many lists there are
- * @param lead whether the first list has the whole width where others stand side by side; else the last one may have it
+ * @param wanted rows of the lines above the lists
+ * @param panels number of lists
+ * @param lead whether the first list takes the whole width; otherwise the last list of an odd number does
  */
 export function toLayout(
   columns: number,
@@ -72,11 +72,11 @@ function stack(area: Omit<Area, 'panel'>, panels: number): Area[] {
   return heights.map((height, panel) => ({ ...area, panel, height, row: area.row + sum(heights.slice(0, panel)) }))
 }
 
-/** Two in a row; one that is alone in its row has the whole width. */
+/** Places two lists in a row; a list alone in its row takes the whole width. */
 function grid(area: Omit<Area, 'panel'>, panels: number, gridRows: number, lead: boolean): Area[] {
   const heights = split(area.height, gridRows)
   const left = Math.ceil((area.width - 1) / 2)
-  // A lead takes two places: its own and that of the empty one beside it.
+  // A leading list takes two slots: its own and the one next to it.
   const place = (panel: number) => (lead && panel > 0 ? panel + 1 : panel)
   return Array.from({ length: panels }, (_, panel) => {
     const line = Math.floor(place(panel) / 2)
@@ -89,7 +89,7 @@ function grid(area: Omit<Area, 'panel'>, panels: number, gridRows: number, lead:
   })
 }
 
-/** Equal parts; what is left over goes to the first ones. */
+/** Divides a number into equal parts; the remainder goes to the first ones. */
 function split(whole: number, parts: number): number[] {
   return Array.from({ length: parts }, (_, part) => Math.floor(whole / parts) + (part < whole % parts ? 1 : 0))
 }
@@ -98,7 +98,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** The first row of a list that is seen: the selected one stays in the middle, as far as the list's ends allow. */
+/** Index of the first visible row. The selected row stays in the middle, except near the ends of the list. */
 export function scrollTo(selected: number, total: number, height: number): number {
   return Math.max(0, Math.min(total - height, selected - Math.floor(height / 2)))
 }

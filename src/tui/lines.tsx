@@ -1,6 +1,6 @@
 import { Box, Text } from 'ink'
 import { memo } from 'react'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 import { lacksUnicode } from '../config/environment.ts'
 import { toAscii } from './ascii.ts'
 import type { Line } from './text/line.ts'
@@ -8,7 +8,7 @@ import { theme } from './theme.ts'
 
 const drawn = lacksUnicode() ? (text: string) => toAscii(printable(text)) : printable
 
-/** One row of the screen. Whatever built it, nothing in it can steer the terminal. */
+/** One row of the screen. Control characters are escaped here, so that no text can control the terminal. */
 const Row = memo(function Row({ line }: { line: Line }) {
   return (
     <Text wrap="truncate">

@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import type { MessengerStatistics } from '../operations/messenger.ts'
-import { purgesInShort } from './tabs/purges/tab.ts'
+import type { ScheduledTasks } from '../operations/scheduled-task.ts'
+import type { Tab } from './tab.ts'
+import { overviewTab } from './tabs/overview/tab.ts'
+import { purgesInShort, purgesTab } from './tabs/purges/tab.ts'
 import type { PurgeStatistics } from './tabs/purges/values.ts'
-import { queueInShort } from './tabs/queue/tab.ts'
+import { queueInShort, queueTab } from './tabs/queue/tab.ts'
 import type { Feeds } from './poller.ts'
 import type { Source } from './source.ts'
-import { tasksInShort } from './tabs/tasks/tab.ts'
-import type { ScheduledTasks } from './tabs/tasks/values.ts'
+import { tasksInShort, tasksTab } from './tabs/tasks/tab.ts'
 import { shortProgress } from './tabs/warmup/progress-block.ts'
+import { warmupTab } from './tabs/warmup/tab.ts'
 import type { Watched } from './tabs/warmup/watched.ts'
+
+/** The tabs of `monitor`, from left to right. */
+export const monitorTabs: readonly Tab[] = [overviewTab, warmupTab(null), purgesTab, queueTab, tasksTab]
 
 /** The values of the operations that the monitor looks at. */
 export interface SystemState {
@@ -29,7 +35,7 @@ const parts: Readonly<Record<keyof SystemState, string>> = {
   tasks: 'scheduled-task.list',
 }
 
-/** Everything once. */
+/** Reads everything once. */
 export async function readAll(source: Source): Promise<SystemState> {
   const values = await Promise.all(
     Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const),
@@ -38,8 +44,8 @@ export async function readAll(source: Source): Promise<SystemState> {
 }
 
 /**
- * Everything once more, for those who leave the screen: only the tab in front was asked for last, the others may be old. What
- * the screen knew stands in where no answer comes within this time (milliseconds).
+ * Reads everything once more when the operator leaves the screen, because values of tabs in the background may be old. A
+ * value that does not arrive within `timeout` milliseconds is replaced by the last one on screen.
  */
 export async function readLast(source: Source, feeds: Feeds, within: number): Promise<Partial<SystemState>> {
   const latest = await Promise.race([readAll(source).catch(() => null), sleep(within, null, { ref: false })])
@@ -49,7 +55,7 @@ export async function readLast(source: Source, feeds: Feeds, within: number): Pr
   )
 }
 
-/** One sentence for each part that is known. */
+/** One sentence for each part whose value is known. */
 export function monitorSummary({ cache, warmup, purges, queue, tasks }: Partial<SystemState>): string[] {
   return [
     ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
@@ -63,7 +69,7 @@ export function monitorSummary({ cache, warmup, purges, queue, tasks }: Partial<
 const lineEvery = 10_000
 const lineEveryPercent = 5
 
-/** Whether a line is to be printed: the first, each ten seconds, each five percent of a warmup and when it has ended. */
+/** Whether a line is due: the first one, every ten seconds, every five percent of a warmup, and at its end. */
 export function isDueLine(
   printed: { state: SystemState; at: number } | null,
   state: SystemState,

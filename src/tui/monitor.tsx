@@ -5,7 +5,7 @@ import { strokesOf } from './keys.ts'
 import { Lines } from './lines.tsx'
 import type { Session } from './session.ts'
 
-/** A session on the terminal: draws its picture, hands it the keys. */
+/** Draws a session on the terminal and passes keys to it. */
 export function Monitor({ session }: { session: Session }) {
   useSyncExternalStore(session.subscribe, session.version)
   const { columns, rows } = useWindowSize()
@@ -21,6 +21,6 @@ export function Monitor({ session }: { session: Session }) {
 async function stopGroup(): Promise<void> {
   if (process.platform === 'win32') return
   process.kill(0, 'SIGTSTP')
-  // The signal may be taken by another thread: what follows is to happen after the shell's `fg`.
+  // Another thread may receive the signal; the code behind this call must run after the shell's `fg`.
   await sleep(100)
 }

@@ -1,2 +1,2 @@
-/** Stands in for `react-devtools-core` in the bundle: Ink names it for developers of Ink alone, and it is not installed. */
+/** Replaces `react-devtools-core` in the bundle. Ink imports it for its own development only, and it is not installed. */
 export default {}

@@ -5,9 +5,9 @@ import type { Overlay } from './view.ts'
 
 const keyColumn = 14
 
-/** The help: every key of the table that makes sense here. */
+/** The help: every key of the table that is available. */
 export function helpLines(width: number, rows: number, context: KeyContext): Line[] {
-  // p and r are both told, whatever the run's state is now.
+  // Lists both p and r, whatever the state of the run.
   const bindings = keyTable.filter(
     ({ when }) =>
       when === undefined || when({ ...context, status: 'running' }) || when({ ...context, status: 'paused' }),
@@ -24,7 +24,7 @@ export function helpLines(width: number, rows: number, context: KeyContext): Lin
   return [...title, ...lines].slice(0, rows)
 }
 
-/** All about one row, wrapped, with what the cache says of its URL below. */
+/** The details of one row, wrapped, followed by the inspection of its URL. */
 export function detailLines(
   { detail, inspection, scroll }: Extract<Overlay, { kind: 'detail' }>,
   width: number,

@@ -1,4 +1,4 @@
-import { formatCount } from '../lib/format-count.ts'
+import { formatCount } from '../lib/format.ts'
 import { scrollTo } from './layout.ts'
 import type { Panel, Row } from './panel.ts'
 import { fitLine, lineWidth, span, spread, type Line, type Span } from './text/line.ts'
@@ -6,18 +6,18 @@ import type { View } from './view.ts'
 
 export interface PanelInput {
   panel: Panel
-  /** Those that the filter leaves. */
+  /** The rows that the filter shows. */
   rows: readonly Row[]
-  /** Null where the panel has no focus. */
+  /** Index of the selected row; null if the panel has no focus. */
   selected: number | null
   width: number
   height: number
   view: Pick<View, 'filter' | 'errorsOnly'>
-  /** A line in the place of the panel's own title. */
+  /** Replaces the panel's title line. */
   title: Line | null
 }
 
-/** A list with its title: exactly `height` lines. */
+/** Renders a list with its title in exactly `height` lines. */
 export function panelLines({ panel, rows, selected, width, height, view, title }: PanelInput): Line[] {
   const room = height - 1
   const first = scrollTo(selected ?? 0, rows.length, room)
@@ -30,11 +30,11 @@ export function panelLines({ panel, rows, selected, width, height, view, title }
   const head = title ?? [...rule(2, selected !== null), titleSpan(panel, selected !== null)]
   const lines = seen.map((row, index) => rowLine(row, selected === first + index, width))
   const empty: Line[] =
-    rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row fits the filter.' : panel.empty}`, 'dim')]]
+    rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row matches the filter.' : panel.empty}`, 'dim')]]
   return [ruled(head, notes, width, selected !== null), ...fill([...lines, ...empty], room)]
 }
 
-/** All titles in one line, where only the focused list is shown. */
+/** All titles in one line, for a screen that shows only the focused list. */
 export function titlesLine(panels: readonly Panel[], focus: number, width: number): Line {
   const titles = panels.flatMap((panel, index) => [
     ...rule(index === 0 ? 2 : 1, true),
@@ -57,7 +57,7 @@ function rule(length: number, focused: boolean): Line {
   return [span((focused ? '━' : '─').repeat(Math.max(0, length)), focused ? 'accent' : 'dim')]
 }
 
-/** A title line that is ruled to its end, with notes before the end. */
+/** A title line filled with a rule, with notes at its end. */
 function ruled(head: Line, notes: readonly string[], width: number, focused: boolean): Line {
   const right: Line =
     notes.length === 0

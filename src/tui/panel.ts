@@ -1,23 +1,23 @@
 import type { Line } from './text/line.ts'
 
-/** What `enter` shows of a row. */
+/** The details of a row, which `enter` shows. */
 export interface Detail {
   title: string
-  /** The page that it is about; what the cache says of it is asked for and shown too. */
+  /** The page of the row, which is inspected too; null for a row without one. */
   url: string | null
   facts: readonly (readonly [name: string, value: string])[]
 }
 
 /** One row of a list. */
 export interface Row {
-  /** Stable while the row moves up and down. */
+  /** Stays the same when the row moves. */
   id: string
   line(width: number): Line
-  /** What a filter looks into. */
+  /** The text that a filter searches. */
   text: string
   status: number | null
   ms: number | null
-  /** Whether `errors only` leaves it in. */
+  /** Whether `errors only` shows it. */
   bad: boolean
   detail: Detail
 }
@@ -26,29 +26,29 @@ export interface Row {
 export interface Panel {
   id: string
   title: string
-  /** How many there are altogether, where the rows are only some of them. */
+  /** Total number if `rows` holds only some of them. */
   total: number | null
   rows: readonly Row[]
-  /** What stands there while there are no rows. */
+  /** Text of an empty list. */
   empty: string
 }
 
-/** Lines above the lists. Where the screen has no room for all, those of the highest rank are left out. */
+/** Lines above the lists. On a small screen, blocks of the highest rank are dropped. */
 export interface Block {
   rank: number
   lines(width: number): readonly Line[]
 }
 
-/** What a tab shows at one moment. */
+/** What a tab shows. */
 export interface TabView {
   blocks: readonly Block[]
   panels: readonly Panel[]
-  /** The first list wants the whole width. */
+  /** Whether the first list takes the whole width. */
   lead?: boolean
-  /** Why what is shown may be old; null while it is not. */
+  /** The badge of stale values; null while they are current. */
   stale: string | null
-  /** The run that p, r and c are about. */
+  /** The run that the keys p, r and c act on. */
   run: { id: string; status: 'running' | 'paused' | 'completed' | 'cancelled' | 'failed' } | null
-  /** One line that says it all, for a screen that has no room for more. */
+  /** A summary in one line, for a tiny terminal. */
   short: string
 }

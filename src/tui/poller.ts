@@ -101,7 +101,7 @@ const answerWithin = 10_000
 
 async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${milliseconds / 1000} s`)), milliseconds)
+  const timer = setTimeout(() => late.reject(new Error(`no response within ${milliseconds / 1000} s`)), milliseconds)
   try {
     return await Promise.race([answer, late.promise])
   } finally {

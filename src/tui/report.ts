@@ -1,6 +1,6 @@
 import type { Feeds } from './poller.ts'
 
-/** What `s` writes: everything that is known at this moment, as the operations told it. */
+/** The report that `s` writes: the latest value of every operation. */
 export function toReport(name: string, feeds: Feeds, time: number): { file: string; content: string } {
   const at = new Date(time).toISOString()
   const values = Object.fromEntries(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { render } from 'ink'
 import { Monitor } from './monitor.tsx'
 import { Session } from './session.ts'
-import type { Watched, WatchOptions } from './watch-options.ts'
+import type { SessionEnd, WatchOptions } from './watch-options.ts'
 
 export interface TuiOptions extends WatchOptions {
   /** Where `s` writes. */
@@ -12,13 +12,13 @@ export interface TuiOptions extends WatchOptions {
   stdout: NodeJS.WriteStream
 }
 
-/** More frames than snapshots are only drawn after key presses; this many are quick enough for those. */
+/** Snapshots arrive more slowly; this rate makes key presses feel immediate. */
 const maxFps = 15
 
 /**
  * Takes over the terminal until the operator quits, the run ends or a signal arrives, and always restores the terminal.
  */
-export async function runTui({ signal, directory, stdin, stdout, ...options }: TuiOptions): Promise<Watched> {
+export async function runTui({ signal, directory, stdin, stdout, ...options }: TuiOptions): Promise<SessionEnd> {
   const save = async (file: string, content: string) => {
     const path = join(directory, file)
     // A report names URLs of the shop: only its owner may read it, and no file is overwritten.
@@ -35,10 +35,10 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
     maxFps,
   })
   const leave = () => ink.unmount()
-  let fault: unknown = null
+  let failure: unknown = null
   // An uncaught error would be printed onto the alternate screen, which is about to disappear.
   const crash = (error: unknown) => {
-    fault ??= error
+    failure ??= error
     leave()
   }
   process.on('uncaughtException', crash)
@@ -49,11 +49,11 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
   try {
     await ink.waitUntilExit()
   } catch (error) {
-    fault ??= error
+    failure ??= error
   } finally {
     process.off('uncaughtException', crash)
     signal.removeEventListener('abort', leave)
     session.stop()
   }
-  return { feeds: session.feeds, fault }
+  return { feeds: session.feeds, error: failure }
 }

@@ -16,7 +16,7 @@ import {
   type,
   type Effect,
   type Notice,
-  type Outcome,
+  type KeyOutcome,
   type RunAction,
   type View,
 } from './view.ts'
@@ -24,23 +24,26 @@ import {
 export interface SessionOptions {
   source: Source
   tabs: readonly Tab[]
-  /** What `q` does now, in a few words. */
+  /** What `q` does, in a few words. */
   leaving(feeds: Feeds): string
-  /** Leaves by itself when the run has ended. */
+  /** Quits when the run ends. */
   untilEnd: boolean
   /** Monotonic milliseconds. */
   now(): number
   /** Milliseconds since the epoch. */
   time(): number
   random(): number
-  /** Writes a file and says where. */
+  /** Writes a file and returns its path. */
   save(file: string, content: string): Promise<string>
 }
 
-/** The clock and the ages of what is shown move without any news (milliseconds). */
+/** Redraw interval in milliseconds: the clock and the ages of values move without new values. */
 const tickEvery = 1000
 
-/** A monitor at work, without a terminal: what it knows, what the keys have made of it, and the picture of both. */
+/**
+ * The state of a running monitor, independent of the terminal: feeds, view and the lines of the screen. Polls only the operations of the
+ * visible tab. A requested pause, resume or cancel is shown as requested until the store confirms it.
+ */
 export class Session {
   readonly #options: SessionOptions
   readonly #poller: Poller
@@ -68,7 +71,7 @@ export class Session {
   /** Called to suspend the UI (Ctrl-Z); set by the component that renders the session. */
   onSuspend: () => void = () => {}
 
-  /** Settled when somebody wants to leave, or the run has ended and that was waited for. */
+  /** Settled when the operator quits, or the run has ended with `untilEnd`. */
   get left(): Promise<void> {
     return this.#leave.promise
   }
@@ -84,7 +87,7 @@ export class Session {
     this.#ticker = null
   }
 
-  /** For React: told when the picture has changed. */
+  /** For React: calls the listener after every change. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -92,7 +95,7 @@ export class Session {
 
   readonly version = (): number => this.#version
 
-  /** The picture for a screen of this size. */
+  /** The lines of a screen of this size. */
   screen(columns: number, rows: number): Line[] {
     const { source, tabs, leaving, now, time } = this.#options
     return toScreen({
@@ -108,7 +111,7 @@ export class Session {
     })
   }
 
-  /** Keys that arrived at once. A question is answered by a key of its own: text that was pasted by mistake must not cancel a run. */
+  /** Handles keys that arrived together. A question accepts a single key only, so that text pasted by mistake does not cancel a run. */
   pressAll(strokes: readonly Stroke[]): void {
     for (const { key, input } of strokes) {
       this.press(key, input)
@@ -118,7 +121,7 @@ export class Session {
 
   press(key: string, input: string): void {
     const before = this.#view.tab
-    const { view, effect } = this.#outcome(key, input)
+    const { view, effect } = this.#apply(key, input)
     this.#view = view
     if (view.tab !== before) this.#poller.want(this.#tab.plans)
     if (effect) this.#follow(effect)
@@ -129,13 +132,13 @@ export class Session {
     return this.#options.tabs[this.#view.tab]!
   }
 
-  /** What the store says now, whatever is shown. */
+  /** The current values of the store, even while the screen is frozen. */
   #current(): TabView {
     const { now, time } = this.#options
     return this.#tab.view({ feeds: this.#poller.feeds, asked: this.#view.asked, now: now(), time: time() })
   }
 
-  /** What is shown: a frozen picture, as long as its tab was asked for then; run and age are always those of now. */
+  /** The view of the tab: frozen if its feeds were known at the moment of freezing. Run state and age are always current. */
   #shown(): TabView {
     const current = this.#current()
     const { frozen, asked } = this.#view
@@ -146,7 +149,7 @@ export class Session {
     return { ...this.#tab.view({ feeds: frozen.feeds, asked, now: frozen.at, time: then }), run, stale }
   }
 
-  #outcome(key: string, input: string): Outcome {
+  #apply(key: string, input: string): KeyOutcome {
     const view = this.#view
     if (view.overlay.kind === 'filter') return type(view, key, input)
     if (view.overlay.kind === 'confirm-cancel') return answer(view, key)
@@ -174,7 +177,7 @@ export class Session {
     void this.#save()
   }
 
-  /** What was asked for is only noted; that it has happened says the store. */
+  /** Sends a request to the store. The screen shows it as done only after the store has confirmed it. */
   async #perform(action: RunAction, id: string): Promise<void> {
     try {
       await this.#options.source.perform(`warmup.${action}`, { progressId: id })
@@ -188,7 +191,7 @@ export class Session {
   async #inspect(url: string): Promise<void> {
     const lines = await this.#options.source
       .perform('cache.inspect', { url })
-      .then(toInspection, (error: unknown) => [`The cache cannot be asked: ${reason(error)}`])
+      .then(toInspection, (error: unknown) => [`Cannot inspect the page: ${reason(error)}`])
     const { overlay } = this.#view
     // Another row may have been opened in the meantime.
     if (overlay.kind !== 'detail' || overlay.detail.url !== url) return
@@ -235,7 +238,7 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What `cache.inspect` says, in sentences. */
+/** The result of `cache.inspect` as lines. */
 function toInspection(value: unknown): string[] {
   const { reason: why, explanation = [] } = value as { reason: string; explanation?: string[] }
   return [why, ...explanation.filter((sentence) => sentence !== why)]

@@ -1,16 +1,15 @@
-import { formatCount } from '../lib/format-count.ts'
-import { formatDuration } from '../lib/format-duration.ts'
+import { formatCount, formatDuration } from '../lib/format.ts'
 import { isOver } from './tabs/warmup/watched.ts'
 import type { Watched } from './tabs/warmup/watched.ts'
 
-/** What remains on the terminal of a warmup that was watched. */
+/** The summary that stays on the terminal after a warmup was watched. */
 export function warmupSummary({ progress, live }: Watched): string[] {
   if (progress === null) return ['No warmup yet. Start one: pagecache warmup:start']
   const done = progress.processed_urls + progress.failed_urls
   const seconds = (Date.parse(progress.finished_at ?? progress.updated_at) - Date.parse(progress.created_at)) / 1000
   const counts = [
-    `${formatCount(progress.processed_urls - progress.skipped_urls)} stored`,
-    `${formatCount(progress.skipped_urls)} fresh before`,
+    `${formatCount(progress.processed_urls - progress.skipped_urls)} fetched`,
+    `${formatCount(progress.skipped_urls)} already fresh`,
     `${formatCount(progress.failed_urls)} failed`,
   ]
   const reasons = live
@@ -24,8 +23,8 @@ export function warmupSummary({ progress, live }: Watched): string[] {
     ...(progress.message === null ? [] : [`  ${progress.message}`]),
     ...(reasons.length === 0
       ? []
-      : [`  why pages stayed cold: ${reasons.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(', ')}`]),
-    ...(progress.failed_urls === 0 ? [] : [`  which ones: pagecache warmup:failures ${progress.id}`]),
-    ...(isOver(progress.status) ? [] : [`  it goes on; to see it again: pagecache warmup:watch ${progress.id}`]),
+      : [`  not cached: ${reasons.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(', ')}`]),
+    ...(progress.failed_urls === 0 ? [] : [`  failed URLs: pagecache warmup:failures ${progress.id}`]),
+    ...(isOver(progress.status) ? [] : [`  it continues; watch it with: pagecache warmup:watch ${progress.id}`]),
   ]
 }

@@ -1,4 +1,4 @@
-import type { ValueOf } from './feed.ts'
+import type { PlannedValue } from './feed.ts'
 import type { TabView } from './panel.ts'
 import type { FeedPlans, Feeds } from './poller.ts'
 import type { Asked } from './view.ts'
@@ -12,7 +12,7 @@ interface TabInput {
 }
 
 /** Latest value of each planned operation; null before the first. */
-type Values<Plans extends FeedPlans> = { readonly [Name in keyof Plans]: ValueOf<Plans[Name]> | null }
+type Values<Plans extends FeedPlans> = { readonly [Name in keyof Plans]: PlannedValue<Plans[Name]> | null }
 
 /** One page of the monitor: the operations that it polls, and the view of their values. */
 export interface Tab<Plans extends FeedPlans = FeedPlans> {

@@ -1,6 +1,6 @@
 import type { Tone } from './text/line.ts'
 
-/** How Ink writes each tone. Without colours all of them are plain: every meaning is in the words and signs too. */
+/** The Ink style of each tone. Without colours all tones look alike; words and symbols carry the meaning too. */
 export const theme: Readonly<Record<Tone, { color?: string; bold?: boolean; dimColor?: boolean; inverse?: boolean }>> =
   {
     plain: {},

@@ -4,7 +4,7 @@ import type { Feeds } from './poller.ts'
 
 export type RunAction = 'pause' | 'resume' | 'cancel'
 
-/** What lies over the picture, or takes the keys. */
+/** What covers the screen or takes the keys. */
 export type Overlay =
   | { kind: 'none' }
   | { kind: 'help' }
@@ -19,22 +19,22 @@ export interface Notice {
   at: number
 }
 
-/** Request that the store has not confirmed yet. */
+/** A request that the store has not confirmed yet. */
 export interface Asked {
   action: RunAction
   id: string
 }
 
-/** Everything that the keys change; what the store says is in the feeds. */
+/** Everything that keys change. Values of the store are in the feeds. */
 export interface View {
   tab: number
-  /** By tab: which list has the focus. */
+  /** Index of the focused list, by tab. */
   focus: Readonly<Record<string, number>>
-  /** By tab and list: the selected row, and where it stood, should it vanish. */
+  /** The selected row and its index in case the row disappears, by tab and list. */
   selected: Readonly<Record<string, { id: string; index: number }>>
   filter: string
   errorsOnly: boolean
-  /** The feeds as they were when the picture was frozen. */
+  /** The feeds at the moment of freezing. */
   frozen: { feeds: Feeds; at: number } | null
   overlay: Overlay
   notice: Notice | null
@@ -53,7 +53,7 @@ export const startView: View = {
   asked: null,
 }
 
-/** What a key leads to beside a changed view. */
+/** A side effect of a key. */
 export type Effect =
   | { kind: 'perform'; action: RunAction; id: string }
   | { kind: 'detach' }
@@ -61,25 +61,25 @@ export type Effect =
   | { kind: 'save' }
   | { kind: 'inspect'; url: string }
 
-/** What the screen shows while a key is pressed. */
+/** What the screen shows when a key is pressed. */
 export interface Scene {
   tabId: string
   tabs: number
   shown: TabView
-  /** The rows of the focused list that are seen. */
+  /** The rows of the focused list that the filter shows. */
   rows: readonly Row[]
   feeds: Feeds
   now: number
 }
 
-export interface Outcome {
+export interface KeyOutcome {
   view: View
   effect?: Effect
 }
 
 const pageRows = 10
 
-/** The selected row's place in the list; the first one where none was selected, or its neighbour where it has vanished. */
+/** Index of the selected row. Without a selection 0; if the row has disappeared, the index that it had. */
 export function selectedIndex(view: View, place: string, rows: readonly Row[]): number {
   const selected = view.selected[place]
   if (!selected) return 0
@@ -95,8 +95,8 @@ export function focusOf(view: View, tabId: string, panels: number): number {
   return Math.min(view.focus[tabId] ?? 0, Math.max(0, panels - 1))
 }
 
-/** A key press, while nothing lies over the picture or help or a detail does. `key` says which one of several, for tabs. */
-export function act(view: View, action: Action, key: string, scene: Scene): Outcome {
+/** Handles a key outside questions and the filter. `key` is the digit of a tab. */
+export function act(view: View, action: Action, key: string, scene: Scene): KeyOutcome {
   const { shown } = scene
   switch (action) {
     case 'pause':
@@ -136,7 +136,7 @@ export function act(view: View, action: Action, key: string, scene: Scene): Outc
   }
 }
 
-/** Esc closes what lies on top, then takes back the filter. */
+/** Handles Esc: closes the overlay; without one, clears the filter. */
 function close(view: View): View {
   if (view.overlay.kind !== 'none') return { ...view, overlay: { kind: 'none' } }
   return { ...view, filter: '', errorsOnly: false }
@@ -160,7 +160,7 @@ type ListAction = Exclude<
   | 'tab'
 >
 
-function inList(view: View, action: ListAction, scene: Scene): Outcome {
+function inList(view: View, action: ListAction, scene: Scene): KeyOutcome {
   const { overlay } = view
   if (overlay.kind === 'detail') return { view: scrollDetail(view, overlay, action) }
   const { tabId, shown, rows } = scene
@@ -186,7 +186,7 @@ function inList(view: View, action: ListAction, scene: Scene): Outcome {
   return { view: { ...view, selected: { ...view.selected, [place]: { id: rows[index]!.id, index } } } }
 }
 
-function openDetail(view: View, { detail }: Row): Outcome {
+function openDetail(view: View, { detail }: Row): KeyOutcome {
   const opened: View = { ...view, overlay: { kind: 'detail', detail, inspection: null, scroll: 0 } }
   return detail.url === null ? { view: opened } : { view: opened, effect: { kind: 'inspect', url: detail.url } }
 }
@@ -204,8 +204,8 @@ function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>,
   return { ...view, overlay: { ...overlay, scroll } }
 }
 
-/** A key press that answers the question whether to cancel. */
-export function answer(view: View, key: string): Outcome {
+/** Handles a key that answers the question whether to cancel. */
+export function answer(view: View, key: string): KeyOutcome {
   if (view.overlay.kind !== 'confirm-cancel') return { view }
   const { id } = view.overlay
   if (key === 'y')
@@ -217,8 +217,8 @@ export function answer(view: View, key: string): Outcome {
   return key === 'n' || key === 'escape' || key === 'q' ? { view: { ...view, overlay: { kind: 'none' } } } : { view }
 }
 
-/** A key press while the filter is typed; the list follows at once. `input` may be a pasted text. */
-export function type(view: View, key: string, input: string): Outcome {
+/** Handles a key while the filter is typed; the list follows at once. `input` may be a pasted text. */
+export function type(view: View, key: string, input: string): KeyOutcome {
   if (view.overlay.kind !== 'filter') return { view }
   const { before } = view.overlay
   if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
@@ -240,7 +240,7 @@ const confirmed: Record<RunAction, readonly string[]> = {
   cancel: ['cancelled', 'completed', 'failed'],
 }
 
-/** Whether the store says by now that what was asked for has happened. */
+/** Whether the store has confirmed a request. */
 export function isConfirmed(asked: Asked, run: TabView['run']): boolean {
   return run === null || run.id !== asked.id || confirmed[asked.action].includes(run.status)
 }

@@ -9,20 +9,19 @@ export interface WatchLinesOptions {
   /** Null: the latest run. */
   id: string | null
   signal: AbortSignal
-  /** Told four times a second; it decides what is printed. */
+  /** Called four times a second; decides what to print. */
   update(advance: ReturnType<typeof toAdvance>): void
-  /** Told when something has changed that no figure shows. */
+  /** Called when something has changed that no figure shows. */
   tell(message: string): void
 }
 
 const every = 250
 
 /**
- * Watches a run without a screen until it has ended, or the signal is aborted. A source that does not answer is asked again
- * and again.
+ * Watches a run without a screen until it has ended or the signal is aborted. Keeps polling a source that does not answer.
  *
- * @returns what was known last
- * @throws what the first question throws: then there is nothing to watch
+ * @returns the last known values
+ * @throws the error of the first poll, because there is nothing to watch then
  */
 export async function watchLines({ source, id, signal, update, tell }: WatchLinesOptions): Promise<Watched> {
   const input = id === null ? {} : { progressId: id }
@@ -44,7 +43,7 @@ export async function watchLines({ source, id, signal, update, tell }: WatchLine
     } catch (error) {
       if (signal.aborted) break
       feed = unanswered(feed, '')
-      tellOnce(`No answer, asking again: ${error instanceof Error ? error.message : String(error)}`)
+      tellOnce(`No response, retrying: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
   if (watched.progress) update(toAdvance({ ...watched, progress: watched.progress }))
@@ -53,7 +52,5 @@ export async function watchLines({ source, id, signal, update, tell }: WatchLine
 
 function news(watched: Watched): string {
   if (watched.progress?.status === 'paused') return 'Paused.'
-  return silence(watched) === null
-    ? ''
-    : 'No worker tells of it. It goes on when one does: pagecache messenger:consume async'
+  return silence(watched) === null ? '' : 'No worker is processing it. Start one: pagecache messenger:consume async'
 }

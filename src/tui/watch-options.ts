@@ -12,8 +12,8 @@ export interface WatchOptions {
   signal: AbortSignal
 }
 
-/** The feeds at exit, and the error that ended the session (null: none). */
-export interface Watched {
+/** The feeds at the end of a session, and the error that ended it (null: none). */
+export interface SessionEnd {
   feeds: Feeds
-  fault: unknown
+  error: unknown
 }

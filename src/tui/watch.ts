@@ -1,6 +1,6 @@
 import { forbidColor, processVariables } from '../config/environment.ts'
 import { mayColor, takesTerminal } from './terminal.ts'
-import type { Watched, WatchOptions } from './watch-options.ts'
+import type { SessionEnd, WatchOptions } from './watch-options.ts'
 
 /** Whether this process can show the full-screen UI: stdin and stdout are terminals, and plain output was not requested. */
 export function hasScreen(wanted: boolean): boolean {
@@ -8,7 +8,7 @@ export function hasScreen(wanted: boolean): boolean {
 }
 
 /** Shows the tabs on this terminal until the operator quits. Ink is imported here only. */
-export async function watchOnScreen(options: WatchOptions): Promise<Watched> {
+export async function watchOnScreen(options: WatchOptions): Promise<SessionEnd> {
   if (!mayColor(processVariables(), process.argv)) forbidColor()
   const { runTui } = await import('./run.tsx')
   return runTui({ ...options, directory: process.cwd(), stdin: process.stdin, stdout: process.stdout })

@@ -1,8 +1,7 @@
 import type { App } from '../app.ts'
 import type { ReverseProxy } from '../config/schema.ts'
 import { realTiming } from '../lib/timing.ts'
-import type { PageStore } from '../pages/page-store.ts'
-import type { Pending } from '../purge/deliver/plan.ts'
+import { removeRefetched } from '../purge/remove-refetched.ts'
 import type { Handler } from '../queue/queue.ts'
 
 /** A healthy, unloaded proxy answers within this time (milliseconds). */
@@ -40,25 +39,4 @@ export async function makeDeliver(app: App): Promise<Handler> {
 
 function isUpstream({ url, position }: ReverseProxy, origins: ReadonlySet<string>): boolean {
   return position === 'auto' ? origins.has(new URL(url).origin) : position === 'behind'
-}
-
-/**
- * Removes purged pages once more. A proxy between this cache and the shop may have answered with an old page after the local purge and
- * before its own.
- */
-async function removeRefetched(pages: PageStore, delivered: readonly Pending[] | null): Promise<void> {
-  if (delivered === null) return void (await pages.remove({ kind: 'all' }))
-  const { toMatcher } = await import('../purge/pattern.ts')
-  for (const { kind, key } of delivered)
-    if (kind === 'pattern') await pages.remove({ kind: 'matching', matches: toMatcher(key!) })
-  for (const soft of [false, true]) {
-    const purges = delivered.filter((purge) => purge.soft === soft)
-    const [urls, tags] = [keysOf(purges, ['url']), keysOf(purges, ['tag', 'entity'])]
-    if (urls.length > 0) await pages.remove({ kind: 'urls', urls }, { soft })
-    if (tags.length > 0) await pages.remove({ kind: 'tags', tags }, { soft })
-  }
-}
-
-function keysOf(purges: readonly Pending[], kinds: readonly Pending['kind'][]): string[] {
-  return [...new Set(purges.filter(({ kind }) => kinds.includes(kind)).map(({ key }) => key!))]
 }

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import { plural } from '../lib/plural.ts'
+import { plural } from '../lib/format.ts'
 import { realTiming } from '../lib/timing.ts'
 import type { Handler } from '../queue/queue.ts'
 import type { RemoveSlice } from '../schedule/remove-in-slices.ts'

@@ -19,8 +19,8 @@ export async function makeAfterPurgeHandler(app: App): Promise<Handler> {
     now: Date.now,
     batchSize,
     plan: async (urls, signal) => {
-      const { makePlan } = await import('../operations/warmup-start.ts')
-      return makePlan({ app, signal, report: () => {} }, { salesChannelId: null, urls })
+      const { makePlan } = await import('./plan-warmup.ts')
+      return makePlan(app, { salesChannelId: null, urls, signal, onProgress: () => {} })
     },
   })
 }

@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
 import { realTiming } from '../lib/timing.ts'
-import { printable } from '../lib/printable.ts'
+import { printable } from '../lib/safe-text.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import type { ConsumeLimits, Consumed } from '../queue/consume.ts'
 import type { Handler, Transport } from '../queue/queue.ts'

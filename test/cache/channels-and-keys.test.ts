@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { clientStates, cookieBypass, pathBypass } from '../../src/cache/bypass.ts'
-import { Channels, normaliseHost, toChannel } from '../../src/cache/channel.ts'
+import { normaliseHost, toChannel } from '../../src/cache/channel.ts'
+import { Channels } from '../../src/cache/channels.ts'
 import { withAuthorization } from '../../src/cache/forward.ts'
 import { parseCookies } from '../../src/cache/fields.ts'
 import { canonicalUrl, primaryKey, unkeyedCookies } from '../../src/cache/key.ts'

@@ -96,7 +96,7 @@ export async function openSite(changes: Partial<CacheSettings> = {}): Promise<Si
     bypass: { cookies: [], paths: ['/checkout', '/account'] },
     ignoreQuery: [],
     timeouts: { connect: 2000, headers: 5000, idle: 5000, total: 10_000 },
-    onFault: (message, error) => faults.push(`${message}: ${String(error)}`),
+    onError: (message, error) => faults.push(`${message}: ${String(error)}`),
     ...changes,
   })
   return {

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { toCsv } from '../../src/cli/csv.ts'
+import { toCsv } from '../../src/cli/present-failures.ts'
 
-it('cells are quoted where they have to be; formulas are text, control characters escaped, nothing is empty', () => {
+it('cells are quoted where they have to be; formulas are text, control characters escaped, nothing is empty', async () => {
   expect(
-    toCsv([
+    await toCsv([
       ['url', 'status'],
       ['http://a/?a="1",2', 404],
       ['=HYPERLINK("http://evil")', null],
     ]),
   ).toBe('url,status\n"http://a/?a=""1"",2",404\n"\'=HYPERLINK(""http://evil"")",\n')
-  expect(toCsv([['a\u001b[31m\nb']])).not.toMatch(/\u001b/)
+  expect(await toCsv([['a\u001b[31m\nb']])).not.toMatch(/\u001b/)
 })

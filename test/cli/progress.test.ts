@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { isDue, ProgressDisplay, toBar, toLine, type Progress } from '../../src/cli/progress.ts'
+import { isDue, ProgressDisplay, toBar, toLine, type ProgressUpdate } from '../../src/cli/progress.ts'
 
-const half: Progress = {
+const half: ProgressUpdate = {
   kind: 'advance',
   done: 60_000,
   total: 120_000,
@@ -10,7 +10,7 @@ const half: Progress = {
   etaSeconds: 769,
   failed: 64,
 }
-const at = (percentage: number): Progress => ({
+const at = (percentage: number): ProgressUpdate => ({
   kind: 'advance',
   done: percentage,
   total: 100,
@@ -27,13 +27,13 @@ describe('a line', () => {
   })
 
   it('shows no ETA at the start', () => {
-    const early: Progress = { ...half, percentage: 2.99, perSecond: 7.84, failed: 0 }
+    const early: ProgressUpdate = { ...half, percentage: 2.99, perSecond: 7.84, failed: 0 }
     expect(toLine(early, 9_999)).toBe('2.99 % (60,000/120,000), 7.8/s')
     expect(toLine(early, 10_000)).toContain('ETA')
   })
 
   it('shows a pause at once', () => {
-    const paused: Progress = { ...half, paused: true }
+    const paused: ProgressUpdate = { ...half, paused: true }
     expect(toLine(paused, 20_000)).toBe('50.00 % (60,000/120,000), paused, 64 failed')
     expect(isDue({ progress: half, at: 1000 }, paused, 1001)).toBe(true)
     expect(isDue({ progress: paused, at: 1000 }, half, 1001)).toBe(true)

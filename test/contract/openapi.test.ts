@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, it } from 'vitest'
-import { version } from '../../src/lib/version.ts'
 import { operations } from '../../src/operations/index.ts'
 import { singular } from '../../src/pages/page.ts'
 import { openapiDocument } from '../../src/operations/openapi/document.ts'
 import * as z from 'zod/mini'
 
-const document = openapiDocument(operations, version) as {
+const document = openapiDocument(operations) as {
   paths: Record<
     string,
     Record<

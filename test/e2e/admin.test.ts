@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
       .getByRole('region', { name: /Purges of .*\/a/ })
       .getByText(product)
       .waitFor()
-    await page.getByLabel('Id or product number').fill(product.slice('product-'.length))
+    await page.getByLabel('ID or product number').fill(product.slice('product-'.length))
     await page
       .getByRole('region', { name: /Purges of product/ })
       .getByText(product)
@@ -261,7 +261,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await logIn(page, reader)
     await go(page, 'Warmup')
     await page.getByRole('button', { name: 'Start' }).click()
-    await page.getByText('This client may only read.').waitFor()
+    await page.getByText('This client has read-only access.').waitFor()
   })
 
   it('keeps secret and token in memory alone: a reload forgets them', async () => {
@@ -286,7 +286,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await daemon.run('client:revoke', leaver.clientId, '--yes')
     for (const view of ['Overview', 'Warmup', 'Queue and tasks']) {
       await go(page, view)
-      await page.getByText('This client may not log in any more: log out.').first().waitFor()
+      await page.getByText('This client was revoked or its secret has changed. Log out.').first().waitFor()
     }
     expect(refused).toEqual(['401'])
     await page.getByRole('button', { name: 'Log out' }).click()

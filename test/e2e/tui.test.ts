@@ -47,7 +47,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await terminal.resize(100, 30)
     await terminal.see(/q leave\s*$/)
     await terminal.keys('4')
-    await terminal.see('nothing has failed for good')
+    await terminal.see('no failed messages')
     await terminal.keys('q')
     const shown = await expectRestored(terminal, 0)
     expect(shown).toContain('cache: 0 pages, 0 B')
@@ -86,7 +86,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await terminal.see('cache    0 pages')
     expect(await terminal.flag('alternate_on')).toBe('1')
     await terminal.keys('4')
-    await terminal.see('nothing has failed for good')
+    await terminal.see('no failed messages')
     await terminal.keys('q')
     await terminal.see('cache: 0 pages, 0 B')
   })
@@ -156,7 +156,7 @@ describe('off a terminal', () => {
     let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     await vi.waitFor(
-      () => expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 wait'),
+      () => expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 waiting'),
       { timeout: 20_000 },
     )
     child.kill('SIGTERM')

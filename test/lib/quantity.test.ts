@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { formatBytes } from '../../src/lib/format-bytes.ts'
-import { formatDuration } from '../../src/lib/format-duration.ts'
+import { formatDuration } from '../../src/lib/format.ts'
 import { parseDuration, parseSize, writeDuration, writeSize } from '../../src/lib/quantity.ts'
 
 it.each([

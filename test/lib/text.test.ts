@@ -2,8 +2,7 @@ import { isIP } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { closest } from '../../src/lib/closest.ts'
 import { ipFamily } from '../../src/lib/ip-family.ts'
-import { maskForLog, maskUrls, namesSecret } from '../../src/lib/mask.ts'
-import { printable } from '../../src/lib/printable.ts'
+import { maskForLog, maskUrls, namesSecret, printable } from '../../src/lib/safe-text.ts'
 
 describe('closest', () => {
   it.each([

@@ -19,7 +19,7 @@ it('a feed without news for three seconds is stale, and says why', () => {
   expect(staleFor(feed, 3999)).toBe(null)
   expect(staleFor(feed, 4000)).toBe(3000)
   expect(staleness(unanswered(feed, 'the daemon does not answer'), 6000)).toBe('STALE 5 s: the daemon does not answer')
-  expect(staleness(newFeed(0), 4000)).toBe('STALE 4 s: no answer yet')
+  expect(staleness(newFeed(0), 4000)).toBe('STALE 4 s: no response yet')
 })
 
 it('a source that does not answer is asked less and less often, and as before when it does', () => {
@@ -68,7 +68,7 @@ it('a source that never answers is asked again after ten seconds', async () => {
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
   poller.want({ cache: { operation: 'cache.stats', input: {}, every: 250 } })
   await vi.advanceTimersByTimeAsync(10_000)
-  expect(poller.feeds['cache']).toMatchObject({ value: null, error: 'no answer within 10 s' })
+  expect(poller.feeds['cache']).toMatchObject({ value: null, error: 'no response within 10 s' })
   await vi.advanceTimersByTimeAsync(500)
   expect(poller.feeds['cache']).toMatchObject({ value: 7, error: null })
   poller.stop()

@@ -56,7 +56,7 @@ describe('the screen of a warmup', () => {
       '≤16 ms',
       'set-cookie 31',
       '503 7',
-      'throttled: slow answers',
+      'throttled: slow responses',
       'memory 112 MB',
       'loop 1.4 ms',
       'Worker slots 12',
@@ -102,7 +102,7 @@ describe('the screen of a warmup', () => {
     const { text } = start({ 'warmup.watch': { success: true, progress: null, live: null } })
     await vi.waitFor(() => expect(text()).toContain('No warmup yet'))
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })
-    await vi.waitFor(() => expect(idle.text()).toContain('No worker has taken it up yet'))
+    await vi.waitFor(() => expect(idle.text()).toContain('No worker has started it yet'))
     expect(idle.text()).toContain('STALE 12 min: no worker')
   })
 })
@@ -112,7 +112,7 @@ describe('what the store says', () => {
     const { text, press, state, source, session } = start({ 'warmup.pause': { success: true } })
     await vi.waitFor(() => expect(text()).toContain('RUNNING'))
     press('p')
-    expect(text()).toContain('● RUNNING · pause asked for, not confirmed yet')
+    expect(text()).toContain('● RUNNING · pause requested, not confirmed yet')
     await vi.waitFor(() =>
       expect(source.asked).toContainEqual({
         operation: 'warmup.pause',

@@ -39,7 +39,7 @@ const source = new FakeSource({
 })
 const abort = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => abort.abort())
-const { fault } = await runTui({
+const { error } = await runTui({
   source,
   tabs: [warmupTab(null)],
   leaving: () => 'leave, the warmup goes on',
@@ -49,5 +49,5 @@ const { fault } = await runTui({
   stdin: process.stdin,
   stdout: process.stdout,
 })
-process.stdout.write(fault === null ? 'left the screen\n' : `broke: ${String(fault)}\n`)
-process.exit(fault === null ? 0 : 1)
+process.stdout.write(error === null ? 'left the screen\n' : `broke: ${String(error)}\n`)
+process.exit(error === null ? 0 : 1)

@@ -1,6 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
-import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../../src/tui/monitor-summary.ts'
+import {
+  isDueLine,
+  monitorSummary,
+  monitorTabs,
+  readAll,
+  readLast,
+  type SystemState,
+} from '../../src/tui/monitor-summary.ts'
 import type { Feeds } from '../../src/tui/poller.ts'
 import { invalidationsPanel, purgesPanel } from '../../src/tui/tabs/purges/lists.ts'
 import { causes, purgeRate, type RecentPurges } from '../../src/tui/tabs/purges/values.ts'
@@ -74,7 +80,7 @@ describe('purges', () => {
     press('3')
     await vi.waitFor(() => {
       for (const part of [
-        'everything purged 2×',
+        '2 full clears',
         'latest 40 s ago, api erp-sync',
         'varnish-2 12 behind since 3 min',
         '1 undelivered',
@@ -129,10 +135,10 @@ it('the queue names who works on what, and what failed', async () => {
   await vi.waitFor(() => {
     for (const part of [
       'purge.deliver (proxy:varnish-1)',
-      '412 wait',
-      'the first for 1 min 34 s',
+      '412 waiting',
+      'oldest 1 min 34 s',
       'no worker',
-      'failed for good',
+      'failed permanently',
       'not seen for 30 s',
       'the proxy answered 500',
     ])
@@ -143,7 +149,7 @@ it('the queue names who works on what, and what failed', async () => {
 describe('without a screen', () => {
   it('the system is one sentence a part', async () => {
     const state = await readAll(new FakeSource(system()))
-    expect(monitorSummary(state).join('; ')).toContain('queue: 412 wait, 5 in hand, 2 failed, 2 workers')
+    expect(monitorSummary(state).join('; ')).toContain('queue: 412 waiting, 5 in progress, 2 failed, 2 workers')
     expect(monitorSummary({})).toEqual([])
   })
 
@@ -196,7 +202,7 @@ describe('without a screen', () => {
     expect(last.progress?.status).toBe('completed')
     expect(updates.at(-1)).toBe(39_000)
     expect(updates).toEqual(updates.toSorted((left, right) => left - right))
-    expect(told).toEqual(['No answer, asking again: the daemon does not answer'])
+    expect(told).toEqual(['No response, retrying: the daemon does not answer'])
   })
 
   it('what cannot be watched from the beginning is an error', async () => {
@@ -223,10 +229,10 @@ describe('without a screen', () => {
 it('what remains of a warmup says how it stands and what to do', () => {
   expect(warmupSummary(watched(700)).join('\n')).toMatchInlineSnapshot(`
     "Warmup 0190c0de-1111-7000-8000-00000000012f: running, 45.50 %, 54,600 of 120,000 pages in 11 min 40 s
-      52,371 stored, 2,184 fresh before, 45 failed; 76.2 pages/s on average
-      why pages stayed cold: set-cookie 31, 404 12, private 8, 503 7, timeout 5, too-large 1
-      which ones: pagecache warmup:failures 0190c0de-1111-7000-8000-00000000012f
-      it goes on; to see it again: pagecache warmup:watch 0190c0de-1111-7000-8000-00000000012f"
+      52,371 fetched, 2,184 already fresh, 45 failed; 76.2 pages/s on average
+      not cached: set-cookie 31, 404 12, private 8, 503 7, timeout 5, too-large 1
+      failed URLs: pagecache warmup:failures 0190c0de-1111-7000-8000-00000000012f
+      it continues; watch it with: pagecache warmup:watch 0190c0de-1111-7000-8000-00000000012f"
   `)
   expect(warmupSummary({ success: true, progress: null, live: null } as never)).toEqual([
     'No warmup yet. Start one: pagecache warmup:start',

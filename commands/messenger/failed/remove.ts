@@ -6,7 +6,7 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { removeFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRemove extends BaseCommand {

@@ -4,7 +4,7 @@ import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
-import { plural } from '#src/lib/plural.ts'
+import { plural } from '#src/lib/format.ts'
 import { retryFailedMessages } from '#src/operations/messenger.ts'
 
 export default class MessengerFailedRetry extends BaseCommand {

@@ -56,7 +56,7 @@ const unavailable: Refuse = (status, message) => {
 /** RFC 6749 §5.1. */
 const noCache: HeaderPair = ['Pragma', 'no-cache']
 
-/** What is refused before the body is read. */
+/** Checks that need no body: the answer to a request that fails them; null if it passes. */
 function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: ApiOptions): Answer | null {
   if (!isReady())
     return failure(503, 'temporarily_unavailable', 'The daemon is stopping.', [

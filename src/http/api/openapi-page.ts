@@ -30,12 +30,11 @@ async function document(): Promise<{
   info: { title: string; version: string; description: string }
   paths: Record<string, Record<string, Described>>
 }> {
-  const [{ openapiDocument }, { operations }, { version }] = await Promise.all([
+  const [{ openapiDocument }, { operations }] = await Promise.all([
     import('../../operations/openapi/document.ts'),
     import('../../operations/index.ts'),
-    import('../../lib/version.ts'),
   ])
-  return openapiDocument(operations, version) as never
+  return openapiDocument(operations) as never
 }
 
 const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}

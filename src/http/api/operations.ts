@@ -40,7 +40,7 @@ async function admit({ context }: H3Event, options: OperationOptions): Promise<A
   return undefined
 }
 
-/** What is refused before the token is looked at. */
+/** Checks that need no token: the answer to a request that fails them; null if it passes. */
 function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: OperationOptions): Answer | null {
   if (!isReady())
     return errorAnswer(503, 'The daemon is stopping.', [

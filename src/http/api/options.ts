@@ -4,7 +4,7 @@ import type { Judge } from '../../auth/judgement.ts'
 import type { Channel } from '../../cache/channel.ts'
 import type { StageEndpoints } from '../stages/request.ts'
 
-/** What the endpoints of the daemon work with. */
+/** The parts that the endpoints of the daemon need. */
 export interface ApiOptions {
   app: App
   /** False once the daemon is stopping. */

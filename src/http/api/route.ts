@@ -75,7 +75,7 @@ export function toEvent(app: H3, exchange: Exchange): H3Event {
   return new H3Event({ method: request.method!, url } as Request, { exchange }, app)
 }
 
-/** The parameters of a route, decoded. A broken escape stands for itself: such a value names nothing. */
+/** The decoded parameters of a route. A value with an invalid escape is kept unchanged; it names nothing that exists. */
 export function paramsOf({ context }: H3Event): Record<string, string> {
   return Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decoded(value)]))
 }

@@ -1,6 +1,6 @@
 import { PagecacheError } from '../../errors.ts'
 import type { HeaderPair } from '../../pages/page.ts'
-import { plural } from '../../lib/plural.ts'
+import { plural } from '../../lib/format.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
 import { textAnswer, type WholeAnswer } from '../answer.ts'
 import { examine, type Accepted, type RequestHead } from '../front/guard.ts'

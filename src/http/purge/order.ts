@@ -1,5 +1,6 @@
 import type { HeaderPair } from '../../pages/page.ts'
-import type { Channel, Channels } from '../../cache/channel.ts'
+import type { Channel } from '../../cache/channel.ts'
+import type { Channels } from '../../cache/channels.ts'
 import { fieldLines, fieldValue } from '../../cache/fields.ts'
 import { canonicalUrl } from '../../cache/key.ts'
 import type { Canonicaliser } from '../../cache/target.ts'

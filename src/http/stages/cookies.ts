@@ -8,7 +8,7 @@ const hiddenCookie = 'vendor-stage-hidden-'
 /** Seconds. Browsers keep a cookie for at most 400 days (RFC 6265bis). */
 const maxAge = 400 * 24 * 3600
 
-/** What a visitor's cookies say about the stages. */
+/** The stage cookies of a visitor. They are never stored with events. */
 export interface StageCookies {
   /** Null where the cookie is missing or malformed. */
   session: string | null

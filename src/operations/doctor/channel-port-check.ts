@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Config } from '../../config/schema.ts'
-import { portOf } from '../../lib/port-of.ts'
+import { portOf } from '../../lib/url.ts'
 import { checkTimeout } from './probe.ts'
 import { passed, warned, type Check, type Finding } from './finding.ts'
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import type { SalesChannel } from '../../config/schema.ts'
-import { maskUrls } from '../../lib/mask.ts'
+import { maskUrls } from '../../lib/safe-text.ts'
 import { probe } from './probe.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 

@@ -1,6 +1,6 @@
 import { processVariables } from '../../config/environment.ts'
 import { unknownVariables } from '../../config/keys.ts'
-import { plural } from '../../lib/plural.ts'
+import { plural } from '../../lib/format.ts'
 import { failed, passed, warned, type Check } from './finding.ts'
 
 /** Each request in progress holds a client socket, often an origin socket, and a file. */

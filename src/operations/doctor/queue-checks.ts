@@ -1,5 +1,4 @@
-import { formatDuration } from '../../lib/format-duration.ts'
-import { plural } from '../../lib/plural.ts'
+import { formatDuration, plural } from '../../lib/format.ts'
 import { attempt, passed, warned, type Check, type Finding } from './finding.ts'
 import { recordsExist } from './storage-checks.ts'
 

@@ -2,7 +2,7 @@ import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { App } from '../../app.ts'
 import { formatBytes } from '../../lib/format-bytes.ts'
-import { plural } from '../../lib/plural.ts'
+import { plural } from '../../lib/format.ts'
 import { readPages } from '../read-pages.ts'
 import { attempt, failed, passed, warned, type Check, type Finding } from './finding.ts'
 

@@ -1,3 +1,4 @@
+import manifest from '../../../package.json' with { type: 'json' }
 import * as z from 'zod/mini'
 import { fieldsOf } from '../from-query.ts'
 import { scopeOf, pathOf, type Operation, type Schema } from '../operation.ts'
@@ -5,7 +6,7 @@ import { exampleOf, type JsonSchema } from './example.ts'
 import { commonFields, errorResponse, fixedPaths, securitySchemes } from './fixed.ts'
 
 /** Generates the OpenAPI 3.1 document from the schemas that validate requests. */
-export function openapiDocument(operations: readonly Operation[], version: string): Record<string, unknown> {
+export function openapiDocument(operations: readonly Operation[]): Record<string, unknown> {
   const published = operations.filter((operation) => operation.http !== undefined)
   const paths = [...Map.groupBy(published, (operation) => pathOf(operation.http!))].map(([path, group]) => [
     path,
@@ -15,7 +16,7 @@ export function openapiDocument(operations: readonly Operation[], version: strin
     openapi: '3.1.0',
     info: {
       title: 'pagecache',
-      version,
+      version: manifest.version,
       description:
         'The admin API of pagecache. Every endpoint below /api/_action needs a bearer token; errors are always {"success": false, "message": text}.',
       license: { name: 'MIT', identifier: 'MIT' },

@@ -1,4 +1,4 @@
-import { prepareRows } from '../../records/prepared-rows.ts'
+import { prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import type { Entity } from '../entities.ts'
 import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'

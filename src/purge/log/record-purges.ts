@@ -1,5 +1,5 @@
 import type { NewMessage, Queue } from '../../queue/queue.ts'
-import { prepareRows } from '../../records/prepared-rows.ts'
+import { prepareRows } from '../../records/statements.ts'
 import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { deliverMessage } from '../deliver/message.ts'

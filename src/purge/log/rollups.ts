@@ -11,7 +11,10 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourLength)
 }
 
-/** Amounts added to the sums of an hour; negative numbers subtract. */
+/**
+ * Amounts added to the sums of an hour; negative numbers subtract. They are added in the transaction that inserts or deletes the rows, so
+ * that the sums always equal the rows.
+ */
 export interface HourSums {
   purges?: number
   invalidations?: number

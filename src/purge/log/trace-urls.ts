@@ -77,7 +77,8 @@ async function recordUrls(transaction: RecordsTransaction, found: readonly Taken
 
 /**
  * Records the remaining URLs of an invalidation slice by slice and releases its traces in the page store. Slices that another process
- * has recorded are skipped. Stops when `stop` is aborted or the page store cannot be read.
+ * has recorded are skipped. Stops when `stop` is aborted or the page store cannot be read; the traces that are left are recorded later,
+ * so that no purge is missing from the flow of a page.
  */
 export async function traceUrls(
   { records, pages }: { records: Records; pages: PageStore },

@@ -1,4 +1,4 @@
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/format.ts'
 
 /** Milliseconds in at most six cells: `8 ms`, `340 ms`, `1.9 s`, `12 s`, `3 min`; `-` when unknown. */
 export function shortMs(ms: number | null): string {
@@ -18,7 +18,7 @@ export function shortRate(perSecond: number): string {
   return perSecond > 0 && perSecond < 9.95 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond))
 }
 
-/** A span of seconds in which seconds no longer matter after ten minutes: `9 s`, `1 min 20 s`, `12 min`, `2 h 5 min`. */
+/** Formats seconds, from ten minutes on in whole minutes: `9 s`, `1 min 20 s`, `12 min`, `2 h 5 min`. */
 export function shortSpan(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`
   if (seconds < 600) return whole(Math.round(seconds), 60, 'min', 1, 's')
@@ -49,12 +49,12 @@ export function share(part: number, whole: number): string {
   return `${percent > 0 && percent < 9.95 ? trimZero(percent.toFixed(1)) : Math.round(percent)} %`
 }
 
-/** The time of day in UTC, `12:41:07`; the store's times are UTC too. */
+/** The time of day in UTC, like the times of the store: `12:41:07`. */
 export function timeOfDay(at: number): string {
   return new Date(at).toISOString().slice(11, 19)
 }
 
-/** How long ago, for a reader: `now`, `12 s ago`, `3 min ago`. */
+/** Formats an age: `now`, `12 s ago`, `3 min ago`. */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, (now - at) / 1000)
   return seconds < 1.5 ? 'now' : `${shortSpan(seconds)} ago`

@@ -1,7 +1,7 @@
 const levels = '▁▂▃▄▅▆▇█'
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** A bar of exactly `width` cells, an eighth of a cell at the finest; full only at 100 %. */
+/** A bar of exactly `width` cells in steps of an eighth of a cell; full only at 100 %. */
 export function bar(percentage: number, width: number): { done: string; open: string } {
   const whole = width * 8
   const filled = percentage >= 100 ? whole : Math.min(whole - 1, Math.max(0, Math.floor((whole * percentage) / 100)))
@@ -9,7 +9,7 @@ export function bar(percentage: number, width: number): { done: string; open: st
   return { done, open: '░'.repeat(width - done.length) }
 }
 
-/** A value as one of eight heights; none at all is a blank, so that a pause is seen. `most` is the full height. */
+/** A value as one of eight heights, of which `most` is the highest. Zero is a blank, so that a pause is visible. */
 export function level(value: number, most: number): string {
   if (value <= 0 || most <= 0) return ' '
   return levels[Math.min(levels.length - 1, Math.ceil((value / most) * levels.length) - 1)]!

@@ -1,6 +1,6 @@
 import { cells, cut } from './width.ts'
 
-/** What a piece of text means; the theme gives it a colour. Nothing is said by colour alone. */
+/** The meaning of a piece of text; the theme assigns the colour. No meaning is shown by colour alone. */
 export type Tone = 'plain' | 'dim' | 'strong' | 'accent' | 'good' | 'warn' | 'bad' | 'selected'
 
 export interface Span {
@@ -17,12 +17,12 @@ export function span(text: string, tone: Tone = 'plain'): Span {
 
 const blank: Line = []
 
-/** Cells that a line takes. */
+/** The width of a line in cells. */
 export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + cells(text), 0)
 }
 
-/** A line of exactly `width` cells: cut at its end, or filled with blanks. */
+/** A line of exactly `width` cells: truncated at its end or padded with blanks. */
 export function fitLine(line: Line, width: number): Line {
   const fitted: Span[] = []
   let left = width
@@ -42,7 +42,7 @@ export function spread(left: Line, right: Line, width: number): Line {
   return [...fitLine(left, room), ...right]
 }
 
-/** Parts joined by a separator; the last ones are dropped when they do not fit. */
+/** Joins parts with a separator; parts that do not fit are dropped from the end. */
 export function join(parts: readonly Line[], width: number, separator = ' · '): Line {
   const joined: Span[] = []
   let left = width

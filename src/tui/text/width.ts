@@ -1,7 +1,7 @@
 import cliTruncate from 'cli-truncate'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
-import { printable } from '../../lib/printable.ts'
+import { printable } from '../../lib/safe-text.ts'
 
 const ascii = /^[\u0020-\u007e]*$/
 

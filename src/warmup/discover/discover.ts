@@ -1,4 +1,4 @@
-import { maskUrls } from '../../lib/mask.ts'
+import { maskUrls } from '../../lib/safe-text.ts'
 import type { Channel } from '../../cache/channel.ts'
 import { isOnOrigin, type SitemapFetch } from './discover-fetch.ts'
 import { plainBytes } from './decompress.ts'

@@ -1,4 +1,5 @@
-import type { Channel, Channels } from '../../cache/channel.ts'
+import type { Channel } from '../../cache/channel.ts'
+import type { Channels } from '../../cache/channels.ts'
 import { lenientPath, type Canonicaliser } from '../../cache/target.ts'
 
 /** How a URL relates to a channel. */

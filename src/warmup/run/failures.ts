@@ -1,4 +1,4 @@
-import { contains } from '../../records/contains.ts'
+import { contains } from '../../records/statements.ts'
 import type { Records } from '../../records/open.ts'
 
 export interface FailureFilter {

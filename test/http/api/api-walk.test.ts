@@ -90,7 +90,7 @@ function faultsOf(operation: Operation, fields: Record<string, unknown>): string
 
 /** The example of the OpenAPI document, which has the required fields only. */
 function exampleOf({ http, name }: Operation): Record<string, unknown> {
-  const document = openapiDocument(operations, '0') as {
+  const document = openapiDocument(operations) as {
     paths: Record<
       string,
       Record<

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { PageType } from '../../../src/pages/page.ts'
-import { Channels, toChannel } from '../../../src/cache/channel.ts'
+import { toChannel } from '../../../src/cache/channel.ts'
+import { Channels } from '../../../src/cache/channels.ts'
 import { canonicaliser } from '../../../src/cache/target.ts'
 import type { SitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'
 import { defaultLimits } from '../../../src/warmup/discover/limits.ts'

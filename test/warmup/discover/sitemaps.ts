@@ -1,6 +1,7 @@
 import { buildConnector } from 'undici'
 import { afterEach, beforeEach } from 'vitest'
-import { Channels, toChannel } from '../../../src/cache/channel.ts'
+import { toChannel } from '../../../src/cache/channel.ts'
+import { Channels } from '../../../src/cache/channels.ts'
 import { pathBypass } from '../../../src/cache/bypass.ts'
 import { canonicaliser, marketingParameters } from '../../../src/cache/target.ts'
 import { openSitemapFetch, type SitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'

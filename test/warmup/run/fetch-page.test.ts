@@ -37,7 +37,7 @@ beforeEach(async () => {
     bypass: { cookies: ['logged-in'], paths: ['/checkout'] },
     ignoreQuery: [],
     timeouts: { connect: 2000, headers: 5000, idle: 5000, total: 10_000 },
-    onFault: (_, error) => {
+    onError: (_, error) => {
       throw error
     },
   })

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import type { Statistics } from '../../../operations/cache.ts'
 import { block, label, labelWidth } from '../../block.ts'
 import type { Block, Panel, Row } from '../../panel.ts'

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount, plural } from '../../../lib/format.ts'
 import { block, label, labelWidth } from '../../block.ts'
 import type { Block } from '../../panel.ts'
 import { ago, shortMs, shortRate } from '../../text/amount.ts'
@@ -15,7 +15,7 @@ import {
 
 const shownProxies = 4
 
-/** How many and how fast, when, and how long it took. */
+/** Count, rate, hourly chart and duration of purges. */
 export function rateBlock({ overview, hourly }: PurgeStatistics, recent: RecentPurges | null, time: number): Block {
   return block(0, (width) => {
     const counts = hourly.map(({ purges }) => purges)
@@ -28,13 +28,13 @@ export function rateBlock({ overview, hourly }: PurgeStatistics, recent: RecentP
       ],
       [span(formatCount(overview.distinctUrls)), span(overview.distinctUrls === 1 ? ' URL' : ' URLs', 'dim')],
       [span(formatCount(overview.distinctTags)), span(overview.distinctTags === 1 ? ' tag' : ' tags', 'dim')],
-      [span('answered in ', 'dim'), span(shortMs(overview.avgResponseTime))],
+      [span('duration ', 'dim'), span(shortMs(overview.avgResponseTime))],
     ]
     return [[label('purges'), ...join(figures, width - labelWidth)]]
   })
 }
 
-/** A purge of everything makes every visitor wait: it is named, with who asked and when. */
+/** Names the latest purge of everything, with its source and time, because it makes every visitor wait for the shop. */
 export function everythingBlock({ items }: RecentInvalidations, time: number): Block {
   return block(1, (width) => {
     const all = items.filter(({ scope }) => scope === 'all')
@@ -42,18 +42,18 @@ export function everythingBlock({ items }: RecentInvalidations, time: number): B
     if (latest === undefined)
       return [
         [
-          label('all'),
+          label('clears'),
           span(
             items.length === 0
-              ? 'nothing was invalidated'
-              : `"everything" is not among the last ${formatCount(items.length)} invalidations`,
+              ? 'no invalidations'
+              : `no full clear in the last ${formatCount(items.length)} invalidations`,
             'dim',
           ),
         ],
       ]
     const parts: Line[] = [
       [
-        span(`everything purged ${formatCount(all.length)}×`, 'bad'),
+        span(plural(all.length, 'full clear'), 'bad'),
         span(` in the last ${formatCount(items.length)} invalidations`, 'dim'),
       ],
       [
@@ -64,11 +64,11 @@ export function everythingBlock({ items }: RecentInvalidations, time: number): B
         ),
       ],
     ]
-    return [[label('all'), ...join(parts, width - labelWidth)]]
+    return [[label('clears'), ...join(parts, width - labelWidth)]]
   })
 }
 
-/** Who asks for invalidations. */
+/** The sources of invalidations. */
 export function whoBlock({ items }: RecentInvalidations): Block {
   return block(2, (width) => {
     const parts = causes(items).map(({ who, count, pages }): Line => [
@@ -76,15 +76,15 @@ export function whoBlock({ items }: RecentInvalidations): Block {
       span(formatCount(count), 'strong'),
       span(` (${formatCount(pages)} pages)`, 'dim'),
     ])
-    return [[label('who'), ...(parts.length === 0 ? [span('none', 'dim')] : join(parts, width - labelWidth))]]
+    return [[label('sources'), ...(parts.length === 0 ? [span('none', 'dim')] : join(parts, width - labelWidth))]]
   })
 }
 
-/** What each reverse proxy has still to be told. */
+/** The backlog of each reverse proxy. */
 export function proxyBlock({ proxies }: PurgeStatistics, time: number): Block {
   return block(1, (width) => {
-    if (proxies.length === 0) return [[label('proxies'), span('none but this one', 'dim')]]
-    // Those that are behind are what one looks for.
+    if (proxies.length === 0) return [[label('proxies'), span('none configured', 'dim')]]
+    // Proxies with a backlog come first.
     const worst = proxies.toSorted((left, right) => right.failed + right.pending - left.failed - left.pending)
     const parts = worst
       .slice(0, shownProxies)

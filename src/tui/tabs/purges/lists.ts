@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { share, shortMs, timeOfDay } from '../../text/amount.ts'
@@ -14,17 +14,17 @@ import {
   type RecentPurges,
 } from './values.ts'
 
-/** What was purged, in one text. */
+/** Formats the key of a purge. */
 function keyOf({ kind, type, value, url, tag, entityType, entityId }: PurgeItem): string {
   const named = url ?? tag ?? type ?? (entityType === null ? null : `${entityType} ${entityId}`)
   return named ?? (kind === 'all' ? `everything${value ? ` (${value})` : ''}` : '')
 }
 
-/** Whether every reverse proxy was told. */
+/** Whether every reverse proxy has acknowledged the purge. */
 function deliverySpan(proxies: PurgeItem['proxies']): Span {
   const failed = proxies.filter(({ status }) => status === 'failed').length
   const pending = proxies.filter(({ status }) => status === 'pending').length
-  if (failed > 0) return span(`${failed} not told`, 'bad')
+  if (failed > 0) return span(`${failed} failed`, 'bad')
   if (pending > 0) return span(`${pending} pending`, 'warn')
   return proxies.length === 0 ? span('') : span('told', 'good')
 }
@@ -124,7 +124,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
   return { title: 'Purge', url, facts }
 }
 
-/** What is purged most often in 24 hours: too much of it is seen here. */
+/** The most frequent keys of the last 24 hours, which show excessive purging. */
 export function tagsPanel({ topTags, overview }: PurgeStatistics): Panel {
   const most = Math.max(1, ...topTags.map(({ count }) => count))
   const rows = topTags.map(({ tag, count }): Row => {
@@ -141,7 +141,7 @@ export function tagsPanel({ topTags, overview }: PurgeStatistics): Panel {
     const facts = [
       ['Purges in 24 h', formatCount(count)],
       ['Of all', share(count, overview.totalPurges)],
-      ['Pages that bear it', `pagecache cache:list --tag ${tag}`],
+      ['Tagged pages', `pagecache cache:list --tag ${tag}`],
     ] as const
     return {
       id: tag,

@@ -1,5 +1,5 @@
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { block, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
 import { planFeed } from '../../feed.ts'
@@ -9,7 +9,7 @@ import { everythingBlock, proxyBlock, rateBlock, whoBlock } from './figures.ts'
 import { invalidationsPanel, purgesPanel, tagsPanel } from './lists.ts'
 import type { PurgeStatistics } from './values.ts'
 
-/** Number of latest purges to fetch: enough for the list and the rate. */
+/** Purges to fetch, newest first: enough for the list and the rate. */
 const tail = 200
 
 export const purgePlan = planFeed<typeof purgeStatistics>('purgeLog.stats', {}, 1000)

@@ -1,13 +1,14 @@
+import type { ValueOf } from '../../../operations/operation.ts'
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
 
-/** What the operations of the two logs answer. */
-export type PurgeStatistics = Awaited<ReturnType<typeof purgeStatistics.run>>
-export type RecentPurges = Awaited<ReturnType<typeof recentPurges.run>>
-export type RecentInvalidations = Awaited<ReturnType<typeof recentInvalidations.run>>
+/** Values of the operations of the two logs. */
+export type PurgeStatistics = ValueOf<typeof purgeStatistics>
+export type RecentPurges = ValueOf<typeof recentPurges>
+export type RecentInvalidations = ValueOf<typeof recentInvalidations>
 export type PurgeItem = RecentPurges['items'][number]
 export type Invalidation = RecentInvalidations['items'][number]
 
-/** Purges a second over the last minute; where more than the list holds came in it, over the time that the list covers. `time`: milliseconds since the epoch. */
+/** Purges per second over the last minute, or over the time that a full list covers. `time`: milliseconds since the epoch. */
 export function purgeRate({ items, limit }: RecentPurges, time: number): number {
   const within = items.filter(({ createdAt }) => time - Date.parse(createdAt) <= 60_000)
   const oldest = within.at(-1)
@@ -16,12 +17,12 @@ export function purgeRate({ items, limit }: RecentPurges, time: number): number 
   return (within.length * 1000) / span
 }
 
-/** Who asked for an invalidation: an API client, or by which way it came. */
+/** The source of an invalidation, with the API client if there is one. */
 export function whoOf({ source, actor }: Pick<Invalidation, 'source' | 'actor'>): string {
   return actor === null ? source : `${source} ${actor}`
 }
 
-/** How often each of these asked, most often first. */
+/** Counts invalidations and removed pages by source and client, the most frequent first. */
 export function causes(items: readonly Invalidation[]): { who: string; count: number; pages: number }[] {
   return [...Map.groupBy(items, whoOf)]
     .map(([who, asked]) => ({

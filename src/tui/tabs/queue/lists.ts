@@ -1,12 +1,11 @@
-import type { MessengerStatistics } from '../../../operations/messenger.ts'
+import type { FailedMessages, MessengerStatistics } from '../../../operations/messenger.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { ago, timeOfDay } from '../../text/amount.ts'
 import { span, type Line } from '../../text/line.ts'
 import { padEnd, padStart } from '../../text/width.ts'
-import type { FailedMessages } from './values.ts'
 
-/** A worker that was not seen for so long may be gone (milliseconds). */
+/** Silence in milliseconds after which a worker may be dead. */
 const missedFor = 12_000
 
 export function workersPanel({ workers }: MessengerStatistics, time: number): Panel {
@@ -17,9 +16,9 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
     const state = missed
       ? `not seen for ${ago(Date.parse(seenAt), time).replace(' ago', '')}`
       : stopping
-        ? 'is stopping'
+        ? 'stopping'
         : what === ''
-          ? 'waits'
+          ? 'idle'
           : what
     const line = (width: number): Line => [
       span(padEnd(`${pid}@${host}`, 20)),
@@ -32,7 +31,7 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
       ['Kind', kind],
       ['Transports', transports.join(', ')],
       ['Messages', worker.types.join(', ')],
-      ['In hand', current.map(({ type, group, id: message }) => `${type} ${group ?? ''} ${message}`).join('; ')],
+      ['In progress', current.map(({ type, group, id: message }) => `${type} ${group ?? ''} ${message}`).join('; ')],
       ['Started', moment(startedAt, time)],
       ['Last seen', moment(seenAt, time)],
     ])
@@ -51,7 +50,7 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
     title: 'Workers',
     total: null,
     rows,
-    empty: 'No worker runs. One starts: pagecache messenger:consume async scheduler',
+    empty: 'No worker is running. Start one: pagecache messenger:consume async scheduler',
   }
 }
 
@@ -88,5 +87,5 @@ export function failedPanel({ items, total }: FailedMessages, time: number): Pan
       detail: { title: 'Failed message', url: null, facts },
     }
   })
-  return { id: 'failed', title: 'Failed', total, rows, empty: 'No message has failed for good.' }
+  return { id: 'failed', title: 'Failed', total, rows, empty: 'No failed messages.' }
 }

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import type { listFailedMessages, messengerStatistics, MessengerStatistics } from '../../../operations/messenger.ts'
 import { block, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
@@ -36,11 +36,11 @@ export const queueTab = defineTab({
   },
 })
 
-/** `12 wait, 4 in hand, 0 failed, 2 workers`. */
+/** `12 waiting, 4 in progress, 0 failed, 2 workers`. */
 export function queueInShort({ transports, workers, failed }: MessengerStatistics): string {
   const sum = (field: 'waiting' | 'held') =>
     formatCount(
       transports.filter(({ name }) => name !== 'failed').reduce((total, transport) => total + transport[field], 0),
     )
-  return `${sum('waiting')} wait, ${sum('held')} in hand, ${formatCount(failed)} failed, ${workers.length} ${workers.length === 1 ? 'worker' : 'workers'}`
+  return `${sum('waiting')} waiting, ${sum('held')} in progress, ${formatCount(failed)} failed, ${workers.length} ${workers.length === 1 ? 'worker' : 'workers'}`
 }

@@ -1,4 +1,4 @@
-import type { listScheduledTasks } from '../../../operations/scheduled-task.ts'
+import type { listScheduledTasks, ScheduledTasks } from '../../../operations/scheduled-task.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
@@ -8,7 +8,8 @@ import { defineTab } from '../../tab.ts'
 import { ago, shortSpan } from '../../text/amount.ts'
 import { join, span, type Line, type Tone } from '../../text/line.ts'
 import { cutMiddle, padEnd, padStart } from '../../text/width.ts'
-import type { ScheduledTask, ScheduledTasks } from './values.ts'
+
+type ScheduledTask = ScheduledTasks['items'][number]
 
 export const taskPlan = planFeed<typeof listScheduledTasks>('scheduled-task.list', {}, 2000)
 

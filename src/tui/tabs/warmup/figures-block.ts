@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { level, sparkline } from '../../text/chart.ts'
 import { share, shortMs, shortRate } from '../../text/amount.ts'
 import { join, lineWidth, span, type Line, type Span } from '../../text/line.ts'
@@ -6,7 +6,7 @@ import { label, labelWidth } from '../../block.ts'
 import { padStart } from '../../text/width.ts'
 import type { Live, Progress } from './watched.ts'
 
-/** A figure with its name, in a place of its own so that nothing moves when it grows. */
+/** A figure with its name, padded so that nothing moves when it grows. */
 function figure(name: string, value: string, width: number): Line {
   return [span(`${name} `, 'dim'), span(padStart(value, width))]
 }
@@ -21,7 +21,7 @@ export function rateLine({ rate, perSecond }: Live, width: number): Line {
     ...figure('peak', shortRate(rate.peak), 6),
   ]
   const room = width - lineWidth(figures) - 3
-  // The last second is still filling: a drop at the end of the line would be seen in every picture.
+  // The last second is incomplete and would appear as a drop at the end of every chart.
   const whole = perSecond.slice(0, -1)
   if (room < 10) return figures
   const wide = Math.min(whole.length, room >= 10 + sparkLegend ? room - sparkLegend : room)
@@ -37,7 +37,7 @@ export function latencyLine({ latency, slowest }: Live, width: number): Line {
   const max = slowest.length > 0 ? Math.max(...slowest.map(({ ms }) => ms)) : null
   const figures: Line = [
     label('latency'),
-    // Percentiles are the upper bounds of buckets: none is said to be above the slowest of all.
+    // Percentiles are upper bounds of buckets; none may exceed the slowest request.
     ...(
       [
         ['p50', p50],
@@ -53,10 +53,10 @@ export function latencyLine({ latency, slowest }: Live, width: number): Line {
   return [...figures, ...histogram(buckets, width - lineWidth(figures))]
 }
 
-/** Most pages are neither faster nor slower than this; what is, is added to the ends. */
+/** Bounds of the chart in milliseconds. Faster and slower requests count in the first and last column. */
 const histogramBounds = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const
 
-/** `≤16 ms ▁▃█▅▂▁ >4 s`: one column a doubling, and how many took so long. */
+/** `≤16 ms ▁▃█▅▂▁ >4 s`: a histogram whose columns each cover twice the time of the one before. */
 function histogram(buckets: Live['latency']['buckets'], width: number): Line {
   const bounds = [...histogramBounds, Infinity]
   const counts = bounds.map((bound, index) => {
@@ -69,7 +69,7 @@ function histogram(buckets: Live['latency']['buckets'], width: number): Line {
   return [span('≤16 ms ', 'dim'), span(columns, 'accent'), span(' >4 s', 'dim')]
 }
 
-/** What became of the URLs: warm by fetching, warm before, not stored, failed; in the words of the progress record. */
+/** Counts of URLs by result: fetched, already fresh, not stored, failed. */
 export function resultLine({ results }: Live, progress: Progress, width: number): Line {
   const notStored = sum(results.notStored)
   const fetched = progress.processed_urls - progress.skipped_urls
@@ -77,18 +77,18 @@ export function resultLine({ results }: Live, progress: Progress, width: number)
     label('results'),
     ...join(
       [
-        [span('stored ', 'dim'), span(formatCount(fetched), 'good')],
+        [span('fetched ', 'dim'), span(formatCount(fetched), 'good')],
         [span('failed ', 'dim'), span(formatCount(progress.failed_urls), progress.failed_urls > 0 ? 'bad' : 'plain')],
-        [span('of them not stored ', 'dim'), span(formatCount(notStored), notStored > 0 ? 'warn' : 'plain')],
-        [span('fresh before ', 'dim'), span(formatCount(progress.skipped_urls))],
-        [span('left ', 'dim'), span(formatCount(progress.remaining_urls))],
+        [span('not stored ', 'dim'), span(formatCount(notStored), notStored > 0 ? 'warn' : 'plain')],
+        [span('already fresh ', 'dim'), span(formatCount(progress.skipped_urls))],
+        [span('remaining ', 'dim'), span(formatCount(progress.remaining_urls))],
       ],
       width - labelWidth,
     ),
   ]
 }
 
-/** Why pages stayed cold: answered but not stored, and not answered; the commonest first. */
+/** Why pages were not cached (not stored, or failed), the most frequent reason first. */
 export function reasonLine({ results }: Live, width: number): Line {
   const classes = [
     ...ranked(results.notStored).map(([reason, count]): Line => [
@@ -101,8 +101,8 @@ export function reasonLine({ results }: Live, width: number): Line {
     ]),
   ]
   return [
-    label('cold'),
-    ...(classes.length === 0 ? [span('no page stayed cold', 'dim')] : join(classes, width - labelWidth)),
+    label('reasons'),
+    ...(classes.length === 0 ? [span('all pages cached', 'dim')] : join(classes, width - labelWidth)),
   ]
 }
 
@@ -114,9 +114,9 @@ function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
 }
 
-/** One line for each origin: how hard it is asked, how it feels, and why it is asked for less. */
+/** One line per origin: concurrency, latency, errors, and why it is throttled. */
 export function originLines({ origins, at }: Live, width: number): Line[] {
-  if (origins.length === 0) return [[label('origin'), span('none is asked', 'dim')]]
+  if (origins.length === 0) return [[label('origin'), span('no requests', 'dim')]]
   return origins.slice(0, shownOrigins).map((origin, index) => {
     const { concurrency, limit, configured, latency, usualLatency, requests, errors, throttled } = origin
     return [
@@ -150,7 +150,7 @@ const shownOrigins = 3
 const throttles: Record<string, string> = {
   '429': '429 answers',
   '503': '503 answers',
-  latency: 'slow answers',
+  latency: 'slow responses',
   'retry-after': 'Retry-After',
 }
 

@@ -6,10 +6,10 @@ import type { Panel, Row } from '../../panel.ts'
 import type { Seats } from './seats.ts'
 import type { Live, Progress } from './watched.ts'
 
-/** A request that takes so long catches the eye (milliseconds). */
+/** Duration in milliseconds from which a request is highlighted. */
 const slow = 2000
 
-/** Path and query: which host it is says the origin line. */
+/** Path and query of a URL; the origin line has the host. */
 function withoutOrigin(url: string): string {
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?=.)/i, '')
 }
@@ -18,10 +18,10 @@ function urlSpan(url: string, width: number) {
   return span(cutMiddle(withoutOrigin(url), Math.max(1, width)))
 }
 
-/** What is being fetched now, one row a place. */
+/** The requests in progress, one row per slot. */
 export function slotsPanel({ slots, at }: Live, seats: Seats): Panel {
   const rows = seats.map((slot, index) => (slot ? slotRow(slot, index, at) : idleRow(index)))
-  return { id: 'slots', title: 'Worker slots', total: slots.length, rows, empty: 'Nothing is under way.' }
+  return { id: 'slots', title: 'Worker slots', total: slots.length, rows, empty: 'No requests in progress.' }
 }
 
 function slotRow({ url, since, attempt, worker }: Live['slots'][number], index: number, now: number): Row {
@@ -45,7 +45,7 @@ function slotRow({ url, since, attempt, worker }: Live['slots'][number], index: 
     status: null,
     ms,
     bad: attempt > 1,
-    detail: { title: 'Being fetched', url, facts },
+    detail: { title: 'Request in progress', url, facts },
   }
 }
 
@@ -94,7 +94,7 @@ export interface Failure {
   at: number
 }
 
-/** The list of the store where it is there and of this run, else the latest ones that the workers tell of; newest first. */
+/** The failures of this run, newest first: from the store once it has answered, before that the latest ones of the workers. */
 export function failuresOf(
   { progress, live }: { progress: Progress; live: Live },
   listed: WarmupFailures | null,
@@ -105,7 +105,7 @@ export function failuresOf(
     .toSorted((left, right) => right.at - left.at)
 }
 
-/** @param total how many there are altogether */
+/** @param total number of failures of the run; `failures` may hold only some of them */
 export function failuresPanel(failures: readonly Failure[], total: number, now: number): Panel {
   const rows = failures.map(({ url, status, error, attempts, at }): Row => {
     const line = (width: number): Line => {
@@ -120,7 +120,7 @@ export function failuresPanel(failures: readonly Failure[], total: number, now: 
       ]
     }
     const facts = [
-      ['Status', status === null ? 'no answer' : String(status)],
+      ['Status', status === null ? 'no response' : String(status)],
       ['Error', error],
       ['Attempts', String(attempts)],
       ['At', `${timeOfDay(at)} UTC, ${ago(at, now)}`],
@@ -135,5 +135,5 @@ export function failuresPanel(failures: readonly Failure[], total: number, now: 
       detail: { title: 'Failed', url, facts },
     }
   })
-  return { id: 'failures', title: 'Failed', total, rows, empty: 'Nothing has failed.' }
+  return { id: 'failures', title: 'Failed', total, rows, empty: 'No failures.' }
 }

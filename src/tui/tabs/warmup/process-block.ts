@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { shortBytes, shortMs } from '../../text/amount.ts'
 import { join, span, type Line } from '../../text/line.ts'
 import { label, labelWidth } from '../../block.ts'
@@ -6,13 +6,13 @@ import type { Live } from './watched.ts'
 
 const shown = 2
 
-/** An event loop that was blocked for so long is worth a look (milliseconds). */
+/** Event loop delay in milliseconds from which a process is highlighted. */
 const slowLoop = 100
 
-/** The processes that work on the run: memory, and how long their event loops were held up. */
+/** The workers of the run, with memory and event loop delay. */
 export function processLines({ workers }: Live, width: number): Line[] {
   const alive = workers.filter((worker) => worker.alive)
-  if (alive.length === 0) return [[label('process'), span('no process works on it', 'dim')]]
+  if (alive.length === 0) return [[label('process'), span('no worker', 'dim')]]
   return alive
     .slice(0, shown)
     .map(({ host, pid, memory, eventLoopDelay, done }, index) => [

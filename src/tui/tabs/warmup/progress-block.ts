@@ -1,17 +1,17 @@
-import { formatCount } from '../../../lib/format-count.ts'
+import { formatCount } from '../../../lib/format.ts'
 import { bar } from '../../text/chart.ts'
 import { lineWidth, span, type Line } from '../../text/line.ts'
 import { shortSpan } from '../../text/amount.ts'
 import { cells } from '../../text/width.ts'
 import type { Live, Progress } from './watched.ts'
 
-/** An estimate from the first moments of a run is a guess: none is shown before so much was done or time has passed. */
+/** The first estimates of a run are guesses: an ETA is shown after this share of the URLs or this time. */
 const etaFromPercent = 3
 const etaFrom = 10_000
 
 const shortestBar = 10
 
-/** `████░░  61.38 %  73,680 of 120,000  ETA 10 min (9 to 13 min)`; the bar takes what the figures leave. */
+/** `████░░  61.38 %  73,680 of 120,000  ETA 10 min (9 to 13 min)`; the bar fills the remaining width. */
 export function progressLine(progress: Progress, live: Live | null, width: number): Line {
   const done = progress.processed_urls + progress.failed_urls
   const percent = `${progress.percentage.toFixed(2).padStart(6)} %`
@@ -39,7 +39,7 @@ function etaText(progress: Progress, live: Live | null): { long: string; short: 
   return { short, long: eta.high > eta.low ? `${short} (${range(eta.low, eta.high)})` : short }
 }
 
-/** `9–13 min` where both have one unit, else `50 s – 2 min`. */
+/** `9–13 min` if both have the same unit, otherwise `50 s – 2 min`. */
 function range(low: number, high: number): string {
   const [from, to] = [shortSpan(low), shortSpan(high)]
   const [, fromUnit] = from.split(' ')

@@ -2,15 +2,15 @@ import type { Live } from './watched.ts'
 
 type Slot = Live['slots'][number]
 
-/** Who sits where; null for a free seat. */
+/** The request in each slot; null for a free slot. */
 export type Seats = readonly (Slot | null)[]
 
 /**
- * Gives every request under way a seat that it keeps until it ends, so that the list stands still while others come and go.
+ * Assigns each request in progress a slot that it keeps until it ends, so that its row does not move when others end.
  *
- * @param places seats that there are at least: as many requests as may be under way
+ * @param least minimum number of slots: the limit of requests in progress
  */
-export function seat(before: Seats, slots: readonly Slot[], places: number): Seats {
+export function seat(before: Seats, slots: readonly Slot[], least: number): Seats {
   const coming = new Map(slots.map((slot) => [keyOf(slot), slot]))
   const seats: (Slot | null)[] = before.map((sitting) => {
     const slot = sitting && coming.get(keyOf(sitting))
@@ -22,9 +22,9 @@ export function seat(before: Seats, slots: readonly Slot[], places: number): Sea
     if (free < 0) seats.push(slot)
     else seats[free] = slot
   }
-  while (seats.length < places) seats.push(null)
-  // Seats that are needed no more go from the end.
-  while (seats.length > places && seats.at(-1) === null) seats.pop()
+  while (seats.length < least) seats.push(null)
+  // Superfluous slots are dropped from the end.
+  while (seats.length > least && seats.at(-1) === null) seats.pop()
   return seats
 }
 
@@ -32,7 +32,7 @@ function keyOf({ worker, url, since }: Slot): string {
   return `${worker} ${url} ${since}`
 }
 
-/** Keeps the seats from one frame to the next. Rendering the same figures again changes no seat. */
+/** Keeps the slots from one frame to the next. Rendering the same figures again changes nothing. */
 export class Seating {
   readonly #known = new WeakMap<Live, Seats>()
   #latest: Seats = []
@@ -40,8 +40,8 @@ export class Seating {
   of(live: Live): Seats {
     const known = this.#known.get(live)
     if (known) return known
-    const places = live.origins.reduce((sum, { limit }) => sum + Math.floor(limit), 0)
-    this.#latest = seat(this.#latest, live.slots, places)
+    const least = live.origins.reduce((sum, { limit }) => sum + Math.floor(limit), 0)
+    this.#latest = seat(this.#latest, live.slots, least)
     this.#known.set(live, this.#latest)
     return this.#latest
   }

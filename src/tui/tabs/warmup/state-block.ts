@@ -16,7 +16,7 @@ export function stateSpan(status: Progress['status']): { text: string; tone: Ton
   return { text: `${sign} ${word}`, tone }
 }
 
-/** What the store says of the run, and what it was asked for and has not confirmed yet. */
+/** The state of the run according to the store, and a request that the store has not confirmed yet. */
 export function stateLine(
   { progress, live }: Watched & { progress: Progress },
   asked: Asked | null,
@@ -26,7 +26,7 @@ export function stateLine(
   const ended =
     progress.finished_at === null ? (live?.at ?? Date.parse(progress.updated_at)) : Date.parse(progress.finished_at)
   const pending: Line[] =
-    asked?.id === progress.id ? [[span(`${asked.action} asked for, not confirmed yet`, 'warn')]] : []
+    asked?.id === progress.id ? [[span(`${asked.action} requested, not confirmed yet`, 'warn')]] : []
   const parts: Line[] = [
     [stateSpan(progress.status)],
     ...pending,
@@ -49,6 +49,6 @@ export function remark(watched: Watched & { progress: Progress }): Line | null {
   const silent = silence(watched)
   if (silent === null) return progress.message === null ? null : [span(progress.message, 'warn')]
   if (live?.updatedAt === null)
-    return [span('No worker has taken it up yet. One is: pagecache messenger:consume async', 'warn')]
-  return [span('No worker tells of it any more. It goes on when one does: pagecache messenger:consume async', 'warn')]
+    return [span('No worker has started it yet. Start one: pagecache messenger:consume async', 'warn')]
+  return [span('No worker is processing it any more. Start one: pagecache messenger:consume async', 'warn')]
 }

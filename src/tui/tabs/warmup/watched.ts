@@ -1,7 +1,8 @@
+import type { ValueOf } from '../../../operations/operation.ts'
 import type { watchWarmup } from '../../../operations/warmup-watch.ts'
 
 /** Value of `warmup.watch`. */
-export type Watched = Awaited<ReturnType<typeof watchWarmup.run>>
+export type Watched = ValueOf<typeof watchWarmup>
 export type Progress = NonNullable<Watched['progress']>
 export type Live = NonNullable<Watched['live']>
 

@@ -1,4 +1,4 @@
-import type { CompiledQuery } from 'kysely'
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
 /** Rows of one statement, largest first: a list of any length takes few statements, and few statements are prepared. */
@@ -67,4 +67,10 @@ export function prepareLookup<Row, Value extends string = string>(
     compiled ??= build(db, '' as Value).compile()
     return (await db.executeQuery<Row>({ ...compiled, parameters: compiled.parameters.map(() => value) })).rows
   }
+}
+
+/** A condition: the column contains the text, ignoring case. Wildcards in the text have no meaning. */
+export function contains(column: string, part: string): RawBuilder<boolean> {
+  const pattern = `%${part.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`
 }

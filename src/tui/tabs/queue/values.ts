@@ -1,4 +1,0 @@
-import type { listFailedMessages } from '../../../operations/messenger.ts'
-
-/** What `messenger.failed` answers. */
-export type FailedMessages = Awaited<ReturnType<typeof listFailedMessages.run>>
