@@ -23,8 +23,7 @@ export default defineConfig({
     // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
     disableConsoleIntercept: true,
     // No test asserts how long something takes: these limits only end what hangs, on a slow machine too.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 25_000 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 })

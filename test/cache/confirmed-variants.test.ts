@@ -8,6 +8,7 @@ import { cookieChanges } from '../../src/cache/set-cookie.ts'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { noon, openSite, shopUrl, type Site } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
 
@@ -161,7 +162,7 @@ describe('a response that changes a variant cookie', () => {
         : { fields: shared, body: 'page for all' }
     })
     const member = get('session=a')
-    await expect.poll(() => site.origin.requests.length).toBe(1)
+    await until(() => expect(site.origin.requests.length).toBe(1))
     const others = [get(null), get(null)]
     release()
     expect((await member).text).toBe('page of GROUPA')
@@ -176,7 +177,7 @@ describe('a response that changes a variant cookie', () => {
     site.wait(20)
     site.answers({ fields: { ...fields, 'Set-Cookie': 'sw-cache-hash=GROUPA' }, body: 'page of GROUPA' })
     await get('session=a')
-    await expect.poll(() => site.origin.requests.length).toBe(2)
+    await until(() => expect(site.origin.requests.length).toBe(2))
     site.answers({ fields, body: 'page for all' })
     expect((await get(null)).text).toBe('page for all')
   })

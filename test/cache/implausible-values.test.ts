@@ -3,6 +3,7 @@ import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { toChannel } from '../../src/cache/channel.ts'
 import { storableHeaders } from '../../src/cache/forward.ts'
 import { openSite, type VisitOptions } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
 const html = { ...shared, 'Content-Type': 'text/html; charset=utf-8' }
@@ -319,7 +320,7 @@ it.each<[string, Record<string, string>]>([
     return { fields: html, body: 'page' }
   })
   const others = Array.from({ length: 5 }, () => visit())
-  await expect.poll(() => site.origin.requests.length).toBe(2)
+  await until(() => expect(site.origin.requests.length).toBe(2))
   release()
   for (const other of others) expect((await other).text).toBe('page')
   expect(site.origin.requests).toHaveLength(2)

@@ -8,6 +8,7 @@ import type { CacheSettings } from '../../src/cache/build.ts'
 import { inFlight } from '../../src/cache/in-flight.ts'
 import type { StreamedBody } from '../../src/cache/visit.ts'
 import { openSite, shopUrl } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 /** A body without repetition. */
 const body = Buffer.from(Array.from({ length: 400_000 }, (_, number) => `${number};`).join(''))
@@ -257,7 +258,7 @@ describe('a large page that is stored as brotli', () => {
 
 /** Waits for the store, which may be slower than the response. */
 async function isStored(store: PageStore, path = '/a'): Promise<void> {
-  await expect.poll(() => store.findByUrl(`${shopUrl}${path}`).length, { timeout: 20_000 }).toBe(1)
+  await until(() => expect(store.findByUrl(`${shopUrl}${path}`).length).toBe(1))
 }
 
 async function ask(site: Awaited<ReturnType<typeof open>>['site'], target = '/a') {

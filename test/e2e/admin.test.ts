@@ -6,6 +6,7 @@ import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed } from '../helpers/rivals.ts'
+import { until } from '../helpers/until.ts'
 
 const hasChromium = installed('chromium')
 const product = 'product-9e03c250dbdd48e799aece23bfc44c19'
@@ -120,7 +121,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByLabel('Client id').fill(operator.clientId)
     await page.getByLabel('Client secret').fill('wrong')
     await page.getByRole('button', { name: 'Log in' }).click()
-    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/\w/)
+    await until(async () => expect(await page.getByRole('alert').textContent()).toMatch(/\w/))
     expect(await page.getByRole('navigation').count()).toBe(0)
   })
 
@@ -170,23 +171,23 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
     const page = await open()
     await logIn(page)
-    await expect
-      .poll(() =>
-        page
+    await until(async () =>
+      expect(
+        await page
           .locator('.figure', { has: page.getByText('Misses') })
           .getByRole('definition')
           .textContent(),
-      )
-      .toMatch(/^[1-9]/)
+      ).toMatch(/^[1-9]/),
+    )
     const pages = page.locator('.figure', { has: page.getByText('Pages', { exact: true }) }).getByRole('definition')
-    await expect.poll(() => pages.textContent()).not.toBe('0')
+    await until(async () => expect(await pages.textContent()).not.toBe('0'))
     await page.getByRole('button', { name: 'Clear all pages' }).click()
     await page.getByRole('button', { name: 'Keep as it is' }).click()
     expect(await pages.textContent()).not.toBe('0')
     await page.getByRole('button', { name: 'Clear all pages' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Clear all pages' }).click()
     await page.getByText(/^\d+ files? removed\.$/).waitFor()
-    await expect.poll(() => pages.textContent()).toBe('0')
+    await until(async () => expect(await pages.textContent()).toBe('0'))
   })
 
   it('pauses, resumes and cancels a warmup by the keyboard, and the focus stays', { timeout: 60_000 }, async () => {
@@ -206,11 +207,11 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     ] as const) {
       await page.getByRole('button', { name: label, exact: true }).press('Enter')
       await page.getByRole('status').getByText(state).waitFor()
-      await expect.poll(focused).toBe(next)
+      await until(async () => expect(await focused()).toBe(next))
     }
     await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
     await page.keyboard.press('Escape')
-    await expect.poll(focused).toBe('Cancel')
+    await until(async () => expect(await focused()).toBe('Cancel'))
     await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('Enter')
     await page.getByRole('status').getByText('cancelled').waitFor()
@@ -295,17 +296,17 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
 
   it('is walked through with the keyboard, each field and button with a name', async () => {
     const page = await open()
-    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('id')
+    await until(async () => expect(await page.evaluate('document.activeElement.name')).toBe('id'))
     await page.keyboard.type(operator.clientId)
     await page.keyboard.press('Tab')
     await page.keyboard.type(operator.clientSecret)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Overview')
+    await until(async () => expect(await page.evaluate('document.activeElement.textContent')).toBe('Overview'))
     for (const view of views) {
       await page.getByRole('link', { name: view }).focus()
       await page.keyboard.press('Enter')
-      await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(view)
+      await until(async () => expect(await page.evaluate('document.activeElement.textContent')).toBe(view))
       const nameless = await page.evaluate(
         `[...document.querySelectorAll('input, select, textarea, button')].filter((element) => !(element.labels?.length || element.getAttribute('aria-label') || element.textContent.trim())).length`,
       )

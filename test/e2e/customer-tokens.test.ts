@@ -9,7 +9,7 @@ import { answers } from '../helpers/child.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { childrenOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { until } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const stages = { customerToken: { cookie: 'shop-customer', secretFile: 'customer.secret' } }
 

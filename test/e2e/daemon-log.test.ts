@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
-import { openShop, page, until } from '../http/api/shop.ts'
+import { openShop, page } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 

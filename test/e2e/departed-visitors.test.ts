@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -52,7 +53,7 @@ function silentAfter(path: string, bytes: string): { asked(): Promise<void> } {
     socket.once('close', () => open.delete(path))
     if (bytes !== '') socket.write(bytes)
   })
-  return { asked: () => until(() => open.has(path)) }
+  return { asked: async () => void (await until(() => open.has(path))) }
 }
 
 const streaming = 'HTTP/1.1 200 OK\r\nCache-Control: private\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { read, type Spoken } from '../http/front/wire.ts'
-import { openShop, residentMemory, until, type Shop } from '../http/api/shop.ts'
+import { openShop, residentMemory, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 const dripping = new Set<NodeJS.Timeout>()

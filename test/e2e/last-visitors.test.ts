@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { childrenOf, isGone } from '../helpers/processes.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { read } from '../http/front/wire.ts'
 
 async function open(server: Record<string, unknown>): Promise<Shop> {

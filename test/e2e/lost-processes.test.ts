@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { childrenOf } from '../helpers/processes.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { read } from '../http/front/wire.ts'
 
 async function open(processes = 2): Promise<Shop> {

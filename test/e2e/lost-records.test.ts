@@ -3,7 +3,8 @@ import { copyFile, readFile, rename, rm, truncate, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, fetchToken } from '../helpers/api-client.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 async function open(processes = 1): Promise<Shop & { directory: string; file: string }> {
   const shop = await openShop({ config: { server: { processes } } })

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPrometheus, type Prometheus } from '../helpers/prometheus.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { installed } from '../helpers/rivals.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const hasPrometheus = installed('prometheus')
 if (!hasPrometheus)
@@ -10,7 +11,6 @@ if (!hasPrometheus)
     'The test of several processes with a real Prometheus is left out: prometheus is not installed (Debian: prometheus).',
   )
 
-const patient = { timeout: 40_000, interval: 250 }
 /** What must never fall while the daemon lives. */
 const counters = [
   'pagecache_requests_total',
@@ -39,7 +39,7 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
   })
 
   const becomes = (expression: string, value: number) =>
-    expect.poll(() => prometheus.sum(expression), { ...patient, message: expression }).toBe(value)
+    until(async () => expect(await prometheus.sum(expression), expression).toBe(value))
   const asked = 'sum(pagecache_requests_total{result=~"hit|miss"})'
   /** Each connection is the next process's turn. */
   const ask = async (times: number) => {
@@ -81,6 +81,6 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
       await becomes(asked, counted)
     }
     for (const name of counters) expect(await prometheus.sum(`sum(resets(${name}[5m]))`), name).toBe(0)
-    await expect.poll(() => prometheus.sum('changes(process_start_time_seconds[5m])'), patient).toBeGreaterThan(0)
+    await until(async () => expect(await prometheus.sum('changes(process_start_time_seconds[5m])')).toBeGreaterThan(0))
   })
 })

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
+import { until } from '../helpers/until.ts'
 
 const id = '0190c0de000070008000000000000001'
 
@@ -23,7 +24,7 @@ it('purges by command, with a daemon that serves: what is said, what goes, and w
   const visit = async (path: string) => (await fetch(daemon.url + path)).headers.get('cache-status')
   const hit = /hit/
   const warm = async () => {
-    for (const path of ['/shoes/', '/hats/']) await expect.poll(() => visit(path), { timeout: 20_000 }).toMatch(hit)
+    for (const path of ['/shoes/', '/hats/']) await until(async () => expect(await visit(path)).toMatch(hit))
   }
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await daemon.run(...args)

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { read, speak } from '../http/front/wire.ts'
-import { openShop, tagged, until, type Shop } from '../http/api/shop.ts'
+import { openShop, tagged, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { startRelay, type Relay } from '../helpers/relay.ts'
 import { installed } from '../helpers/rivals.ts'
 import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
-import { until } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
 
 /** Short enough that a test of a dead proxy ends soon, long enough for a slow machine. */

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
@@ -8,6 +7,7 @@ import { run, start } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { claimOne } from '../queue/claim-one.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 async function project() {
   const cwd = await tempDir()
@@ -23,14 +23,6 @@ async function fail(queue: ReturnType<typeof openQueue>, error: string) {
   const worker = await queue.join({ kind: 'consumer', transports: ['async', 'scheduler'], types: ['test'] })
   await worker.fail((await claimOne(worker, 'test'))!, error)
   await worker.leave()
-}
-
-async function until(what: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!(await what())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
-    await sleep(50)
-  }
 }
 
 describe('messenger:consume', () => {

@@ -9,7 +9,8 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, cpuOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { page, until } from '../http/api/shop.ts'
+import { page } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { askToken, createClient } from '../helpers/api-client.ts'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
-import { until } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const processes = 3
 

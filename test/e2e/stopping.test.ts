@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { DaemonOptions } from '../helpers/daemon.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
 
 async function open(server: Record<string, unknown> = {}, more: Partial<DaemonOptions> = {}): Promise<Shop> {

@@ -8,6 +8,7 @@ import { runProgram, startDaemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
+import { until } from '../helpers/until.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const page = {
@@ -21,7 +22,6 @@ const salesChannel = (origin: string) => ({
   origin,
   sitemaps: ['/sitemap.xml'],
 })
-const patient = { timeout: 40_000, interval: 100 }
 /** How long the shop takes for a page, in milliseconds: long enough that a run of many pages does not end by itself. */
 const slowly = 25
 
@@ -89,7 +89,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     await terminal.see('exit 0')
     const left = await progress()
     expect(left.status).toBe('running')
-    await expect.poll(async () => (await progress()).processed_urls, patient).toBeGreaterThan(left.processed_urls)
+    await until(async () => expect((await progress()).processed_urls).toBeGreaterThan(left.processed_urls))
 
     const again = await open('warmup:watch')
     await again.see('● RUNNING')
@@ -125,7 +125,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     await terminal.see(/STALE \d+ s/)
     expect(await terminal.screen()).toContain('cache    0 pages')
     daemon.kill('SIGCONT')
-    await expect.poll(() => terminal.screen(), patient).not.toContain('STALE')
+    await until(async () => expect(await terminal.screen()).not.toContain('STALE'))
     await terminal.keys('q')
     await terminal.see('exit 0')
   })
@@ -161,9 +161,9 @@ it('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_
   })
   onTestFinished(async () => void (await monitor.stop()))
   await first.stop()
-  await expect.poll(() => monitor.logs(), patient).toContain('No response, retrying')
+  await until(() => expect(monitor.logs()).toContain('No response, retrying'))
   const second = await startDaemon({ projectDir, config, port: first.port })
   onTestFinished(async () => void (await second.stop()))
-  await expect.poll(() => monitor.logs().split('cache: 0 pages').length, patient).toBeGreaterThan(2)
+  await until(() => expect(monitor.logs().split('cache: 0 pages').length).toBeGreaterThan(2))
   expect(await monitor.stop()).toBe(130)
 })

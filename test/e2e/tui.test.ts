@@ -1,10 +1,11 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { run, start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal, type Terminal } from '../helpers/tmux.ts'
+import { until } from '../helpers/until.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const monitor = `node ${join(root, 'bin/run.js')} monitor`
@@ -43,7 +44,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(small).toHaveLength(15)
     expect(small[0]).toContain('[1 Overview]')
     await terminal.resize(50, 8)
-    await vi.waitFor(async () => expect((await terminal.screen()).trimEnd()).toBe('0 pages, 0 B'), { timeout: 10_000 })
+    await until(async () => expect((await terminal.screen()).trimEnd()).toBe('0 pages, 0 B'))
     await terminal.resize(100, 30)
     await terminal.see(/q leave\s*$/)
     await terminal.keys('4')
@@ -155,9 +156,8 @@ describe('off a terminal', () => {
     const child = start(['monitor'], { cwd: await tempDir() })
     let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    await vi.waitFor(
-      () => expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 wait'),
-      { timeout: 20_000 },
+    await until(() =>
+      expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 wait'),
     )
     child.kill('SIGTERM')
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(130)

@@ -3,7 +3,7 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed } from '../helpers/rivals.ts'
 import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
-import { until } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 /** A Varnish by itself: what its VCL remembers must not depend on what somebody else has asked it before. */
 describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {

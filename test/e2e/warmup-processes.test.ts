@@ -6,6 +6,7 @@ import { startChild, type Child } from '../helpers/child.ts'
 import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
@@ -13,7 +14,6 @@ const page = {
   headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
   body: '<h1>page</h1>',
 }
-const patient = { timeout: 60_000, interval: 50 }
 
 let origin: Origin
 let projectDir: string
@@ -62,28 +62,26 @@ describe('from another process', () => {
     expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('No worker is running') })
     expect(await progress()).toMatchObject({ status: 'running', checked_urls: 0 })
     await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBeGreaterThan(40)
+    await until(() => expect(fetched().length).toBeGreaterThan(40))
 
     expect(await command('warmup:pause')).toMatchObject({ code: 0, stdout: expect.stringContaining('paused') })
     // What is under way is finished and written; then nothing happens any more.
-    await expect.poll(async () => (await progress()).processed_urls === fetched().length, patient).toBe(true)
+    await until(async () => expect((await progress()).processed_urls === fetched().length).toBe(true))
     const paused = fetched().length
     expect(await command('warmup:pause')).toMatchObject({ code: 3, stderr: expect.stringContaining('is paused') })
     expect(fetched()).toHaveLength(paused)
 
     expect((await command('warmup:resume')).code).toBe(0)
-    await expect.poll(() => fetched().length, patient).toBeGreaterThan(paused + 40)
+    await until(() => expect(fetched().length).toBeGreaterThan(paused + 40))
     const { progress: cancelled } = JSON.parse((await command('warmup:cancel', '--json')).stdout)
     expect(cancelled).toMatchObject({ status: 'cancelled', total_urls: 3000 })
-    await expect
-      .poll(
-        async () =>
-          JSON.parse((await command('messenger:stats', '--json')).stdout).transports.find(
-            ({ name }: { name: string }) => name === 'async',
-          ).count,
-        patient,
-      )
-      .toBe(0)
+    await until(async () =>
+      expect(
+        JSON.parse((await command('messenger:stats', '--json')).stdout).transports.find(
+          ({ name }: { name: string }) => name === 'async',
+        ).count,
+      ).toBe(0),
+    )
     const end = fetched()
     expect(new Set(end).size).toBe(end.length)
     expect(end.length).toBeLessThan(3000)
@@ -110,9 +108,9 @@ describe('from another process', () => {
   it('--wait leaves the work to a worker that runs, and ends with the run', { timeout: 60_000 }, async () => {
     await openShop(60, () => pause(5))
     const consumer = await startConsumer()
-    await expect
-      .poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient)
-      .toBe(1)
+    await until(async () =>
+      expect(JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length).toBe(1),
+    )
     const waited = await command('warmup:start', '--wait', '--json')
     expect(waited.code).toBe(0)
     expect(JSON.parse(waited.stdout).progress).toMatchObject({ status: 'completed', processed_urls: 60 })
@@ -127,14 +125,14 @@ describe('a consumer', () => {
     const paths = await openShop(40, (path) => (Number(path.slice(3)) < 8 ? Promise.resolve() : gate.promise))
     await command('warmup:start')
     const first = await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBe(12)
+    await until(() => expect(fetched().length).toBe(12))
     first.kill('SIGTERM')
     gate.resolve()
     expect(await first.ended).toBe(0)
     expect(fetched()).toHaveLength(12)
     expect(await progress()).toMatchObject({ status: 'running', processed_urls: 12, checked_urls: 12 })
     await startConsumer()
-    await expect.poll(async () => (await progress()).status, patient).toBe('completed')
+    await until(async () => expect((await progress()).status).toBe('completed'))
     expect(fetched().toSorted()).toEqual(paths.toSorted())
   })
 
@@ -143,17 +141,17 @@ describe('a consumer', () => {
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 8 ? new Promise(() => {}) : Promise.resolve()))
     await command('warmup:start')
     const first = await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBe(12)
-    await expect.poll(async () => (await progress()).processed_urls, patient).toBe(8)
+    await until(() => expect(fetched().length).toBe(12))
+    await until(async () => expect((await progress()).processed_urls).toBe(8))
     first.kill('SIGTERM')
-    await expect
-      .poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient)
-      .toBe(1)
+    await until(async () =>
+      expect(JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length).toBe(1),
+    )
     first.kill('SIGTERM')
     expect(await first.ended).toBe(130)
     held = false
     await startConsumer()
-    await expect.poll(async () => (await progress()).status, patient).toBe('completed')
+    await until(async () => expect((await progress()).status).toBe('completed'))
     expect(await progress()).toMatchObject({ processed_urls: 20, checked_urls: 20, failed_urls: 0 })
     expect(fetched()).toHaveLength(24)
   })
@@ -164,16 +162,16 @@ describe('a consumer', () => {
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 4 ? gate.promise : Promise.resolve()))
     await command('warmup:start')
     const first = await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBe(8)
-    await expect.poll(async () => (await progress()).processed_urls, patient).toBe(4)
+    await until(() => expect(fetched().length).toBe(8))
+    await until(async () => expect((await progress()).processed_urls).toBe(4))
     first.kill('SIGSTOP')
     held = false
     await startConsumer()
-    await expect.poll(async () => (await progress()).status, patient).toBe('completed')
+    await until(async () => expect((await progress()).status).toBe('completed'))
     const end = await progress()
     gate.resolve()
     first.kill('SIGCONT')
-    await expect.poll(() => first.logs(), patient).toMatch(/took over|taken over/)
+    await until(() => expect(first.logs()).toMatch(/took over|taken over/))
     expect(await progress()).toEqual(end)
     expect(end).toMatchObject({ processed_urls: 20, checked_urls: 20, failed_urls: 0, total_urls: 20 })
   })
@@ -226,12 +224,9 @@ it(
       }
       kills++
       // Some of it is done between two kills, or the end has come.
-      await expect
-        .poll(
-          async () => (await progress()).status !== 'running' || (await progress()).processed_urls > before,
-          patient,
-        )
-        .toBe(true)
+      await until(async () =>
+        expect((await progress()).status !== 'running' || (await progress()).processed_urls > before).toBe(true),
+      )
     }
     // A machine on which a process takes seconds to start sees fewer of them.
     expect(kills).toBeGreaterThan(1)

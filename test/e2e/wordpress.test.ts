@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit, type Answer } from '../helpers/exchange.ts'
 import { login, missingPackages, startWordPress, type WordPress } from '../helpers/wordpress.ts'
+import { until } from '../helpers/until.ts'
 
 const missing = missingPackages()
 const adminBar = 'id="wpadminbar"'
@@ -92,7 +93,7 @@ describe('a WordPress behind the daemon', () => {
       expect({ page, hit: isHit(next) }).toEqual({ page, hit: false })
       expect(decoded(next).equals(anonymous), page).toBe(true)
       // The same page is one that may be stored: without the login it is, so the refusal was about the visitor.
-      await expect.poll(async () => isHit(await visit(page)), { timeout: 10_000 }).toBe(true)
+      await until(async () => expect(isHit(await visit(page))).toBe(true))
       expect(decoded(await visit(page)).equals(anonymous), page).toBe(true)
       before.totalFiles++
     }

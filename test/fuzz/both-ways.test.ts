@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import { random } from '../helpers/random.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { pieces, sentence } from './requests.ts'
 import { agree, send, unanswered, type Outcome, type Way } from './ways.ts'
 

@@ -2,7 +2,8 @@ import { execFile, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { until } from './until.ts'
 
 const execute = promisify(execFile)
 
@@ -53,15 +54,12 @@ export async function openTerminal(
   return {
     screen,
     see: async (text) =>
-      vi.waitFor(
-        async () => {
-          const shown = await screen()
-          if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown))
-            throw new Error(`${text} is not to be seen in\n${shown}`)
-          return shown
-        },
-        { timeout: 25_000, interval: 100 },
-      ),
+      until(async () => {
+        const shown = await screen()
+        if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown))
+          throw new Error(`${text} is not to be seen in\n${shown}`)
+        return shown
+      }),
     keys: async (...keys) => void (await tmux('send-keys', '-t', 'test', ...keys)),
     resize: async (columns, rows) =>
       void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),

@@ -9,6 +9,7 @@ import { warmupHandler, type WarmupWorkerOptions } from '../../src/warmup/run/ha
 import type { WarmupProgress } from '../../src/warmup/run/progress.ts'
 import { createRun, readProgress, type NewRun } from '../../src/warmup/run/runs.ts'
 import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
+import { until } from './until.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, maxWait: 60_000 }
 const noErrors = {
@@ -28,9 +29,6 @@ export const urls = (count: number, host = 'a.example') =>
   Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
 export const originOf = () => 'http://origin-a'
 export const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
-/** Polling on a machine that has others to serve too. */
-export const patient = { timeout: 30_000 }
-
 /** Fetches that wait until the test lets them go. */
 export function gate() {
   const opened = Promise.withResolvers<void>()
@@ -119,14 +117,13 @@ export class WarmupBench {
     return progress
   }
 
-  /** Waits until a run is as the test says; throws with its record after half a minute. */
+  /** Waits until a run is as the test says; fails with its record. */
   async until(id: string, is: (progress: WarmupProgress) => boolean | Promise<boolean>): Promise<WarmupProgress> {
-    for (const deadline = performance.now() + 30_000; ;) {
+    return await until(async () => {
       const progress = await this.progress(id)
       if (await is(progress)) return progress
-      if (performance.now() > deadline) throw new Error(`the run did not get there: ${JSON.stringify(progress)}`)
-      await realTiming.sleep(10, new AbortController().signal)
-    }
+      throw new Error(`The run is not there yet: ${JSON.stringify(progress)}`)
+    })
   }
 
   ended(id: string): Promise<WarmupProgress> {

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openQueue } from '../../src/queue/records-queue.ts'
@@ -8,6 +7,7 @@ import type { NewMessage } from '../../src/queue/queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const script = join(import.meta.dirname, 'worker-child.ts')
 
@@ -46,14 +46,6 @@ async function open() {
 
 function messages(count: number, more: Partial<NewMessage> = {}): NewMessage[] {
   return Array.from({ length: count }, (_, payload) => ({ transport: 'async', type: 'quick', payload, ...more }))
-}
-
-async function until(what: () => boolean | Promise<boolean>, within = 60_000): Promise<void> {
-  const deadline = performance.now() + within
-  while (!(await what())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
-    await sleep(20)
-  }
 }
 
 describe('workers in processes of their own', () => {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const script = join(import.meta.dirname, 'scheduler-child.ts')
 
@@ -30,14 +30,6 @@ async function setUp() {
       onTestFinished(async () => void (await child.stop('SIGKILL')))
       return child
     },
-  }
-}
-
-async function until(what: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 45_000
-  while (!(await what())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
-    await sleep(10)
   }
 }
 

@@ -1,7 +1,8 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { eventTypes, type StageContent, type StageFields } from '../../src/stages/stage.ts'
 import { installed } from '../helpers/rivals.ts'
+import { until } from '../helpers/until.ts'
 import { settings, startStorefront, type Storefront } from './storefront.ts'
 
 export const hasChromium = installed('chromium')
@@ -73,8 +74,7 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
     await page.goto(`${shop.url}/shoes`)
     await page.locator('vendor-stage dialog[open]').waitFor()
   }
-  const atLeast = (count: number) =>
-    vi.waitUntil(async () => (await shop.events()).length >= count, { timeout: 15_000, interval: 50 })
+  const atLeast = (count: number) => until(async () => (await shop.events()).length >= count)
   return {
     shop,
     page,

@@ -1,11 +1,12 @@
 import { cleanup, render } from 'ink-testing-library'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Monitor } from '../../src/tui/monitor.tsx'
 import { Session } from '../../src/tui/session.ts'
 import { cells } from '../../src/tui/text/width.ts'
 import { toText } from '../../src/tui/text/line.ts'
 import { warmupTab } from '../../src/tui/tabs/warmup/tab.ts'
 import { FakeSource, watched } from './fake-source.ts'
+import { until } from '../helpers/until.ts'
 
 const open: Session[] = []
 afterEach(() => {
@@ -44,7 +45,7 @@ function start(answers: Record<string, unknown> = {}) {
 describe('the screen of a warmup', () => {
   it('shows everything of a run at 120×40', async () => {
     const { text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     await expect(text()).toMatchFileSnapshot('screens/warmup-120x40.txt')
     for (const part of [
       '45.50 %',
@@ -76,7 +77,7 @@ describe('the screen of a warmup', () => {
     [240, 70],
   ])('fits into %i×%i: no line too long, none too many, head and foot in their places', async (columns, rows) => {
     const { session, text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     const lines = session.screen(columns, rows).map((line) => line.map((span) => span.text).join(''))
     expect(lines).toHaveLength(rows)
     for (const line of lines) expect(cells(line)).toBe(columns - 1)
@@ -87,7 +88,7 @@ describe('the screen of a warmup', () => {
 
   it('is one line below 60×15', async () => {
     const { session, text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     expect(
       session
         .screen(59, 20)
@@ -100,9 +101,9 @@ describe('the screen of a warmup', () => {
 
   it('says so where there is no warmup, and where nobody works on one', async () => {
     const { text } = start({ 'warmup.watch': { success: true, progress: null, live: null } })
-    await vi.waitFor(() => expect(text()).toContain('No warmup yet'))
+    await until(() => expect(text()).toContain('No warmup yet'))
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })
-    await vi.waitFor(() => expect(idle.text()).toContain('No worker has taken it up yet'))
+    await until(() => expect(idle.text()).toContain('No worker has taken it up yet'))
     expect(idle.text()).toContain('STALE 12 min: no worker')
   })
 })
@@ -110,38 +111,38 @@ describe('the screen of a warmup', () => {
 describe('what the store says', () => {
   it('a pause is only asked for until the store confirms it', async () => {
     const { text, press, state, source, session } = start({ 'warmup.pause': { success: true } })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('p')
     expect(text()).toContain('● RUNNING · pause asked for, not confirmed yet')
-    await vi.waitFor(() =>
+    await until(() =>
       expect(source.asked).toContainEqual({
         operation: 'warmup.pause',
         input: { progressId: '0190c0de-1111-7000-8000-00000000012f' },
       }),
     )
     state.status = 'paused'
-    await vi.waitFor(() => expect(text()).toContain('‖ PAUSED'))
+    await until(() => expect(text()).toContain('‖ PAUSED'))
     expect(session.view.asked).toBe(null)
     expect(text()).toContain('r resume')
   })
 
   it('a refusal is told, and nothing is pretended', async () => {
     const { text, press } = start({ 'warmup.pause': new Error('The warmup is completed.') })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('p')
-    await vi.waitFor(() => expect(text()).toContain('Cannot pause the warmup: The warmup is completed.'))
+    await until(() => expect(text()).toContain('Cannot pause the warmup: The warmup is completed.'))
     expect(text()).not.toContain('asked for')
   })
 
   it('cancel asks first', async () => {
     const { text, press, source } = start({ 'warmup.cancel': { success: true } })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text()).toContain('Cancel this warmup?')
     press('n')
     expect(source.count('warmup.cancel')).toBe(0)
     press('c', 'y')
-    await vi.waitFor(() => expect(source.count('warmup.cancel')).toBe(1))
+    await until(() => expect(source.count('warmup.cancel')).toBe(1))
   })
 
   it.each([
@@ -150,7 +151,7 @@ describe('what the store says', () => {
     [60, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
   ])('at %i columns the question names what it is done on, and its answers', async (columns, question) => {
     const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text(columns, 24).split('\n').at(-1)).toContain(question)
   })
@@ -162,7 +163,7 @@ describe('what the store says', () => {
     [30, ' Cancel?  y cancel it  n no'],
   ])('at %i columns, too few for the screen, the question is asked in its place', async (columns, question) => {
     const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text(columns, 10).split('\n')[0]).toContain(question)
     press('n')
@@ -174,13 +175,13 @@ describe('what the store says', () => {
     const { text, state } = start({
       'warmup.watch': () => (broken ? new Error('the daemon does not answer') : watched(700)),
     })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     broken = true
     state.now += 5000
-    await vi.waitFor(() => expect(text()).toContain('STALE 5 s: the daemon does not answer'))
+    await until(() => expect(text()).toContain('STALE 5 s: the daemon does not answer'))
     expect(text()).toContain('54,600 of 120,000')
     broken = false
-    await vi.waitFor(() => expect(text()).not.toContain('STALE'), 10_000)
+    await until(() => expect(text()).not.toContain('STALE'))
   })
 
   it.each([
@@ -194,10 +195,10 @@ describe('what the store says', () => {
           ? new Error('https://staging.example:8080 cannot be asked: nothing listens there (ECONNREFUSED).')
           : watched(700),
     })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     broken = true
     state.now += 5000
-    await vi.waitFor(() => expect(text(columns, 24)).toContain('STALE 5 s: https'))
+    await until(() => expect(text(columns, 24)).toContain('STALE 5 s: https'))
     expect(text(columns, 24).split('\n')[0]).toBe(head)
   })
 })
@@ -206,20 +207,20 @@ describe('keys', () => {
   it('freeze holds the picture still and says so', async () => {
     let seconds = 700
     const { text, press } = start({ 'warmup.watch': () => watched((seconds += 10)) })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('f')
     expect(text()).toContain('FROZEN')
     const counts = /[\d,]+ of 120,000/.exec(text())?.[0]
     const reached = seconds
-    await vi.waitFor(() => expect(seconds).toBeGreaterThan(reached + 10))
+    await until(() => expect(seconds).toBeGreaterThan(reached + 10))
     expect(text()).toContain(counts)
     press('f')
-    await vi.waitFor(() => expect(text()).not.toContain(counts))
+    await until(() => expect(text()).not.toContain(counts))
   })
 
   it('a filter narrows the lists, errors only too', async () => {
     const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('/', '4', 'x', 'x', 'return')
     expect(text()).toContain('filter: 4xx')
     expect(text()).not.toContain('503 Service')
@@ -233,17 +234,17 @@ describe('keys', () => {
     const { text, press } = start({
       'cache.inspect': { reason: 'It is not cached.', explanation: ['The shop answered 503.'] },
     })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('tab', 'tab', 'down', 'return')
     expect(text()).toContain('https://shop.example/fr/nouveautes/collection-1?p=15')
-    await vi.waitFor(() => expect(text()).toContain('The shop answered 503.'))
+    await until(() => expect(text()).toContain('The shop answered 503.'))
     press('escape')
     expect(text()).toContain('Worker slots')
   })
 
   it('the help is made from the table of keys', async () => {
     const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('?')
     for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save a snapshot'])
       expect(text(80, 24)).toContain(words)
@@ -251,9 +252,9 @@ describe('keys', () => {
 
   it('save writes what is known and says where', async () => {
     const { text, press, saved } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('s')
-    await vi.waitFor(() => expect(text()).toContain('Saved as /reports/pagecache-report-20261121-125140.json'))
+    await until(() => expect(text()).toContain('Saved as /reports/pagecache-report-20261121-125140.json'))
     expect(JSON.parse(saved[0]![1])).toMatchObject({
       source: 'prod /srv/shop',
       warmup: { progress: { total_urls: 120_000 } },
@@ -262,7 +263,7 @@ describe('keys', () => {
 
   it('q leaves', async () => {
     const { session, press, text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('q')
     await session.left
   })
@@ -280,12 +281,12 @@ describe('on a terminal', () => {
       }),
     })
     const { lastFrame, stdin, frames } = render(<Monitor session={session} />)
-    await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))
+    await until(() => expect(lastFrame()).toContain('RUNNING'))
     stdin.write('\t')
     stdin.write('\t')
-    await vi.waitFor(() => expect(session.view.focus['warmup']).toBe(2))
+    await until(() => expect(session.view.focus['warmup']).toBe(2))
     stdin.write('\r')
-    await vi.waitFor(() => expect(lastFrame()).toContain('In the cache now'))
+    await until(() => expect(lastFrame()).toContain('In the cache now'))
     for (const frame of frames) {
       expect(frame).not.toContain('\u001b]8')
       expect(frame).not.toContain('\u001b[2J')
@@ -298,15 +299,15 @@ describe('on a terminal', () => {
   it('keys that arrive at once all count, but none of them answers a question that another asked', async () => {
     const { session, source } = start()
     const { lastFrame, stdin } = render(<Monitor session={session} />)
-    await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))
+    await until(() => expect(lastFrame()).toContain('RUNNING'))
     stdin.write('f\t')
-    await vi.waitFor(() => expect([session.view.frozen !== null, session.view.focus['warmup']]).toEqual([true, 1]))
+    await until(() => expect([session.view.frozen !== null, session.view.focus['warmup']]).toEqual([true, 1]))
     stdin.write('/lamp\r')
-    await vi.waitFor(() => expect(session.view).toMatchObject({ filter: 'lamp', overlay: { kind: 'none' } }))
+    await until(() => expect(session.view).toMatchObject({ filter: 'lamp', overlay: { kind: 'none' } }))
     stdin.write('cy')
-    await vi.waitFor(() => expect(session.view.overlay.kind).toBe('confirm-cancel'))
+    await until(() => expect(session.view.overlay.kind).toBe('confirm-cancel'))
     stdin.write('n')
-    await vi.waitFor(() => expect(session.view.overlay.kind).toBe('none'))
+    await until(() => expect(session.view.overlay.kind).toBe('none'))
     expect(source.count('warmup.cancel')).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { monitorTabs } from '../../src/tui/monitor-tabs.ts'
 import { isDueLine, monitorSummary, readAll, readLast, type SystemState } from '../../src/tui/monitor-summary.ts'
 import type { Feeds } from '../../src/tui/poller.ts'
@@ -11,6 +11,7 @@ import { cells } from '../../src/tui/text/width.ts'
 import { watchLines } from '../../src/tui/watch-lines.ts'
 import { system, time } from './fake-system.ts'
 import { FakeSource, watched } from './fake-source.ts'
+import { until } from '../helpers/until.ts'
 
 function start(answers: Record<string, unknown> = {}) {
   const source = new FakeSource({ ...system(), ...answers })
@@ -38,7 +39,7 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   ])('fits into %i×%i', async (columns, rows) => {
     const { session, text, press } = start()
     press(key)
-    await vi.waitFor(() =>
+    await until(() =>
       expect(
         Object.keys(monitorTabs[Number(key) - 1]!.plans).filter((name) => session.feeds[name]?.at === null),
       ).toEqual([]),
@@ -52,7 +53,7 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   it('says in one line how it stands', async () => {
     const { session, text, press } = start()
     press(key)
-    await vi.waitFor(() => expect(text()).not.toMatch(/loading/i))
+    await until(() => expect(text()).not.toMatch(/loading/i))
     expect(
       session
         .screen(50, 10)
@@ -64,7 +65,7 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   it('is stale without an answer', async () => {
     const { text, press } = start(Object.fromEntries(Object.keys(system()).map((name) => [name, new Error('gone')])))
     press(key)
-    await vi.waitFor(() => expect(text()).toMatch(/loading/i))
+    await until(() => expect(text()).toMatch(/loading/i))
   })
 })
 
@@ -72,7 +73,7 @@ describe('purges', () => {
   it('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
     const { text, press } = start()
     press('3')
-    await vi.waitFor(() => {
+    await until(() => {
       for (const part of [
         'everything purged 2×',
         'latest 40 s ago, api erp-sync',
@@ -85,14 +86,14 @@ describe('purges', () => {
         expect(text()).toContain(part)
     })
     press('e')
-    await vi.waitFor(() => expect(text()).toContain('errors only'))
+    await until(() => expect(text()).toContain('errors only'))
     expect(text()).toContain('everything')
   })
 
   it('enter tells a purge with its cause and each proxy', async () => {
     const { session, text, press } = start()
     press('3')
-    await vi.waitFor(() => expect(text()).toContain('Purges 240'))
+    await until(() => expect(text()).toContain('Purges 240'))
     session.press('return', '')
     for (const part of ['Because of', 'varnish-2', 'pending, 3 attempts', 'connect ECONNREFUSED'])
       expect(text()).toContain(part)
@@ -126,7 +127,7 @@ describe('purges', () => {
 it('the queue names who works on what, and what failed', async () => {
   const { text, press } = start()
   press('4')
-  await vi.waitFor(() => {
+  await until(() => {
     for (const part of [
       'purge.deliver (proxy:varnish-1)',
       '412 wait',

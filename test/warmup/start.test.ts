@@ -9,6 +9,7 @@ import { start, run } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 const page = (title: string) => ({
@@ -16,7 +17,6 @@ const page = (title: string) => ({
   body: `<h1>${title}</h1>`,
 })
 /** Polling options with a long time-out, for slow machines. */
-const patient = { timeout: 30_000 }
 let origin: Origin
 
 beforeEach(async () => {
@@ -378,11 +378,9 @@ it('a second Ctrl-C exits immediately with 130', async () => {
   const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
     child.once('close', (...end) => resolve(end)),
   )
-  await expect.poll(() => origin.hits('/slow'), patient).toBe(1)
+  await until(() => expect(origin.hits('/slow')).toBe(1))
   child.kill('SIGINT')
-  await expect
-    .poll(() => stderr, patient)
-    .toContain('Finishing the pages in progress; interrupt again to stop at once.')
+  await until(() => expect(stderr).toContain('Finishing the pages in progress; interrupt again to stop at once.'))
   child.kill('SIGINT')
   try {
     expect(await ended).toEqual([130, null])
@@ -406,7 +404,7 @@ it('an interrupted run finishes requests in flight, is paused, and exits with 13
   })
   child.stdout.resume()
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  await expect.poll(() => origin.requests.filter(({ path }) => paths.slice(8).includes(path)).length, patient).toBe(4)
+  await until(() => expect(origin.requests.filter(({ path }) => paths.slice(8).includes(path)).length).toBe(4))
   child.kill('SIGINT')
   expect(await ended).toBe(130)
   const progress = await progressIn(cwd)

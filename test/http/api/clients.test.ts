@@ -13,7 +13,7 @@ import {
 } from '../../helpers/api-client.ts'
 import { runProgram, type CommandResult } from '../../helpers/daemon.ts'
 import type { Answer } from '../../helpers/exchange.ts'
-import { until } from './shop.ts'
+import { until } from '../../helpers/until.ts'
 import { read } from '../front/wire.ts'
 
 let api: Api

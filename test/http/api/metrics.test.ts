@@ -6,7 +6,8 @@ import { openMetrics } from '../../../src/http/api/metrics.ts'
 import { Traffic } from '../../../src/http/front/traffic.ts'
 import { createStageCounts } from '../../../src/stages/counts.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
-import { openShop, until, type Shop } from './shop.ts'
+import { openShop, type Shop } from './shop.ts'
+import { until } from '../../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {

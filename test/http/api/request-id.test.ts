@@ -5,7 +5,7 @@ import { openApi, type Api } from '../../helpers/api.ts'
 import { bearer, prefix } from '../../helpers/api-client.ts'
 import { runProgram, type DaemonOptions } from '../../helpers/daemon.ts'
 import { startOrigin } from '../../helpers/origin.ts'
-import { until } from './shop.ts'
+import { until } from '../../helpers/until.ts'
 
 interface Line {
   level: string

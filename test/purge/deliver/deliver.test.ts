@@ -7,7 +7,7 @@ import { clearPurges } from '../../../src/purge/log/prune.ts'
 import { readProxyStates } from '../../../src/purge/deliver/proxy-state.ts'
 import { consume } from '../../../src/queue/consume.ts'
 import { openQueue } from '../../../src/queue/records-queue.ts'
-import { until } from '../../http/api/shop.ts'
+import { until } from '../../helpers/until.ts'
 import { proxyDouble } from './proxy-double.ts'
 import { openPurges } from '../purges.ts'
 

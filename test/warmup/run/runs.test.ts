@@ -9,7 +9,8 @@ import { UrlBits } from '../../../src/warmup/run/url-bits.ts'
 import type { WarmResult } from '../../../src/warmup/run/warm-result.ts'
 import type { WarmupProgress } from '../../../src/warmup/run/progress.ts'
 import { scratch, type Scratch } from '../../helpers/scratch.ts'
-import { gate, originOf, patient, rules, stored, urls, WarmupBench } from '../../helpers/warmup-bench.ts'
+import { gate, originOf, rules, stored, urls, WarmupBench } from '../../helpers/warmup-bench.ts'
+import { until } from '../../helpers/until.ts'
 
 let directory: Scratch
 let bench: WarmupBench
@@ -129,7 +130,7 @@ describe('processing a run', () => {
       percentage: 100,
     })
     expect(end.finished_at).not.toBeNull()
-    await expect.poll(() => bench.messages(), patient).toBe(0)
+    await until(() => expect(bench.messages()).toBe(0))
     const live = await readLive(bench.records, end)
     expect(live).toMatchObject({ results: { fetched: 113, fresh: 2 }, workers: [{ done: 115 }], eta: null })
   })
@@ -351,7 +352,7 @@ it('a pause requested by an origin applies to the next worker too', async () => 
   let asked = 0
   bench.startWorker(async () => (asked++, stored), { rulesFor: () => ({ ...rules, maxWait: 400 }) })
   const live = async () => readLive(bench.records, await bench.progress(id))
-  await expect.poll(async () => (await live()).origins[0]?.limit, patient).toBe(1)
+  await until(async () => expect((await live()).origins[0]?.limit).toBe(1))
   expect(await bench.ended(id)).toMatchObject({ processed_urls: 10 })
   expect(asked).toBe(10)
 })
