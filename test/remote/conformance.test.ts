@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient, fetchToken, type ApiClient } from '../helpers/api-client.ts'
+import { openCommands, type Commands } from '../helpers/commands.ts'
 import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
@@ -101,6 +102,7 @@ let remote: Daemon
 let client: ApiClient
 let leavers: { here: string; there: string }
 let elsewhere: Scratch
+let commands: { here: Commands; there: Commands }
 
 /** Two daemons of the same shop, each with its own state: commands run on the machine of one, and with --server on the other. */
 beforeAll(async () => {
@@ -129,9 +131,15 @@ beforeAll(async () => {
     there: (await createClient(remote, 'leaver')).clientId,
   }
   elsewhere = await scratch('elsewhere')
+  commands = {
+    here: await openCommands(local.projectDir),
+    there: await openCommands(elsewhere.path, credentials()),
+  }
 })
 
 afterAll(async () => {
+  await commands?.here.stop()
+  await commands?.there.stop()
   await local?.stop()
   await remote?.stop()
   await origin?.stop()
@@ -204,7 +212,10 @@ describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhe
     it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
       const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
       const [own, theirs] = (
-        await Promise.all([local.run(...given(leavers.here)), runThere(given(leavers.there))])
+        await Promise.all([
+          commands.here.run(...given(leavers.here)),
+          commands.there.run(...given(leavers.there), '--server', remote.url),
+        ])
       ).map(comparable) as [CommandResult, CommandResult]
       if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
       expect(theirs.code).toBe(own.code)
