@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
@@ -75,24 +75,23 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
   beforeAll(async () => {
     varnish = await startVarnishProxy(origin.host)
     relay = await startRelay(varnish.port)
+    daemon = await startDaemon({ config: config(relay) })
   })
   beforeEach(async () => {
     version = 1
     await relay.set('open')
-    daemon = await startDaemon({
-      config: {
-        purge,
-        salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }],
-        reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }],
-      },
-    })
   })
-  afterEach(() => daemon.stop())
   afterAll(async () => {
+    await daemon?.stop()
     await relay?.stop()
     await varnish?.stop()
   })
 
+  const config = ({ url }: { url: string }) => ({
+    purge,
+    salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example', origin: origin.url }],
+    reverseProxies: [{ name: 'varnish-1', type: 'varnish', url }],
+  })
   const isOld = async (path: string) => (await look(varnish, path)).startsWith('version 1')
   const isNew = async (path: string) => (await look(varnish, path)).startsWith('version 2')
 
@@ -184,11 +183,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await daemon.ended
     await relay.set('open')
     expect(await isOld('/durable')).toBe(true)
-    daemon = await startDaemon({
-      projectDir,
-      port,
-      config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: relay.url }] },
-    })
+    daemon = await startDaemon({ projectDir, port, config: config(relay) })
     await until(() => isNew('/durable'))
   })
 
@@ -223,22 +218,16 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     const strict = await startVarnishProxy(origin.host, (vcl) =>
       vcl.replace(/(acl purgers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'),
     )
+    const other = await startDaemon({ config: config(strict) })
     try {
-      const { projectDir, port } = daemon
-      daemon.kill('SIGKILL')
-      await daemon.ended
-      daemon = await startDaemon({
-        projectDir,
-        port,
-        config: { purge, reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: strict.url }] },
-      })
-      await purgeTags(daemon, 'strict')
-      await until(() => deliveries(daemon)[0]!.attempts > 1)
-      expect(deliveries(daemon)[0]).toMatchObject({
+      await purgeTags(other, 'strict')
+      await until(() => deliveries(other)[0]!.attempts > 1)
+      expect(deliveries(other)[0]).toMatchObject({
         status: 'pending',
         error: expect.stringContaining('it answered 403 to PURGE'),
       })
     } finally {
+      await other.stop()
       await strict.stop()
     }
   })

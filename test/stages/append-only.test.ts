@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import { startStorefront } from './storefront.ts'
+import { openStorefront } from './storefront.ts'
 
 /** The database opened without our code: the schema itself enforces the rules. */
 async function withEvent() {
-  const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+  const shop = await openStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
   const stage = await shop.stage()
   await shop.track(
     { popupId: stage.id, eventType: 'close', pageType: 'cms', requestUrl: '/a' },
@@ -88,7 +88,7 @@ describe('the event log', () => {
 
 describe('stored visitor data', () => {
   it('includes no address, user agent or session, in databases or logs', async () => {
-    const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await openStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage({ frequency: 'once' })
     const canaries = ['203.0.113.77', 'CanaryBrowser', 'canary-referer', 'Canary-Language', 'CanarySessionCanary0-_']
     const headers = {
@@ -119,7 +119,7 @@ describe('stored visitor data', () => {
   })
 
   it('does not link a session to an event, by time or by order', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'impression' })
     const [row] = await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
-import { channelId, cookiesOf, germanId, jsonOf, startStorefront } from './storefront.ts'
+import { channelId, cookiesOf, germanId, jsonOf, openStorefront } from './storefront.ts'
 
 describe('an event', () => {
   it('is stored before the response, with the fields of the client and of the server', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const before = Date.now()
     const answer = await shop.track({
@@ -36,7 +36,7 @@ describe('an event', () => {
   })
 
   it('may be sent as text/plain by a beacon, and belongs to the channel of its address', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const answer = await exchange(`${shop.url}/de/vendor-stage/track`, {
       method: 'POST',
@@ -48,7 +48,7 @@ describe('an event', () => {
   })
 
   it('ignores unknown fields of the body', async () => {
-    const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await openStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage()
     const forged = {
       created_at: 5,
@@ -67,7 +67,7 @@ describe('an event', () => {
   })
 
   it('keeps at most 64 characters of the page type and 2,048 of the URL', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const answer = await shop.track({
       popupId: stage.id,
@@ -103,14 +103,14 @@ describe('an event', () => {
     ['/a//b', '/a//b'],
     ['/a%3Fb', '/a%3Fb'],
   ])('stores only the path of %s', async (requestUrl, stored) => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close', requestUrl })).status).toBe(200)
     expect((await shop.events()).map((event) => event.request_url)).toEqual([stored])
   })
 
   it('of a stage that does not record leaves no row, session or cookie', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage({ statsEnabled: false })
     const answer = await shop.track({ popupId: stage.id, eventType: 'impression' })
     expect([answer.status, jsonOf(answer), answer.headers.get('set-cookie')]).toEqual([200, { success: true }, null])
@@ -119,7 +119,7 @@ describe('an event', () => {
   })
 
   it('never reaches the shop, like everything below /vendor-stage/', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' })
     await shop.active()
@@ -165,7 +165,7 @@ describe('rejected requests', () => {
       /UTF-8/,
     ],
   ])('%s: 400 that names the field', async (_name, body, message) => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const answer = await shop.track(body)
     expect(answer.status).toBe(400)
     expect(jsonOf(answer)).toEqual({ success: false, message: expect.stringMatching(message) as string })
@@ -173,7 +173,7 @@ describe('rejected requests', () => {
   })
 
   it('other media types and compressed bodies: 400', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const body = JSON.stringify({ popupId: stage.id, eventType: 'close' })
     expect((await shop.track(body, { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(400)
@@ -182,13 +182,13 @@ describe('rejected requests', () => {
   })
 
   it('unknown and deleted stages: 404', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const answer = await shop.track({ popupId: randomUUID(), eventType: 'close' })
     expect([answer.status, jsonOf(answer)]).toEqual([404, { success: false, message: expect.any(String) as string }])
   })
 
   it('a body over 8 KiB: 413, with or without Content-Length', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const body = (size: number) => {
       const frame = JSON.stringify({ popupId: stage.id, eventType: 'close', filler: '' })
@@ -201,7 +201,7 @@ describe('rejected requests', () => {
   })
 
   it('a foreign or null Origin: 403; origins of the channels are accepted', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const from = async (origin: string) =>
       (await shop.track({ popupId: stage.id, eventType: 'close' }, { origin })).status
@@ -214,7 +214,7 @@ describe('rejected requests', () => {
   })
 
   it('a missing Origin: 403 if the configuration requires one', async () => {
-    const shop = await startStorefront({ requireOrigin: true })
+    const shop = await openStorefront({ requireOrigin: true })
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close' })).status).toBe(403)
     expect((await shop.track({ popupId: stage.id, eventType: 'close' }, { origin: shop.url })).status).toBe(200)
@@ -223,7 +223,7 @@ describe('rejected requests', () => {
 
 describe('the customer of an event', () => {
   it('comes from the configured header of a trusted proxy', async () => {
-    const shop = await startStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await openStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'customer-7' })
     await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'a b' })
@@ -232,7 +232,7 @@ describe('the customer of an event', () => {
   })
 
   it('comes from nowhere else', async () => {
-    const shop = await startStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['192.0.2.1'] })
+    const shop = await openStorefront({ customerHeader: 'X-Customer' }, { trustedProxies: ['192.0.2.1'] })
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'close' }, { 'x-customer': 'customer-7' })
     expect((await shop.events()).map((event) => event.customer_id)).toEqual([null])
@@ -247,7 +247,7 @@ describe('bots and prefetches', () => {
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
   ])('%s: %s is answered and not counted', async (name, value) => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     const answer = await shop.track({ popupId: stage.id, eventType: 'impression' }, { [name]: value })
     expect([answer.status, jsonOf(answer), answer.headers.get('set-cookie')]).toEqual([200, { success: true }, null])
@@ -258,7 +258,7 @@ describe('bots and prefetches', () => {
     'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     'Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36',
   ])('a browser is counted: %s', async (agent) => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'impression' }, { 'user-agent': agent })
     expect(await shop.events()).toHaveLength(1)
@@ -267,7 +267,7 @@ describe('bots and prefetches', () => {
 
 describe('rate limits', () => {
   it('apply per address: 429, but not for a neighbour', async () => {
-    const shop = await startStorefront(
+    const shop = await openStorefront(
       { rateLimit: { perAddress: 1, perStage: null, total: null } },
       { trustedProxies: ['127.0.0.1'] },
     )
@@ -285,14 +285,14 @@ describe('rate limits', () => {
   })
 
   it('apply per stage and in total: 429', async () => {
-    const one = await startStorefront({ rateLimit: { perAddress: null, perStage: 1, total: null } })
+    const one = await openStorefront({ rateLimit: { perAddress: null, perStage: 1, total: null } })
     const [stage, other] = [await one.stage(), await one.stage()]
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => one.track({ popupId: stage.id, eventType: 'close' })),
     )
     expect(answers.some(({ status }) => status === 429)).toBe(true)
     expect((await one.track({ popupId: other.id, eventType: 'close' })).status).toBe(200)
-    const all = await startStorefront({ rateLimit: { perAddress: null, perStage: null, total: 1 } })
+    const all = await openStorefront({ rateLimit: { perAddress: null, perStage: null, total: 1 } })
     const third = await all.stage()
     expect(
       (await Promise.all(Array.from({ length: 30 }, () => all.track({ popupId: third.id, eventType: 'close' })))).some(
@@ -304,7 +304,7 @@ describe('rate limits', () => {
 
 describe('a session', () => {
   it('starts with the first impression, in a cookie hidden from scripts and pages', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     expect((await shop.track({ popupId: stage.id, eventType: 'close' })).headers.get('set-cookie')).toBeNull()
     const first = await shop.track({ popupId: stage.id, eventType: 'impression' })
@@ -319,7 +319,7 @@ describe('a session', () => {
   })
 
   it('has a Secure cookie if the visitor uses https', async () => {
-    const shop = await startStorefront(
+    const shop = await openStorefront(
       {},
       {
         trustedProxies: ['127.0.0.1'],
@@ -335,7 +335,7 @@ describe('a session', () => {
   })
 
   it('counts concurrent impressions exactly', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage({ maxPerSession: 202 })
     const cookie = cookiesOf(await shop.track({ popupId: stage.id, eventType: 'impression' }))
     await Promise.all(
@@ -352,7 +352,7 @@ describe('a session', () => {
   })
 
   it('is shown a stage according to its frequency', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const [always, perSession, once] = [
       await shop.stage(),
       await shop.stage({ frequency: 'once_per_session' }),
@@ -368,7 +368,7 @@ describe('a session', () => {
   })
 
   it('is not shown a permanently dismissed stage again', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const [stage, other] = [await shop.stage(), await shop.stage()]
     const answer = await shop.track({ popupId: stage.id, eventType: 'permanent_dismiss' })
     expect(answer.headers.getSetCookie()[0]).toMatch(/Max-Age=\d+; HttpOnly/)
@@ -378,7 +378,7 @@ describe('a session', () => {
 
 describe('active', () => {
   it('omits inactive stages and those of other channels or page types', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const everywhere = await shop.stage()
     await shop.stage({ active: false })
     const german = await shop.stage({ salesChannelId: germanId })
@@ -392,7 +392,7 @@ describe('active', () => {
   })
 
   it('contains no fields meant for operators only', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     await shop.stage({ name: 'canary-name' })
     const answer = await exchange(`${shop.url}/vendor-stage/active`)
     expect(answer.body.toString()).not.toContain('canary-name')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { eventTypes, type StageContent, type StageFields } from '../../src/stages/stage.ts'
 import { installed } from '../helpers/rivals.ts'
 import { until } from '../helpers/until.ts'
-import { settings, startStorefront, type Storefront } from './storefront.ts'
+import { openStorefront, settings, startStorefront, type Storefront } from './storefront.ts'
 
 export const hasChromium = installed('chromium')
 
@@ -52,7 +52,7 @@ export function openBrowser(): (stages?: Partial<StageFields>[], options?: Visit
 
 /** A visitor of a shop with these stages, whose pages are served from the cache. */
 async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
-  const shop = await startStorefront(options.config)
+  const shop = await (options.config === undefined ? openStorefront() : startStorefront(options.config))
   const headers = {
     'content-type': 'text/html',
     'cache-control': 'public, s-maxage=600',
