@@ -2,106 +2,33 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient, fetchToken, type ApiClient } from '../helpers/api-client.ts'
-import { openCommands, type Commands } from '../helpers/commands.ts'
-import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
-import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { type ApiClient, createClient, fetchToken } from '../helpers/api-client.ts'
+import { type Commands, openCommands } from '../helpers/commands.ts'
+import { type CommandResult, type Daemon, freePort, runProgram, startDaemon } from '../helpers/daemon.ts'
+import { type Origin, startOrigin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
-
-/** What works on the machine alone on which it is typed, and says so. */
-const here = new Set(['demo', 'init', 'messenger:consume', 'scheduled-task:run', 'serve'])
-
-/** What can be done elsewhere in one way: these runs alone are compared. */
-const sometimes: Record<string, string[][]> = {
-  'scheduled-task:run': [['--no-wait'], ['--no-wait', '--json'], ['--no-wait', '--time-limit', 'x']],
-}
-
-/** What performs no operation and says the same everywhere. */
-const nowhere = new Set(['completion'])
-
-/** Which daemons and directories there are differs between two machines: here the exit code is compared, and the names of what is told. */
-const ofMachine = new Set(['config:show', 'doctor', 'monitor', 'messenger:stats'])
-
-const stage = '0190c0de-0000-7000-8000-00000000000f'
-const page = 'http://shop.example/one'
-
-/** How each command is run, beside the run without any argument. They run in this order, and each on what the ones before have left. */
-const lines: Record<string, string[][]> = {
-  'warmup:start': [
-    ['--dry-run'],
-    ['--batch-size', '0'],
-    ['--sales-channel', stage],
-    ['--wait', '--allow-failures', '--json'],
-    ['--wait'],
-    ['--wait', '--force', '--json'],
-  ],
-  'warmup:progress': [['nothing']],
-  'warmup:pause': [['nothing']],
-  'warmup:failures': [['nothing']],
-  'warmup:watch': [['--no-tui'], ['nothing', '--json']],
-  monitor: [['--json']],
-  'cache:list': [
-    ['--json'],
-    ['--limit', '1'],
-    ['--limit', '0'],
-    ['--limit', '1001'],
-    ['--offset', '-1'],
-    ['--type', 'products'],
-    ['--type', 'nothing'],
-    ['--prefix', 'http://shop.example/o'],
-  ],
-  'cache:inspect': [[page], [page, '--json'], ['nothing'], ['http://other.example/']],
-  'purge:url': [[page, '--dry-run'], [page], [page, '--json']],
-  'purge:tag': [['tag-one'], ['tag-one', '--json'], ['--json', ' ']],
-  'purge:entity': [
-    ['product', '0190c0de000070008000000000000001'],
-    ['nothing', 'x'],
-  ],
-  'reverse-proxy:recent': [['--json'], ['--limit', '0']],
-  'reverse-proxy:url-flow': [[page], [page, '--json']],
-  'reverse-proxy:entity-timeline': [
-    ['product', '0190c0de000070008000000000000001', '--json'],
-    ['nothing', 'x'],
-  ],
-  'reverse-proxy:clear': [['--yes'], ['--yes', '--json']],
-  'invalidation-log:recent': [['--limit', '2']],
-  'invalidation-log:clear': [['--yes']],
-  'vendor:cache:clear': [['--dry-run'], ['--type', 'cms'], ['--type', 'nothing'], ['--json']],
-  'cache:clear': [['--dry-run']],
-  'stage:show': [[stage], [stage, '--json']],
-  'stage:update': [[stage, '--name', 'x']],
-  'stage:delete': [[stage, '--yes']],
-  'stage:stats': [[stage], [stage, '--from', 'yesterday']],
-  'stage:create': [['Summer', '--json'], ['--json']],
-  'customer:delete': [['customer-1', '--yes']],
-  'scheduled-task:schedule': [['vendor_cache.cleanup_pages'], ['nothing']],
-  'scheduled-task:deactivate': [['nothing']],
-  'scheduled-task:run-single': [['vendor_cache.cleanup_pages', '--json'], ['nothing']],
-  // Each daemon has one client of its own before these, and `{client}` stands for its id.
-  'client:create': [['reader', '--scope', 'read'], ['writer', '--json'], ['other', '--scope', 'all'], [' \u0007']],
-  'client:revoke': [['{client}'], ['{client}', '--yes'], ['{client}', '--yes', '--json'], ['nothing', '--yes']],
-  'client:list': [['--json'], ['--limit', '2'], ['--offset', '-1']],
-  'client:rotate-key': [['--json'], ['--drop-old'], ['--drop-old', '--yes']],
-  'messenger:failed:show': [['nothing']],
-  'messenger:failed:retry': [['nothing'], ['--yes']],
-  'messenger:failed:remove': [
-    ['nothing', '--yes'],
-    ['--all', '--yes'],
-  ],
-}
+import { endless, here, lines, nowhere, ofMachine, page, sometimes } from './command-lines.ts'
 
 const manifest = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
   commands: Record<string, unknown>
 }
+
 const ids = Object.keys(manifest.commands)
+
 const ordered = [...Object.keys(lines).filter((id) => ids.includes(id)), ...ids.filter((id) => !(id in lines))]
 
 let origin: Origin
+
 let local: Daemon
+
 let remote: Daemon
+
 let client: ApiClient
+
 let leavers: { here: string; there: string }
+
 let elsewhere: Scratch
+
 let commands: { here: Commands; there: Commands }
 
 /** Two daemons of the same shop, each with its own state: commands run on the machine of one, and with --server on the other. */
@@ -195,9 +122,6 @@ function shapeOf(text: string): unknown {
   if (!text.startsWith('{')) return text.split('\n').map((line) => /^[^:=\t]*/.exec(line)![0].trim())
   return Object.keys(JSON.parse(text) as object)
 }
-
-/** A command that watches goes on until it is interrupted: off a terminal that is not what is compared. */
-const endless = new Set(['monitor'])
 
 describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))(
   '%s',

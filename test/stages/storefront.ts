@@ -78,7 +78,7 @@ afterAll(async () => {
   for (const started of shared.values()) await (await started).stop()
 })
 
-/** A storefront that the tests of a file share. Each finds it without stages, events and pages. */
+/** A storefront that the tests of a file share. Each finds it without stages and events. */
 export async function openStorefront(stages: Settings = {}, more: Settings = {}): Promise<Storefront> {
   const key = JSON.stringify([stages, more])
   const started = shared.get(key) ?? start(stages, more)
@@ -86,7 +86,6 @@ export async function openStorefront(stages: Settings = {}, more: Settings = {})
   const { shop } = await started
   for (const table of ['vendor_stage_event', 'vendor_stage_session', 'vendor_stage_rollup', 'vendor_stage'])
     await sql`delete from ${sql.table(table)}`.execute(shop.records.db)
-  await (await shop.app.pages()).remove({ kind: 'all' })
   shop.origin.otherwise(page)
   shop.origin.forget()
   return shop

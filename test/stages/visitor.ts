@@ -53,6 +53,7 @@ export function openBrowser(): (stages?: Partial<StageFields>[], options?: Visit
 /** A visitor of a shop with these stages, whose pages are served from the cache. */
 async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
   const shop = await (options.config === undefined ? openStorefront() : startStorefront(options.config))
+  await (await shop.app.pages()).remove({ kind: 'all' })
   const headers = {
     'content-type': 'text/html',
     'cache-control': 'public, s-maxage=600',

@@ -1,21 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancelRun, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
-import { scratch, type Scratch } from '../../helpers/scratch.ts'
-import { gate, originOf, stored, urls, WarmupBench } from '../../helpers/warmup-bench.ts'
+import { gate, originOf, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
-
-let directory: Scratch
-let bench: WarmupBench
-
-beforeEach(async () => {
-  directory = await scratch('runs')
-  bench = await WarmupBench.open(directory.path)
-})
-
-afterEach(async () => {
-  await bench.close()
-  await directory.discard()
-})
+import { bench } from './bench.ts'
 
 describe('pause and resume', () => {
   it('finishes requests in flight, starts none, and continues where it stopped', async () => {
