@@ -97,24 +97,14 @@ describe.each(leavings)('a visitor who %s', (how) => {
     expect(complaints()).toEqual([])
   })
 
-  it('where it waits for the shop to upgrade', async () => {
-    let held: Duplex | null = null
-    shop.origin.onUpgrade(
-      (_, socket) =>
-        void (held = socket
-          .on('error', () => {})
-          .once('end', () => held?.destroy())
-          .once('close', () => (held = null))
-          .resume()),
-    )
-    const socket = visit(upgrade())
-    await until(() => held !== null)
-    leave(socket, how)
-    await until(() => held === null)
-    expect(complaints()).toEqual([])
-  })
-
-  it('in a tunnel to a silent shop', async () => {
+  it.each([
+    ['where it waits for the shop to upgrade', ''],
+    [
+      'in a tunnel to a silent shop',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    ],
+    ['in an answer to an upgrade that the shop declined', streaming],
+  ])('%s', async (_, answer) => {
     let held: Duplex | null = null
     shop.origin.onUpgrade((_, socket) => {
       held = socket
@@ -122,27 +112,10 @@ describe.each(leavings)('a visitor who %s', (how) => {
         .once('end', () => held?.destroy())
         .once('close', () => (held = null))
         .resume()
-      held.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+      if (answer !== '') held.write(answer)
     })
     const socket = visit(upgrade())
-    await until(() => socket.bytesRead > 0)
-    leave(socket, how)
-    await until(() => held === null)
-    expect(complaints()).toEqual([])
-  })
-
-  it('in an answer to an upgrade that the shop declined', async () => {
-    let held: Duplex | null = null
-    shop.origin.onUpgrade((_, socket) => {
-      held = socket
-        .on('error', () => {})
-        .once('end', () => held?.destroy())
-        .once('close', () => (held = null))
-        .resume()
-      held.write(streaming)
-    })
-    const socket = visit(upgrade())
-    await until(() => socket.bytesRead > 0)
+    await until(() => (answer === '' ? held !== null : socket.bytesRead > 0))
     leave(socket, how)
     await until(() => held === null)
     expect(complaints()).toEqual([])

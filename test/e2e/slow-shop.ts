@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { rm, writeFile } from 'node:fs/promises'
-import type { Agent} from 'node:http';
-import { type IncomingMessage, request as requestPlain } from 'node:http'
+import { type Agent, type IncomingMessage, request as requestPlain } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'

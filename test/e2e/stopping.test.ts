@@ -59,6 +59,36 @@ function gate(shop: Shop, path: string) {
   return { open: () => open(), asked: (times = 1) => until(() => shop.origin.hits(path) >= times) }
 }
 
+/** An answer of the shop that has begun when the daemon stops. */
+function beginFilm(shop: Shop): { end(): void } {
+  let end = () => {}
+  shop.origin.on('/account/film', (_, response) => {
+    response.writeHead(200, { 'cache-control': 'private' })
+    response.write('beginning ')
+    end = () => response.end('end')
+  })
+  return { end: () => end() }
+}
+
+/** Tells the daemon to stop, and lets the shop answer only after that. */
+async function stopDuring(shop: Shop, answer: () => void): Promise<void> {
+  shop.daemon.kill('SIGTERM')
+  await stopped(shop)
+  answer()
+  expect(await shop.daemon.ended).toBe(0)
+}
+
+/** Each visitor's last answer said that it was the last, and arrived whole. */
+function expectLast(visitors: readonly Visitor[]): void {
+  expect(
+    visitors.map((visitor) => ({
+      status: lastOf(visitor)?.status,
+      connection: lastOf(visitor)?.headers['connection'],
+      reset: visitor.reset,
+    })),
+  ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+}
+
 const ways = [{ processes: 1 }, { processes: 2 }]
 
 describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ processes }) => {
@@ -85,13 +115,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
       expect(await shop.daemon.ended).toBe(0)
       await until(() => visitors.every(({ ended }) => ended))
       expect(unanswered).toBe(0)
-      expect(
-        visitors.map((visitor) => ({
-          status: lastOf(visitor)?.status,
-          connection: lastOf(visitor)?.headers['connection'],
-          reset: visitor.reset,
-        })),
-      ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+      expectLast(visitors)
     },
   )
 
@@ -101,10 +125,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/slow'))
     await slow.asked()
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    slow.open()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, slow.open)
     await until(() => visitor.ended)
     expect(visitor.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
@@ -119,10 +140,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     const visitor = come(shop)
     visitor.socket.write(`POST /account/slow HTTP/1.1\r\nHost: ${shop.host}\r\n${rest}`)
     await slow.asked()
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    slow.open()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, slow.open)
     await until(() => visitor.ended)
     expect(visitor.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
@@ -134,10 +152,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/slow?1') + get(shop, '/account/slow?2') + get(shop, '/account/slow?3'))
     await slow.asked(1)
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    slow.open()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, slow.open)
     await until(() => visitor.ended)
     expect(visitor.answers().map(({ status, headers }) => [status, headers['connection']])).toEqual([
       [200, 'keep-alive'],
@@ -149,22 +164,14 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
 
   it('a connection whose answer had begun takes one more request, and says that it is the last', async () => {
     const shop = await open({ processes })
-    let end = () => {}
-    shop.origin.on('/account/film', (_, response) => {
-      response.writeHead(200, { 'cache-control': 'private' })
-      response.write('beginning ')
-      end = () => response.end('end')
-    })
+    const film = beginFilm(shop)
     shop.origin.on('/account/next', page('next', { 'cache-control': 'private' }))
     const visitor = come(shop, ({ socket, answers }) => {
       if (answers().length === 1) socket.write(get(shop, '/account/next'))
     })
     visitor.socket.write(get(shop, '/account/film'))
     await until(() => visitor.socket.bytesRead > 0)
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    end()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, film.end)
     await until(() => visitor.ended)
     expect(visitor.answers()).toMatchObject([{ status: 200 }, { status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
@@ -172,18 +179,13 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
 
   it('a connection whose answer had begun is closed behind it, though its client goes on sending', async () => {
     const shop = await open({ processes })
-    let end = () => {}
-    shop.origin.on('/account/film', (_, response) => {
-      response.writeHead(200, { 'cache-control': 'private' })
-      response.write('beginning ')
-      end = () => response.end('end')
-    })
+    const film = beginFilm(shop)
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/film'))
     await until(() => visitor.socket.bytesRead > 0)
     shop.daemon.kill('SIGTERM')
     await stopped(shop)
-    end()
+    film.end()
     await until(() => visitor.answers().length === 1 || visitor.ended)
     visitor.socket.write(get(shop, '/account/late').repeat(3))
     expect(await shop.daemon.ended).toBe(0)
@@ -203,13 +205,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     await stopped(shop)
     for (const { socket } of visitors) socket.write(get(shop, '/page'))
     await until(() => visitors.every(({ ended }) => ended))
-    expect(
-      visitors.map((visitor) => ({
-        status: lastOf(visitor)?.status,
-        connection: lastOf(visitor)?.headers['connection'],
-        reset: visitor.reset,
-      })),
-    ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+    expectLast(visitors)
     expect(await shop.daemon.ended).toBe(0)
   })
 

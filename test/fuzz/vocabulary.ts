@@ -165,8 +165,8 @@ export const fields = [
   `A: ${'a'.repeat(9000)}`,
 ]
 
-/** No NUL, and nothing that could make another target of a BAN: see `mutated`. */
-export const characters = [
+/** What separates the parts of a request, and what could be taken for it. */
+export const separators = [
   '\r',
   '\n',
   '\r\n',
@@ -190,10 +190,10 @@ export const characters = [
   '.',
   '\r\n\r\n',
   '\r\n ',
-  'BAN ',
-  'B',
-  'P',
 ]
+
+/** No NUL, and nothing that could make another target of a BAN: see `mutated`. */
+export const characters = [...separators, 'BAN ', 'B', 'P']
 
 export const bodies = [
   '',

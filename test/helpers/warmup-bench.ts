@@ -12,7 +12,8 @@ import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
 import { until } from './until.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, maxWait: 60_000 }
-const noErrors = {
+/** What reading the sitemaps found: nothing wrong. */
+export const noErrors = {
   foreign: 0,
   malformed: 0,
   excluded: 0,

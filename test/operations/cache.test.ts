@@ -12,7 +12,8 @@ import {
 import { allScopes, type Given, performOperation } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { openApp, perform, projectWithPages } from './pages-project.ts'
+import { openApp, projectWithPages } from './pages-project.ts'
+import { perform } from './perform.ts'
 
 describe('statistics', () => {
   it('have every field, with zeros for an empty cache', async () => {

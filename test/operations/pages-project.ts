@@ -1,8 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
-import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { allScopes, type Given, type Operation, performOperation, type Schema } from '../../src/operations/operation.ts'
 import type { PageDraft, PageType } from '../../src/pages/page.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -10,25 +8,6 @@ export async function openApp(projectDir: string): Promise<App> {
   const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: () => {} })
   onTestFinished(() => app.close())
   return app
-}
-
-/** Performs an operation, and holds its value against its own description. */
-export async function perform<Input extends Schema, Value>(
-  app: App,
-  operation: Operation<Input, Value>,
-  input: Given<Input>,
-): Promise<Value> {
-  const context = {
-    app,
-    source: 'cli' as const,
-    actor: null,
-    scopes: allScopes,
-    signal: app.signal,
-    report: () => {},
-  }
-  const value = await performOperation(operation, context, input)
-  expect(z.safeParse(operation.output, value).error).toBeUndefined()
-  return value
 }
 
 export async function store(app: App, type: PageType, path: string, more: Partial<PageDraft> = {}): Promise<void> {

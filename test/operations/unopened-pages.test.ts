@@ -10,7 +10,8 @@ import {
 } from '../../src/operations/cache.ts'
 import { canRunAs, run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { openApp, perform, projectWithPages } from './pages-project.ts'
+import { openApp, projectWithPages } from './pages-project.ts'
+import { perform } from './perform.ts'
 
 describe('a page store that cannot be opened', () => {
   const url = 'http://shop.example/p/1'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { listFailures, topFailures } from '../../../src/warmup/run/failures.ts'
 import { readLive } from '../../../src/warmup/run/live.ts'
 import { createRun, readProgress } from '../../../src/warmup/run/runs.ts'
-import { gate, rules, stored, urls } from '../../helpers/warmup-bench.ts'
+import { gate, rules, stored, urls, noErrors } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
 import { bench, notFound } from './bench.ts'
 
@@ -60,19 +60,7 @@ describe('a new run', () => {
       yield* urls(500)
       throw new Error('broken off')
     })()
-    const discovery = {
-      total: 500,
-      foreign: 0,
-      malformed: 0,
-      excluded: 0,
-      disallowed: 0,
-      duplicates: 0,
-      files: 1,
-      errors: [],
-      otherTypes: 0,
-      unknownType: 0,
-      crawlDelays: {},
-    }
+    const discovery = { ...noErrors, total: 500 }
     await expect(
       createRun(bench.records, {
         salesChannelId: null,
