@@ -5,7 +5,7 @@ import { until } from '../helpers/until.ts'
 import { daemon, go, hasChromium, logIn, open, operator, origin, product } from './operators-page.ts'
 
 describe.skipIf(!hasChromium)('work on the operators’ page', () => {
-  it('warms the shop up, tells what failed, and purges what it shows', { timeout: 60_000 }, async () => {
+  it('runs a warmup, shows its failures and purges a listed page', { timeout: 60_000 }, async () => {
     const page = await open()
     await logIn(page)
     await go(page, 'Warmup')
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByText('1 page removed.').waitFor()
   })
 
-  it('asks before it clears, and shows what the daemon says then', async () => {
+  it('asks for confirmation before a clear, then shows the new numbers', async () => {
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
     const page = await open()
     await logIn(page)
@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByRole('status').getByText('cancelled').waitFor()
   })
 
-  it('makes a popup stage, shows its statistics, changes it and deletes it', async () => {
+  it('creates a popup stage, shows its statistics, updates and deletes it', async () => {
     const page = await open()
     await logIn(page)
     await go(page, 'Popup stages')

@@ -5,8 +5,8 @@ import { exchange } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
 import { daemon, go, hasChromium, logIn, open, operator, origin, reader, views } from './operators-page.ts'
 
-describe('what is served at /admin', () => {
-  it('may load nothing from elsewhere, run nothing inline, and stand in no frame', async () => {
+describe('the page served at /admin', () => {
+  it('cannot load external resources, run inline scripts or be framed', async () => {
     const { status, headers } = await exchange(`${daemon.url}/admin`)
     expect(status).toBe(200)
     expect(headers.get('content-security-policy')).toBe(
@@ -19,7 +19,7 @@ describe('what is served at /admin', () => {
     ]).toEqual(['nosniff', 'DENY', 'no-referrer'])
   })
 
-  it('is not sent again to who has it, leads from /admin/ to /admin, and takes no other method', async () => {
+  it('answers 304 to a cached copy, redirects /admin/ to /admin, and rejects other methods', async () => {
     const { headers } = await exchange(`${daemon.url}/admin/admin.js`)
     expect(
       (await exchange(`${daemon.url}/admin/admin.js`, { headers: { 'if-none-match': headers.get('etag')! } })).status,
@@ -30,7 +30,7 @@ describe('what is served at /admin', () => {
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('is the shop’s own under a channel’s public name', async () => {
+  it("belongs to the shop under a channel's public name", async () => {
     const shop = await startDaemon({ args: ['--origin', origin.url, '--url', 'http://shop.example'] })
     onTestFinished(async () => void (await shop.stop()))
     const seen = await exchange(`${shop.url}/admin/admin.js`, { headers: { host: 'shop.example' } })
@@ -40,7 +40,7 @@ describe('what is served at /admin', () => {
 })
 
 describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where chromium is not installed)', () => {
-  it('lets nobody in with a wrong secret, and says so', async () => {
+  it('rejects a wrong secret with a message', async () => {
     const page = await open()
     await page.getByLabel('Client id').fill(operator.clientId)
     await page.getByLabel('Client secret').fill('wrong')
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     expect(await page.getByRole('navigation').count()).toBe(0)
   })
 
-  it('shows a client that may only read what it may not do', async () => {
+  it('shows a read-only client which actions it lacks permission for', async () => {
     const page = await open()
     await logIn(page, reader)
     await go(page, 'Warmup')
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByText('This client may only read.').waitFor()
   })
 
-  it('keeps secret and token in memory alone: a reload forgets them', async () => {
+  it('keeps secret and token only in memory: a reload discards them', async () => {
     const page = await open()
     await logIn(page)
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Log in' }).waitFor()
   })
 
-  it('of a client that was revoked says so, and does not use up the failed logins of its address', async () => {
+  it('of a revoked client says so, and does not count as failed logins of its address', async () => {
     const leaver = await createClient(daemon, 'leaver')
     const page = await open()
     await logIn(page, leaver)
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Log in' }).waitFor()
   })
 
-  it('is walked through with the keyboard, each field and button with a name', async () => {
+  it('is fully usable by keyboard, and each field and button has a name', async () => {
     const page = await open()
     await until(async () => expect(await page.evaluate('document.activeElement.name')).toBe('id'))
     await page.keyboard.type(operator.clientId)
@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     }
   })
 
-  it('is drawn in light and dark, wide and narrow, with nothing cut off', async () => {
+  it('is rendered without clipping in light and dark, wide and narrow', async () => {
     const drawn = new Set<string>()
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 380]) {
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     expect(drawn.size).toBe(4)
   })
 
-  it.each([1280, 380])('the page of the API is drawn with nothing cut off at %i', async (width) => {
+  it.each([1280, 380])('the API page is rendered without clipping at %i', async (width) => {
     const page = await open({ viewport: { width, height: 900 } })
     await page.goto(`${daemon.url}/api/_info/docs`)
     await page.getByRole('heading', { name: 'warmup/start' }).waitFor()

@@ -68,14 +68,14 @@ describe('BAN on a connection with others', () => {
     expect(await gone('/kept')).toEqual([])
   })
 
-  it('pipelined: answers come in order, and what is behind it is answered too', async () => {
+  it('pipelined: responses come in order, and later requests are answered too', async () => {
     await fill('/a')
     const { answers } = await speak(shop.port, ban + get('/a') + get('/b'), { answers: 3 })
     expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['Banned', 'page', 'page'])
     expect(answers[2]!.body).toBe('page with all b')
   })
 
-  it('one that asks for it, or that is refused, is the last on its connection', async () => {
+  it('a BAN with Connection: close, or a rejected one, is the last on its connection', async () => {
     await fill('/a')
     for (const [last, status] of [
       [ban.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), 200],
@@ -87,7 +87,7 @@ describe('BAN on a connection with others', () => {
     }
   })
 
-  it('behind a request that is still with the shop it waits for its turn, and is the last', async () => {
+  it('waits for the response to an earlier request, and is the last on its connection', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     shop.origin.on('/slow', async () => {
       await promise
@@ -112,7 +112,7 @@ describe('BAN on a connection with others', () => {
       'UNBAN behind a request',
       'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\nabUNBAN / HTTP/1.1\r\nHost: proxy\r\n\r\n',
     ],
-  ])('%s: nothing is purged, and what is hidden behind it is not seen', async (_, head) => {
+  ])('%s: nothing is purged, and a request hidden in it is not executed', async (_, head) => {
     await fill('/kept')
     const { answers, closed } = await speak(shop.port, `${head.replace('HOST', shop.host)}${get('/smuggled')}`)
     expect(answers.at(-1)!.status).toBe(400)
@@ -122,7 +122,7 @@ describe('BAN on a connection with others', () => {
   })
 })
 
-it('a BAN whose head does not come is told so and cut', async () => {
+it('a BAN with an incomplete head gets 408 and is closed', async () => {
   const socket = connect(shop.port, '127.0.0.1')
   socket.write('BAN / HTTP/1.1\r\nHost: pro')
   const { answers, closed } = await read(socket)

@@ -29,7 +29,7 @@ it('serve does not start without a key that is one, and says which', async () =>
 })
 
 it.each([1, 2])(
-  'a key is exchanged at a reload, and one that is none changes nothing (processes: %i)',
+  'a reload replaces the key; an invalid key changes nothing (processes: %i)',
   { timeout: 90_000 },
   async (processes) => {
     const projectDir = await tempDir()
@@ -47,7 +47,7 @@ it.each([1, 2])(
     const records = await openRecords({ directory: join(projectDir, 'var/data/prod'), now: Date.now })
     onTestFinished(() => records.close())
     let sent = 0
-    /** Whom the event of such a visitor names. */
+    /** The customer of the visitor's event. */
     const customerOf = async (secret: string) => {
       const pageType = String((sent += 1))
       const cookie = `shop-customer=${tokenOf('customer-7', secret)}`

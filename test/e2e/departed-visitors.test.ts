@@ -60,16 +60,10 @@ const streaming = 'HTTP/1.1 200 OK\r\nCache-Control: private\r\nTransfer-Encodin
 const cases: [name: string, path: string, line: string, more: string, answer: string][] = [
   ['waits for a passed-through GET', '/account/wait', 'GET /account/wait', '', ''],
   ['waits for a POST', '/post', 'POST /post', 'Content-Length: 2\r\n\r\nok', ''],
-  ['is in the midst of an upload', '/upload', 'POST /upload', 'Content-Length: 100000\r\n\r\nbeginning', ''],
-  [
-    'is in the midst of a chunked upload',
-    '/chunks',
-    'POST /chunks',
-    'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
-    '',
-  ],
-  ['is in the midst of a download', '/account/film', 'GET /account/film', '', streaming],
-  ['is in the midst of a private page', '/private', 'GET /private', '', streaming],
+  ['is sending an upload', '/upload', 'POST /upload', 'Content-Length: 100000\r\n\r\nbeginning', ''],
+  ['is sending a chunked upload', '/chunks', 'POST /chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', ''],
+  ['is receiving a download', '/account/film', 'GET /account/film', '', streaming],
+  ['is receiving a private page', '/private', 'GET /private', '', streaming],
 ]
 
 describe.each(leavings)('a visitor who %s', (how) => {
@@ -129,7 +123,7 @@ describe.each(leavings)('a visitor who %s', (how) => {
     'GET /admin',
     'GET /vendor-stage/client.js',
     'GET /metrics',
-  ])('in the midst of %s', async (line) => {
+  ])('during %s', async (line) => {
     const socket = visit(request(line, 'Content-Type: application/json\r\nContent-Length: 1000\r\n') + '{"half')
     await shop.ask('/healthz')
     leave(socket, how)
@@ -138,7 +132,7 @@ describe.each(leavings)('a visitor who %s', (how) => {
   })
 })
 
-it('a shop that leaves a tunnel takes its visitor along', async () => {
+it('a shop that closes a tunnel closes the connection of its visitor', async () => {
   shop.origin.onUpgrade(
     (_, socket) =>
       void socket.end(

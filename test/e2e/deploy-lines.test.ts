@@ -52,7 +52,7 @@ it('what has to be confirmed is refused without --yes, and -q leaves errors', as
 })
 
 it.each([['cache:clear'], ['vendor:cache:clear'], ['vendor:cache:clear', '--type', 'products'], ['purge:tag', 'a']])(
-  '%s %s %s says which proxies are told, and that no worker tells them',
+  '%s %s %s names the proxies and reports that no worker is running',
   async (...command) => {
     const pagecache = await project({ reverseProxies })
     const { code, stdout, stderr } = await pagecache(...command)

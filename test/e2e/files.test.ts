@@ -169,7 +169,7 @@ describe('a damaged body is a miss and never served', () => {
     expect(origin.hits(path)).toBe(before + 1)
   })
 
-  it('and is repaired by that', async () => {
+  it('the pages are stored again', async () => {
     await site.restart()
     for (const damage of Object.keys(damages))
       expect([damage, isHit(await exchange(site.daemon.url + pathOf(damage)))]).toEqual([damage, true])

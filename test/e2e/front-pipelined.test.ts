@@ -22,7 +22,7 @@ describe('pipelined requests', () => {
     expect(closed).toBe(false)
   })
 
-  it('of fifty, 32 are answered, the last one with Connection: close', async () => {
+  it('32 of fifty are answered, the last one with Connection: close', async () => {
     const { answers, closed, rest } = await speak(
       shop.port,
       Array.from({ length: 50 }, (_, number) => get(`/more-${number}`)).join(''),

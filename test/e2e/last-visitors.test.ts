@@ -50,7 +50,7 @@ describe('visitors who connected before the daemon was told to stop', { timeout:
     },
   )
 
-  it('are answered once a process is free, and new connections are refused', async () => {
+  it('are answered when a process is free, and new connections are rejected', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGSTOP')

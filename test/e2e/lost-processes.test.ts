@@ -49,7 +49,7 @@ describe('with several processes', { timeout: 90_000 }, () => {
     expect(await shop.daemon.stop()).toBe(0)
   })
 
-  it('a process that is out of file handles leaves its connections to another one', async () => {
+  it('a process without free file handles leaves its connections to another one', async () => {
     const shop = await open()
     const [starved] = await childrenOf(shop.daemon.pid)
     execFileSync('prlimit', ['--pid', String(starved), '--nofile=3:'])

@@ -99,7 +99,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect([answer.status, String(answer.body)]).toEqual([503, expect.stringContaining('"success":false')])
   })
 
-  it.each([1, 2])('and put back: it goes on, with %i processes', async (processes) => {
+  it.each([1, 2])('and restored: the daemon continues, with %i processes', async (processes) => {
     const shop = await open(processes)
     expect(await purge(shop)).toBe(200)
     await rename(shop.file, `${shop.file}.away`)
@@ -113,7 +113,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect((JSON.parse(stdout) as { total: number }).total).toBe(2)
   })
 
-  it('a command makes no new ones meanwhile, and says why', async () => {
+  it('a command creates no new records meanwhile, and says why', async () => {
     const shop = await open()
     await purge(shop)
     for (const suffix of ['', '-wal', '-shm']) await rm(shop.file + suffix)

@@ -21,7 +21,7 @@ async function configuration(directory: string, port: number, socket: string): P
   expect(example).toContain('/run/pagecache/pagecache.sock')
   expect(example).toContain('$scheme')
   const location = example.replace('/run/pagecache/pagecache.sock', socket).replace('$scheme', 'https')
-  // The workers of a master that is root would be nobody, who may not enter the directory.
+  // If the master runs as root, its workers drop to an unprivileged user that cannot enter the directory.
   const user = process.getuid!() === 0 ? 'user root;\n' : ''
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${directory}/${name};`)
@@ -33,7 +33,7 @@ const hasNginx = installed('nginx')
 if (!hasNginx) console.warn('The test with a real nginx is left out: nginx is not installed (Debian: nginx-light).')
 
 it.skipIf(!hasNginx)(
-  'nginx in front, by the example of the documentation: visitors are told apart, and the scheme is believed',
+  'nginx in front, configured as documented: visitors are distinguished, and the scheme is trusted',
   { timeout: 60_000 },
   async () => {
     const origin = await startOrigin({
@@ -72,9 +72,9 @@ it.skipIf(!hasNginx)(
     expect(first.status).toBe(200)
     expect(String(first.body)).toContain('page of /a for shop.example, https')
     expect((await ask('/a')).headers.get('cache-status')).toContain('hit')
-    // On the way through as well: the address of the visitor, not that of nobody.
+    // A request that passes through names the visitor's address too.
     expect(String((await ask('/checkout/cart')).body)).toContain('https, 127.0.0.1')
-    // Somebody on this machine, whom nginx let in: no purger.
+    // A client on this machine that came through nginx may not purge.
     expect((await exchange(`${url}/a`, { method: 'PURGE', headers: { host: 'shop.example' } })).status).toBe(403)
   },
 )

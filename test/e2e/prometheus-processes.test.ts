@@ -46,7 +46,7 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
     for (let count = 0; count < times; count += 1) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
   }
 
-  it('is one sum of what each counted, and once what they share', async () => {
+  it('sums the counters of each process and reports shared values once', async () => {
     await becomes(asked, 0)
     await ask(20)
     await becomes(asked, 20)
@@ -59,7 +59,7 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
     await becomes('count(up)', 1)
   })
 
-  it('loses no count with a process that dies, so that no rate jumps', async () => {
+  it('keeps the counts of a process that dies, so that no rate jumps', async () => {
     const before = await childrenOf(shop.daemon.pid)
     let counted = 20
     // Two answer requests, the third works on the queue.

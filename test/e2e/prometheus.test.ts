@@ -19,7 +19,7 @@ if (!hasPrometheus)
 const id = '0190c0de-0000-7000-8000-000000000001'
 
 describe.skipIf(!hasPrometheus)('promtool', { timeout: 120_000 }, () => {
-  it('has nothing to say against docs/alerts.yaml, whose alerts fire when they should and else do not', () => {
+  it('accepts docs/alerts.yaml, whose alerts fire exactly when they should', () => {
     expect(promtool(['check', 'rules', '--lint-fatal', alertRules])).toMatchObject({ code: 0 })
     const tests = ['alerts.test.yaml', 'alerts-day.test.yaml'].map((file) =>
       fileURLToPath(new URL(`../contract/${file}`, import.meta.url)),
@@ -226,7 +226,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     }
   })
 
-  it('is told nothing that promtool has something against, whoever asks for what', async () => {
+  it('gets metrics that promtool accepts, for every client and format', async () => {
     origin.on('/teapot', { status: 418 })
     origin.on('/odd', { status: 799 })
     await Promise.all(['/teapot', '/odd', '/%00', '/"\\n{x="y"}'].map((path) => ask(path)))

@@ -5,7 +5,7 @@ import { until } from '../helpers/until.ts'
 
 const id = '0190c0de000070008000000000000001'
 
-it('purges by command, with a daemon that serves: what is said, what goes, and what the logs tell of it', async () => {
+it('purges by command while a daemon serves: output, removed pages and logs', async () => {
   const origin = await startOrigin()
   onTestFinished(origin.stop)
   const headers = {

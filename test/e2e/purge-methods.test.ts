@@ -58,7 +58,7 @@ describe("what Shopware's gateway sends, byte for byte", () => {
 describe('what FOSHttpCache sends', () => {
   const fields = 'X-Host: .*\r\nX-Url: .*\r\nX-Content-Type: .*\r\n'
 
-  it('invalidateTags by BAN takes the tags and nothing else', async () => {
+  it('invalidateTags by BAN purges those tags and nothing else', async () => {
     await fill('/tag-1', '/tag-2', '/tag-10')
     const { answers } = await speak(
       shop.port,
@@ -80,7 +80,7 @@ describe('what FOSHttpCache sends', () => {
     expect(await gone('/a', '/b')).toEqual(['/a'])
   })
 
-  it('invalidateRegex takes what X-Url matches', async () => {
+  it('invalidateRegex purges the pages that X-Url matches', async () => {
     await fill('/blog/1', '/shop/blog/2')
     await speak(
       shop.port,
@@ -130,14 +130,14 @@ it('xkey repeats, blanks and commas separate', async () => {
   expect(await gone('/a', '/b', '/c', '/d')).toEqual(['/a', '/b', '/c'])
 })
 
-it('no tag at all purges nothing', async () => {
+it('a request without tags purges nothing', async () => {
   await fill('/', '/a')
   const { answers } = await speak(shop.port, 'PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: , \r\n\r\n', { answers: 1 })
   expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 0 objects' })
   expect(await gone('/', '/a')).toEqual([])
 })
 
-it('every variant of a URL goes', async () => {
+it('every variant of a URL is purged', async () => {
   const ask = (cookie: string) => shop.ask('/variants', { headers: { cookie } })
   await ask('sw-currency=eur')
   await ask('sw-currency=usd')
@@ -148,14 +148,14 @@ it('every variant of a URL goes', async () => {
   expect(shop.origin.hits('/variants')).toBe(2)
 })
 
-it('BAN of an expression takes what it matches', async () => {
+it('BAN of an expression purges the matching pages', async () => {
   await fill('/detail/1', '/detail/2', '/list')
   const { answers } = await speak(shop.port, 'BAN /detail/.* HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
   expect(answers[0]).toMatchObject({ status: 200, body: 'Banned 2 pages' })
   expect(await gone('/detail/1', '/detail/2', '/list')).toEqual(['/detail/1', '/detail/2'])
 })
 
-it('a costly expression is worked out like any other', async () => {
+it('a costly expression is evaluated like any other', async () => {
   const path = `/${'a'.repeat(5000)}`
   await fill(`${path}b`, '/aaa')
   const { answers } = await speak(shop.port, 'BAN /(a+)+$ HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
@@ -169,14 +169,14 @@ it.each([
   ['a tag that is too long', `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${'a'.repeat(2000)}\r\n\r\n`],
   ['a BAN without Host', 'BAN / HTTP/1.1\r\nX: a\r\n\r\n'],
   ['a BAN with two Hosts', 'BAN / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
-])('%s is refused and purges nothing', async (_, request) => {
+])('%s is rejected and purges nothing', async (_, request) => {
   await fill('/kept')
   const { answers } = await speak(shop.port, request, { answers: 1 })
   expect(answers[0]!.status).toBe(400)
   expect(await gone('/kept')).toEqual([])
 })
 
-it('control characters and a hundred thousand tags are refused, and the daemon goes on', async () => {
+it('control characters and a hundred thousand tags are rejected, and the daemon keeps running', async () => {
   await fill('/kept')
   for (const value of ['a\0b', 'a\x01b', Array.from({ length: 100_000 }, (_, number) => `t${number}`).join(' ')]) {
     const { answers } = await speak(shop.port, `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${value}\r\n\r\n`)

@@ -37,9 +37,9 @@ function purgeOn(port: number, next: () => string | undefined, onAnswered: (tag:
   })
 }
 
-describe('a daemon that is killed with purges in hand', () => {
+describe('a daemon that is killed while it handles purges', () => {
   it.each([1, 20, 90])(
-    'after %i answers has lost none that it answered, and serves no page of them afterwards',
+    'after %i answers has lost no acknowledged purge, and serves none of the purged pages',
     async (answers) => {
       const projectDir = await tempDir()
       const places = { cache: join(projectDir, 'var/cache/prod'), data: join(projectDir, 'var/data/prod') }

@@ -41,7 +41,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     for (const path of paths) expect(await look(varnish, path)).toMatch(/^version 1/)
   }
 
-  it('tags are purged, other pages stay', async () => {
+  it('tagged pages are purged, others stay', async () => {
     await fill('/healthy-a', '/healthy-b', '/healthy-c')
     await purgeTags(daemon, 'healthy-a healthy-b')
     await until(() => isNew('/healthy-a'))
@@ -76,7 +76,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
   })
 
   it.each(['refusing', 'silent'] as const)(
-    'a purge that is answered while the proxy is %s is gone from it when it is back',
+    'a page purged while the proxy is %s is purged when the proxy is back',
     async (mode) => {
       await fill(`/away-${mode}`)
       await relay.set(mode)
@@ -89,7 +89,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     },
   )
 
-  it('frozen: the purge is tried again and is gone when it goes on', async () => {
+  it('frozen: the purge is retried and delivered when the proxy continues', async () => {
     await fill('/frozen')
     varnish.freeze()
     try {
@@ -113,7 +113,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await until(() => deliveries(daemon)[0]!.status === 'delivered')
   })
 
-  it('the daemon is killed while the proxy is away: the next one delivers', async () => {
+  it('the daemon is killed while the proxy is unreachable: the next daemon delivers', async () => {
     await fill('/durable')
     await relay.set('silent')
     await purgeTags(daemon, 'durable')
@@ -126,7 +126,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await until(() => isNew('/durable'))
   })
 
-  it('what Varnish was fetching when the purge came is not kept', async () => {
+  it('a page that Varnish was fetching during the purge is not kept', async () => {
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
     let asked = 0
     origin.on('/in-flight', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     expect(await look(varnish, '/in-flight')).toMatch(/^version 2/)
   })
 
-  it('a soft purge: the old page once more while it is renewed', async () => {
+  it('a soft purge: the stale page is served once more while it is revalidated', async () => {
     await fill('/soft')
     await speak(
       daemon.port,
@@ -153,7 +153,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
     await until(() => isNew('/soft'))
   })
 
-  it('a Varnish that lets nobody purge: the log says so, and it is tried again', async () => {
+  it('a Varnish that rejects the purge: the log says so, and the purge is retried', async () => {
     const strict = await startVarnishProxy(origin.host, (vcl) =>
       vcl.replace(/(acl purgers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'),
     )

@@ -71,7 +71,7 @@ describe('messenger:consume', () => {
     expect([code, stderr.split('\n').find((line) => line.startsWith('Error:'))]).toEqual([2, `Error: ${message}`])
   })
 
-  it('ends with 0 when it is told to stop, by a signal or by messenger:stop-workers', async () => {
+  it('exits with 0 after a signal or messenger:stop-workers', async () => {
     const { cwd, queue, pagecache } = await project()
     for (const stop of ['signal', 'command']) {
       const child = start(['messenger:consume'], { cwd })
@@ -132,7 +132,7 @@ describe('messenger:stats and messenger:failed', () => {
     expect((await queue.statistics()).failed).toBe(0)
   })
 
-  it('doctor warns of what nobody takes and of what failed', async () => {
+  it('doctor warns about unclaimed and failed messages', async () => {
     const { queue, pagecache } = await project()
     await queue.dispatch([{ transport: 'async', type: 'test', payload: 1 }])
     await fail(queue, 'broken')

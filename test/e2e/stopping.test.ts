@@ -93,7 +93,7 @@ const ways = [{ processes: 1 }, { processes: 2 }]
 
 describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ processes }) => {
   it.each(['/page', '/account/page'])(
-    'clients that ask one request after the other get each answer whole, the last with Connection: close: %s',
+    'clients with sequential requests get complete responses, the last with Connection: close: %s',
     async (path) => {
       const shop = await open({ processes })
       await shop.ask(path)
@@ -119,7 +119,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     },
   )
 
-  it('an answer that is waited for says that it is the last', async () => {
+  it('a pending response carries Connection: close', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
@@ -146,7 +146,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  it('each of several requests that came in one go is answered, the last of them with Connection: close', async () => {
+  it('pipelined requests are all answered, the last with Connection: close', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
@@ -162,7 +162,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  it('a connection whose answer had begun takes one more request, and says that it is the last', async () => {
+  it('a connection with a response in progress takes one more request, answered with Connection: close', async () => {
     const shop = await open({ processes })
     const film = beginFilm(shop)
     shop.origin.on('/account/next', page('next', { 'cache-control': 'private' }))
@@ -177,7 +177,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  it('a connection whose answer had begun is closed behind it, though its client goes on sending', async () => {
+  it('a connection with a response in progress is closed after it, although its client keeps sending', async () => {
     const shop = await open({ processes })
     const film = beginFilm(shop)
     const visitor = come(shop)
@@ -194,7 +194,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  it('a request that comes on a connection that was quiet is answered, and closes it', async () => {
+  it('a request on an idle connection is answered, and the connection is closed', async () => {
     const shop = await open({ processes, stopDelay: '3s' })
     await shop.ask('/page')
     const visitors = [come(shop), come(shop)]
@@ -209,7 +209,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it('an upload in the midst is taken to its end', async () => {
+  it('an upload in progress is completed', async () => {
     const shop = await open({ processes })
     const visitor = come(shop)
     let seen = ''
@@ -227,7 +227,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.answers()).toMatchObject([{ status: 200, body: 'taken', headers: { connection: 'close' } }])
   })
 
-  it('a silent tunnel ends, what was said in it arrives', async () => {
+  it('a silent tunnel is closed after its data has arrived', async () => {
     const shop = await open({ processes })
     shop.origin.onUpgrade((_, socket) => {
       socket

@@ -112,7 +112,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     expect(await terminal.flag('alternate_on')).toBe('0')
   })
 
-  it('a daemon is watched from elsewhere: stale while it is frozen, and news again by itself', async () => {
+  it('a remote daemon is watched: stale while it is frozen, live again afterwards', async () => {
     const daemon = await startDaemon({ config: { salesChannels: [salesChannel(origin.url)] } })
     onTestFinished(async () => void (await daemon.stop()))
     const { clientId, clientSecret } = await createClient(daemon, 'monitor')
@@ -131,7 +131,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
   })
 })
 
-it('off a terminal a run is watched in lines to its end', async () => {
+it('without a terminal a run is watched in lines until it ends', async () => {
   openShop(40)
   await command('warmup:start')
   const watching = command('warmup:watch')
@@ -143,7 +143,7 @@ it('off a terminal a run is watched in lines to its end', async () => {
   expect(stdout).toContain('completed, 100.00 %, 40 of 40 pages')
 })
 
-it('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_000 }, async () => {
+it('without a terminal the monitor continues when the daemon is back', { timeout: 90_000 }, async () => {
   const config = { salesChannels: [salesChannel(origin.url)] }
   const first = await startDaemon({ projectDir, config })
   onTestFinished(async () => void (await first.stop()))

@@ -58,7 +58,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
   it.each([
     ['SIGTERM', 130],
     ['SIGINT', 130],
-  ] as const)('%s gives it back', async (signal, exit) => {
+  ] as const)('%s restores the terminal', async (signal, exit) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })
     await terminal.see('cache    0 pages')
@@ -66,7 +66,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(await expectRestored(terminal, exit)).toContain('cache: 0 pages, 0 B')
   })
 
-  it('Ctrl-C leaves as q does', async () => {
+  it('Ctrl-C quits, like q', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })
     await terminal.see('cache    0 pages')
@@ -92,13 +92,13 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await terminal.see('cache: 0 pages, 0 B')
   })
 
-  it('a crash gives it back, and says what broke', async () => {
+  it('a crash restores the terminal and prints the error', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(`${play} --crash`), { columns: 80, rows: 24, cwd })
     expect(await expectRestored(terminal, 1)).toContain('broke: Error: the fake source broke')
   })
 
-  it('a run is paused, resumed and cancelled with keys, shown as the store confirms it, and saved', async () => {
+  it('keys pause, resume and cancel a run, the screen shows the confirmed state, and a report is saved', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(play), { columns: 120, rows: 40, cwd, env: { TMPDIR: cwd } })
     await terminal.see('● RUNNING')
@@ -122,7 +122,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await expectRestored(terminal, 0)
   })
 
-  it('NO_COLOR leaves no colour, and everything is still said', async () => {
+  it('NO_COLOR removes colours but no text', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd, env: { NO_COLOR: '1' } })
     await terminal.see('cache    0 pages')
@@ -136,7 +136,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     ['TERM', 'dumb'],
     ['CI', 'true'],
     ['INK_SCREEN_READER', 'true'],
-  ])('%s=%s: lines, and no screen', async (name, value) => {
+  ])('%s=%s: prints lines instead of the screen', async (name, value) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(`echo before; env ${name}=${value} ${monitor}`, { columns: 100, rows: 24, cwd })
     const shown = await terminal.see('cache: 0 pages, 0 B; warmup: none yet')
@@ -144,14 +144,14 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(await terminal.flag('alternate_on')).toBe('0')
   })
 
-  it('a terminal without Unicode gets other signs', async () => {
+  it('a terminal without Unicode gets ASCII signs', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd, env: { LC_ALL: 'C' } })
     expect(await terminal.see('== Pages by type')).not.toContain('━')
   })
 })
 
-describe('off a terminal', () => {
+describe('without a terminal', () => {
   it('the monitor prints a line at once, and ends with the first signal', async () => {
     const child = start(['monitor'], { cwd: await tempDir() })
     let stderr = ''

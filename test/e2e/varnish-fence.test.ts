@@ -81,7 +81,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectCaching('/after-first')
   })
 
-  it('a reload before the first purge, and after it, forgets neither pages nor the fence', async () => {
+  it('a reload before or after the first purge keeps pages and the fence', async () => {
     await expectCaching('/kept')
     await reload('second')
     expect(await get('/kept')).toBe('fetch 1 of /kept')
@@ -93,7 +93,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   })
 
   it.each(['before', 'after'] as const)(
-    'a page that is being fetched over a reload, the purge %s it, is not kept',
+    'a page that is fetched during a reload and purged %s it is not kept',
     async (order) => {
       await expectFence('/over', async () => {
         if (order === 'after') await reload('second')
@@ -103,7 +103,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     },
   )
 
-  it('a page that is being fetched over a reload alone is kept', async () => {
+  it('a page that is fetched during a reload is kept', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
     const visitor = get('/reloaded')
@@ -122,7 +122,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectFence('/second-vcl-fence', async () => void (await send('PURGE', '/', { xkey: 'second-vcl-fence' })))
   })
 
-  it('a label that another VCL goes through shares the fence', async () => {
+  it('a label used by another VCL shares the fence', async () => {
     await varnish.admin('vcl.load', 'inner', varnish.vclFile)
     await varnish.admin('vcl.label', 'shop', 'inner')
     await varnish.admin(

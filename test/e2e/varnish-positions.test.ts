@@ -54,11 +54,11 @@ it.skipIf(!hasVarnish)("a VCL like Shopware's takes tags, URLs, bans, and a soft
   }
 })
 
-describe.skipIf(!hasVarnish)('before and behind', () => {
+describe.skipIf(!hasVarnish)('in front of and behind pagecache', () => {
   const salesChannel = { id: '0190c0de-0000-7000-8000-000000000001', url: 'http://shop.example' }
   const visit = async (url: string, path: string) => exchange(`${url}${path}`, { headers: { host: 'shop.example' } })
 
-  it('Varnish before pagecache is shown the tags and is purged by them; a visitor never sees them', async () => {
+  it('Varnish in front of pagecache receives tags and is purged by them; visitors never see them', async () => {
     const port = await freePort()
     const varnish = await startVarnishProxy(`127.0.0.1:${port}`, (vcl) =>
       vcl.replace(/(acl tag_readers \{\n) {2}"127\.0\.0\.1";/, '$1  "192.0.2.1";'),
@@ -98,7 +98,7 @@ describe.skipIf(!hasVarnish)('before and behind', () => {
   })
 
   it.each(['silent', { slow: 2000 }] as const)(
-    'one that is %j beside a healthy one: the healthy one is purged, and the other is seen to be down',
+    'one that is %j next to a healthy one: the healthy one is purged, and the other is reported as down',
     async (mode) => {
       const [healthy, away] = await Promise.all([startVarnishProxy(origin.host), startVarnishProxy(origin.host)])
       const relay = await startRelay(away.port, mode)
@@ -147,7 +147,7 @@ describe.skipIf(!hasVarnish)('before and behind', () => {
     },
   )
 
-  it('Varnish behind pagecache: what it hands out between the two purges does not stay', async () => {
+  it('Varnish behind pagecache: a stale page that it returns before its purge does not stay cached', async () => {
     const varnish = await startVarnishProxy(origin.host)
     const relay = await startRelay(varnish.port)
     // Pages come past the wire that is cut: pagecache goes on fetching while its purges do not arrive.

@@ -18,7 +18,7 @@ const page = {
 let origin: Origin
 let projectDir: string
 
-/** A shop with so many pages, each of which comes when `answer` says so. */
+/** A shop with this many pages. `answer` decides when each is sent. */
 async function openShop(pages: number, answer: (path: string) => Promise<void>): Promise<string[]> {
   const paths = Array.from({ length: pages }, (_, number) => `/p/${number}`)
   origin.on('/sitemap.xml', {
@@ -105,7 +105,7 @@ describe('from another process', () => {
     expect(await command('warmup:list')).toMatchObject({ code: 0 })
   })
 
-  it('--wait leaves the work to a worker that runs, and ends with the run', { timeout: 60_000 }, async () => {
+  it('--wait leaves the work to a running worker and exits when the run ends', { timeout: 60_000 }, async () => {
     await openShop(60, () => pause(5))
     const consumer = await startConsumer()
     await until(async () =>
@@ -120,7 +120,7 @@ describe('from another process', () => {
 })
 
 describe('a consumer', () => {
-  it('finishes what is under way at SIGTERM, and another goes on', { timeout: 60_000 }, async () => {
+  it('finishes requests in flight at SIGTERM, and another consumer continues', { timeout: 60_000 }, async () => {
     const gate = Promise.withResolvers<void>()
     const paths = await openShop(40, (path) => (Number(path.slice(3)) < 8 ? Promise.resolve() : gate.promise))
     await command('warmup:start')
@@ -136,7 +136,7 @@ describe('a consumer', () => {
     expect(fetched().toSorted()).toEqual(paths.toSorted())
   })
 
-  it('leaves at once at the second SIGTERM, and nothing is lost', { timeout: 60_000 }, async () => {
+  it('exits at once on a second SIGTERM without losing messages', { timeout: 60_000 }, async () => {
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 8 ? new Promise(() => {}) : Promise.resolve()))
     await command('warmup:start')
@@ -156,7 +156,7 @@ describe('a consumer', () => {
     expect(fetched()).toHaveLength(24)
   })
 
-  it('that stood still past its lease has its results refused', { timeout: 120_000 }, async () => {
+  it('that was suspended past its lease has its results rejected', { timeout: 120_000 }, async () => {
     const gate = Promise.withResolvers<void>()
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 4 ? gate.promise : Promise.resolve()))

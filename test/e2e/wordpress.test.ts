@@ -63,7 +63,7 @@ describe('a WordPress behind the daemon', () => {
     }
   })
 
-  it('gives a logged-in visitor a page of their own, and the next anonymous visitor the anonymous one', async (context) => {
+  it('serves a logged-in visitor a private page, and the next anonymous visitor the shared one', async (context) => {
     needWordPress(context)
     const cookie = await logIn()
     for (const page of ['/', '/story-3/', '/about-us/']) {

@@ -11,16 +11,16 @@ import { scratch } from './scratch.ts'
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 export interface DaemonOptions {
-  /** Left in place by `stop()`; without it a temporary directory is made and removed. */
+  /** `stop()` leaves it in place. By default a temporary directory, which `stop()` removes. */
   projectDir?: string
-  /** Written as `pagecache.yaml`; a function is given the daemon's own URL. `server.host` and `.port` are added. */
+  /** Written to `pagecache.yaml` together with `server.host` and `server.port`. A function receives the daemon's own URL. */
   config?: Record<string, unknown> | ((url: string) => Record<string, unknown>)
   /** Added after `serve`, for example `['--origin', origin.url]`. */
   args?: readonly string[]
   env?: Readonly<Record<string, string>>
-  /** A free one without it. A test that restarts a daemon passes the old one. */
+  /** A free port by default. A test that restarts a daemon passes the port of the first one. */
   port?: number
-  /** Put before the program, for example `['taskset', '-c', '0']`. */
+  /** Command to run the program with, for example `['taskset', '-c', '0']`. */
   prefix?: readonly string[]
 }
 
@@ -41,13 +41,13 @@ export interface Daemon {
   /** Runs a command of the same build in the same project directory. */
   run(...args: string[]): Promise<CommandResult>
   kill(signal: NodeJS.Signals): void
-  /** Resolves when the process has gone, whoever ended it: its exit code, null after a signal. */
+  /** Resolves when the process has exited, for any reason, to its exit code; null after a signal. */
   ended: Promise<number | null>
-  /** SIGTERM, then SIGKILL after a while; resolves to the exit code. Harmless when it has gone already. */
+  /** Sends SIGTERM, then SIGKILL after a while, and resolves to the exit code. Does nothing if the process has already exited. */
   stop(): Promise<number | null>
 }
 
-/** Starts the built `bin/run.js serve` on 127.0.0.1 and waits until `/readyz` answers 200; throws with its log where it ends before that. */
+/** Starts the built `bin/run.js serve` on 127.0.0.1 and waits until `/readyz` answers 200. Throws with its log if it exits first. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
   const own = options.projectDir === undefined ? await scratch('pagecache') : null
   const projectDir = options.projectDir ?? own?.path ?? ''
@@ -84,7 +84,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   }
 }
 
-/** Runs one command of the built program to its end. */
+/** Runs one command of the built program until it exits. */
 export async function runProgram(
   args: readonly string[],
   options: { projectDir: string; env?: Readonly<Record<string, string>>; input?: string; prefix?: readonly string[] },
@@ -104,8 +104,8 @@ export async function runProgram(
 }
 
 /**
- * A port of 127.0.0.1 that was free a moment ago. Below those that systems give to outgoing connections and to port 0: one of these
- * could be taken by another test before the program that it is for listens.
+ * A port of 127.0.0.1 that was free a moment ago. It lies below the ports that systems assign to outgoing connections and to port 0:
+ * another test could take one of those before the program listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -119,7 +119,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The caller's environment without what would steer the program from outside the test. */
+/** The caller's environment without the variables that would change the program's behaviour. */
 export function environment(projectDir: string, extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(PAGECACHE_|APP_ENV$|NODE_OPTIONS$)/.test(name))
   return { ...Object.fromEntries(inherited), NO_COLOR: '1', PAGECACHE_PROJECT_DIR: projectDir, ...extra }

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** `silent`: connections are accepted, and nothing is ever said on them. `refusing`: nobody listens. `slow`: each answer takes so many milliseconds. */
+/** `silent`: connections are accepted and never answered. `refusing`: the port is closed. `slow`: each answer is delayed by this many milliseconds. */
 export type RelayMode = 'open' | 'silent' | 'refusing' | { slow: number }
 
 /** A wire to a server on 127.0.0.1 that can be cut in the ways in which networks are. */

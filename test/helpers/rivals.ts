@@ -78,7 +78,7 @@ function nginxConfiguration(directory: string, port: number, origin: string): st
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `  ${name}_temp_path ${directory}/${name};`,
   )
-  // The workers of a master that is root would be nobody, who may not enter the directory.
+  // If the master runs as root, its workers drop to an unprivileged user that cannot enter the directory.
   const user = process.getuid?.() === 0 ? 'user root;\n' : ''
   return `${user}daemon off;
 worker_processes 1;

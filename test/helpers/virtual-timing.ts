@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { Timing } from '../../src/lib/timing.ts'
 
-/** How long nobody may wait for the clock before a test is taken to be stuck, in real milliseconds. */
+/** A test fails as stuck when nothing has waited for the clock for this long, in real milliseconds. */
 const stuckAfter = 10_000
 
 /** A clock that jumps to the next sleeper as soon as nothing else is to do: hours pass in milliseconds. */

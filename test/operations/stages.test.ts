@@ -65,7 +65,7 @@ describe('a stage', () => {
     [{ name: 'x', retentionDays: 1.5 }, /retentionDays/],
     [{ name: 'x', maxPerSession: 0 }, /maxPerSession/],
     [{ name: 'x', frequency: 'often' }, /frequency: expected one of always/],
-    [{ name: 'x', salesChannelId: 'nobody' }, /There is no sales channel with the id nobody/],
+    [{ name: 'x', salesChannelId: 'none' }, /There is no sales channel with the id none/],
     [{ name: 'x', statsEnabled: 'yes' }, /statsEnabled/],
     [{ name: 'x', content: { html: '<p>', text: 'x' } }, /html or text/],
     [{ name: 'x', content: { callToAction: { label: 'Go', url: 'javascript:alert(1)' } } }, /callToAction.url/],

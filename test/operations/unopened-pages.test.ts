@@ -26,7 +26,7 @@ describe('a page store that cannot be opened', () => {
     'cache:clear --dry-run',
   ]
 
-  /** Usually the uid of `nobody`. */
+  /** An unprivileged user. */
   const somebodyElse = 65534
 
   /** Who runs a command without a right to these pages: for root, somebody else; for anybody else, their closed directory does. */

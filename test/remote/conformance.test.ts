@@ -51,7 +51,7 @@ beforeAll(async () => {
   local = await startDaemon({ config })
   remote = await startDaemon({ config })
   client = await createClient(remote, 'elsewhere')
-  // There are as many here, although nobody needs one.
+  // Both daemons have the same number of clients.
   await fetchToken(local.url, await createClient(local, 'elsewhere'))
   leavers = {
     here: (await createClient(local, 'leaver')).clientId,

@@ -79,8 +79,8 @@ describe('the event log', () => {
         .run(`${popup}${type}`, popup, type, channel)
     const { id } = database.prepare('select id from sales_channel').get() as { id: string }
     expect(() => insert(stage.id, 'hover', id)).toThrow(/CHECK/)
-    expect(() => insert('nobody', 'close', id)).toThrow(/FOREIGN KEY/)
-    expect(() => insert(stage.id, 'close', 'nobody')).toThrow(/FOREIGN KEY/)
+    expect(() => insert('unknown', 'close', id)).toThrow(/FOREIGN KEY/)
+    expect(() => insert(stage.id, 'close', 'unknown')).toThrow(/FOREIGN KEY/)
     expect(() => database.prepare('delete from vendor_stage').run()).toThrow(/FOREIGN KEY/)
     database.close()
   })

@@ -6,7 +6,7 @@ import { toSource } from '../../src/tui/source.ts'
 import { FakeSource } from './fake-source.ts'
 import { until } from '../helpers/until.ts'
 
-/** Waits until a poller of its own has asked so many times: as long as another one would have needed for the same. */
+/** Waits until another poller has asked that many times, which takes as long as the tested one would need. */
 async function another(times: number): Promise<void> {
   const source = new FakeSource({ 'cache.stats': 1 })
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })

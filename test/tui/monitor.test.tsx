@@ -62,7 +62,7 @@ describe('the screen of a warmup', () => {
     for (const line of session.screen(20, 5)) expect(cells(toText(line))).toBeLessThanOrEqual(19)
   })
 
-  it('says so where there is no warmup, and where nobody works on one', async () => {
+  it('says that there is no warmup, or that no worker has taken it up', async () => {
     const { text } = start({ 'warmup.watch': { success: true, progress: null, live: null } })
     await until(() => expect(text()).toContain('No warmup yet'))
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })

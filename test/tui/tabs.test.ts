@@ -148,7 +148,7 @@ describe('without a screen', () => {
     expect(monitorSummary({})).toEqual([])
   })
 
-  it('the summary is of the moment in which the screen is left; what it knew stands in where nobody answers', async () => {
+  it('the summary shows the values at exit, or the last known ones if the daemon does not answer', async () => {
     const old: Feeds = {
       queue: {
         value: { ...(system()['messenger.stats'] as object), failed: 9 },

@@ -11,7 +11,7 @@ export const headers = [
       ),
       hit({ fields: { 'X-A': null, 'X-B': '2', 'Keep-Alive': null, Connection: null } }),
     ],
-    'connection-fields-reflect-nobody': [
+    'connection-fields-reflect-nothing': [
       miss({ ...fresh, Connection: 'keep-alive' }, { send: { 'Accept-Note': 'about Keep-Alive' } }),
       hit(),
     ],

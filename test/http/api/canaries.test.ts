@@ -23,7 +23,7 @@ async function misuse(secret: string, token: string): Promise<string[]> {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const client = { grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: secret }
   const requests: Parameters<Api['ask']>[] = [
-    [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, client_id: 'nobody' }) }],
+    [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, client_id: 'unknown' }) }],
     [path, { method: 'POST', headers: json, body: `${JSON.stringify(client)}x` }],
     [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, grant_type: secret }) }],
     [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, scope: secret }) }],

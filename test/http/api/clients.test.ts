@@ -137,7 +137,7 @@ describe('a revocation', { timeout: 60_000 }, () => {
       expect((await askToken(api.daemon.url, one)).status).toBe(401)
     }
     expectRefusal(await post(api.write.token, '/clients/revoke', { clientId: third.clientId }), 409, /already/)
-    expectRefusal(await post(api.write.token, '/clients/revoke', { clientId: 'nobody' }), 404)
+    expectRefusal(await post(api.write.token, '/clients/revoke', { clientId: 'unknown' }), 404)
   })
 
   it('on the command line also revokes the clients that it created, and lists them', async () => {

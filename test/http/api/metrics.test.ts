@@ -80,7 +80,7 @@ it('exports the store, the queue, the purge backlog and the warmups', async () =
 it('omits metrics of unreadable records and exports the others', async () => {
   const projectDir = await tempDir()
   await mkdir(join(projectDir, 'var/data/prod'), { recursive: true })
-  await writeFile(join(projectDir, 'var/data/prod/records.sqlite'), 'no database of ours')
+  await writeFile(join(projectDir, 'var/data/prod/records.sqlite'), 'not a database')
   const foreign = await openShop({ projectDir })
   onTestFinished(() => foreign.close())
   const { status, body } = await foreign.ask('/metrics')
