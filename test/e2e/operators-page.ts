@@ -51,6 +51,8 @@ afterAll(async () => {
 /** The page in a browser of its own; the test fails on an error in it, or where it asks anybody but its daemon. */
 export async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext(options)
+  // Only ends what hangs, like `until`.
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))

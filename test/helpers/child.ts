@@ -52,7 +52,7 @@ export async function startChild(
   },
 ): Promise<Child> {
   const [file, ...args] = argv
-  const { ready, within = 30_000, handOver, ...spawnOptions } = options
+  const { ready, within = 60_000, handOver, ...spawnOptions } = options
   const child = spawn(file, args, {
     ...spawnOptions,
     stdio: ['ignore', 'pipe', 'pipe', ...(handOver === undefined ? [] : [handOver])],

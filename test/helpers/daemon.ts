@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
+import { createServer, type ListenOptions, type Server } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
@@ -104,19 +104,31 @@ export async function runProgram(
 }
 
 /**
- * A port of 127.0.0.1 that was free a moment ago. It lies below the ports that systems assign to outgoing connections and to port 0:
- * another test could take one of those before the program listens.
+ * A free port of 127.0.0.1 that no other test gets while this process runs. It lies below the ports that systems assign to outgoing
+ * connections and to port 0: another program could take one of those before the program under test listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 30_000)
-    const probe = createServer()
-    const free = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-    })
-    if (free) return port
+    // Linux removes a name in the abstract namespace together with the process that holds it.
+    const reservation = await listen({ path: `\0pagecache-test-port-${port}` })
+    const probe = reservation && (await listen({ host: '127.0.0.1', port }))
+    if (probe) {
+      reservation.unref()
+      await new Promise((resolve) => probe.close(resolve))
+      return port
+    }
+    reservation?.close()
   }
+}
+
+/** A server that listens there; null if the address is taken. */
+async function listen(address: ListenOptions): Promise<Server | null> {
+  const server = createServer()
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(null))
+    server.listen(address, () => resolve(server))
+  })
 }
 
 /** The caller's environment without the variables that would change the program's behaviour. */

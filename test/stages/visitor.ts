@@ -62,6 +62,8 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
   shop.origin.otherwise({ status: 200, headers, body: options.page ?? html })
   for (const fields of stages) await shop.stage({ ...settings, content, ...fields })
   const context = await browser.newContext()
+  // Only ends what hangs, like `until`.
+  context.setDefaultTimeout(60_000)
   onTestFinished(() => context.close())
   const page = await context.newPage()
   const faults: string[] = []
