@@ -19,8 +19,8 @@ process.env['NODE_COMPILE_CACHE'] ??= `${import.meta.dirname}/node_modules/.cach
 
 export default defineConfig({
   test: {
-    // Most files wait for programs of their own: one worker for each core would leave the machine half idle.
-    maxWorkers: 4,
+    // Most files wait for programs of their own: one worker for each core would leave the machine mostly idle.
+    maxWorkers: 6,
     // Those that are concurrent wait for time-outs of the daemon.
     maxConcurrency: 20,
     sequence: { sequencer: SlowestFirst },
