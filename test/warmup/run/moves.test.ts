@@ -18,7 +18,7 @@ describe('pause and resume', () => {
     await under.passed
     expect(await pauseRun(bench.records, id)).toMatchObject({ status: 'paused' })
     held.open()
-    await until(() => expect(bench.messages()).toBe(0))
+    await until(async () => expect(await bench.messages()).toBe(0))
     const paused = await bench.progress(id)
     expect(paused).toMatchObject({ status: 'paused', processed_urls: seen.length, checked_urls: seen.length })
     expect(seen.length).toBeLessThan(60)
@@ -39,7 +39,7 @@ describe('pause and resume', () => {
     }
     expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 200, checked_urls: 200 })
     expect(seen.toSorted()).toEqual(urls(200).toSorted())
-    await until(() => expect(bench.messages()).toBe(0))
+    await until(async () => expect(await bench.messages()).toBe(0))
   })
 
   it('resuming completes a run whose last pages were finished after the pause', async () => {
@@ -80,7 +80,7 @@ describe('cancel', () => {
     )
     await until(() => expect(begun).toBe(4))
     expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
-    await until(() => expect(bench.messages()).toBe(0))
+    await until(async () => expect(await bench.messages()).toBe(0))
     expect(begun).toBe(4)
     expect(await bench.progress(id)).toMatchObject({
       status: 'cancelled',

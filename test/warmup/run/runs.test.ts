@@ -97,7 +97,7 @@ describe('processing a run', () => {
       percentage: 100,
     })
     expect(end.finished_at).not.toBeNull()
-    await until(() => expect(bench.messages()).toBe(0))
+    await until(async () => expect(await bench.messages()).toBe(0))
     const live = await readLive(bench.records, end)
     expect(live).toMatchObject({ results: { fetched: 113, fresh: 2 }, workers: [{ done: 115 }], eta: null })
   })
