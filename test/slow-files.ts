@@ -1,6 +1,6 @@
 /**
- * Test files that start browsers, Varnish, content systems or many processes, the slowest first: they begin first, so that none of
- * them is left over at the end, and `npm run test:quick` leaves them out together with everything in test/e2e.
+ * Test files that start browsers, Varnish, WordPress or many processes, slowest first. They start first, so that none of them runs
+ * alone at the end. `npm run test:quick` excludes them and everything in test/e2e.
  */
 export const slowFiles: readonly string[] = [
   'test/e2e/front-slow.test.ts',

@@ -11,7 +11,7 @@ describe('BAN on a connection with others', () => {
 
   it('in pieces, behind a hit, before a miss', async () => {
     await fill('/a')
-    // The next one is written when the answer before it is there: in one segment with a hit, a BAN would be Node's to find.
+    // Each request waits for the previous response: a BAN in one segment with a hit would reach Node's parser.
     const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
     const reading = read(socket, { answers: 4 })
     let seen = ''

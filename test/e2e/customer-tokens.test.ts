@@ -62,7 +62,7 @@ it.each([1, 2])(
           (answer) => answer.status === 200,
           () => false,
         )
-      // What a process was handed that has just gone is never answered: sent again.
+      // Retried: a request that an exited process had accepted is never answered.
       await until(send)
       return (
         await records.db
@@ -90,7 +90,7 @@ it.each([1, 2])(
     }
     await write(second)
     await reload('The configuration was reloaded')
-    // One process after the other.
+    // One process at a time.
     await until(async () => (await customerOf(second)) === 'customer-7')
     await until(async () => (await customerOf(first)) === null)
     for (const text of ['canary', first, second]) expect(daemon.logs()).not.toContain(text)

@@ -19,7 +19,7 @@ function leave(socket: Socket, how: Leaving): void {
   else socket.end()
 }
 
-/** A visitor who has written this. Its connection can be closed in one direction alone. */
+/** A visitor that has sent this text. Its connection can be half-closed. */
 function visit(bytes: string): Socket {
   const socket = connect({ port: shop.port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {}).resume()
@@ -34,7 +34,7 @@ const upgrade = () => request('GET /socket', 'Connection: Upgrade\r\nUpgrade: we
 let seen = 0
 beforeEach(() => void (seen = shop.daemon.logs().length))
 
-/** Lines of the log that say that something went wrong. */
+/** Log lines that report a problem. */
 const complaints = () =>
   shop.daemon
     .logs()
@@ -42,11 +42,11 @@ const complaints = () =>
     .split('\n')
     .filter((line) => /"level":"(?!info)/.test(line) || /^\s+at /.test(line))
 
-/** Resolves when the shop has no connection for this any more. */
+/** Resolves when the shop has no open connection for this path. */
 const shopIsFree = (path: string) => until(() => !open.has(path))
 const open = new Set<string>()
 
-/** The shop answers a path with these bytes, and keeps silent. */
+/** Makes the shop answer a path with these bytes and then send nothing more. */
 function silentAfter(path: string, bytes: string): { asked(): Promise<void> } {
   shop.origin.raw(path, (socket) => {
     open.add(path)

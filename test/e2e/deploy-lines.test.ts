@@ -88,7 +88,7 @@ it('with a worker nothing is warned of; the clears of the pages and of the whole
     ])
     const rows = (await daemon.run('reverse-proxy:recent')).stdout.split('\n').slice(1, 4)
     expect(rows.map((row) => row.split('\t')[2])).toEqual(['products', '-', 'application-cache'])
-    // The proxy is down: what waits is in its state alone.
+    // The proxy is down, so its purges are pending.
     expect(JSON.parse((await daemon.run('reverse-proxy:clear', '--yes', '--json')).stdout)).toEqual({
       success: true,
       deleted: 3,

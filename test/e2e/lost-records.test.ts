@@ -83,7 +83,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect((await shop.ask('/new')).status).toBe(200)
     expect(String((await shop.ask('/metrics')).body)).toContain('pagecache_records_usable 0')
     expect(existsSync(shop.file) ? readFileSync(shop.file) : null).toEqual(left)
-    // Told once, not at every look.
+    // Logged once, not at every check.
     expect(errors(shop).filter((line) => line.includes('The records are lost'))).toHaveLength(1)
     expect(shop.daemon.logs().split('The queue is waiting').length).toBeLessThan(4)
     shop.daemon.kill('SIGTERM')

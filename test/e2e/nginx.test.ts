@@ -15,7 +15,7 @@ const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const guide = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-/** The example of docs/deploy.md, before a socket elsewhere; no TLS is spoken here, so that the scheme that it would have is named. */
+/** The example of docs/deploy.md with another socket path. Without TLS here, the scheme is set explicitly. */
 async function configuration(directory: string, port: number, socket: string): Promise<string> {
   const example = /```nginx\n(.*?)```/s.exec(await readFile(guide, 'utf8'))![1]!
   expect(example).toContain('/run/pagecache/pagecache.sock')

@@ -48,7 +48,7 @@ afterAll(async () => {
   await origin?.stop()
 })
 
-/** The page in a browser of its own; the test fails on an error in it, or where it asks anybody but its daemon. */
+/** Opens the page in a new browser context. The test fails on a page error or a request to another host. */
 export async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext(options)
   // Only ends what hangs, like `until`.

@@ -50,12 +50,12 @@ const names = [
   '/admin/admin.js',
 ]
 
-/** What every page of the shop says. */
+/** Text of every page of the shop. */
 const shopText = '<title>page</title>'
 
 let shop: Shop
 beforeAll(async () => {
-  // Nothing is passed by its path alone, so that every page of the shop could be stored.
+  // No path is bypassed, so that every page of the shop could be stored.
   shop = await openShop({ config: { cache: { bypass: { cookies: [], paths: [] } } } })
 })
 afterAll(() => shop?.close())
@@ -68,7 +68,7 @@ async function ask(target: string, { method = 'GET', fields = '' } = {}): Promis
   return answers[0]!
 }
 
-/** What does not change from one answer to the next. */
+/** The parts of a response that do not change between requests. */
 const lasting = ({ status, headers, body }: WireAnswer, path: string) => ({
   status,
   type: headers['content-type'],
@@ -184,7 +184,7 @@ describe('with channels below a path', () => {
       },
     })
     project = await scratch('own-paths')
-    // What an older version stored under the keys of the daemon's endpoints, for each of the two channels: fresh, stale and a 404.
+    // Pages that an older version stored under the keys of the daemon's endpoints, for both channels: fresh, stale and a 404.
     const store = await openFilesystemStore({
       directory: join(project.path, 'var/cache/prod'),
       maxSize: null,

@@ -11,7 +11,7 @@ if (!hasPrometheus)
     'The test of several processes with a real Prometheus is left out: prometheus is not installed (Debian: prometheus).',
   )
 
-/** What must never fall while the daemon lives. */
+/** Counters that must never fall while the daemon runs. */
 const counters = [
   'pagecache_requests_total',
   'pagecache_responses_total',
@@ -41,7 +41,7 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
   const becomes = (expression: string, value: number) =>
     until(async () => expect(await prometheus.sum(expression), expression).toBe(value))
   const asked = 'sum(pagecache_requests_total{result=~"hit|miss"})'
-  /** Each connection is the next process's turn. */
+  /** Connections go to the processes in turns. */
   const ask = async (times: number) => {
     for (let count = 0; count < times; count += 1) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
   }
@@ -62,7 +62,7 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
   it('keeps the counts of a process that dies, so that no rate jumps', async () => {
     const before = await childrenOf(shop.daemon.pid)
     let counted = 20
-    // Two answer requests, the third works on the queue.
+    // Two processes answer requests, the third processes the queue.
     for (const victim of before) {
       process.kill(victim, 'SIGKILL')
       await until(async () => {

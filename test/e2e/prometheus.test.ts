@@ -34,7 +34,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
   let relay: Relay
   let daemon: Daemon
   let prometheus: Prometheus
-  /** Pages of the warmup that the shop may answer. */
+  /** Number of warmup pages that the shop may answer. */
   let released = 0
   const waiting: (() => void)[] = []
   const release = (count: number) => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     JSON.parse((await daemon.run(...command, '--json')).stdout) as Record<string, unknown>
 
   it('sees hits, misses, the hit ratio and how long answers took', async () => {
-    // At 0 before anything is counted: else the first counts would be no rise.
+    // Counters must start at 0: otherwise the first counts would not be an increase.
     await becomes('pagecache_requests_total{result="miss"}', 0)
     origin.on('/slow', async () => {
       await new Promise((resolve) => setTimeout(resolve, 300))
@@ -152,7 +152,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     await becomes('pagecache_purge_backlog_oldest_seconds', 0)
     expect((await daemon.run('reverse-proxy:clear', '--yes')).code).toBe(0)
     expect((await daemon.run('purge:url', `${daemon.url}/d`)).code).toBe(0)
-    // A cleared log takes nothing back: else it would fall, and rise by all that ever was.
+    // Clearing the log must not lower a counter: Prometheus would count everything again.
     await becomes('pagecache_purges_total', 4)
     expect(await prometheus.sum('resets(pagecache_purges_total[5m])')).toBe(0)
   })
@@ -203,7 +203,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout:
     )
     expect(expressions.length).toBeGreaterThan(20)
     for (const [title, expression] of expressions) {
-      // Asked again: a scrape that a busy machine was too late for leaves nothing to answer for a moment.
+      // Retried: after a missed scrape on a busy machine there is no value for a moment.
       await until(async () =>
         expect(
           (await prometheus.query(expression)).some(({ value }) => Number.isFinite(value)),

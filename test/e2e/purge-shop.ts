@@ -16,7 +16,7 @@ beforeEach(async () => {
   shop.origin.forget()
 })
 
-/** Brings pages into the cache. */
+/** Caches pages. */
 export async function fill(...paths: string[]): Promise<void> {
   for (const path of paths) await shop.ask(path)
   shop.origin.forget()
@@ -24,7 +24,7 @@ export async function fill(...paths: string[]): Promise<void> {
   expect(shop.origin.requests).toEqual([])
 }
 
-/** Which of these pages the shop is asked for again. */
+/** The pages that are requested from the shop again. */
 export async function gone(...paths: string[]): Promise<string[]> {
   shop.origin.forget()
   for (const path of paths) await shop.ask(path)

@@ -12,7 +12,7 @@ import { draft, store } from '../stores/pages.ts'
 
 const tags = Array.from({ length: 150 }, (_, n) => `t${n}`)
 
-/** A connection that sends one purge after the other, and notes which tags were answered with 200. */
+/** A connection that sends purges in sequence and records which tags were acknowledged. */
 function purgeOn(port: number, next: () => string | undefined, onAnswered: (tag: string) => void): Promise<void> {
   return new Promise((resolve) => {
     const socket: Socket = connect(port, '127.0.0.1')
@@ -74,7 +74,7 @@ describe('a daemon that is killed while it handles purges', () => {
       await daemon.ended
       expect(answered.length).toBeGreaterThanOrEqual(answers)
 
-      // The next process carries out what the killed one had begun.
+      // The next process completes the purges that the killed one had begun.
       const after = await openPurges({ places, now: Date.now, proxies: ['varnish-1'] })
       const { total, items } = await listRecent(after.records.db, { limit: 1_000, offset: 0 })
       const logged = items.map(({ tag }) => tag!)

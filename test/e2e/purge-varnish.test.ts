@@ -34,7 +34,7 @@ describe.skipIf(!hasVarnish)('with a real Varnish', () => {
   const isOld = async (path: string) => (await look(varnish, path)).startsWith('version 1')
   const isNew = async (path: string) => (await look(varnish, path)).startsWith('version 2')
 
-  /** Brings pages into Varnish, then changes the shop. */
+  /** Caches pages in Varnish, then changes the shop. */
   async function fill(...paths: string[]): Promise<void> {
     for (const path of paths) await look(varnish, path)
     shop.version = 2

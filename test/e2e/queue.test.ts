@@ -18,7 +18,7 @@ async function project() {
   return { cwd, records, queue: openQueue(records, Date.now), pagecache: (...args: string[]) => run(args, { cwd }) }
 }
 
-/** Takes one message and gives it up. */
+/** Takes one message and fails it. */
 async function fail(queue: ReturnType<typeof openQueue>, error: string) {
   const worker = await queue.join({ kind: 'consumer', transports: ['async', 'scheduler'], types: ['test'] })
   await worker.fail((await claimOne(worker, 'test'))!, error)

@@ -19,7 +19,7 @@ interface Visitor {
   reset: boolean
 }
 
-/** A visitor on a connection that is kept alive; `next` is told of each answer. */
+/** A visitor on a keep-alive connection; `next` is called for each response. */
 function come(shop: Shop, next: (visitor: Visitor) => void = () => {}): Visitor {
   const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
   let bytes = Buffer.alloc(0)
@@ -48,7 +48,7 @@ const get = (shop: Shop, path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.
 const lastOf = (visitor: Visitor) => visitor.answers().at(-1)
 const stopped = (shop: Shop) => until(async () => (await shop.ask('/readyz').catch(() => null))?.status !== 200)
 
-/** A path of the shop that answers when it is told to. */
+/** A path that the shop answers after `open()`. */
 function gate(shop: Shop, path: string) {
   let open = () => {}
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -59,7 +59,7 @@ function gate(shop: Shop, path: string) {
   return { open: () => open(), asked: (times = 1) => until(() => shop.origin.hits(path) >= times) }
 }
 
-/** An answer of the shop that has begun when the daemon stops. */
+/** A response of the shop that is in progress when the daemon stops. */
 function beginFilm(shop: Shop): { end(): void } {
   let end = () => {}
   shop.origin.on('/account/film', (_, response) => {
@@ -70,7 +70,7 @@ function beginFilm(shop: Shop): { end(): void } {
   return { end: () => end() }
 }
 
-/** Tells the daemon to stop, and lets the shop answer only after that. */
+/** Stops the daemon, and lets the shop answer only then. */
 async function stopDuring(shop: Shop, answer: () => void): Promise<void> {
   shop.daemon.kill('SIGTERM')
   await stopped(shop)
@@ -78,7 +78,7 @@ async function stopDuring(shop: Shop, answer: () => void): Promise<void> {
   expect(await shop.daemon.ended).toBe(0)
 }
 
-/** Each visitor's last answer said that it was the last, and arrived whole. */
+/** Asserts that each visitor's last response is complete and carries Connection: close. */
 function expectLast(visitors: readonly Visitor[]): void {
   expect(
     visitors.map((visitor) => ({

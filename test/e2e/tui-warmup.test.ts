@@ -22,7 +22,7 @@ const salesChannel = (origin: string) => ({
   origin,
   sitemaps: ['/sitemap.xml'],
 })
-/** How long the shop takes for a page, in milliseconds: long enough that a run of many pages does not end by itself. */
+/** Time that the shop takes for a page, in ms: long enough that a run with many pages does not end during the test. */
 const slowly = 25
 
 let origin: Origin

@@ -9,10 +9,10 @@ import { until } from '../helpers/until.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const monitor = `node ${join(root, 'bin/run.js')} monitor`
-/** The screen on a source that makes its figures up; it says with which process id it runs. */
+/** The screen with invented figures. It shows its process id. */
 const play = `env TSX_TSCONFIG_PATH=${join(root, 'tsconfig.json')} node --import ${join(root, 'node_modules/tsx/dist/esm/index.mjs')} ${join(root, 'test/tui/play.tsx')}`
 
-/** The command between two lines that tell how the terminal was before and after. */
+/** The command between two lines with the terminal's state before and after it. */
 function framed(command: string): string {
   return `echo before; sh -c 'echo $$ > pid; exec ${command}'; echo "exit $?"; stty -a | grep -o '.icanon\\|[- ]echo '; echo after`
 }
@@ -21,7 +21,7 @@ async function pidOf(cwd: string): Promise<number> {
   return Number((await readFile(join(cwd, 'pid'), 'utf8')).trim())
 }
 
-/** What stood there before stands there again, and the terminal is as it was. */
+/** Asserts that the terminal's content and state are restored. */
 async function expectRestored(terminal: Terminal, exit: number): Promise<string> {
   const shown = await terminal.see('after')
   expect(shown).toMatch(/^before/)

@@ -5,7 +5,7 @@ import { installed } from '../helpers/rivals.ts'
 import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
 
-/** A Varnish by itself: what its VCL remembers must not depend on what somebody else has asked it before. */
+/** A Varnish of its own: the state of its VCL must not depend on requests of other tests. */
 describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   let origin: Origin
   let varnish: Varnish
@@ -36,14 +36,14 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   const send = async (method: string, path: string, headers: Record<string, string> = {}) =>
     (await fetch(`${varnish.url}${path}`, { method, headers, signal: AbortSignal.timeout(20_000) })).status
 
-  /** Three requests for a URL that was not asked for before are one fetch. */
+  /** Three requests for a new URL cause one fetch. */
   async function expectCaching(path: string): Promise<void> {
     const before = fetches
     const bodies = [await get(path), await get(path), await get(path)]
     expect({ bodies: new Set(bodies).size, fetches: fetches - before }).toEqual({ bodies: 1, fetches: 1 })
   }
 
-  /** What is being fetched when `meanwhile` happens is not kept. */
+  /** Asserts that a page being fetched while `meanwhile` runs is not kept. */
   async function expectFence(path: string, meanwhile: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise

@@ -7,7 +7,7 @@ import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
 import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop } from './varnish-purges.ts'
 
-/** A VCL that does what Shopware's does, in its simplest form: no soft purge, no fence. */
+/** A minimal VCL like Shopware's: no soft purge, no fence. */
 const plainVcl = (vcl: string) => `vcl 4.1;
 import xkey;
 ${/backend default \{[^}]*\}/.exec(vcl)![0]}
@@ -79,9 +79,9 @@ describe.skipIf(!hasVarnish)('in front of and behind pagecache', () => {
         expect(body.toString()).toMatch(/^version 1/)
         expect(headers.get('xkey')).toBeNull()
       }
-      // What Varnish asks for is stored behind it as well: after a restart of Varnish it comes from there.
+      // pagecache stores the pages that Varnish requests, and serves them after a restart of Varnish.
       expect((await visit(daemon.url, '/before')).headers.get('cache-status')).toContain('hit')
-      // The next ones come out of the memory of pagecache into Varnish.
+      // The next pages reach Varnish from pagecache's memory.
       await visit(daemon.url, '/before-hit')
       expect((await visit(varnish.url, '/before-hit')).headers.get('cache-status')).toContain('hit')
       shop.version = 2
@@ -150,7 +150,7 @@ describe.skipIf(!hasVarnish)('in front of and behind pagecache', () => {
   it('Varnish behind pagecache: a stale page that it returns before its purge does not stay cached', async () => {
     const varnish = await startVarnishProxy(origin.host)
     const relay = await startRelay(varnish.port)
-    // Pages come past the wire that is cut: pagecache goes on fetching while its purges do not arrive.
+    // Pages do not pass the relay: pagecache keeps fetching while its purges fail.
     const daemon = await startDaemon({
       config: {
         purge,
@@ -164,7 +164,7 @@ describe.skipIf(!hasVarnish)('in front of and behind pagecache', () => {
       shop.version = 2
       await relay.set('refusing')
       await purgeTags(daemon, 'behind')
-      // The old page comes into the cache again, from a Varnish that was not told yet.
+      // The old page is cached again, from a Varnish that has not been purged yet.
       expect((await visit(daemon.url, '/behind')).body.toString()).toMatch(/^version 1/)
       await relay.set('open')
       await until(() => deliveries(daemon)[0]!.status === 'delivered')

@@ -17,7 +17,7 @@ if (!hasVarnish)
 
 export let origin: Origin
 
-/** Every page of the origin names this version: a test raises it to see which pages have been purged. */
+/** Every page of the origin contains this version. A test raises it to see which pages have been purged. */
 export const shop = { version: 1 }
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => origin.stop())
 
-/** What a Varnish has for a path, and whether it was there before. */
+/** The body that a Varnish serves for a path. */
 export async function look(varnish: { url: string }, path: string): Promise<string> {
   return (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example' } })).body.toString()
 }
@@ -56,7 +56,7 @@ interface Delivery {
   error: string | null
 }
 
-/** What the purge log says of the deliveries of the last purge. */
+/** Deliveries of the last purge, from the purge log. */
 export function deliveries(daemon: Daemon): Delivery[] {
   const database = new Database(join(daemon.projectDir, 'var/data/prod/records.sqlite'), { readonly: true })
   try {

@@ -46,7 +46,7 @@ describe.skipIf(!installed('varnishd'))('docs/varnish.vcl', () => {
       ages.push(Number(headers.get('age') ?? 0))
       return body.toString()
     }
-    // Between two looks the page is older than its lifetime of a second.
+    // Between two requests the page becomes older than its lifetime of one second.
     await until(async () => expect(await next()).not.toBe(first))
     expect(Math.max(...ages)).toBeLessThan(2)
   })

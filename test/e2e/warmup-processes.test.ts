@@ -65,7 +65,7 @@ describe('from another process', () => {
     await until(() => expect(fetched().length).toBeGreaterThan(40))
 
     expect(await command('warmup:pause')).toMatchObject({ code: 0, stdout: expect.stringContaining('paused') })
-    // What is under way is finished and written; then nothing happens any more.
+    // Requests in flight are completed and recorded. After that nothing changes.
     await until(async () => expect((await progress()).processed_urls === fetched().length).toBe(true))
     const paused = fetched().length
     expect(await command('warmup:pause')).toMatchObject({ code: 3, stderr: expect.stringContaining('is paused') })
@@ -223,12 +223,12 @@ it(
         consumers[turn % 3] = await startConsumer()
       }
       kills++
-      // Some of it is done between two kills, or the end has come.
+      // The run makes progress between two kills, or has ended.
       await until(async () =>
         expect((await progress()).status !== 'running' || (await progress()).processed_urls > before).toBe(true),
       )
     }
-    // A machine on which a process takes seconds to start sees fewer of them.
+    // There are fewer kills on a machine where processes take seconds to start.
     expect(kills).toBeGreaterThan(1)
     expect(await progress()).toMatchObject({
       id: progressId,

@@ -9,7 +9,7 @@ const adminBar = 'id="wpadminbar"'
 
 let shop: WordPress
 let daemon: Daemon
-/** Every page that the shop's own sitemap names, as a path. */
+/** The paths of all pages in the shop's own sitemap. */
 let pages: string[]
 
 beforeAll(async () => {
@@ -92,7 +92,7 @@ describe('a WordPress behind the daemon', () => {
       const next = await visit(page)
       expect({ page, hit: isHit(next) }).toEqual({ page, hit: false })
       expect(decoded(next).equals(anonymous), page).toBe(true)
-      // The same page is one that may be stored: without the login it is, so the refusal was about the visitor.
+      // Without the login the same page is stored, so it was bypassed because of the visitor.
       await until(async () => expect(isHit(await visit(page))).toBe(true))
       expect(decoded(await visit(page)).equals(anonymous), page).toBe(true)
       before.totalFiles++
@@ -108,7 +108,7 @@ describe('a WordPress behind the daemon', () => {
   })
 })
 
-/** A test that cannot run says so by name in the report; it never passes for one that ran. */
+/** A test that cannot run is reported as skipped by name, never as passed. */
 function needWordPress(context: TestContext): void {
   if (missing.length > 0) context.skip(`Debian packages missing: ${missing.join(', ')}`)
 }
@@ -138,7 +138,7 @@ async function askShop(target: string): Promise<Answer> {
   return await exchange(shop.url + target, { headers: { host: daemon.host } })
 }
 
-/** What WordPress makes of a page; fails where two renderings differ, because then no cache could match both. */
+/** How WordPress renders a page. Fails if two renderings differ, because no cached page could equal both. */
 async function stableBytes(target: string): Promise<Buffer> {
   const [first, second] = [await askShop(target), await askShop(target)]
   expect(first.status, target).toBe(200)

@@ -165,7 +165,7 @@ export const fields = [
   `A: ${'a'.repeat(9000)}`,
 ]
 
-/** What separates the parts of a request, and what could be taken for it. */
+/** Separators of the parts of a request, and bytes that could be mistaken for them. */
 export const separators = [
   '\r',
   '\n',
@@ -192,7 +192,7 @@ export const separators = [
   '\r\n ',
 ]
 
-/** No NUL, and nothing that could make another target of a BAN: see `mutated`. */
+/** Nothing that could turn a request into a BAN of another target: see `mutated`. */
 export const characters = [...separators, 'BAN ', 'B', 'P']
 
 export const bodies = [

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** Runs the built commands that its parent sends, one after the other, as `bin/run.js` would, and sends back what each wrote. */
+/** Child process of `openCommands`. Runs the built commands that its parent sends one by one, like `bin/run.js`, and replies with their output. */
 const bin = fileURLToPath(new URL('../../bin', import.meta.url))
 const { main } = (await import(new URL('../../dist/cli/main.js', import.meta.url).href)) as {
   main(argv: readonly string[], options: { root: string }): Promise<void>

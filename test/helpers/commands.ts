@@ -5,7 +5,7 @@ import { environment, type CommandResult } from './daemon.ts'
 
 const script = fileURLToPath(new URL('command-process.ts', import.meta.url))
 
-/** One process that runs many commands: for tests to which it does not matter that each has a process of its own. */
+/** One process that runs many commands. Starting a process for each command takes most of its time. */
 export interface Commands {
   run(...args: string[]): Promise<CommandResult>
   stop(): Promise<void>

@@ -12,7 +12,7 @@ import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
 import { until } from './until.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, maxWait: 60_000 }
-/** What reading the sitemaps found: nothing wrong. */
+/** Result of a discovery without errors. */
 export const noErrors = {
   foreign: 0,
   malformed: 0,
@@ -30,7 +30,7 @@ export const urls = (count: number, host = 'a.example') =>
   Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
 export const originOf = () => 'http://origin-a'
 export const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
-/** Fetches that wait until the test lets them go. */
+/** Blocks fetches until the test opens it. */
 export function gate() {
   const opened = Promise.withResolvers<void>()
   return { open: () => opened.resolve(), passed: opened.promise }
@@ -38,11 +38,11 @@ export function gate() {
 
 export interface TestWorker {
   events: ConsumeEvent[]
-  /** Finishes what is in hand and leaves. */
+  /** Finishes its current messages and leaves. */
   stop(): Promise<void>
 }
 
-/** Records, their queue, and workers of warmups in this process that fetch what the test says. */
+/** Records, a queue, and warmup workers in this process. The test decides the result of each fetch. */
 export class WarmupBench {
   readonly records: Records
   readonly queue: Queue
@@ -74,7 +74,7 @@ export class WarmupBench {
     })
   }
 
-  /** Begins to work whatever is on the queue. */
+  /** Starts to process the queue. */
   startWorker(fetchPage: WarmupWorkerOptions['fetchPage'], options: Partial<WarmupWorkerOptions> = {}): TestWorker {
     const stop = new AbortController()
     const events: ConsumeEvent[] = []
@@ -118,7 +118,7 @@ export class WarmupBench {
     return progress
   }
 
-  /** Waits until a run is as the test says; fails with its record. */
+  /** Waits until a run satisfies a condition. Fails with the run's progress. */
   async until(id: string, is: (progress: WarmupProgress) => boolean | Promise<boolean>): Promise<WarmupProgress> {
     return await until(async () => {
       const progress = await this.progress(id)
@@ -131,7 +131,7 @@ export class WarmupBench {
     return this.until(id, ({ status }) => status !== 'running')
   }
 
-  /** Messages on the queue, those being worked on included. */
+  /** Number of messages on the queue, including those being processed. */
   async messages(): Promise<number> {
     return (await this.queue.statistics()).transports.find(({ name }) => name === 'async')!.count
   }
