@@ -19,8 +19,8 @@ process.env['NODE_COMPILE_CACHE'] ??= `${import.meta.dirname}/node_modules/.cach
 
 export default defineConfig({
   test: {
-    // Most files wait for programs of their own: one worker for each core would leave the machine mostly idle.
-    maxWorkers: 6,
+    // Most files wait for programs of their own: one worker for each core would leave the machine half idle.
+    maxWorkers: 4,
     // Those that are concurrent wait for time-outs of the daemon.
     maxConcurrency: 20,
     sequence: { sequencer: SlowestFirst },
@@ -28,7 +28,7 @@ export default defineConfig({
     // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
     disableConsoleIntercept: true,
     // No test asserts how long something takes: these limits only end what hangs, on a slow machine too.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })

@@ -47,7 +47,7 @@ async function packageWith(program: string): Promise<string> {
   return directory
 }
 
-it('runs the whole demo and leaves nothing behind', { timeout: 60_000 }, async () => {
+it('runs the whole demo and leaves nothing behind', async () => {
   const demo = await options({})
   const result = await runDemo(demo)
   expect(result.pages).toBeGreaterThanOrEqual(600)
@@ -59,7 +59,7 @@ it('runs the whole demo and leaves nothing behind', { timeout: 60_000 }, async (
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('keeps shop and cache running until its signal is aborted', { timeout: 60_000 }, async () => {
+it('keeps shop and cache running until its signal is aborted', async () => {
   const ending = new AbortController()
   const demo = await options({ keep: true, signal: ending.signal })
   const running = runDemo(demo)
@@ -88,7 +88,7 @@ it('fails at once if its port is taken, and leaves nothing behind', async () => 
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('reports an interrupt once, and leaves nothing behind', { timeout: 60_000 }, async () => {
+it('reports an interrupt once, and leaves nothing behind', async () => {
   const temporary = await tempDir()
   const child = start(['demo'], { cwd: temporary, env: { TMPDIR: temporary } })
   let stdout = ''
@@ -103,7 +103,7 @@ it('reports an interrupt once, and leaves nothing behind', { timeout: 60_000 }, 
   expect((await readdir(temporary)).filter((name) => name.startsWith('pagecache'))).toEqual([])
 })
 
-it('ends shop and cache when it is killed', { timeout: 60_000 }, async () => {
+it('ends shop and cache when it is killed', async () => {
   const temporary = await tempDir()
   const child = start(['demo'], { cwd: temporary, env: { TMPDIR: temporary } })
   let stdout = ''
@@ -133,7 +133,7 @@ it('reports why the cache does not start', async () => {
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('fails if the cache requests a warmed page from the shop', { timeout: 30_000 }, async () => {
+it('fails if the cache requests a warmed page from the shop', async () => {
   const program = `
     import { createServer } from 'node:http'
     import { readFileSync } from 'node:fs'

@@ -5,7 +5,7 @@ import { until } from '../helpers/until.ts'
 import { daemon, go, hasChromium, logIn, open, operator, origin, product } from './operators-page.ts'
 
 describe.skipIf(!hasChromium)('work on the operators’ page', () => {
-  it('runs a warmup, shows its failures and purges a listed page', { timeout: 60_000 }, async () => {
+  it('runs a warmup, shows its failures and purges a listed page', async () => {
     const page = await open()
     await logIn(page)
     await go(page, 'Warmup')
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await until(async () => expect(await pages.textContent()).toBe('0'))
   })
 
-  it('pauses, resumes and cancels a warmup by the keyboard, and the focus stays', { timeout: 60_000 }, async () => {
+  it('pauses, resumes and cancels a warmup by the keyboard, and the focus stays', async () => {
     const held: ServerResponse[] = []
     origin.on('/held', (_, response) => void held.push(response))
     onTestFinished(() => held.forEach((response) => response.end()))

@@ -10,7 +10,7 @@ import { page } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
 import { begin, id, open, program, serveSlowly, textOf } from './slow-shop.ts'
 
-describe('stopping', { timeout: 60_000 }, () => {
+describe('stopping', () => {
   it('reports not ready first, finishes active requests and exits with 0', async () => {
     const shop = await open({ config: { server: { stopDelay: '5s' } } })
     const film = serveSlowly(shop, '/film')
@@ -69,7 +69,7 @@ describe('stopping', { timeout: 60_000 }, () => {
   })
 })
 
-describe('listening', { timeout: 60_000 }, () => {
+describe('listening', () => {
   async function serveAt(socket: string, processes = 1) {
     const origin = await startOrigin({
       otherwise: (request) => page(`page of ${request.path}, asked for ${request.headers['host']}`),

@@ -6,7 +6,7 @@ import { until } from '../helpers/until.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-describe('the log', { timeout: 60_000 }, () => {
+describe('the log', () => {
   it('has one JSON object per line with path and result, and nothing about the visitor', async () => {
     const shop = await openShop({ config: { log: { access: true } } })
     onTestFinished(() => shop.close())

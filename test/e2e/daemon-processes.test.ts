@@ -7,7 +7,7 @@ import { page } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
 import { open, openConfigured } from './slow-shop.ts'
 
-describe('several processes', { timeout: 90_000 }, () => {
+describe('several processes', () => {
   it('share the port, one set of workers and their metrics, and stop together', async () => {
     const shop = await open({ config: { server: { processes: 2 } } })
     for (let count = 0; count < 20; count++) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)

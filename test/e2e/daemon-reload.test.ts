@@ -5,7 +5,7 @@ import { exchange } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
 import { begin, id, openConfigured, serveSlowly, textOf } from './slow-shop.ts'
 
-describe('SIGHUP', { timeout: 60_000 }, () => {
+describe('SIGHUP', () => {
   const reloaded = (daemon: { logs(): string }, times = 1) =>
     until(() => daemon.logs().split('The configuration was reloaded').length > times)
 

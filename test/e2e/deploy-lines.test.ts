@@ -31,16 +31,12 @@ it.each([
   'scheduled-task:run-single vendor_cache.cleanup_pages -n --yes',
   'scheduled-task:schedule vendor_cache.cleanup_pages -f -n',
   'scheduled-task:deactivate vendor_cache.cleanup_pages -n',
-])(
-  'a copied line works: %s',
-  async (line) => {
-    const pagecache = await project()
-    const { code, stdout, stderr } = await pagecache(...line.split(' '))
-    expect({ code, stderr: stderr.replace(/^(\[OK\]|\/\/) .*\n/gm, '') }).toEqual({ code: 0, stderr: '' })
-    expect(stdout === '').toBe(/ -q\b/.test(line))
-  },
-  60_000,
-)
+])('a copied line works: %s', async (line) => {
+  const pagecache = await project()
+  const { code, stdout, stderr } = await pagecache(...line.split(' '))
+  expect({ code, stderr: stderr.replace(/^(\[OK\]|\/\/) .*\n/gm, '') }).toEqual({ code: 0, stderr: '' })
+  expect(stdout === '').toBe(/ -q\b/.test(line))
+})
 
 it('what has to be confirmed is refused without --yes, and -q leaves errors', async () => {
   const pagecache = await project()
@@ -104,4 +100,4 @@ it('with a worker nothing is warned of; the clears of the pages and of the whole
   } finally {
     await daemon.stop()
   }
-}, 60_000)
+})

@@ -100,14 +100,10 @@ describe('pipelined requests', () => {
   it.each([
     ['events', event],
     ['pages', () => get('/page')],
-  ])(
-    'clients that flood %s and read no answer are cut, and others are served',
-    async (_, request) => {
-      const flooding = flood(request())
-      expect((await shop.ask('/healthz')).status).toBe(200)
-      await flooding
-      expect((await shop.ask('/page')).status).toBe(200)
-    },
-    60_000,
-  )
+  ])('clients that flood %s and read no answer are cut, and others are served', async (_, request) => {
+    const flooding = flood(request())
+    expect((await shop.ask('/healthz')).status).toBe(200)
+    await flooding
+    expect((await shop.ask('/page')).status).toBe(200)
+  })
 })

@@ -36,7 +36,7 @@ const refuses = (shop: Shop) =>
     (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
   )
 
-describe('visitors who connected before the daemon was told to stop', { timeout: 60_000 }, () => {
+describe('visitors who connected before the daemon was told to stop', () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
     'are answered from the backlog, with $processes processes',
     async ({ processes }) => {
@@ -102,7 +102,7 @@ describe('visitors who connected before the daemon was told to stop', { timeout:
   })
 })
 
-describe('visitors who connect while the daemon is stopping', { timeout: 60_000 }, () => {
+describe('visitors who connect while the daemon is stopping', () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
     'are answered during server.stopDelay, with $processes processes',
     async ({ processes }) => {

@@ -31,7 +31,7 @@ async function askStopped(shop: Shop) {
   return { stopped: stopped!, answers }
 }
 
-describe('with several processes', { timeout: 90_000 }, () => {
+describe('with several processes', () => {
   it('a connection of a process that dies before accepting it goes to another process', async () => {
     const shop = await open()
     const { stopped, answers } = await askStopped(shop)

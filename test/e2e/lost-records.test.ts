@@ -58,7 +58,7 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
   ['is deleted with its directory', ({ directory }) => rm(directory, { recursive: true })],
 ]
 
-describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
+describe('records that are lost under a daemon', () => {
   it.each(spoilt)('that %s: it says so, writes nothing, makes no file, and serves pages', async (_, spoil) => {
     const shop = await open()
     const api = await (await authorize(shop))()
@@ -136,7 +136,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
   })
 })
 
-describe('signing keys that are deleted under a daemon', { timeout: 60_000 }, () => {
+describe('signing keys that are deleted under a daemon', () => {
   it('tokens of them are refused, and clients fetch new ones', async () => {
     const shop = await open()
     const login = await authorize(shop)

@@ -34,7 +34,6 @@ if (!hasNginx) console.warn('The test with a real nginx is left out: nginx is no
 
 it.skipIf(!hasNginx)(
   'nginx in front, configured as documented: visitors are distinguished, and the scheme is trusted',
-  { timeout: 60_000 },
   async () => {
     const origin = await startOrigin({
       otherwise: (request) =>

@@ -21,7 +21,7 @@ const counters = [
   'process_cpu_seconds_total',
 ]
 
-describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees it', { timeout: 120_000 }, () => {
+describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees it', () => {
   let shop: Shop
   let prometheus: Prometheus
   beforeAll(async () => {

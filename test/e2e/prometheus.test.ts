@@ -18,7 +18,7 @@ if (!hasPrometheus)
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-describe.skipIf(!hasPrometheus)('promtool', { timeout: 120_000 }, () => {
+describe.skipIf(!hasPrometheus)('promtool', () => {
   it('accepts docs/alerts.yaml, whose alerts fire exactly when they should', () => {
     expect(promtool(['check', 'rules', '--lint-fatal', alertRules])).toMatchObject({ code: 0 })
     const tests = ['alerts.test.yaml', 'alerts-day.test.yaml'].map((file) =>
@@ -28,7 +28,7 @@ describe.skipIf(!hasPrometheus)('promtool', { timeout: 120_000 }, () => {
   })
 })
 
-describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', { timeout: 120_000 }, () => {
+describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', () => {
   let origin: Origin
   let varnish: Origin
   let relay: Relay

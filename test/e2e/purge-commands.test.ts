@@ -102,4 +102,4 @@ it('purges by command while a daemon serves: output, removed pages and logs', as
   expect(await daemon.run('purge:tag', 'a b')).toMatchObject({ code: 2 })
   expect(await daemon.run('reverse-proxy:clear')).toMatchObject({ code: 2 })
   expect(JSON.parse(await run('invalidation-log:clear', '--yes', '--json'))).toEqual({ success: true, deleted: 4 })
-}, 120_000)
+})

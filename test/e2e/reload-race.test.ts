@@ -62,7 +62,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-describe('a reload', { timeout: 120_000 }, () => {
+describe('a reload', () => {
   it('during the start of a process reaches that process too', async () => {
     const { daemon, reload, allBypass, replaced, successor } = await open()
     const victims = await childrenOf(daemon.pid)
@@ -101,7 +101,7 @@ describe('a reload', { timeout: 120_000 }, () => {
   })
 })
 
-describe('stopping', { timeout: 60_000 }, () => {
+describe('stopping', () => {
   it('during the restart of a process leaves no process behind', async () => {
     const { daemon, successor } = await open()
     const before = await childrenOf(daemon.pid)

@@ -33,7 +33,7 @@ async function openBypassing(path: string) {
   return { daemon, write, bypass: (other: string) => write(stringify(bypassing(daemon.url, other))) }
 }
 
-describe('a child process', { timeout: 90_000 }, () => {
+describe('a child process', () => {
   it('that replaces another one uses the last valid configuration, not the file', async () => {
     const { daemon, write, bypass } = await openBypassing('/private')
     const replaceAll = async () => {

@@ -40,7 +40,7 @@ function connection(daemon: Daemon) {
     })
 }
 
-describe('rate limits are shared by all processes of a daemon', { timeout: 60_000 }, () => {
+describe('rate limits are shared by all processes of a daemon', () => {
   it('failed logins of one address', async () => {
     const daemon = await open()
     const client = await createClient(daemon, 'rightful')

@@ -58,7 +58,7 @@ async function activate(
   }
 }
 
-describe('a socket passed by systemd', { timeout: 60_000 }, () => {
+describe('a socket passed by systemd', () => {
   it('is used instead of server.socket, with several processes too', async () => {
     const { child, url } = await activate(handOver(1), { processes: 2, socket: join(await tempDir(), 'unused.sock') })
     expect(child.logs()).toContain('inherited socket 3')

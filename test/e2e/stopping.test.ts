@@ -91,7 +91,7 @@ function expectLast(visitors: readonly Visitor[]): void {
 
 const ways = [{ processes: 1 }, { processes: 2 }]
 
-describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ processes }) => {
+describe.each(ways)('on SIGTERM, with $processes', ({ processes }) => {
   it.each(['/page', '/account/page'])(
     'clients with sequential requests get complete responses, the last with Connection: close: %s',
     async (path) => {

@@ -57,7 +57,7 @@ beforeEach(async () => {
   )
 })
 
-describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_000 }, () => {
+describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', () => {
   it('without a worker the command works it itself: paused and resumed with keys, and paused when the screen is left, as the foot says', async () => {
     openShop(5000)
     const terminal = await open('warmup:start --watch')
@@ -143,7 +143,7 @@ it('without a terminal a run is watched in lines until it ends', async () => {
   expect(stdout).toContain('completed, 100.00 %, 40 of 40 pages')
 })
 
-it('without a terminal the monitor continues when the daemon is back', { timeout: 90_000 }, async () => {
+it('without a terminal the monitor continues when the daemon is back', async () => {
   const config = { salesChannels: [salesChannel(origin.url)] }
   const first = await startDaemon({ projectDir, config })
   onTestFinished(async () => void (await first.stop()))

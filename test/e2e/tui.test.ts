@@ -33,7 +33,7 @@ async function expectRestored(terminal: Terminal, exit: number): Promise<string>
   return shown
 }
 
-describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }, () => {
+describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
   it('the monitor takes the screen, follows its size, and gives it back with a summary', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 120, rows: 36, cwd })

@@ -56,7 +56,7 @@ beforeEach(async () => {
 })
 
 describe('from another process', () => {
-  it('a run is paused, resumed and cancelled; nothing is fetched twice', { timeout: 90_000 }, async () => {
+  it('a run is paused, resumed and cancelled; nothing is fetched twice', async () => {
     await openShop(3000, () => pause(20))
     const started = await command('warmup:start')
     expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('No worker is running') })
@@ -105,7 +105,7 @@ describe('from another process', () => {
     expect(await command('warmup:list')).toMatchObject({ code: 0 })
   })
 
-  it('--wait leaves the work to a running worker and exits when the run ends', { timeout: 60_000 }, async () => {
+  it('--wait leaves the work to a running worker and exits when the run ends', async () => {
     await openShop(60, () => pause(5))
     const consumer = await startConsumer()
     await until(async () =>
@@ -120,7 +120,7 @@ describe('from another process', () => {
 })
 
 describe('a consumer', () => {
-  it('finishes requests in flight at SIGTERM, and another consumer continues', { timeout: 60_000 }, async () => {
+  it('finishes requests in flight at SIGTERM, and another consumer continues', async () => {
     const gate = Promise.withResolvers<void>()
     const paths = await openShop(40, (path) => (Number(path.slice(3)) < 8 ? Promise.resolve() : gate.promise))
     await command('warmup:start')
@@ -136,7 +136,7 @@ describe('a consumer', () => {
     expect(fetched().toSorted()).toEqual(paths.toSorted())
   })
 
-  it('exits at once on a second SIGTERM without losing messages', { timeout: 60_000 }, async () => {
+  it('exits at once on a second SIGTERM without losing messages', async () => {
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 8 ? new Promise(() => {}) : Promise.resolve()))
     await command('warmup:start')
@@ -156,7 +156,7 @@ describe('a consumer', () => {
     expect(fetched()).toHaveLength(24)
   })
 
-  it('that was suspended past its lease has its results rejected', { timeout: 120_000 }, async () => {
+  it('that was suspended past its lease has its results rejected', async () => {
     const gate = Promise.withResolvers<void>()
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 4 ? gate.promise : Promise.resolve()))
@@ -177,69 +177,65 @@ describe('a consumer', () => {
   })
 })
 
-it(
-  'two consumers and the daemon, killed and started again in turn while the demo shop is warmed: nothing is lost',
-  { timeout: 180_000 },
-  async () => {
-    const shopProgram = fileURLToPath(new URL('../../dist/demo/shop-main.js', import.meta.url))
-    const port = await freePort()
-    const shop = await startChild([process.execPath, shopProgram, '--url', `http://127.0.0.1:${port}`], {
-      ready: (logs) => logs.includes('\n'),
-    })
-    onTestFinished(async () => void (await shop.stop()))
-    const { url, channels } = JSON.parse(shop.logs().split('\n')[0]!) as {
-      url: string
-      channels: { id: string; name: string; url: string }[]
+it('two consumers and the daemon, killed and started again in turn while the demo shop is warmed: nothing is lost', async () => {
+  const shopProgram = fileURLToPath(new URL('../../dist/demo/shop-main.js', import.meta.url))
+  const port = await freePort()
+  const shop = await startChild([process.execPath, shopProgram, '--url', `http://127.0.0.1:${port}`], {
+    ready: (logs) => logs.includes('\n'),
+  })
+  onTestFinished(async () => void (await shop.stop()))
+  const { url, channels } = JSON.parse(shop.logs().split('\n')[0]!) as {
+    url: string
+    channels: { id: string; name: string; url: string }[]
+  }
+  const salesChannels = channels.map((channel) => ({
+    id: channel.id,
+    name: channel.name,
+    url: channel.url,
+    origin: url,
+    sitemaps: ['/sitemap.xml'],
+  }))
+  const serve = (): Promise<Daemon> =>
+    startDaemon({ projectDir, port, config: { salesChannels, warmup: { concurrency: 8 } } })
+  let daemon = await serve()
+  onTestFinished(async () => void (await daemon.stop()))
+  const consumers = [await startConsumer(), await startConsumer()]
+  const { progressId, totalUrls } = JSON.parse((await command('warmup:start', '--json')).stdout)
+  let before = -1
+  let kills = 0
+  for (let turn = 0; ; turn++) {
+    const now = await progress()
+    expect(now.processed_urls + now.failed_urls).toBeGreaterThanOrEqual(before)
+    expect(now.remaining_urls).toBe(now.total_urls - now.processed_urls - now.failed_urls)
+    if (now.status !== 'running') break
+    before = now.processed_urls + now.failed_urls
+    if (turn % 3 === 2) {
+      daemon.kill('SIGKILL')
+      await daemon.ended
+      daemon = await serve()
+    } else {
+      const consumer = consumers[turn % 3]!
+      consumer.kill('SIGKILL')
+      await consumer.ended
+      consumers[turn % 3] = await startConsumer()
     }
-    const salesChannels = channels.map((channel) => ({
-      id: channel.id,
-      name: channel.name,
-      url: channel.url,
-      origin: url,
-      sitemaps: ['/sitemap.xml'],
-    }))
-    const serve = (): Promise<Daemon> =>
-      startDaemon({ projectDir, port, config: { salesChannels, warmup: { concurrency: 8 } } })
-    let daemon = await serve()
-    onTestFinished(async () => void (await daemon.stop()))
-    const consumers = [await startConsumer(), await startConsumer()]
-    const { progressId, totalUrls } = JSON.parse((await command('warmup:start', '--json')).stdout)
-    let before = -1
-    let kills = 0
-    for (let turn = 0; ; turn++) {
-      const now = await progress()
-      expect(now.processed_urls + now.failed_urls).toBeGreaterThanOrEqual(before)
-      expect(now.remaining_urls).toBe(now.total_urls - now.processed_urls - now.failed_urls)
-      if (now.status !== 'running') break
-      before = now.processed_urls + now.failed_urls
-      if (turn % 3 === 2) {
-        daemon.kill('SIGKILL')
-        await daemon.ended
-        daemon = await serve()
-      } else {
-        const consumer = consumers[turn % 3]!
-        consumer.kill('SIGKILL')
-        await consumer.ended
-        consumers[turn % 3] = await startConsumer()
-      }
-      kills++
-      // The run makes progress between two kills, or has ended.
-      await until(async () =>
-        expect((await progress()).status !== 'running' || (await progress()).processed_urls > before).toBe(true),
-      )
-    }
-    // There are fewer kills on a machine where processes take seconds to start.
-    expect(kills).toBeGreaterThan(1)
-    expect(await progress()).toMatchObject({
-      id: progressId,
-      status: 'completed',
-      total_urls: totalUrls,
-      checked_urls: totalUrls,
-      processed_urls: totalUrls,
-      failed_urls: 0,
-      percentage: 100,
-    })
-    const again = JSON.parse((await command('warmup:start', '--wait', '--json')).stdout)
-    expect(again.progress).toMatchObject({ total_urls: totalUrls, skipped_urls: totalUrls })
-  },
-)
+    kills++
+    // The run makes progress between two kills, or has ended.
+    await until(async () =>
+      expect((await progress()).status !== 'running' || (await progress()).processed_urls > before).toBe(true),
+    )
+  }
+  // There are fewer kills on a machine where processes take seconds to start.
+  expect(kills).toBeGreaterThan(1)
+  expect(await progress()).toMatchObject({
+    id: progressId,
+    status: 'completed',
+    total_urls: totalUrls,
+    checked_urls: totalUrls,
+    processed_urls: totalUrls,
+    failed_urls: 0,
+    percentage: 100,
+  })
+  const again = JSON.parse((await command('warmup:start', '--wait', '--json')).stdout)
+  expect(again.progress).toMatchObject({ total_urls: totalUrls, skipped_urls: totalUrls })
+})

@@ -22,7 +22,7 @@ beforeAll(async () => {
   shop = await startWordPress(publicUrl)
   daemon = await startDaemon({ port, config: configuration(shop.url, publicUrl) })
   pages = await sitemapPages()
-}, 120_000)
+})
 
 afterAll(async () => {
   await daemon?.stop()

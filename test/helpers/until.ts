@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How long `until` waits, in ms. It only ends what hangs: on a machine under load everything is slow, and that fails no test. */
-const patience = 60_000
+const patience = 120_000
 
 /** Calls `check` until it neither throws nor returns false, and returns its value. Fails with the last error of `check`. */
 export async function until<T>(check: () => T): Promise<Awaited<T>> {

@@ -123,30 +123,26 @@ function shapeOf(text: string): unknown {
   return Object.keys(JSON.parse(text) as object)
 }
 
-describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))(
-  '%s',
-  { timeout: 120_000 },
-  (id) => {
-    const argvs = sometimes[id] ?? [
-      ...(endless.has(id) ? [] : [[]]),
-      ...(lines[id] ?? []),
-      ...(lines[id] || endless.has(id) ? [] : [['--json']]),
-    ]
+describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))('%s', (id) => {
+  const argvs = sometimes[id] ?? [
+    ...(endless.has(id) ? [] : [[]]),
+    ...(lines[id] ?? []),
+    ...(lines[id] || endless.has(id) ? [] : [['--json']]),
+  ]
 
-    it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
-      const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
-      const [own, theirs] = (
-        await Promise.all([
-          commands.here.run(...given(leavers.here)),
-          commands.there.run(...given(leavers.there), '--server', remote.url),
-        ])
-      ).map(comparable) as [CommandResult, CommandResult]
-      if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
-      expect(theirs.code).toBe(own.code)
-      expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
-    })
-  },
-)
+  it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
+    const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
+    const [own, theirs] = (
+      await Promise.all([
+        commands.here.run(...given(leavers.here)),
+        commands.there.run(...given(leavers.there), '--server', remote.url),
+      ])
+    ).map(comparable) as [CommandResult, CommandResult]
+    if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
+    expect(theirs.code).toBe(own.code)
+    expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
+  })
+})
 
 describe.each([...here])('%s', (id) => {
   it('is rejected, because it runs on this machine only', async () => {

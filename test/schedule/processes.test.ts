@@ -33,7 +33,7 @@ async function setUp() {
   }
 }
 
-it('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
+it('two schedulers never run one task twice', async () => {
   const { row, runs, makeDue, scheduler } = await setUp()
   await Promise.all([scheduler('one'), scheduler('two')])
   await until(async () => (await row().catch(() => null)) !== null)
@@ -45,7 +45,7 @@ it('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
   expect(await row()).toMatchObject({ status: 'scheduled', error: null })
 })
 
-it('a task whose worker was killed is run by another one', { timeout: 90_000 }, async () => {
+it('a task whose worker was killed is run by another one', async () => {
   const { row, runs, makeDue, scheduler } = await setUp()
   const slow = await scheduler('slow')
   await until(async () => (await row().catch(() => null)) !== null)

@@ -126,7 +126,7 @@ it('a warmup ends with purged pages that no sitemap lists', async () => {
   ])
 })
 
-it('with warmup.afterPurge a purged page is cached again soon', { timeout: 60_000 }, async () => {
+it('with warmup.afterPurge a purged page is cached again soon', async () => {
   const origin = await startOrigin()
   onTestFinished(() => origin.stop())
   origin.on('/sitemap.xml', { status: 404 })

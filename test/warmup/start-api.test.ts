@@ -75,7 +75,7 @@ describe('over the API', () => {
   })
 })
 
-it('a daemon started with --origin warms its channel with its own workers', { timeout: 60_000 }, async () => {
+it('a daemon started with --origin warms its channel with its own workers', async () => {
   const daemon = await startDaemon({ args: ['--origin', origin.url] })
   try {
     openShop(daemon.url, ['/a', '/b'])

@@ -124,7 +124,7 @@ it('only the command that creates a secret prints it', async () => {
   const listed = await api.daemon.run('client:list', '--json')
   expect(listed.stdout).toContain(clientId)
   expect(listed.stdout).not.toContain(clientSecret)
-}, 120_000)
+})
 
 it('no command line and no state file contains a secret or a token', async () => {
   const { clientId, clientSecret, token } = api.write

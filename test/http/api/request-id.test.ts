@@ -55,7 +55,7 @@ const token = (api: Api) => ({
   }),
 })
 
-describe('the id of a request', { timeout: 60_000 }, () => {
+describe('the id of a request', () => {
   it('is in every answer of the API, unique, and never the id that the client sent', async () => {
     const api = await open({ config: { log: { access: true } } })
     const own = { ...bearer(api.write.token), 'x-request-id': 'mine' }

@@ -190,7 +190,6 @@ it.each(['GET', 'POST'] as const)(
     for (let at = 0; at < accepted.length; at += 50)
       await Promise.all(accepted.slice(at, at + 50).map((each) => compare(each.text, each.trusted, each.plain, method)))
   },
-  120_000,
 )
 
 async function compare(text: string, trusted: boolean, plain: PlainResult, method: string): Promise<void> {

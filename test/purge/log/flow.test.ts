@@ -111,7 +111,6 @@ describe('the flow of a URL', () => {
         distinctUrls: 1_300,
       })
     },
-    120_000,
   )
 })
 
@@ -259,5 +258,5 @@ describe('odd keys', () => {
       { tag: 't99998', pagesRemoved: 0 },
     ])
     expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctTags).toBe(100_000)
-  }, 120_000)
+  })
 })
