@@ -30,5 +30,6 @@ export default defineConfig({
     // No test asserts how long something takes: these limits only end what hangs, on a slow machine too.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 })
