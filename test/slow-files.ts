@@ -1,16 +1,16 @@
 /**
- * Test files that start browsers, Varnish, content systems or many processes, the slowest first: they begin first, so that none of
- * them is left over at the end, and `npm run test:quick` leaves them out together with everything in test/e2e.
+ * Test files that start browsers, Varnish, WordPress or many processes, slowest first. They start first, so that none of them runs
+ * alone at the end. `npm run test:quick` excludes them and everything in test/e2e.
  */
 export const slowFiles: readonly string[] = [
   'test/e2e/front-slow.test.ts',
   'test/e2e/stopping.test.ts',
-  'test/remote/conformance.test.ts',
   'test/fuzz/both-ways.test.ts',
   'test/purge/log/flow.test.ts',
   'test/demo/run.test.ts',
   'test/e2e/warmup-processes.test.ts',
   'test/stages/script.test.ts',
+  'test/e2e/varnish-positions.test.ts',
   'test/e2e/purge-varnish.test.ts',
   'test/warmup/start.test.ts',
   'test/queue/kills.test.ts',
@@ -20,8 +20,17 @@ export const slowFiles: readonly string[] = [
   'test/e2e/reload-race.test.ts',
   'test/e2e/lost-processes.test.ts',
   'test/e2e/daemon-life.test.ts',
+  'test/e2e/daemon-processes.test.ts',
+  'test/e2e/daemon-reload.test.ts',
+  'test/remote/conformance.test.ts',
   'test/queue/processes.test.ts',
   'test/e2e/admin.test.ts',
+  'test/e2e/admin-work.test.ts',
+  'test/e2e/warmup-crash.test.ts',
+  'test/e2e/purge-methods.test.ts',
+  'test/e2e/purge-storm.test.ts',
+  'test/e2e/shared-limits.test.ts',
+  'test/e2e/wordpress.test.ts',
   'test/e2e/tui-warmup.test.ts',
   'test/e2e/varnish-fence.test.ts',
   'test/e2e/last-visitors.test.ts',

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { constants, renameSync } from 'node:fs'
 import { lstat, mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AlteredBody, BodyReader } from './body-reader.ts'
+import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
 import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
-import { digestsOf } from './piece-digests.ts'
+import { AlteredBody, digestsOf } from './piece-digests.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants

@@ -1,10 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { StoredBody } from './page-reads.ts'
-import { digestIn, listSize, pieceSize, sha256 } from './piece-digests.ts'
-
-/** A piece of a body, or its digest list, differs from what was stored. */
-export class AlteredBody extends Error {}
+import { AlteredBody, digestIn, listSize, pieceSize, sha256 } from './piece-digests.ts'
 
 /** An open body, read piece by piece and verified before use. It stays readable when its page is removed. */
 export class BodyReader {

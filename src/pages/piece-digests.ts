@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto'
 
+/** A piece of a body, or its digest list, differs from what was stored. */
+export class AlteredBody extends Error {}
+
 /** Bytes of a body that are verified together: the least that is read to serve any part of it. */
 export const pieceSize = 64 * 1024
 const digestSize = 32

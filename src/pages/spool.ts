@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { AlteredBody } from './body-reader.ts'
-import { pieceSize, sha256 } from './piece-digests.ts'
+import { AlteredBody, pieceSize, sha256 } from './piece-digests.ts'
 
 /**
  * A body that is written to a nameless file once, while any number of readers follow at their own speed. The system

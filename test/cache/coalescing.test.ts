@@ -1,7 +1,8 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl, type Site } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const page = { fields: { 'Cache-Control': 'public, s-maxage=60', xkey: 'product-1' }, body: 'the page' }
 
@@ -14,7 +15,7 @@ async function openSlow(changes: Partial<CacheSettings> = {}) {
   return {
     site,
     waiting,
-    arrived: (count: number) => vi.waitFor(() => expect(site.origin.requests).toHaveLength(count)),
+    arrived: (count: number) => until(() => expect(site.origin.requests).toHaveLength(count)),
     release: (reply: Reply | ((index: number) => Reply) = page) =>
       waiting.splice(0).forEach((answer, index) => answer(typeof reply === 'function' ? reply(index) : reply)),
   }
@@ -82,7 +83,7 @@ describe('concurrent visitors of one page', () => {
     const visits = crowd(20, () => site.visit('/a'))
     await arrived(1)
     release({ fields: { 'Cache-Control': 'private' }, body: 'yours 0' })
-    await vi.waitFor(() => expect(waiting).toHaveLength(19))
+    await until(() => expect(waiting).toHaveLength(19))
     release((index) => ({ fields: { 'Cache-Control': 'private' }, body: `yours ${index + 1}` }))
     const bodies = (await Promise.all(visits)).map((answer) => answer.text)
     expect(new Set(bodies).size).toBe(20)
@@ -129,7 +130,7 @@ describe('when the visitor who leads a fetch', () => {
     const visits = crowd(5, () => site.visit('/a'))
     await arrived(1)
     release({ status: 500, body: 'sorry' })
-    await vi.waitFor(() => expect(waiting).toHaveLength(4))
+    await until(() => expect(waiting).toHaveLength(4))
     release(page)
     expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 500])
   })
@@ -142,7 +143,7 @@ describe('when the visitor who leads a fetch', () => {
     release({ breaks: 'before' })
     await arrived(2)
     release({ breaks: 'before' })
-    await vi.waitFor(() => expect(waiting).toHaveLength(4))
+    await until(() => expect(waiting).toHaveLength(4))
     release(page)
     expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 502])
   })
@@ -181,7 +182,7 @@ describe('stale-while-revalidate', () => {
     expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('old'))
     await arrived(2)
     release({ fields: swr, body: 'new' })
-    await vi.waitFor(async () => expect((await site.visit('/a')).text).toBe('new'))
+    await until(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.origin.requests).toHaveLength(2)
   })
 
@@ -190,12 +191,12 @@ describe('stale-while-revalidate', () => {
     expect((await site.visit('/a')).text).toBe('old')
     await arrived(2)
     release({ status: 500 })
-    await vi.waitFor(async () => {
+    await until(async () => {
       expect((await site.visit('/a')).text).toBe('old')
       expect(site.origin.requests.length).toBeGreaterThan(2)
     })
     release({ fields: swr, body: 'new' })
-    await vi.waitFor(async () => expect((await site.visit('/a')).text).toBe('new'))
+    await until(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.faults).toEqual([])
   })
 })

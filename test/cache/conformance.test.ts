@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fieldLines } from '../../src/cache/fields.ts'
 import type { Case, Step } from './cases/case.ts'
 import { allCases } from './cases/all.ts'
 import type { Reply } from './scripted-origin.ts'
 import { noon, openSite, shopUrl, type Seen, type Site } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 it('case ids are unique', () => {
   expect(new Set(allCases.map((each) => each.id)).size).toBe(allCases.length)
@@ -64,12 +65,10 @@ async function ask(site: Site, target: string, step: Step): Promise<Seen | null>
 
 /** Waits for a background revalidation: it has ended when the store has its result. */
 async function untilStored(site: Site, target: string, asked: number, step: Step): Promise<void> {
-  await vi.waitFor(() => expect(site.origin.requests.length).toBe(asked))
+  await until(() => expect(site.origin.requests.length).toBe(asked))
   const status = step.reply?.status ?? 200
   if (status !== 200 && status !== 304) return
-  await vi.waitFor(() =>
-    expect(site.store.findByUrl(shopUrl + target).map((page) => page.cachedAt)).toContain(site.now()),
-  )
+  await until(() => expect(site.store.findByUrl(shopUrl + target).map((page) => page.cachedAt)).toContain(site.now()))
 }
 
 function check(answer: Seen, step: Step, bodies: readonly string[], where: string): void {

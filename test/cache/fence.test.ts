@@ -1,8 +1,9 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', xkey: 'product-1 theme' }
 
@@ -25,7 +26,7 @@ async function open(memory: number) {
     /** Makes the origin wait with its response until `release`. */
     hold: () => site.answers(() => new Promise<Reply>((resolve) => (answer = resolve))),
     release: async (reply: Reply) => {
-      await vi.waitFor(() => expect(answer).not.toBeNull())
+      await until(() => expect(answer).not.toBeNull())
       answer!(reply)
     },
   }
@@ -39,7 +40,7 @@ describe.each([
     const { site, hold, release } = await open(memory)
     hold()
     const visit = site.visit('/a')
-    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
+    await until(() => expect(site.origin.requests).toHaveLength(1))
     await site.store.remove(selection)
     await release({ fields, body: 'old' })
     const answer = await visit
@@ -57,7 +58,7 @@ describe.each([
     site.wait(70)
     hold()
     const visit = site.visit('/a')
-    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+    await until(() => expect(site.origin.requests).toHaveLength(2))
     await site.store.remove(selection)
     await release({ status: 304, fields })
     // The waiting visitor gets the validated page if its body still exists, else a new one.
@@ -76,7 +77,7 @@ describe.each([
     site.wait(20)
     hold()
     expect((await site.visit('/a')).text).toBe('old')
-    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+    await until(() => expect(site.origin.requests).toHaveLength(2))
     await site.store.remove(selection)
     await release({ fields: swr, body: 'old again' })
     site.answers({ fields: swr, body: 'new' })
@@ -142,7 +143,7 @@ it('the response to an unsafe request waits for the removal', async () => {
   await site.visit('/a')
   site.answers({ status: 204 })
   const visit = site.visit('/a', { method: 'POST', body: 'x' }).then(() => order.push('answered'))
-  await vi.waitFor(() => expect(site.origin.requests).toHaveLength(2))
+  await until(() => expect(site.origin.requests).toHaveLength(2))
   openGate()
   await visit
   expect(order).toEqual(['removed', 'answered'])

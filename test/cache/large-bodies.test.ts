@@ -8,6 +8,7 @@ import type { CacheSettings } from '../../src/cache/build.ts'
 import { inFlight } from '../../src/cache/in-flight.ts'
 import type { StreamedBody } from '../../src/cache/visit.ts'
 import { openSite, shopUrl } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 /** A body without repetition. */
 const body = Buffer.from(Array.from({ length: 400_000 }, (_, number) => `${number};`).join(''))
@@ -203,7 +204,7 @@ describe('a large page that is stored as brotli', () => {
       slow.push({ pieces, read: [Buffer.from((await pieces.next()).value as Buffer)] })
     }
     expect((await site.visit('/g', { fields: { 'Accept-Encoding': 'identity' } })).body.equals(body)).toBe(true)
-    await expect.poll(() => inFlight.transcoders.used).toBe(0)
+    await until(() => expect(inFlight.transcoders.used).toBe(0))
     for (const { pieces, read } of slow) {
       for (let next = await pieces.next(); next.done !== true; next = await pieces.next())
         read.push(Buffer.from(next.value))
@@ -229,7 +230,7 @@ describe('a large page that is stored as brotli', () => {
     const { site } = await open({}, html)
     streamed(await ask(site)).discard()
     for await (const _ of streamed(await ask(site)).pieces(() => {})) break
-    await expect.poll(() => inFlight.transcoders.used).toBe(0)
+    await until(() => expect(inFlight.transcoders.used).toBe(0))
     expect(inFlight.spools.used).toBe(0)
     expect(await readdir(join(site.directory, 'pages/tmp'))).toEqual([])
   })
@@ -257,7 +258,7 @@ describe('a large page that is stored as brotli', () => {
 
 /** Waits for the store, which may be slower than the response. */
 async function isStored(store: PageStore, path = '/a'): Promise<void> {
-  await expect.poll(() => store.findByUrl(`${shopUrl}${path}`).length, { timeout: 20_000 }).toBe(1)
+  await until(() => expect(store.findByUrl(`${shopUrl}${path}`).length).toBe(1))
 }
 
 async function ask(site: Awaited<ReturnType<typeof open>>['site'], target = '/a') {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
-import { openSite } from './site.ts'
+import { isHit, openSite } from './site.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
 
@@ -11,8 +11,6 @@ async function open(answers: (request: OriginRequest) => Reply) {
   return (accept: string | null = null) =>
     site.visit('/p', { long: true, fields: accept === null ? {} : { Accept: accept } })
 }
-
-const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(answer.field('cache-status') ?? '')
 
 /** A shop that negotiates by weight, then by order, in every format, without Vary. */
 function negotiates({ fields }: OriginRequest): Reply {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
-import { openSite } from './site.ts'
+import { isHit, openSite } from './site.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
 
@@ -33,7 +33,6 @@ async function open() {
   return { site, get, post }
 }
 
-const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(answer.field('cache-status') ?? '')
 const session = 'session=member-session-0123456789'
 const member = `${session}; sw-cache-hash=GROUPA`
 

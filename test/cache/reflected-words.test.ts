@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
-import { openSite, type VisitOptions } from './site.ts'
+import { isHit, openSite, type VisitOptions } from './site.ts'
 
 const shared = { 'Cache-Control': 'public, s-maxage=60' }
 const html = { ...shared, 'Content-Type': 'text/html; charset=utf-8' }
@@ -11,8 +11,6 @@ async function open(answers: (request: OriginRequest) => Reply) {
   site.answers(answers)
   return (fields: VisitOptions['fields'] = {}, target = '/p') => site.visit(target, { long: true, fields })
 }
-
-const isHit = (answer: { field(name: string): string | null }) => /; hit/.test(answer.field('cache-status') ?? '')
 
 const whole = (value: string) => value
 const first = (value: string) => value.split(/[\s|,:;]/)[0]!

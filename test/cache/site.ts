@@ -170,3 +170,7 @@ async function bytesOf(body: Answer['body']): Promise<Buffer> {
   for await (const piece of body.pieces(() => {})) pieces.push(Buffer.from(piece))
   return Buffer.concat(pieces)
 }
+
+/** Whether `Cache-Status` says that the answer was stored. */
+export const isHit = (answer: { field(name: string): string | null }) =>
+  /; hit/.test(answer.field('cache-status') ?? '')

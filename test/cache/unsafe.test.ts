@@ -4,6 +4,7 @@ import type { PageStore } from '../../src/pages/page-store.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60' }
 const pages = ({ method, target }: OriginRequest): Reply =>
@@ -102,7 +103,7 @@ describe('invalidation by a POST', () => {
       return request.method === 'GET' ? { fields, body: 'before' } : {}
     })
     const before = site.visit('/a')
-    await expect.poll(() => site.origin.requests.length).toBe(1)
+    await until(() => expect(site.origin.requests.length).toBe(1))
     await post('/a')
     release()
     await before

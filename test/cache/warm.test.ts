@@ -1,9 +1,10 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60' }
 
@@ -62,10 +63,10 @@ describe('a warmed page and a visited page share code and key', () => {
     let answer: ((reply: Reply) => void) | null = null
     site.answers(() => new Promise<Reply>((resolve) => (answer = resolve)))
     const visit = site.visit('/a')
-    await vi.waitFor(() => expect(answer).not.toBeNull())
+    await until(() => expect(answer).not.toBeNull())
     const warming = warm('/a')
     // The warmup has joined the fetch, otherwise there would be a second request.
-    await vi.waitFor(() => expect(site.origin.requests).toHaveLength(1))
+    await until(() => expect(site.origin.requests).toHaveLength(1))
     answer!({ fields, body: 'page' })
     expect((await visit).text).toBe('page')
     expect((await warming).kind).toMatch(/fresh|stored/)

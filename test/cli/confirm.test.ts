@@ -45,7 +45,7 @@ it('client:rotate-key asks only with --drop-old', async () => {
   )
 })
 
-describe.runIf(hasTmux)('a confirmation on a terminal', { timeout: 60_000 }, () => {
+describe.runIf(hasTmux)('a confirmation on a terminal', () => {
   it.each(Object.entries(confirmed))(
     'of %s that is declined exits with 0 and changes nothing',
     async (command, args) => {

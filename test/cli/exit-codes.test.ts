@@ -16,7 +16,7 @@ it('exits with 5 if another process locks the database', async () => {
     stdout: '',
     stderr: expect.stringContaining('is locked by another process') as string,
   })
-}, 30_000)
+})
 
 it('exits with 1 if the file is not a pagecache database', async () => {
   const cwd = await tempDir()

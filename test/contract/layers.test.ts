@@ -110,7 +110,7 @@ let diagnostics: Diagnostic[]
 
 beforeAll(async () => {
   diagnostics = (await lint(cases)).filter(({ code }) => code === 'eslint(no-restricted-imports)')
-}, 60_000)
+})
 
 /** The cases that the linter judges otherwise than the table. */
 function misjudged(group: readonly Case[]): string[] {

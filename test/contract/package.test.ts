@@ -38,7 +38,7 @@ async function install(): Promise<string> {
   return installed
 }
 
-describe('the published package', { timeout: 60_000 }, () => {
+describe('the published package', () => {
   it('prints its version and serves with its declared dependencies only', async () => {
     const program = join(await install(), 'bin', 'run.js')
     const { version } = await packageFile()
@@ -92,7 +92,7 @@ it('includes the licence texts of the bundled libraries', async () => {
   }
 })
 
-describe('docs/deploy/Containerfile', { timeout: 60_000 }, () => {
+describe('docs/deploy/Containerfile', () => {
   const readContainerfile = () => readFile(join(root, 'docs/deploy/Containerfile'), 'utf8')
 
   it('gets every file it builds from and no private files', async () => {

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
 import { stopListening } from '../../src/daemon/listen.ts'
+import { until } from '../helpers/until.ts'
 
 /** Connects from another thread, so that the kernel queues connections while this one accepts none. Counts them in the shared number. */
 const clients = `
@@ -39,7 +40,7 @@ it('stopping serves the connections in the backlog', async () => {
   await once(server, 'listening')
   const outcomes = await fillBacklog(server, 20)
   await stopListening(server)
-  await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(20)
+  await until(() => expect(outcomes.length).toBe(20))
   expect(new Set(outcomes)).toEqual(new Set(['hello']))
 })
 
@@ -53,5 +54,5 @@ it('stopping serves the backlog only once it is empty, because an answered clien
   const outcomes = await fillBacklog(server, 3)
   await stopListening(server)
   expect(order).toEqual(['served', 'served', 'served'])
-  await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(3)
+  await until(() => expect(outcomes.length).toBe(3))
 })

@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { runDemo, type DemoOptions } from '../../src/demo/run.ts'
 import { start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -46,7 +47,7 @@ async function packageWith(program: string): Promise<string> {
   return directory
 }
 
-it('runs the whole demo and leaves nothing behind', { timeout: 60_000 }, async () => {
+it('runs the whole demo and leaves nothing behind', async () => {
   const demo = await options({})
   const result = await runDemo(demo)
   expect(result.pages).toBeGreaterThanOrEqual(600)
@@ -58,11 +59,11 @@ it('runs the whole demo and leaves nothing behind', { timeout: 60_000 }, async (
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('keeps shop and cache running until its signal is aborted', { timeout: 60_000 }, async () => {
+it('keeps shop and cache running until its signal is aborted', async () => {
   const ending = new AbortController()
   const demo = await options({ keep: true, signal: ending.signal })
   const running = runDemo(demo)
-  await expect.poll(demo.text, { timeout: 50_000 }).toContain('keep running until Ctrl-C')
+  await until(() => expect(demo.text()).toContain('keep running until Ctrl-C'))
   const url = /in front of it runs at (\S+)\.\n/.exec(demo.text())?.[1] ?? ''
   const page = await fetch(url)
   expect([page.status, page.headers.get('cache-status')]).toEqual([200, expect.stringContaining('hit')])
@@ -87,7 +88,7 @@ it('fails at once if its port is taken, and leaves nothing behind', async () => 
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('reports an interrupt once, and leaves nothing behind', { timeout: 60_000 }, async () => {
+it('reports an interrupt once, and leaves nothing behind', async () => {
   const temporary = await tempDir()
   const child = start(['demo'], { cwd: temporary, env: { TMPDIR: temporary } })
   let stdout = ''
@@ -95,36 +96,32 @@ it('reports an interrupt once, and leaves nothing behind', { timeout: 60_000 }, 
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
   const closed = once(child, 'close')
-  await expect.poll(() => stdout + stderr, { timeout: 50_000 }).toContain('Reading sitemaps')
+  await until(() => expect(stdout + stderr).toContain('Reading sitemaps'))
   child.kill('SIGINT')
   expect((await closed)[0]).toBe(130)
   expect(stderr.match(/Interrupted/g)).toHaveLength(1)
   expect((await readdir(temporary)).filter((name) => name.startsWith('pagecache'))).toEqual([])
 })
 
-it('ends shop and cache when it is killed', { timeout: 60_000 }, async () => {
+it('ends shop and cache when it is killed', async () => {
   const temporary = await tempDir()
-  const child = start(['demo', '--keep'], { cwd: temporary, env: { TMPDIR: temporary } })
+  const child = start(['demo'], { cwd: temporary, env: { TMPDIR: temporary } })
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text))
   child.stderr.resume()
-  await expect.poll(() => stdout, { timeout: 50_000 }).toContain('keep running until Ctrl-C')
+  await until(() => expect(stdout).toMatch(/in front of it runs at \S+\.\n/))
   const urls = [/demo shop with \d+ pages runs at (\S+)\.\n/, /in front of it runs at (\S+)\.\n/].map(
     (pattern) => pattern.exec(stdout)?.[1] ?? '',
   )
   for (const url of urls) expect((await fetch(url)).status).toBe(200)
   child.kill('SIGKILL')
   for (const url of urls)
-    await expect
-      .poll(
-        () =>
-          fetch(url).then(
-            () => 'answers',
-            () => 'gone',
-          ),
-        { timeout: 20_000 },
-      )
-      .toBe('gone')
+    await until(() =>
+      fetch(url).then(
+        () => false,
+        () => true,
+      ),
+    )
 })
 
 it('reports why the cache does not start', async () => {
@@ -136,7 +133,7 @@ it('reports why the cache does not start', async () => {
   expect(await readdir(demo.temporary)).toEqual([])
 })
 
-it('fails if the cache requests a warmed page from the shop', { timeout: 30_000 }, async () => {
+it('fails if the cache requests a warmed page from the shop', async () => {
   const program = `
     import { createServer } from 'node:http'
     import { readFileSync } from 'node:fs'

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Workspace } from '../../src/demo/workspace.ts'
+import { until } from '../helpers/until.ts'
 
 const never = new AbortController().signal
 let directory: string
@@ -35,7 +36,7 @@ it('interrupts the running program when the demo is interrupted', async () => {
     ending.signal,
     2,
   )
-  await expect.poll(() => existsSync(join(directory, 'started'))).toBe(true)
+  await until(() => expect(existsSync(join(directory, 'started'))).toBe(true))
   ending.abort()
   await expect(running).rejects.toMatchObject({ name: 'AbortError' })
 })

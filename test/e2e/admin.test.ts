@@ -1,87 +1,12 @@
-import type { ServerResponse } from 'node:http'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createClient, type ApiClient } from '../helpers/api-client.ts'
-import { startDaemon, type Daemon } from '../helpers/daemon.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createClient } from '../helpers/api-client.ts'
+import { startDaemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
-import { startOrigin, type Origin } from '../helpers/origin.ts'
-import { installed } from '../helpers/rivals.ts'
+import { until } from '../helpers/until.ts'
+import { daemon, go, hasChromium, logIn, open, operator, origin, reader, views } from './operators-page.ts'
 
-const hasChromium = installed('chromium')
-const product = 'product-9e03c250dbdd48e799aece23bfc44c19'
-const views = ['Overview', 'Warmup', 'Purges', 'Pages', 'Queue and tasks', 'Popup stages']
-
-let browser: Browser
-let origin: Origin
-let daemon: Daemon
-let operator: ApiClient
-let reader: ApiClient
-
-beforeAll(async () => {
-  origin = await startOrigin()
-  daemon = await startDaemon({
-    config: (url) => ({
-      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Storefront', url, origin: origin.url }],
-    }),
-  })
-  const page = (name: string) => ({
-    headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product },
-    body: `<h1>${name}</h1>`,
-  })
-  for (const path of ['/a', '/b', '/c']) origin.on(path, page(path))
-  origin.on('/admin/admin.js', { body: 'the shop’s own' })
-  origin.on('/sitemap.xml', {
-    body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>`,
-  })
-  operator = await createClient(daemon, 'operator', 'write')
-  reader = await createClient(daemon, 'reader', 'read')
-  if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
-})
-
-afterAll(async () => {
-  await browser?.close()
-  await daemon?.stop()
-  await origin?.stop()
-})
-
-/** The page in a browser of its own; the test fails on an error in it, or where it asks anybody but its daemon. */
-async function open(options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext(options)
-  const page = await context.newPage()
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(error.message))
-  page.on(
-    'console',
-    (message) =>
-      message.type() === 'error' && !/status of 40[0139]/.test(message.text()) && faults.push(message.text()),
-  )
-  page.on(
-    'request',
-    (request) =>
-      !request.url().startsWith(daemon.url) && !request.url().startsWith('data:') && faults.push(request.url()),
-  )
-  onTestFinished(async () => {
-    await context.close()
-    expect(faults).toEqual([])
-  })
-  await page.goto(`${daemon.url}/admin`)
-  return page
-}
-
-async function logIn(page: Page, client = operator): Promise<void> {
-  await page.getByLabel('Client id').fill(client.clientId)
-  await page.getByLabel('Client secret').fill(client.clientSecret)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-}
-
-async function go(page: Page, view: string): Promise<void> {
-  await page.getByRole('link', { name: view }).click()
-  await page.getByRole('heading', { name: view, level: 1 }).waitFor()
-}
-
-describe('what is served at /admin', () => {
-  it('may load nothing from elsewhere, run nothing inline, and stand in no frame', async () => {
+describe('the page served at /admin', () => {
+  it('cannot load external resources, run inline scripts or be framed', async () => {
     const { status, headers } = await exchange(`${daemon.url}/admin`)
     expect(status).toBe(200)
     expect(headers.get('content-security-policy')).toBe(
@@ -94,7 +19,7 @@ describe('what is served at /admin', () => {
     ]).toEqual(['nosniff', 'DENY', 'no-referrer'])
   })
 
-  it('is not sent again to who has it, leads from /admin/ to /admin, and takes no other method', async () => {
+  it('answers 304 to a cached copy, redirects /admin/ to /admin, and rejects other methods', async () => {
     const { headers } = await exchange(`${daemon.url}/admin/admin.js`)
     expect(
       (await exchange(`${daemon.url}/admin/admin.js`, { headers: { 'if-none-match': headers.get('etag')! } })).status,
@@ -105,7 +30,7 @@ describe('what is served at /admin', () => {
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('is the shop’s own under a channel’s public name', async () => {
+  it("belongs to the shop under a channel's public name", async () => {
     const shop = await startDaemon({ args: ['--origin', origin.url, '--url', 'http://shop.example'] })
     onTestFinished(async () => void (await shop.stop()))
     const seen = await exchange(`${shop.url}/admin/admin.js`, { headers: { host: 'shop.example' } })
@@ -115,148 +40,16 @@ describe('what is served at /admin', () => {
 })
 
 describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where chromium is not installed)', () => {
-  it('lets nobody in with a wrong secret, and says so', async () => {
+  it('rejects a wrong secret with a message', async () => {
     const page = await open()
     await page.getByLabel('Client id').fill(operator.clientId)
     await page.getByLabel('Client secret').fill('wrong')
     await page.getByRole('button', { name: 'Log in' }).click()
-    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/\w/)
+    await until(async () => expect(await page.getByRole('alert').textContent()).toMatch(/\w/))
     expect(await page.getByRole('navigation').count()).toBe(0)
   })
 
-  it('warms the shop up, tells what failed, and purges what it shows', { timeout: 60_000 }, async () => {
-    const page = await open()
-    await logIn(page)
-    await go(page, 'Warmup')
-    await page.getByRole('button', { name: 'Start' }).click()
-    await page.getByText('Started with 4 URLs.').waitFor()
-    await page.getByText('completed').first().waitFor({ timeout: 30_000 })
-    await page.getByRole('cell', { name: `${daemon.url}/gone` }).waitFor()
-
-    await go(page, 'Pages')
-    await page.getByRole('cell', { name: `${daemon.url}/a`, exact: true }).waitFor()
-    await page.getByLabel('URL of the page').fill(`${daemon.url}/a`)
-    await page.getByText('cached', { exact: true }).waitFor()
-
-    await go(page, 'Purges')
-    await page.getByLabel('Tags or URLs').fill(product)
-    await page.getByRole('button', { name: 'Purge' }).click()
-    await page.getByText('3 pages removed.').waitFor()
-    await page.getByLabel('URL of the page').fill(`${daemon.url}/a`)
-    await page
-      .getByRole('region', { name: /Purges of .*\/a/ })
-      .getByText(product)
-      .waitFor()
-    await page.getByLabel('ID or product number').fill(product.slice('product-'.length))
-    await page
-      .getByRole('region', { name: /Purges of product/ })
-      .getByText(product)
-      .waitFor()
-    const { stdout } = await daemon.run('invalidation-log:recent', '--json')
-    expect((JSON.parse(stdout) as { items: unknown[] }).items[0]).toMatchObject({
-      source: 'api',
-      actor: operator.clientId,
-      value: product,
-    })
-
-    expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
-    await page.getByRole('combobox').first().selectOption('urls')
-    await page.getByLabel('Tags or URLs').fill(`${daemon.url}/a`)
-    await page.getByRole('button', { name: 'Purge' }).click()
-    await page.getByText('1 page removed.').waitFor()
-  })
-
-  it('asks before it clears, and shows what the daemon says then', async () => {
-    expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
-    const page = await open()
-    await logIn(page)
-    await expect
-      .poll(() =>
-        page
-          .locator('.figure', { has: page.getByText('Misses') })
-          .getByRole('definition')
-          .textContent(),
-      )
-      .toMatch(/^[1-9]/)
-    const pages = page.locator('.figure', { has: page.getByText('Pages', { exact: true }) }).getByRole('definition')
-    await expect.poll(() => pages.textContent()).not.toBe('0')
-    await page.getByRole('button', { name: 'Clear all pages' }).click()
-    await page.getByRole('button', { name: 'Keep as it is' }).click()
-    expect(await pages.textContent()).not.toBe('0')
-    await page.getByRole('button', { name: 'Clear all pages' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Clear all pages' }).click()
-    await page.getByText(/^\d+ files? removed\.$/).waitFor()
-    await expect.poll(() => pages.textContent()).toBe('0')
-  })
-
-  it('pauses, resumes and cancels a warmup by the keyboard, and the focus stays', { timeout: 60_000 }, async () => {
-    const held: ServerResponse[] = []
-    origin.on('/held', (_, response) => void held.push(response))
-    onTestFinished(() => held.forEach((response) => response.end()))
-    origin.on('/sitemap.xml', { body: `<urlset><url><loc>${daemon.url}/held</loc></url></urlset>` })
-    const page = await open()
-    await logIn(page)
-    await go(page, 'Warmup')
-    await page.getByRole('button', { name: 'Start' }).press('Enter')
-    await page.getByRole('status').getByText('running').waitFor()
-    const focused = () => page.evaluate('document.activeElement.textContent')
-    for (const [label, state, next] of [
-      ['Pause', 'paused', 'Resume'],
-      ['Resume', 'running', 'Pause'],
-    ] as const) {
-      await page.getByRole('button', { name: label, exact: true }).press('Enter')
-      await page.getByRole('status').getByText(state).waitFor()
-      await expect.poll(focused).toBe(next)
-    }
-    await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
-    await page.keyboard.press('Escape')
-    await expect.poll(focused).toBe('Cancel')
-    await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('Enter')
-    await page.getByRole('status').getByText('cancelled').waitFor()
-  })
-
-  it('makes a popup stage, shows its statistics, changes it and deletes it', async () => {
-    const page = await open()
-    await logIn(page)
-    await go(page, 'Popup stages')
-    await page.getByRole('button', { name: 'New stage' }).click()
-    await page.getByLabel('Name').fill('Summer')
-    await page.getByLabel('Headline').fill('Summer sale')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
-    await page.getByRole('button', { name: 'Edit Summer' }).click()
-    await page.getByLabel('Max views per session').fill('3')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('always, max 3 per session').waitFor()
-    await page.getByRole('button', { name: 'Edit Summer' }).click()
-    await page.getByLabel('Content as text').fill('Everything must go.')
-    await page.getByLabel('Page types').fill('product, cms,')
-    await page.getByLabel('Retention').fill('')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('retentionDays: expected a whole number').waitFor()
-    await page.getByLabel('Retention').fill('1')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('a day', { exact: true }).waitFor()
-    const offered = (await exchange(`${daemon.url}/vendor-stage/active?pageType=cms`)).body.toString()
-    expect(offered).toContain('Everything must go.')
-    await page.getByRole('button', { name: 'Edit Summer' }).click()
-    expect([
-      await page.getByLabel('Content as text').inputValue(),
-      await page.getByLabel('Page types').inputValue(),
-    ]).toEqual(['Everything must go.', 'product, cms'])
-    await page.getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByText('No stages yet.').waitFor()
-    await page.getByRole('button', { name: 'New stage' }).click()
-    await page.getByLabel('Name').fill('Winter')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('button', { name: 'Delete stage, keep events' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage, keep events' }).click()
-    await page.getByText('No stages yet.').waitFor()
-  })
-
-  it('shows a client that may only read what it may not do', async () => {
+  it('shows a read-only client which actions it lacks permission for', async () => {
     const page = await open()
     await logIn(page, reader)
     await go(page, 'Warmup')
@@ -264,7 +57,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByText('This client has read-only access.').waitFor()
   })
 
-  it('keeps secret and token in memory alone: a reload forgets them', async () => {
+  it('keeps secret and token only in memory: a reload discards them', async () => {
     const page = await open()
     await logIn(page)
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
@@ -274,7 +67,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Log in' }).waitFor()
   })
 
-  it('of a client that was revoked says so, and does not use up the failed logins of its address', async () => {
+  it('of a revoked client says so, and does not count as failed logins of its address', async () => {
     const leaver = await createClient(daemon, 'leaver')
     const page = await open()
     await logIn(page, leaver)
@@ -293,19 +86,19 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Log in' }).waitFor()
   })
 
-  it('is walked through with the keyboard, each field and button with a name', async () => {
+  it('is fully usable by keyboard, and each field and button has a name', async () => {
     const page = await open()
-    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('id')
+    await until(async () => expect(await page.evaluate('document.activeElement.name')).toBe('id'))
     await page.keyboard.type(operator.clientId)
     await page.keyboard.press('Tab')
     await page.keyboard.type(operator.clientSecret)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Overview')
+    await until(async () => expect(await page.evaluate('document.activeElement.textContent')).toBe('Overview'))
     for (const view of views) {
       await page.getByRole('link', { name: view }).focus()
       await page.keyboard.press('Enter')
-      await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(view)
+      await until(async () => expect(await page.evaluate('document.activeElement.textContent')).toBe(view))
       const nameless = await page.evaluate(
         `[...document.querySelectorAll('input, select, textarea, button')].filter((element) => !(element.labels?.length || element.getAttribute('aria-label') || element.textContent.trim())).length`,
       )
@@ -313,7 +106,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     }
   })
 
-  it('is drawn in light and dark, wide and narrow, with nothing cut off', async () => {
+  it('is rendered without clipping in light and dark, wide and narrow', async () => {
     const drawn = new Set<string>()
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 380]) {
@@ -337,7 +130,7 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     expect(drawn.size).toBe(4)
   })
 
-  it.each([1280, 380])('the page of the API is drawn with nothing cut off at %i', async (width) => {
+  it.each([1280, 380])('the API page is rendered without clipping at %i', async (width) => {
     const page = await open({ viewport: { width, height: 900 } })
     await page.goto(`${daemon.url}/api/_info/docs`)
     await page.getByRole('heading', { name: 'warmup/start' }).waitFor()

@@ -30,7 +30,7 @@ const chunk = `${body.length.toString(16)}\r\n${body}\r\n`
 
 const cut: [name: string, bytes: string | Buffer, ending: Ending][] = [
   ['ends with the connection, which is reset', head('1.1', 'Connection: close\r\n') + body, 'RST'],
-  ['ends with the connection, which is reset, and nobody said that it is the last', head('1.1') + body, 'RST'],
+  ['ends with a connection reset, without Connection: close', head('1.1') + body, 'RST'],
   ['is HTTP/1.0 and reset', head('1.0') + body, 'RST'],
   ['is reset before its first byte', head('1.1', 'Connection: close\r\n'), 'RST'],
   ['is shorter than its Content-Length', head('1.1', 'Content-Length: 100\r\n') + body, 'FIN'],
@@ -80,7 +80,7 @@ const whole: [name: string, bytes: string, ending: Ending][] = [
   ['ends with its connection', head('1.1', 'Connection: close\r\n') + body, 'FIN'],
   ['is HTTP/1.0 and ends with its connection', head('1.0') + body, 'FIN'],
   [
-    'has its Content-Length before the connection is reset',
+    'has its full Content-Length before the connection is reset',
     head('1.1', `Content-Length: ${body.length}\r\nConnection: close\r\n`) + body,
     'RST',
   ],
@@ -91,7 +91,7 @@ const whole: [name: string, bytes: string, ending: Ending][] = [
   ],
 ]
 
-describe('an answer that the shop cuts is not stored, and its visitor is told', () => {
+describe('a response that the shop truncates is not stored, and its visitor can tell', () => {
   it.each(cut)('one that %s', async (name, bytes, ending) => {
     const path = `/cut-${cut.findIndex(([other]) => other === name)}`
     answerWith(path, bytes, ending)
@@ -101,7 +101,7 @@ describe('an answer that the shop cuts is not stored, and its visitor is told', 
   })
 
   it.each(cut.filter(([name]) => !name.includes('gzip') && !name.includes('first byte')))(
-    'passed through to a visitor: one that %s',
+    'bypassed: a response that %s',
     async (_, bytes, ending) => {
       answerWith('/account/page', bytes, ending)
       await expect(shop.ask('/account/page')).rejects.toThrow()
@@ -118,7 +118,7 @@ describe('an answer that the shop cuts is not stored, and its visitor is told', 
   })
 })
 
-describe('an answer that is whole is stored', () => {
+describe('a complete response is stored', () => {
   it.each(whole)('one that %s', async (name, bytes, ending) => {
     const path = `/whole-${whole.findIndex(([other]) => other === name)}`
     answerWith(path, bytes, ending)
@@ -129,7 +129,7 @@ describe('an answer that is whole is stored', () => {
   })
 })
 
-it('a visitor who speaks HTTP/1.0 gets a whole page and an end', async () => {
+it('an HTTP/1.0 client gets a complete page and a closed connection', async () => {
   shop.origin.on('/account/whole', { body: 'all of it' })
   const socket = connect(shop.port, '127.0.0.1')
   socket.write(`GET /account/whole HTTP/1.0\r\nHost: ${shop.host}\r\n\r\n`)

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -18,7 +19,7 @@ function leave(socket: Socket, how: Leaving): void {
   else socket.end()
 }
 
-/** A visitor who has written this. Its connection can be closed in one direction alone. */
+/** A visitor that has sent this text. Its connection can be half-closed. */
 function visit(bytes: string): Socket {
   const socket = connect({ port: shop.port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {}).resume()
@@ -33,7 +34,7 @@ const upgrade = () => request('GET /socket', 'Connection: Upgrade\r\nUpgrade: we
 let seen = 0
 beforeEach(() => void (seen = shop.daemon.logs().length))
 
-/** Lines of the log that say that something went wrong. */
+/** Log lines that report a problem. */
 const complaints = () =>
   shop.daemon
     .logs()
@@ -41,34 +42,28 @@ const complaints = () =>
     .split('\n')
     .filter((line) => /"level":"(?!info)/.test(line) || /^\s+at /.test(line))
 
-/** Resolves when the shop has no connection for this any more. */
+/** Resolves when the shop has no open connection for this path. */
 const shopIsFree = (path: string) => until(() => !open.has(path))
 const open = new Set<string>()
 
-/** The shop answers a path with these bytes, and keeps silent. */
+/** Makes the shop answer a path with these bytes and then send nothing more. */
 function silentAfter(path: string, bytes: string): { asked(): Promise<void> } {
   shop.origin.raw(path, (socket) => {
     open.add(path)
     socket.once('close', () => open.delete(path))
     if (bytes !== '') socket.write(bytes)
   })
-  return { asked: () => until(() => open.has(path)) }
+  return { asked: async () => void (await until(() => open.has(path))) }
 }
 
 const streaming = 'HTTP/1.1 200 OK\r\nCache-Control: private\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'
 const cases: [name: string, path: string, line: string, more: string, answer: string][] = [
   ['waits for a passed-through GET', '/account/wait', 'GET /account/wait', '', ''],
   ['waits for a POST', '/post', 'POST /post', 'Content-Length: 2\r\n\r\nok', ''],
-  ['is in the midst of an upload', '/upload', 'POST /upload', 'Content-Length: 100000\r\n\r\nbeginning', ''],
-  [
-    'is in the midst of a chunked upload',
-    '/chunks',
-    'POST /chunks',
-    'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
-    '',
-  ],
-  ['is in the midst of a download', '/account/film', 'GET /account/film', '', streaming],
-  ['is in the midst of a private page', '/private', 'GET /private', '', streaming],
+  ['is sending an upload', '/upload', 'POST /upload', 'Content-Length: 100000\r\n\r\nbeginning', ''],
+  ['is sending a chunked upload', '/chunks', 'POST /chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', ''],
+  ['is receiving a download', '/account/film', 'GET /account/film', '', streaming],
+  ['is receiving a private page', '/private', 'GET /private', '', streaming],
 ]
 
 describe.each(leavings)('a visitor who %s', (how) => {
@@ -96,24 +91,14 @@ describe.each(leavings)('a visitor who %s', (how) => {
     expect(complaints()).toEqual([])
   })
 
-  it('where it waits for the shop to upgrade', async () => {
-    let held: Duplex | null = null
-    shop.origin.onUpgrade(
-      (_, socket) =>
-        void (held = socket
-          .on('error', () => {})
-          .once('end', () => held?.destroy())
-          .once('close', () => (held = null))
-          .resume()),
-    )
-    const socket = visit(upgrade())
-    await until(() => held !== null)
-    leave(socket, how)
-    await until(() => held === null)
-    expect(complaints()).toEqual([])
-  })
-
-  it('in a tunnel to a silent shop', async () => {
+  it.each([
+    ['where it waits for the shop to upgrade', ''],
+    [
+      'in a tunnel to a silent shop',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    ],
+    ['in an answer to an upgrade that the shop declined', streaming],
+  ])('%s', async (_, answer) => {
     let held: Duplex | null = null
     shop.origin.onUpgrade((_, socket) => {
       held = socket
@@ -121,27 +106,10 @@ describe.each(leavings)('a visitor who %s', (how) => {
         .once('end', () => held?.destroy())
         .once('close', () => (held = null))
         .resume()
-      held.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+      if (answer !== '') held.write(answer)
     })
     const socket = visit(upgrade())
-    await until(() => socket.bytesRead > 0)
-    leave(socket, how)
-    await until(() => held === null)
-    expect(complaints()).toEqual([])
-  })
-
-  it('in an answer to an upgrade that the shop declined', async () => {
-    let held: Duplex | null = null
-    shop.origin.onUpgrade((_, socket) => {
-      held = socket
-        .on('error', () => {})
-        .once('end', () => held?.destroy())
-        .once('close', () => (held = null))
-        .resume()
-      held.write(streaming)
-    })
-    const socket = visit(upgrade())
-    await until(() => socket.bytesRead > 0)
+    await until(() => (answer === '' ? held !== null : socket.bytesRead > 0))
     leave(socket, how)
     await until(() => held === null)
     expect(complaints()).toEqual([])
@@ -155,7 +123,7 @@ describe.each(leavings)('a visitor who %s', (how) => {
     'GET /admin',
     'GET /vendor-stage/client.js',
     'GET /metrics',
-  ])('in the midst of %s', async (line) => {
+  ])('during %s', async (line) => {
     const socket = visit(request(line, 'Content-Type: application/json\r\nContent-Length: 1000\r\n') + '{"half')
     await shop.ask('/healthz')
     leave(socket, how)
@@ -164,7 +132,7 @@ describe.each(leavings)('a visitor who %s', (how) => {
   })
 })
 
-it('a shop that leaves a tunnel takes its visitor along', async () => {
+it('a shop that closes a tunnel closes the connection of its visitor', async () => {
   shop.origin.onUpgrade(
     (_, socket) =>
       void socket.end(

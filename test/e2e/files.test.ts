@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { scratch } from '../helpers/scratch.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { speak } from '../http/front/wire.ts'
 import { page } from '../http/api/shop.ts'
@@ -99,7 +100,7 @@ it('file names are hashes of the key, and only the owner has access', async () =
   })
 })
 
-/** Ways to damage the body file of `/victim`; `others` are body files of other pages. */
+/** Ways to damage the body file of a page; `others` are body files of other pages. */
 const damages: Record<string, (file: string, others: readonly string[]) => Promise<void>> = {
   'a flipped bit': async (file) => {
     const body = await readFile(file)
@@ -139,24 +140,39 @@ const damages: Record<string, (file: string, others: readonly string[]) => Promi
 }
 
 describe('a damaged body is a miss and never served', () => {
-  it.each(Object.entries(damages))('%s', async (_, damage) => {
-    await withSite(async (site) => {
-      await exchange(`${site.daemon.url}/other`)
-      const others = await site.bodies()
-      await exchange(`${site.daemon.url}/victim`)
-      const [file] = (await site.bodies()).filter((each) => !others.includes(each))
-      await site.daemon.stop()
-      await damage(file!, others)
-      await site.restart()
-      const before = origin.hits('/victim')
-      const answer = await exchange(`${site.daemon.url}/victim`)
-      expect({ status: answer.status, hit: isHit(answer) }).toEqual({ status: 200, hit: false })
-      expect(String(decoded(answer))).toContain('page of /victim')
-      expect(origin.hits('/victim')).toBe(before + 1)
-      // The store has repaired itself.
-      await site.restart()
-      expect(isHit(await exchange(`${site.daemon.url}/victim`))).toBe(true)
-    })
+  const pathOf = (damage: string) => `/victim/${encodeURIComponent(damage)}`
+  let site: Site
+  beforeAll(async () => {
+    site = await openSite((await scratch('pagecache-files')).path)
+    await exchange(`${site.daemon.url}/other`)
+    const others = await site.bodies()
+    const files = new Map<string, string>()
+    for (const damage of Object.keys(damages)) {
+      await exchange(site.daemon.url + pathOf(damage))
+      const [file] = (await site.bodies()).filter(
+        (each) => !others.includes(each) && ![...files.values()].includes(each),
+      )
+      files.set(damage, file!)
+    }
+    await site.daemon.stop()
+    for (const [name, damage] of Object.entries(damages)) await damage(files.get(name)!, others)
+    await site.restart()
+  })
+  afterAll(() => site?.stop())
+
+  it.each(Object.keys(damages))('%s', async (damage) => {
+    const path = pathOf(damage)
+    const before = origin.hits(path)
+    const answer = await exchange(site.daemon.url + path)
+    expect({ status: answer.status, hit: isHit(answer) }).toEqual({ status: 200, hit: false })
+    expect(String(decoded(answer))).toContain(`page of ${path}`)
+    expect(origin.hits(path)).toBe(before + 1)
+  })
+
+  it('the pages are stored again', async () => {
+    await site.restart()
+    for (const damage of Object.keys(damages))
+      expect([damage, isHit(await exchange(site.daemon.url + pathOf(damage)))]).toEqual([damage, true])
   })
 })
 

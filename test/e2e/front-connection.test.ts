@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readBody } from '../helpers/origin.ts'
 import { isHit } from '../helpers/exchange.ts'
 import { read, speak } from '../http/front/wire.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** A request that an attacker hides behind another one, whose end two servers would see in different places. */
+/** A request hidden after another one whose end two servers would see in different places. */
 const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: HOST\r\n\r\n'
 const chunk = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`
 const post = (fields: string, body: string) => `POST /form HTTP/1.1\r\nHost: HOST\r\n${fields}\r\n\r\n${body}`

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
 
 describe('pipelined requests', () => {
@@ -21,7 +22,7 @@ describe('pipelined requests', () => {
     expect(closed).toBe(false)
   })
 
-  it('of fifty, 32 are answered, the last one with Connection: close', async () => {
+  it('32 of fifty are answered, the last one with Connection: close', async () => {
     const { answers, closed, rest } = await speak(
       shop.port,
       Array.from({ length: 50 }, (_, number) => get(`/more-${number}`)).join(''),
@@ -99,14 +100,10 @@ describe('pipelined requests', () => {
   it.each([
     ['events', event],
     ['pages', () => get('/page')],
-  ])(
-    'clients that flood %s and read no answer are cut, and others are served',
-    async (_, request) => {
-      const flooding = flood(request())
-      expect((await shop.ask('/healthz')).status).toBe(200)
-      await flooding
-      expect((await shop.ask('/page')).status).toBe(200)
-    },
-    60_000,
-  )
+  ])('clients that flood %s and read no answer are cut, and others are served', async (_, request) => {
+    const flooding = flood(request())
+    expect((await shop.ask('/healthz')).status).toBe(200)
+    await flooding
+    expect((await shop.ask('/page')).status).toBe(200)
+  })
 })

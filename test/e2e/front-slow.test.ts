@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { read, type Spoken } from '../http/front/wire.ts'
-import { openShop, residentMemory, until, type Shop } from '../http/api/shop.ts'
+import { openShop, residentMemory, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 const dripping = new Set<NodeJS.Timeout>()
@@ -50,7 +51,7 @@ const slow: Record<string, { open(): Promise<Spoken>; statuses: number[] }> = {
   'announces a body and sends none': { open: () => drip(`${post()}Content-Length: 1000\r\n\r\n`, ''), statuses: [408] },
 }
 
-describe('slow clients get 408 and are cut', { concurrent: true, timeout: 45_000 }, () => {
+describe('slow clients get 408 and are cut', { concurrent: true }, () => {
   it.each(Object.entries(slow))('one that %s', async (_, { open, statuses }) => {
     shop.origin.on('/form', async (__, ___, incoming) => {
       incoming.resume()
@@ -84,10 +85,10 @@ describe('slow clients get 408 and are cut', { concurrent: true, timeout: 45_000
     socket.resume()
     const ended = new Promise((resolve) => socket.once('close', resolve))
     await ended
-  }, 90_000)
+  })
 })
 
-describe('200 clients that barely read a large answer', { concurrent: true, timeout: 175_000 }, () => {
+describe('200 clients that barely read a large answer', { concurrent: true }, () => {
   const large = (seed: number) => Buffer.alloc(12 * MiB, `${seed} 0123456789abcdef`)
 
   it.each([
@@ -120,7 +121,7 @@ describe('200 clients that barely read a large answer', { concurrent: true, time
   })
 })
 
-describe('readers of more stored pages than fit into memory', { timeout: 120_000 }, () => {
+describe('readers of more stored pages than fit into memory', { concurrent: true }, () => {
   const pages = 60
   const paths = Array.from({ length: pages }, (_, number) => `/many-${number}`)
 

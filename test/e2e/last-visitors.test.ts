@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { childrenOf, isGone } from '../helpers/processes.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { read } from '../http/front/wire.ts'
 
 async function open(server: Record<string, unknown>): Promise<Shop> {
@@ -35,7 +36,7 @@ const refuses = (shop: Shop) =>
     (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
   )
 
-describe('visitors who connected before the daemon was told to stop', { timeout: 60_000 }, () => {
+describe('visitors who connected before the daemon was told to stop', () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
     'are answered from the backlog, with $processes processes',
     async ({ processes }) => {
@@ -49,7 +50,7 @@ describe('visitors who connected before the daemon was told to stop', { timeout:
     },
   )
 
-  it('are answered once a process is free, and new connections are refused', async () => {
+  it('are answered when a process is free, and new connections are rejected', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGSTOP')
@@ -101,7 +102,7 @@ describe('visitors who connected before the daemon was told to stop', { timeout:
   })
 })
 
-describe('visitors who connect while the daemon is stopping', { timeout: 60_000 }, () => {
+describe('visitors who connect while the daemon is stopping', () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
     'are answered during server.stopDelay, with $processes processes',
     async ({ processes }) => {

@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { childrenOf } from '../helpers/processes.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { read } from '../http/front/wire.ts'
 
 async function open(processes = 2): Promise<Shop> {
@@ -30,7 +31,7 @@ async function askStopped(shop: Shop) {
   return { stopped: stopped!, answers }
 }
 
-describe('with several processes', { timeout: 90_000 }, () => {
+describe('with several processes', () => {
   it('a connection of a process that dies before accepting it goes to another process', async () => {
     const shop = await open()
     const { stopped, answers } = await askStopped(shop)
@@ -48,7 +49,7 @@ describe('with several processes', { timeout: 90_000 }, () => {
     expect(await shop.daemon.stop()).toBe(0)
   })
 
-  it('a process that is out of file handles leaves its connections to another one', async () => {
+  it('a process without free file handles leaves its connections to another one', async () => {
     const shop = await open()
     const [starved] = await childrenOf(shop.daemon.pid)
     execFileSync('prlimit', ['--pid', String(starved), '--nofile=3:'])

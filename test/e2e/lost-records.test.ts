@@ -3,7 +3,8 @@ import { copyFile, readFile, rename, rm, truncate, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, fetchToken } from '../helpers/api-client.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 async function open(processes = 1): Promise<Shop & { directory: string; file: string }> {
   const shop = await openShop({ config: { server: { processes } } })
@@ -57,7 +58,7 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
   ['is deleted with its directory', ({ directory }) => rm(directory, { recursive: true })],
 ]
 
-describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
+describe('records that are lost under a daemon', () => {
   it.each(spoilt)('that %s: it says so, writes nothing, makes no file, and serves pages', async (_, spoil) => {
     const shop = await open()
     const api = await (await authorize(shop))()
@@ -82,7 +83,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect((await shop.ask('/new')).status).toBe(200)
     expect(String((await shop.ask('/metrics')).body)).toContain('pagecache_records_usable 0')
     expect(existsSync(shop.file) ? readFileSync(shop.file) : null).toEqual(left)
-    // Told once, not at every look.
+    // Logged once, not at every check.
     expect(errors(shop).filter((line) => line.includes('The records are lost'))).toHaveLength(1)
     expect(shop.daemon.logs().split('The queue is waiting').length).toBeLessThan(4)
     shop.daemon.kill('SIGTERM')
@@ -98,7 +99,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect([answer.status, String(answer.body)]).toEqual([503, expect.stringContaining('"success":false')])
   })
 
-  it.each([1, 2])('and put back: it goes on, with %i processes', async (processes) => {
+  it.each([1, 2])('and restored: the daemon continues, with %i processes', async (processes) => {
     const shop = await open(processes)
     expect(await purge(shop)).toBe(200)
     await rename(shop.file, `${shop.file}.away`)
@@ -112,7 +113,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
     expect((JSON.parse(stdout) as { total: number }).total).toBe(2)
   })
 
-  it('a command makes no new ones meanwhile, and says why', async () => {
+  it('a command creates no new records meanwhile, and says why', async () => {
     const shop = await open()
     await purge(shop)
     for (const suffix of ['', '-wal', '-shm']) await rm(shop.file + suffix)
@@ -135,7 +136,7 @@ describe('records that are lost under a daemon', { timeout: 60_000 }, () => {
   })
 })
 
-describe('signing keys that are deleted under a daemon', { timeout: 60_000 }, () => {
+describe('signing keys that are deleted under a daemon', () => {
   it('tokens of them are refused, and clients fetch new ones', async () => {
     const shop = await open()
     const login = await authorize(shop)

@@ -15,13 +15,13 @@ const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const guide = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 
-/** The example of docs/deploy.md, before a socket elsewhere; no TLS is spoken here, so that the scheme that it would have is named. */
+/** The example of docs/deploy.md with another socket path. Without TLS here, the scheme is set explicitly. */
 async function configuration(directory: string, port: number, socket: string): Promise<string> {
   const example = /```nginx\n(.*?)```/s.exec(await readFile(guide, 'utf8'))![1]!
   expect(example).toContain('/run/pagecache/pagecache.sock')
   expect(example).toContain('$scheme')
   const location = example.replace('/run/pagecache/pagecache.sock', socket).replace('$scheme', 'https')
-  // The workers of a master that is root would be nobody, who may not enter the directory.
+  // If the master runs as root, its workers drop to an unprivileged user that cannot enter the directory.
   const user = process.getuid!() === 0 ? 'user root;\n' : ''
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${directory}/${name};`)
@@ -33,8 +33,7 @@ const hasNginx = installed('nginx')
 if (!hasNginx) console.warn('The test with a real nginx is left out: nginx is not installed (Debian: nginx-light).')
 
 it.skipIf(!hasNginx)(
-  'nginx in front, by the example of the documentation: visitors are told apart, and the scheme is believed',
-  { timeout: 60_000 },
+  'nginx in front, configured as documented: visitors are distinguished, and the scheme is trusted',
   async () => {
     const origin = await startOrigin({
       otherwise: (request) =>
@@ -72,9 +71,9 @@ it.skipIf(!hasNginx)(
     expect(first.status).toBe(200)
     expect(String(first.body)).toContain('page of /a for shop.example, https')
     expect((await ask('/a')).headers.get('cache-status')).toContain('hit')
-    // On the way through as well: the address of the visitor, not that of nobody.
+    // A request that passes through names the visitor's address too.
     expect(String((await ask('/checkout/cart')).body)).toContain('https, 127.0.0.1')
-    // Somebody on this machine, whom nginx let in: no purger.
+    // A client on this machine that came through nginx may not purge.
     expect((await exchange(`${url}/a`, { method: 'PURGE', headers: { host: 'shop.example' } })).status).toBe(403)
   },
 )

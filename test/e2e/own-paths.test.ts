@@ -50,12 +50,12 @@ const names = [
   '/admin/admin.js',
 ]
 
-/** What every page of the shop says. */
+/** Text of every page of the shop. */
 const shopText = '<title>page</title>'
 
 let shop: Shop
 beforeAll(async () => {
-  // Nothing is passed by its path alone, so that every page of the shop could be stored.
+  // No path is bypassed, so that every page of the shop could be stored.
   shop = await openShop({ config: { cache: { bypass: { cookies: [], paths: [] } } } })
 })
 afterAll(() => shop?.close())
@@ -68,7 +68,7 @@ async function ask(target: string, { method = 'GET', fields = '' } = {}): Promis
   return answers[0]!
 }
 
-/** What does not change from one answer to the next. */
+/** The parts of a response that do not change between requests. */
 const lasting = ({ status, headers, body }: WireAnswer, path: string) => ({
   status,
   type: headers['content-type'],
@@ -95,7 +95,7 @@ describe.each(names)('%s', (path) => {
     expect(shop.origin.requests.map(({ url }) => url)).toEqual([])
   })
 
-  it('is never asked of the shop, whatever the method and the fields', async () => {
+  it('is never requested from the shop, with any method and any headers', async () => {
     for (const spelling of [path, ...spellings(path)]) {
       for (const [method, fields] of [
         ['HEAD', ''],
@@ -133,7 +133,7 @@ it('an upgrade of an own path is answered by the endpoint', async () => {
   }
 })
 
-it('a BAN and a PURGE of an own path in any spelling leave the endpoint alone', async () => {
+it('BAN and PURGE of an own path in any spelling do not affect the endpoint', async () => {
   for (const request of ['PURGE /%72eadyz', 'BAN /readyz', 'PURGEKEYS /x/../readyz']) {
     await speak(shop.port, `${request} HTTP/1.1\r\nHost: ${shop.host}\r\nxkey: a\r\n\r\n`, { answers: 1 })
     expect((await ask('/readyz')).body).toBe('{"status":"ready"}')
@@ -184,7 +184,7 @@ describe('with channels below a path', () => {
       },
     })
     project = await scratch('own-paths')
-    // What an older version stored under the keys of the daemon's endpoints, for each of the two channels: fresh, stale and a 404.
+    // Pages that an older version stored under the keys of the daemon's endpoints, for both channels: fresh, stale and a 404.
     const store = await openFilesystemStore({
       directory: join(project.path, 'var/cache/prod'),
       maxSize: null,
@@ -259,7 +259,7 @@ describe('with channels below a path', () => {
     origin.forget()
   })
 
-  it('cache:inspect says that they are endpoints, and does not ask the shop', async () => {
+  it('cache:inspect reports them as endpoints without a request to the shop', async () => {
     for (const path of ['/readyz', '/%72eadyz', '/de/x/../vendor-stage/active']) {
       const { stdout } = await daemon.run('cache:inspect', `http://shop.example${path}`, '--json')
       expect(JSON.parse(stdout)).toMatchObject({
@@ -271,7 +271,7 @@ describe('with channels below a path', () => {
     expect(origin.requests).toEqual([])
   })
 
-  it('a warmup leaves them out, from sitemaps and by name', async () => {
+  it('a warmup skips them, from sitemaps and by URL', async () => {
     const locations = [
       '/page',
       '/readyz',

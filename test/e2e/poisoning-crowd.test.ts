@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decoded, exchange, type Answer } from '../helpers/exchange.ts'
 import { speak } from '../http/front/wire.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -108,4 +109,4 @@ it('ten thousand languages create no more variants than the limit', async () => 
   )
   expect(listed.length).toBeGreaterThan(0)
   expect(listed.length).toBeLessThanOrEqual(64)
-}, 180_000)
+})

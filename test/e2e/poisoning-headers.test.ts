@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import type { SeenRequest } from '../helpers/origin.ts'
 import { speak } from '../http/front/wire.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -154,7 +155,7 @@ it('a page is stored even if it contains words that browsers also send', async (
 describe('other ways to fill the cache than a plain miss', () => {
   const echo = (request: SeenRequest) => page(`said ${request.headers['foo'] ?? 'nothing'}`)
 
-  it('a coalesced visitor does not get what another one sent', async () => {
+  it("a coalesced visitor does not receive another visitor's data", async () => {
     let release = () => {}
     shop.origin.on('/waited', async (request) => {
       if (request.headers['foo'] !== undefined) await new Promise<void>((resolve) => (release = resolve))
@@ -170,7 +171,7 @@ describe('other ways to fill the cache than a plain miss', () => {
     for (const other of await Promise.all(others)) expect(String(decoded(other))).toContain('said nothing')
   })
 
-  it('a background revalidation carries no field of the visitor who caused it', async () => {
+  it('a background revalidation carries no header of the visitor that triggered it', async () => {
     const stale = { 'cache-control': 'public, max-age=0, stale-while-revalidate=600' }
     shop.origin.on('/background', (request) => ({
       ...echo(request),

@@ -100,7 +100,7 @@ describe('truncated or malformed answers are not stored', () => {
   it.each([
     ['of a known length', 'Content-Length: 100000\r\n\r\nthe beginning'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\nd\r\nthe beginning\r\n'],
-  ])('an answer %s that has already begun is cut visibly', async (name, rest) => {
+  ])('a response %s that has already begun is cut visibly', async (name, rest) => {
     const path = `/private-${name.replaceAll(' ', '-')}`
     shop.origin.raw(path, (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nCache-Control: private\r\n${rest}`)

@@ -46,7 +46,7 @@ describe('X-Forwarded fields', () => {
         'x-forwarded-for': '203.0.113.7, 127.0.0.1',
       })
       expect(isHit(await trusted.ask('/trusted', { headers: spoken }))).toBe(true)
-      // The last element counts, which the nearest proxy has added. A visitor's own value comes before it.
+      // The last element counts: the nearest proxy added it after any value that the visitor sent.
       const forged = { ...spoken, 'X-Forwarded-Host': 'evil.example, shop.example', 'X-Forwarded-Proto': 'http, https' }
       expect(isHit(await trusted.ask('/trusted', { headers: forged }))).toBe(true)
       expect(

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPrometheus, type Prometheus } from '../helpers/prometheus.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { installed } from '../helpers/rivals.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const hasPrometheus = installed('prometheus')
 if (!hasPrometheus)
@@ -10,8 +11,7 @@ if (!hasPrometheus)
     'The test of several processes with a real Prometheus is left out: prometheus is not installed (Debian: prometheus).',
   )
 
-const patient = { timeout: 40_000, interval: 250 }
-/** What must never fall while the daemon lives. */
+/** Counters that must never fall while the daemon runs. */
 const counters = [
   'pagecache_requests_total',
   'pagecache_responses_total',
@@ -21,7 +21,7 @@ const counters = [
   'process_cpu_seconds_total',
 ]
 
-describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees it', { timeout: 120_000 }, () => {
+describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees it', () => {
   let shop: Shop
   let prometheus: Prometheus
   beforeAll(async () => {
@@ -39,14 +39,14 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
   })
 
   const becomes = (expression: string, value: number) =>
-    expect.poll(() => prometheus.sum(expression), { ...patient, message: expression }).toBe(value)
+    until(async () => expect(await prometheus.sum(expression), expression).toBe(value))
   const asked = 'sum(pagecache_requests_total{result=~"hit|miss"})'
-  /** Each connection is the next process's turn. */
+  /** Connections go to the processes in turns. */
   const ask = async (times: number) => {
     for (let count = 0; count < times; count += 1) expect((await shop.ask(`/page-${count % 5}`)).status).toBe(200)
   }
 
-  it('is one sum of what each counted, and once what they share', async () => {
+  it('sums the counters of each process and reports shared values once', async () => {
     await becomes(asked, 0)
     await ask(20)
     await becomes(asked, 20)
@@ -59,10 +59,10 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
     await becomes('count(up)', 1)
   })
 
-  it('loses no count with a process that dies, so that no rate jumps', async () => {
+  it('keeps the counts of a process that dies, so that no rate jumps', async () => {
     const before = await childrenOf(shop.daemon.pid)
     let counted = 20
-    // Two answer requests, the third works on the queue.
+    // Two processes answer requests, the third processes the queue.
     for (const victim of before) {
       process.kill(victim, 'SIGKILL')
       await until(async () => {
@@ -81,6 +81,6 @@ describe.skipIf(!hasPrometheus)('a daemon of two processes, as Prometheus sees i
       await becomes(asked, counted)
     }
     for (const name of counters) expect(await prometheus.sum(`sum(resets(${name}[5m]))`), name).toBe(0)
-    await expect.poll(() => prometheus.sum('changes(process_start_time_seconds[5m])'), patient).toBeGreaterThan(0)
+    await until(async () => expect(await prometheus.sum('changes(process_start_time_seconds[5m])')).toBeGreaterThan(0))
   })
 })

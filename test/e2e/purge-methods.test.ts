@@ -1,33 +1,7 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { read, speak } from '../http/front/wire.ts'
-import { openShop, tagged, until, type Shop } from '../http/api/shop.ts'
-
-let shop: Shop
-beforeAll(async () => {
-  shop = await openShop()
-  shop.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
-})
-afterAll(() => shop.close())
-beforeEach(async () => {
-  await speak(shop.port, `BAN / HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n`)
-  shop.origin.forget()
-})
-
-/** Brings pages into the cache. */
-async function fill(...paths: string[]): Promise<void> {
-  for (const path of paths) await shop.ask(path)
-  shop.origin.forget()
-  for (const path of paths) await shop.ask(path)
-  expect(shop.origin.requests).toEqual([])
-}
-
-/** Which of these pages the shop is asked for again. */
-async function gone(...paths: string[]): Promise<string[]> {
-  shop.origin.forget()
-  for (const path of paths) await shop.ask(path)
-  return shop.origin.requests.map((request) => request.path)
-}
+import { describe, expect, it } from 'vitest'
+import { speak } from '../http/front/wire.ts'
+import { fill, gone, shop } from './purge-shop.ts'
 
 describe("what Shopware's gateway sends, byte for byte", () => {
   /** Guzzle on curl: the Host of the proxy, no body, the connection kept. */
@@ -84,7 +58,7 @@ describe("what Shopware's gateway sends, byte for byte", () => {
 describe('what FOSHttpCache sends', () => {
   const fields = 'X-Host: .*\r\nX-Url: .*\r\nX-Content-Type: .*\r\n'
 
-  it('invalidateTags by BAN takes the tags and nothing else', async () => {
+  it('invalidateTags by BAN purges those tags and nothing else', async () => {
     await fill('/tag-1', '/tag-2', '/tag-10')
     const { answers } = await speak(
       shop.port,
@@ -106,7 +80,7 @@ describe('what FOSHttpCache sends', () => {
     expect(await gone('/a', '/b')).toEqual(['/a'])
   })
 
-  it('invalidateRegex takes what X-Url matches', async () => {
+  it('invalidateRegex purges the pages that X-Url matches', async () => {
     await fill('/blog/1', '/shop/blog/2')
     await speak(
       shop.port,
@@ -156,14 +130,14 @@ it('xkey repeats, blanks and commas separate', async () => {
   expect(await gone('/a', '/b', '/c', '/d')).toEqual(['/a', '/b', '/c'])
 })
 
-it('no tag at all purges nothing', async () => {
+it('a request without tags purges nothing', async () => {
   await fill('/', '/a')
   const { answers } = await speak(shop.port, 'PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: , \r\n\r\n', { answers: 1 })
   expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 0 objects' })
   expect(await gone('/', '/a')).toEqual([])
 })
 
-it('every variant of a URL goes', async () => {
+it('every variant of a URL is purged', async () => {
   const ask = (cookie: string) => shop.ask('/variants', { headers: { cookie } })
   await ask('sw-currency=eur')
   await ask('sw-currency=usd')
@@ -174,14 +148,14 @@ it('every variant of a URL goes', async () => {
   expect(shop.origin.hits('/variants')).toBe(2)
 })
 
-it('BAN of an expression takes what it matches', async () => {
+it('BAN of an expression purges the matching pages', async () => {
   await fill('/detail/1', '/detail/2', '/list')
   const { answers } = await speak(shop.port, 'BAN /detail/.* HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
   expect(answers[0]).toMatchObject({ status: 200, body: 'Banned 2 pages' })
   expect(await gone('/detail/1', '/detail/2', '/list')).toEqual(['/detail/1', '/detail/2'])
 })
 
-it('a costly expression is worked out like any other', async () => {
+it('a costly expression is evaluated like any other', async () => {
   const path = `/${'a'.repeat(5000)}`
   await fill(`${path}b`, '/aaa')
   const { answers } = await speak(shop.port, 'BAN /(a+)+$ HTTP/1.1\r\nHost: proxy\r\n\r\n', { answers: 1 })
@@ -195,143 +169,18 @@ it.each([
   ['a tag that is too long', `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${'a'.repeat(2000)}\r\n\r\n`],
   ['a BAN without Host', 'BAN / HTTP/1.1\r\nX: a\r\n\r\n'],
   ['a BAN with two Hosts', 'BAN / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
-])('%s is refused and purges nothing', async (_, request) => {
+])('%s is rejected and purges nothing', async (_, request) => {
   await fill('/kept')
   const { answers } = await speak(shop.port, request, { answers: 1 })
   expect(answers[0]!.status).toBe(400)
   expect(await gone('/kept')).toEqual([])
 })
 
-it('control characters and a hundred thousand tags are refused, and the daemon goes on', async () => {
+it('control characters and a hundred thousand tags are rejected, and the daemon keeps running', async () => {
   await fill('/kept')
   for (const value of ['a\0b', 'a\x01b', Array.from({ length: 100_000 }, (_, number) => `t${number}`).join(' ')]) {
     const { answers } = await speak(shop.port, `PURGE / HTTP/1.1\r\nHost: proxy\r\nxkey: ${value}\r\n\r\n`)
     expect([400, 431]).toContain(answers[0]!.status)
   }
   expect(await gone('/kept')).toEqual([])
-})
-
-describe('BAN on a connection with others', () => {
-  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`
-  const ban = 'BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n'
-
-  it('in pieces, behind a hit, before a miss', async () => {
-    await fill('/a')
-    // The next one is written when the answer before it is there: in one segment with a hit, a BAN would be Node's to find.
-    const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
-    const reading = read(socket, { answers: 4 })
-    let seen = ''
-    socket.on('data', (chunk) => (seen += chunk.toString('latin1')))
-    socket.write(get('/a'))
-    await until(() => seen.endsWith('page with all a'))
-    for (const piece of ['B', 'AN /noth', 'ing HTTP/1.1\r\nHo', 'st: proxy\r\n\r', '\n']) {
-      socket.write(piece)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await until(() => seen.endsWith('Banned 0 pages'))
-    socket.write(get('/a') + get('/b'))
-    const { answers } = await reading
-    expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['page', 'Banned', 'page', 'page'])
-  })
-
-  it.each([
-    'BAN /nothing HTTP/1.1\r\nHost: proxy\r\n\r\n',
-    'PURGEKEYS / HTTP/1.1\r\nHost: proxy\r\nxkey: nothing\r\n\r\n',
-  ])('cut at any byte, behind a request that was not from memory: %s', async (request) => {
-    const answersTo = async (pieces: string[]) => {
-      const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
-      const reading = read(socket, { answers: 2 })
-      let seen = ''
-      socket.on('data', (chunk) => (seen += chunk.toString('latin1')))
-      socket.write(get('/checkout'))
-      await until(() => seen.includes('page with all checkout'))
-      for (const piece of pieces) {
-        socket.write(piece)
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      return (await reading).answers.map(({ status, body }) => [status, body])
-    }
-    const whole = await answersTo([request])
-    expect(whole[1]![0]).toBe(200)
-    for (let at = 1; at < request.length; at++)
-      expect([at, await answersTo([request.slice(0, at), request.slice(at)])]).toEqual([at, whole])
-    expect(await answersTo(request.split(''))).toEqual(whole)
-  })
-
-  it('what only ends like one is none: the bytes before the cut count', async () => {
-    await fill('/kept')
-    for (const pieces of [
-      ['UNB', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'],
-      ['D', 'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n'],
-      [
-        `POST /form HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 1\r\n\r\nB`,
-        'AN / HTTP/1.1\r\nHost: proxy\r\n\r\n',
-      ],
-    ]) {
-      const { answers, closed } = await speak(shop.port, [get('/checkout'), ...pieces])
-      expect([answers.at(-1)!.status, closed]).toEqual([400, true])
-    }
-    expect(await gone('/kept')).toEqual([])
-  })
-
-  it('pipelined: answers come in order, and what is behind it is answered too', async () => {
-    await fill('/a')
-    const { answers } = await speak(shop.port, ban + get('/a') + get('/b'), { answers: 3 })
-    expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['Banned', 'page', 'page'])
-    expect(answers[2]!.body).toBe('page with all b')
-  })
-
-  it('one that asks for it, or that is refused, is the last on its connection', async () => {
-    await fill('/a')
-    for (const [last, status] of [
-      [ban.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), 200],
-      [ban.replace('/nothing', '/('), 400],
-    ] as const) {
-      const { answers, closed } = await speak(shop.port, [get('/a'), last + get('/a'), get('/a')])
-      expect(answers.map((answer) => answer.status)).toEqual([200, status])
-      expect(closed).toBe(true)
-    }
-  })
-
-  it('behind a request that is still with the shop it waits for its turn, and is the last', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    shop.origin.on('/slow', async () => {
-      await promise
-      return tagged('slow')
-    })
-    const speaking = speak(shop.port, [get('/slow'), 'BAN /noth', 'ing HTTP/1.1\r\nHost: proxy\r\n\r\n', get('/never')])
-    await until(() => shop.origin.hits('/slow') === 1)
-    resolve()
-    const { answers, closed } = await speaking
-    expect(answers.map((answer) => answer.body.split(' ')[0])).toEqual(['page', 'Banned'])
-    expect(answers[1]!.headers['connection']).toBe('close')
-    expect(closed).toBe(true)
-    expect(shop.origin.hits('/never')).toBe(0)
-  })
-
-  it.each([
-    ['a body', 'BAN / HTTP/1.1\r\nHost: proxy\r\nContent-Length: 40\r\n\r\n'],
-    ['chunks', 'BAN / HTTP/1.1\r\nHost: proxy\r\nTransfer-Encoding: chunked\r\n\r\n'],
-    ['line feeds alone', 'BAN / HTTP/1.1\nHost: proxy\n\n'],
-    ['a folded field', 'BAN / HTTP/1.1\r\nHost: proxy\r\nX: a\r\n b\r\n\r\n'],
-    [
-      'UNBAN behind a request',
-      'POST /form HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\nabUNBAN / HTTP/1.1\r\nHost: proxy\r\n\r\n',
-    ],
-  ])('%s: nothing is purged, and what is hidden behind it is not seen', async (_, head) => {
-    await fill('/kept')
-    const { answers, closed } = await speak(shop.port, `${head.replace('HOST', shop.host)}${get('/smuggled')}`)
-    expect(answers.at(-1)!.status).toBe(400)
-    expect(closed).toBe(true)
-    expect(shop.origin.hits('/smuggled')).toBe(0)
-    expect(await gone('/kept')).toEqual([])
-  })
-})
-
-it('a BAN whose head does not come is told so and cut', async () => {
-  const socket = connect(shop.port, '127.0.0.1')
-  socket.write('BAN / HTTP/1.1\r\nHost: pro')
-  const { answers, closed } = await read(socket)
-  expect(answers[0]!.status).toBe(408)
-  expect(closed).toBe(true)
 })

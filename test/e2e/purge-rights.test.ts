@@ -66,7 +66,7 @@ describe('through a trusted proxy', () => {
 describe('the tags of a page', () => {
   const ask = { headers: { 'x-pagecache-tags': '1' } }
 
-  it('are shown to nobody who is not trusted, and the shop hears nothing of the question', async () => {
+  it('are hidden from untrusted clients, and the shop does not see the request for them', async () => {
     const shop = await openShop()
     try {
       shop.origin.otherwise(() => tagged('all'))
@@ -77,7 +77,7 @@ describe('the tags of a page', () => {
     }
   })
 
-  it('are shown to a trusted proxy that asks, from the shop, from memory and on a passed-through page', async () => {
+  it('are sent to a trusted proxy on request, from the shop, from memory and on a bypassed page', async () => {
     const front = await openShop({ config: { trustedProxies: ['127.0.0.1'] } })
     try {
       const long = Array.from({ length: 250 }, (_, number) => `product-${String(number).padStart(32, '0')}`)

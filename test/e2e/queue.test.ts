@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
@@ -8,6 +7,7 @@ import { run, start } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { claimOne } from '../queue/claim-one.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 async function project() {
   const cwd = await tempDir()
@@ -18,19 +18,11 @@ async function project() {
   return { cwd, records, queue: openQueue(records, Date.now), pagecache: (...args: string[]) => run(args, { cwd }) }
 }
 
-/** Takes one message and gives it up. */
+/** Takes one message and fails it. */
 async function fail(queue: ReturnType<typeof openQueue>, error: string) {
   const worker = await queue.join({ kind: 'consumer', transports: ['async', 'scheduler'], types: ['test'] })
   await worker.fail((await claimOne(worker, 'test'))!, error)
   await worker.leave()
-}
-
-async function until(what: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!(await what())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
-    await sleep(50)
-  }
 }
 
 describe('messenger:consume', () => {
@@ -79,7 +71,7 @@ describe('messenger:consume', () => {
     expect([code, stderr.split('\n').find((line) => line.startsWith('Error:'))]).toEqual([2, `Error: ${message}`])
   })
 
-  it('ends with 0 when it is told to stop, by a signal or by messenger:stop-workers', async () => {
+  it('exits with 0 after a signal or messenger:stop-workers', async () => {
     const { cwd, queue, pagecache } = await project()
     for (const stop of ['signal', 'command']) {
       const child = start(['messenger:consume'], { cwd })
@@ -140,7 +132,7 @@ describe('messenger:stats and messenger:failed', () => {
     expect((await queue.statistics()).failed).toBe(0)
   })
 
-  it('doctor warns of what nobody takes and of what failed', async () => {
+  it('doctor warns about unclaimed and failed messages', async () => {
     const { queue, pagecache } = await project()
     await queue.dispatch([{ transport: 'async', type: 'test', payload: 1 }])
     await fail(queue, 'broken')

@@ -9,7 +9,8 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, cpuOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { page, until } from '../http/api/shop.ts'
+import { page } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
@@ -61,7 +62,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-describe('a reload', { timeout: 120_000 }, () => {
+describe('a reload', () => {
   it('during the start of a process reaches that process too', async () => {
     const { daemon, reload, allBypass, replaced, successor } = await open()
     const victims = await childrenOf(daemon.pid)
@@ -100,7 +101,7 @@ describe('a reload', { timeout: 120_000 }, () => {
   })
 })
 
-describe('stopping', { timeout: 60_000 }, () => {
+describe('stopping', () => {
   it('during the restart of a process leaves no process behind', async () => {
     const { daemon, successor } = await open()
     const before = await childrenOf(daemon.pid)

@@ -9,7 +9,8 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { page, until } from '../http/api/shop.ts'
+import { page } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
@@ -32,7 +33,7 @@ async function openBypassing(path: string) {
   return { daemon, write, bypass: (other: string) => write(stringify(bypassing(daemon.url, other))) }
 }
 
-describe('a child process', { timeout: 90_000 }, () => {
+describe('a child process', () => {
   it('that replaces another one uses the last valid configuration, not the file', async () => {
     const { daemon, write, bypass } = await openBypassing('/private')
     const replaceAll = async () => {

@@ -22,7 +22,7 @@ async function project() {
 }
 
 describe('scheduled-task', () => {
-  it(':list has the four tasks, for the next night', async () => {
+  it(':list shows the four tasks, due the next night', async () => {
     const { pagecache } = await project()
     const { stdout } = await pagecache('scheduled-task:list')
     const [head, ...rows] = stdout
@@ -46,7 +46,7 @@ describe('scheduled-task', () => {
     })
   })
 
-  it.each(names)(':run-single %s runs it to its end', async (name) => {
+  it.each(names)(':run-single %s runs the task to completion', async (name) => {
     const { pagecache } = await project()
     const { code, stdout } = await pagecache('scheduled-task:run-single', name)
     expect([code, stdout]).toEqual([0, expect.stringMatching(`^\\[OK\\] ${name}: .*0 rows removed\n$`)])
@@ -58,7 +58,7 @@ describe('scheduled-task', () => {
     )
   })
 
-  it(':run --no-wait queues what is due, and a consumer of the scheduler runs it', async () => {
+  it(':run --no-wait queues due tasks, and a consumer of the scheduler transport runs them', async () => {
     const { pagecache, records } = await project()
     await records.db
       .updateTable('scheduled_tasks')
@@ -77,7 +77,7 @@ describe('scheduled-task', () => {
     ).toEqual(names.map(() => 'scheduled'))
   })
 
-  it(':deactivate and :schedule, and what they refuse', async () => {
+  it(':deactivate and :schedule, and the arguments they reject', async () => {
     const { pagecache, records } = await project()
     const name = names[2]!
     expect((await pagecache('scheduled-task:deactivate', name)).stdout).toBe(
@@ -134,7 +134,7 @@ it.each([
   expect(rows.map(({ created_at }) => (now - created_at) / day)).toEqual(left)
 })
 
-it('doctor warns of a task that failed and of one that is overdue', async () => {
+it('doctor warns about failed and overdue tasks', async () => {
   const { pagecache, records } = await project()
   expect((await pagecache('doctor')).stdout).toContain('ok    scheduled tasks: none failed or overdue')
   await records.db

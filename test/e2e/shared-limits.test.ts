@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { askToken, createClient } from '../helpers/api-client.ts'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
-import { until } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const processes = 3
 
@@ -40,7 +40,7 @@ function connection(daemon: Daemon) {
     })
 }
 
-describe('rate limits are shared by all processes of a daemon', { timeout: 60_000 }, () => {
+describe('rate limits are shared by all processes of a daemon', () => {
   it('failed logins of one address', async () => {
     const daemon = await open()
     const client = await createClient(daemon, 'rightful')

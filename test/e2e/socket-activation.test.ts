@@ -10,7 +10,8 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { page, until } from '../http/api/shop.ts'
+import { page } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
@@ -57,7 +58,7 @@ async function activate(
   }
 }
 
-describe('a socket passed by systemd', { timeout: 60_000 }, () => {
+describe('a socket passed by systemd', () => {
   it('is used instead of server.socket, with several processes too', async () => {
     const { child, url } = await activate(handOver(1), { processes: 2, socket: join(await tempDir(), 'unused.sock') })
     expect(child.logs()).toContain('inherited socket 3')

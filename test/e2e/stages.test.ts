@@ -7,7 +7,7 @@ import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 describe('a daemon that is killed while events come in', () => {
-  it('has lost none that it answered, and its sums agree with them', async () => {
+  it('has lost no acknowledged event, and its sums match', async () => {
     const origin = await startOrigin()
     const projectDir = await tempDir()
     const daemon = await startDaemon({

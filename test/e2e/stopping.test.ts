@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { DaemonOptions } from '../helpers/daemon.ts'
-import { openShop, page, until, type Shop } from '../http/api/shop.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
 
 async function open(server: Record<string, unknown> = {}, more: Partial<DaemonOptions> = {}): Promise<Shop> {
@@ -18,7 +19,7 @@ interface Visitor {
   reset: boolean
 }
 
-/** A visitor on a connection that is kept alive; `next` is told of each answer. */
+/** A visitor on a keep-alive connection; `next` is called for each response. */
 function come(shop: Shop, next: (visitor: Visitor) => void = () => {}): Visitor {
   const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
   let bytes = Buffer.alloc(0)
@@ -47,7 +48,7 @@ const get = (shop: Shop, path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.
 const lastOf = (visitor: Visitor) => visitor.answers().at(-1)
 const stopped = (shop: Shop) => until(async () => (await shop.ask('/readyz').catch(() => null))?.status !== 200)
 
-/** A path of the shop that answers when it is told to. */
+/** A path that the shop answers after `open()`. */
 function gate(shop: Shop, path: string) {
   let open = () => {}
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -58,11 +59,41 @@ function gate(shop: Shop, path: string) {
   return { open: () => open(), asked: (times = 1) => until(() => shop.origin.hits(path) >= times) }
 }
 
+/** A response of the shop that is in progress when the daemon stops. */
+function beginFilm(shop: Shop): { end(): void } {
+  let end = () => {}
+  shop.origin.on('/account/film', (_, response) => {
+    response.writeHead(200, { 'cache-control': 'private' })
+    response.write('beginning ')
+    end = () => response.end('end')
+  })
+  return { end: () => end() }
+}
+
+/** Stops the daemon, and lets the shop answer only then. */
+async function stopDuring(shop: Shop, answer: () => void): Promise<void> {
+  shop.daemon.kill('SIGTERM')
+  await stopped(shop)
+  answer()
+  expect(await shop.daemon.ended).toBe(0)
+}
+
+/** Asserts that each visitor's last response is complete and carries Connection: close. */
+function expectLast(visitors: readonly Visitor[]): void {
+  expect(
+    visitors.map((visitor) => ({
+      status: lastOf(visitor)?.status,
+      connection: lastOf(visitor)?.headers['connection'],
+      reset: visitor.reset,
+    })),
+  ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+}
+
 const ways = [{ processes: 1 }, { processes: 2 }]
 
-describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ processes }) => {
+describe.each(ways)('on SIGTERM, with $processes', ({ processes }) => {
   it.each(['/page', '/account/page'])(
-    'clients that ask one request after the other get each answer whole, the last with Connection: close: %s',
+    'clients with sequential requests get complete responses, the last with Connection: close: %s',
     async (path) => {
       const shop = await open({ processes })
       await shop.ask(path)
@@ -84,26 +115,17 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
       expect(await shop.daemon.ended).toBe(0)
       await until(() => visitors.every(({ ended }) => ended))
       expect(unanswered).toBe(0)
-      expect(
-        visitors.map((visitor) => ({
-          status: lastOf(visitor)?.status,
-          connection: lastOf(visitor)?.headers['connection'],
-          reset: visitor.reset,
-        })),
-      ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+      expectLast(visitors)
     },
   )
 
-  it('an answer that is waited for says that it is the last', async () => {
+  it('a pending response carries Connection: close', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/slow'))
     await slow.asked()
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    slow.open()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, slow.open)
     await until(() => visitor.ended)
     expect(visitor.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
@@ -118,25 +140,19 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     const visitor = come(shop)
     visitor.socket.write(`POST /account/slow HTTP/1.1\r\nHost: ${shop.host}\r\n${rest}`)
     await slow.asked()
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    slow.open()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, slow.open)
     await until(() => visitor.ended)
     expect(visitor.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
   })
 
-  it('each of several requests that came in one go is answered, the last of them with Connection: close', async () => {
+  it('pipelined requests are all answered, the last with Connection: close', async () => {
     const shop = await open({ processes })
     const slow = gate(shop, '/account/slow')
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/slow?1') + get(shop, '/account/slow?2') + get(shop, '/account/slow?3'))
     await slow.asked(1)
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    slow.open()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, slow.open)
     await until(() => visitor.ended)
     expect(visitor.answers().map(({ status, headers }) => [status, headers['connection']])).toEqual([
       [200, 'keep-alive'],
@@ -146,43 +162,30 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  it('a connection whose answer had begun takes one more request, and says that it is the last', async () => {
+  it('a connection with a response in progress takes one more request, answered with Connection: close', async () => {
     const shop = await open({ processes })
-    let end = () => {}
-    shop.origin.on('/account/film', (_, response) => {
-      response.writeHead(200, { 'cache-control': 'private' })
-      response.write('beginning ')
-      end = () => response.end('end')
-    })
+    const film = beginFilm(shop)
     shop.origin.on('/account/next', page('next', { 'cache-control': 'private' }))
     const visitor = come(shop, ({ socket, answers }) => {
       if (answers().length === 1) socket.write(get(shop, '/account/next'))
     })
     visitor.socket.write(get(shop, '/account/film'))
     await until(() => visitor.socket.bytesRead > 0)
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    end()
-    expect(await shop.daemon.ended).toBe(0)
+    await stopDuring(shop, film.end)
     await until(() => visitor.ended)
     expect(visitor.answers()).toMatchObject([{ status: 200 }, { status: 200, headers: { connection: 'close' } }])
     expect(visitor.reset).toBe(false)
   })
 
-  it('a connection whose answer had begun is closed behind it, though its client goes on sending', async () => {
+  it('a connection with a response in progress is closed after it, although its client keeps sending', async () => {
     const shop = await open({ processes })
-    let end = () => {}
-    shop.origin.on('/account/film', (_, response) => {
-      response.writeHead(200, { 'cache-control': 'private' })
-      response.write('beginning ')
-      end = () => response.end('end')
-    })
+    const film = beginFilm(shop)
     const visitor = come(shop)
     visitor.socket.write(get(shop, '/account/film'))
     await until(() => visitor.socket.bytesRead > 0)
     shop.daemon.kill('SIGTERM')
     await stopped(shop)
-    end()
+    film.end()
     await until(() => visitor.answers().length === 1 || visitor.ended)
     visitor.socket.write(get(shop, '/account/late').repeat(3))
     expect(await shop.daemon.ended).toBe(0)
@@ -191,7 +194,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.reset).toBe(false)
   })
 
-  it('a request that comes on a connection that was quiet is answered, and closes it', async () => {
+  it('a request on an idle connection is answered, and the connection is closed', async () => {
     const shop = await open({ processes, stopDelay: '3s' })
     await shop.ask('/page')
     const visitors = [come(shop), come(shop)]
@@ -202,17 +205,11 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     await stopped(shop)
     for (const { socket } of visitors) socket.write(get(shop, '/page'))
     await until(() => visitors.every(({ ended }) => ended))
-    expect(
-      visitors.map((visitor) => ({
-        status: lastOf(visitor)?.status,
-        connection: lastOf(visitor)?.headers['connection'],
-        reset: visitor.reset,
-      })),
-    ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
+    expectLast(visitors)
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it('an upload in the midst is taken to its end', async () => {
+  it('an upload in progress is completed', async () => {
     const shop = await open({ processes })
     const visitor = come(shop)
     let seen = ''
@@ -230,7 +227,7 @@ describe.each(ways)('on SIGTERM, with $processes', { timeout: 60_000 }, ({ proce
     expect(visitor.answers()).toMatchObject([{ status: 200, body: 'taken', headers: { connection: 'close' } }])
   })
 
-  it('a silent tunnel ends, what was said in it arrives', async () => {
+  it('a silent tunnel is closed after its data has arrived', async () => {
     const shop = await open({ processes })
     shop.origin.onUpgrade((_, socket) => {
       socket

@@ -8,6 +8,7 @@ import { runProgram, startDaemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
+import { until } from '../helpers/until.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const page = {
@@ -21,8 +22,7 @@ const salesChannel = (origin: string) => ({
   origin,
   sitemaps: ['/sitemap.xml'],
 })
-const patient = { timeout: 40_000, interval: 100 }
-/** How long the shop takes for a page, in milliseconds: long enough that a run of many pages does not end by itself. */
+/** Time that the shop takes for a page, in ms: long enough that a run with many pages does not end during the test. */
 const slowly = 25
 
 let origin: Origin
@@ -57,7 +57,7 @@ beforeEach(async () => {
   )
 })
 
-describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_000 }, () => {
+describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', () => {
   it('without a worker the command works it itself: paused and resumed with keys, and paused when the screen is left, as the foot says', async () => {
     openShop(5000)
     const terminal = await open('warmup:start --watch')
@@ -89,7 +89,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     await terminal.see('exit 0')
     const left = await progress()
     expect(left.status).toBe('running')
-    await expect.poll(async () => (await progress()).processed_urls, patient).toBeGreaterThan(left.processed_urls)
+    await until(async () => expect((await progress()).processed_urls).toBeGreaterThan(left.processed_urls))
 
     const again = await open('warmup:watch')
     await again.see('● RUNNING')
@@ -112,7 +112,7 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     expect(await terminal.flag('alternate_on')).toBe('0')
   })
 
-  it('a daemon is watched from elsewhere: stale while it is frozen, and news again by itself', async () => {
+  it('a remote daemon is watched: stale while it is frozen, live again afterwards', async () => {
     const daemon = await startDaemon({ config: { salesChannels: [salesChannel(origin.url)] } })
     onTestFinished(async () => void (await daemon.stop()))
     const { clientId, clientSecret } = await createClient(daemon, 'monitor')
@@ -125,13 +125,13 @@ describe.skipIf(!hasTmux)('a warmup on the screen (needs tmux)', { timeout: 120_
     await terminal.see(/STALE \d+ s/)
     expect(await terminal.screen()).toContain('cache    0 pages')
     daemon.kill('SIGCONT')
-    await expect.poll(() => terminal.screen(), patient).not.toContain('STALE')
+    await until(async () => expect(await terminal.screen()).not.toContain('STALE'))
     await terminal.keys('q')
     await terminal.see('exit 0')
   })
 })
 
-it('off a terminal a run is watched in lines to its end', async () => {
+it('without a terminal a run is watched in lines until it ends', async () => {
   openShop(40)
   await command('warmup:start')
   const watching = command('warmup:watch')
@@ -143,7 +143,7 @@ it('off a terminal a run is watched in lines to its end', async () => {
   expect(stdout).toContain('completed, 100.00 %, 40 of 40 pages')
 })
 
-it('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_000 }, async () => {
+it('without a terminal the monitor continues when the daemon is back', async () => {
   const config = { salesChannels: [salesChannel(origin.url)] }
   const first = await startDaemon({ projectDir, config })
   onTestFinished(async () => void (await first.stop()))
@@ -161,9 +161,9 @@ it('off a terminal the monitor goes on when a daemon comes back', { timeout: 90_
   })
   onTestFinished(async () => void (await monitor.stop()))
   await first.stop()
-  await expect.poll(() => monitor.logs(), patient).toContain('No response, retrying')
+  await until(() => expect(monitor.logs()).toContain('No response, retrying'))
   const second = await startDaemon({ projectDir, config, port: first.port })
   onTestFinished(async () => void (await second.stop()))
-  await expect.poll(() => monitor.logs().split('cache: 0 pages').length, patient).toBeGreaterThan(2)
+  await until(() => expect(monitor.logs().split('cache: 0 pages').length).toBeGreaterThan(2))
   expect(await monitor.stop()).toBe(130)
 })

@@ -1,17 +1,18 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { run, start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal, type Terminal } from '../helpers/tmux.ts'
+import { until } from '../helpers/until.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const monitor = `node ${join(root, 'bin/run.js')} monitor`
-/** The screen on a source that makes its figures up; it says with which process id it runs. */
+/** The screen with invented figures. It shows its process id. */
 const play = `env TSX_TSCONFIG_PATH=${join(root, 'tsconfig.json')} node --import ${join(root, 'node_modules/tsx/dist/esm/index.mjs')} ${join(root, 'test/tui/play.tsx')}`
 
-/** The command between two lines that tell how the terminal was before and after. */
+/** The command between two lines with the terminal's state before and after it. */
 function framed(command: string): string {
   return `echo before; sh -c 'echo $$ > pid; exec ${command}'; echo "exit $?"; stty -a | grep -o '.icanon\\|[- ]echo '; echo after`
 }
@@ -20,7 +21,7 @@ async function pidOf(cwd: string): Promise<number> {
   return Number((await readFile(join(cwd, 'pid'), 'utf8')).trim())
 }
 
-/** What stood there before stands there again, and the terminal is as it was. */
+/** Asserts that the terminal's content and state are restored. */
 async function expectRestored(terminal: Terminal, exit: number): Promise<string> {
   const shown = await terminal.see('after')
   expect(shown).toMatch(/^before/)
@@ -32,7 +33,7 @@ async function expectRestored(terminal: Terminal, exit: number): Promise<string>
   return shown
 }
 
-describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }, () => {
+describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
   it('the monitor takes the screen, follows its size, and gives it back with a summary', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 120, rows: 36, cwd })
@@ -43,7 +44,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(small).toHaveLength(15)
     expect(small[0]).toContain('[1 Overview]')
     await terminal.resize(50, 8)
-    await vi.waitFor(async () => expect((await terminal.screen()).trimEnd()).toBe('0 pages, 0 B'), { timeout: 10_000 })
+    await until(async () => expect((await terminal.screen()).trimEnd()).toBe('0 pages, 0 B'))
     await terminal.resize(100, 30)
     await terminal.see(/q leave\s*$/)
     await terminal.keys('4')
@@ -57,7 +58,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
   it.each([
     ['SIGTERM', 130],
     ['SIGINT', 130],
-  ] as const)('%s gives it back', async (signal, exit) => {
+  ] as const)('%s restores the terminal', async (signal, exit) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })
     await terminal.see('cache    0 pages')
@@ -65,7 +66,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(await expectRestored(terminal, exit)).toContain('cache: 0 pages, 0 B')
   })
 
-  it('Ctrl-C leaves as q does', async () => {
+  it('Ctrl-C quits, like q', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })
     await terminal.see('cache    0 pages')
@@ -91,13 +92,13 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await terminal.see('cache: 0 pages, 0 B')
   })
 
-  it('a crash gives it back, and says what broke', async () => {
+  it('a crash restores the terminal and prints the error', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(`${play} --crash`), { columns: 80, rows: 24, cwd })
     expect(await expectRestored(terminal, 1)).toContain('broke: Error: the fake source broke')
   })
 
-  it('a run is paused, resumed and cancelled with keys, shown as the store confirms it, and saved', async () => {
+  it('keys pause, resume and cancel a run, the screen shows the confirmed state, and a report is saved', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(play), { columns: 120, rows: 40, cwd, env: { TMPDIR: cwd } })
     await terminal.see('● RUNNING')
@@ -121,7 +122,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     await expectRestored(terminal, 0)
   })
 
-  it('NO_COLOR leaves no colour, and everything is still said', async () => {
+  it('NO_COLOR removes colours but no text', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd, env: { NO_COLOR: '1' } })
     await terminal.see('cache    0 pages')
@@ -135,7 +136,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     ['TERM', 'dumb'],
     ['CI', 'true'],
     ['INK_SCREEN_READER', 'true'],
-  ])('%s=%s: lines, and no screen', async (name, value) => {
+  ])('%s=%s: prints lines instead of the screen', async (name, value) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(`echo before; env ${name}=${value} ${monitor}`, { columns: 100, rows: 24, cwd })
     const shown = await terminal.see('cache: 0 pages, 0 B; warmup: none yet')
@@ -143,21 +144,20 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', { timeout: 60_000 }
     expect(await terminal.flag('alternate_on')).toBe('0')
   })
 
-  it('a terminal without Unicode gets other signs', async () => {
+  it('a terminal without Unicode gets ASCII signs', async () => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd, env: { LC_ALL: 'C' } })
     expect(await terminal.see('== Pages by type')).not.toContain('━')
   })
 })
 
-describe('off a terminal', () => {
+describe('without a terminal', () => {
   it('the monitor prints a line at once, and ends with the first signal', async () => {
     const child = start(['monitor'], { cwd: await tempDir() })
     let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    await vi.waitFor(
-      () => expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 waiting'),
-      { timeout: 20_000 },
+    await until(() =>
+      expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 waiting'),
     )
     child.kill('SIGTERM')
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(130)

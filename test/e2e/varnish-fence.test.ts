@@ -3,9 +3,9 @@ import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed } from '../helpers/rivals.ts'
 import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
-import { until } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 
-/** A Varnish by itself: what its VCL remembers must not depend on what somebody else has asked it before. */
+/** A Varnish of its own: the state of its VCL must not depend on requests of other tests. */
 describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   let origin: Origin
   let varnish: Varnish
@@ -36,14 +36,14 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   const send = async (method: string, path: string, headers: Record<string, string> = {}) =>
     (await fetch(`${varnish.url}${path}`, { method, headers, signal: AbortSignal.timeout(20_000) })).status
 
-  /** Three requests for a URL that was not asked for before are one fetch. */
+  /** Three requests for a new URL cause one fetch. */
   async function expectCaching(path: string): Promise<void> {
     const before = fetches
     const bodies = [await get(path), await get(path), await get(path)]
     expect({ bodies: new Set(bodies).size, fetches: fetches - before }).toEqual({ bodies: 1, fetches: 1 })
   }
 
-  /** What is being fetched when `meanwhile` happens is not kept. */
+  /** Asserts that a page being fetched while `meanwhile` runs is not kept. */
   async function expectFence(path: string, meanwhile: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
@@ -81,7 +81,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectCaching('/after-first')
   })
 
-  it('a reload before the first purge, and after it, forgets neither pages nor the fence', async () => {
+  it('a reload before or after the first purge keeps pages and the fence', async () => {
     await expectCaching('/kept')
     await reload('second')
     expect(await get('/kept')).toBe('fetch 1 of /kept')
@@ -93,7 +93,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
   })
 
   it.each(['before', 'after'] as const)(
-    'a page that is being fetched over a reload, the purge %s it, is not kept',
+    'a page that is fetched during a reload and purged %s it is not kept',
     async (order) => {
       await expectFence('/over', async () => {
         if (order === 'after') await reload('second')
@@ -103,7 +103,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     },
   )
 
-  it('a page that is being fetched over a reload alone is kept', async () => {
+  it('a page that is fetched during a reload is kept', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
     const visitor = get('/reloaded')
@@ -122,7 +122,7 @@ describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
     await expectFence('/second-vcl-fence', async () => void (await send('PURGE', '/', { xkey: 'second-vcl-fence' })))
   })
 
-  it('a label that another VCL goes through shares the fence', async () => {
+  it('a label used by another VCL shares the fence', async () => {
     await varnish.admin('vcl.load', 'inner', varnish.vclFile)
     await varnish.admin('vcl.label', 'shop', 'inner')
     await varnish.admin(

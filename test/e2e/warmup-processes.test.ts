@@ -6,6 +6,7 @@ import { startChild, type Child } from '../helpers/child.ts'
 import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
@@ -13,12 +14,11 @@ const page = {
   headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600' },
   body: '<h1>page</h1>',
 }
-const patient = { timeout: 60_000, interval: 50 }
 
 let origin: Origin
 let projectDir: string
 
-/** A shop with so many pages, each of which comes when `answer` says so. */
+/** A shop with this many pages. `answer` decides when each is sent. */
 async function openShop(pages: number, answer: (path: string) => Promise<void>): Promise<string[]> {
   const paths = Array.from({ length: pages }, (_, number) => `/p/${number}`)
   origin.on('/sitemap.xml', {
@@ -56,34 +56,32 @@ beforeEach(async () => {
 })
 
 describe('from another process', () => {
-  it('a run is paused, resumed and cancelled; nothing is fetched twice', { timeout: 90_000 }, async () => {
+  it('a run is paused, resumed and cancelled; nothing is fetched twice', async () => {
     await openShop(3000, () => pause(20))
     const started = await command('warmup:start')
     expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('No worker is running') })
     expect(await progress()).toMatchObject({ status: 'running', checked_urls: 0 })
     await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBeGreaterThan(40)
+    await until(() => expect(fetched().length).toBeGreaterThan(40))
 
     expect(await command('warmup:pause')).toMatchObject({ code: 0, stdout: expect.stringContaining('paused') })
-    // What is under way is finished and written; then nothing happens any more.
-    await expect.poll(async () => (await progress()).processed_urls === fetched().length, patient).toBe(true)
+    // Requests in flight are completed and recorded. After that nothing changes.
+    await until(async () => expect((await progress()).processed_urls === fetched().length).toBe(true))
     const paused = fetched().length
     expect(await command('warmup:pause')).toMatchObject({ code: 3, stderr: expect.stringContaining('is paused') })
     expect(fetched()).toHaveLength(paused)
 
     expect((await command('warmup:resume')).code).toBe(0)
-    await expect.poll(() => fetched().length, patient).toBeGreaterThan(paused + 40)
+    await until(() => expect(fetched().length).toBeGreaterThan(paused + 40))
     const { progress: cancelled } = JSON.parse((await command('warmup:cancel', '--json')).stdout)
     expect(cancelled).toMatchObject({ status: 'cancelled', total_urls: 3000 })
-    await expect
-      .poll(
-        async () =>
-          JSON.parse((await command('messenger:stats', '--json')).stdout).transports.find(
-            ({ name }: { name: string }) => name === 'async',
-          ).count,
-        patient,
-      )
-      .toBe(0)
+    await until(async () =>
+      expect(
+        JSON.parse((await command('messenger:stats', '--json')).stdout).transports.find(
+          ({ name }: { name: string }) => name === 'async',
+        ).count,
+      ).toBe(0),
+    )
     const end = fetched()
     expect(new Set(end).size).toBe(end.length)
     expect(end.length).toBeLessThan(3000)
@@ -107,12 +105,12 @@ describe('from another process', () => {
     expect(await command('warmup:list')).toMatchObject({ code: 0 })
   })
 
-  it('--wait leaves the work to a worker that runs, and ends with the run', { timeout: 60_000 }, async () => {
+  it('--wait leaves the work to a running worker and exits when the run ends', async () => {
     await openShop(60, () => pause(5))
     const consumer = await startConsumer()
-    await expect
-      .poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient)
-      .toBe(1)
+    await until(async () =>
+      expect(JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length).toBe(1),
+    )
     const waited = await command('warmup:start', '--wait', '--json')
     expect(waited.code).toBe(0)
     expect(JSON.parse(waited.stdout).progress).toMatchObject({ status: 'completed', processed_urls: 60 })
@@ -122,129 +120,122 @@ describe('from another process', () => {
 })
 
 describe('a consumer', () => {
-  it('finishes what is under way at SIGTERM, and another goes on', { timeout: 60_000 }, async () => {
+  it('finishes requests in flight at SIGTERM, and another consumer continues', async () => {
     const gate = Promise.withResolvers<void>()
     const paths = await openShop(40, (path) => (Number(path.slice(3)) < 8 ? Promise.resolve() : gate.promise))
     await command('warmup:start')
     const first = await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBe(12)
+    await until(() => expect(fetched().length).toBe(12))
     first.kill('SIGTERM')
     gate.resolve()
     expect(await first.ended).toBe(0)
     expect(fetched()).toHaveLength(12)
     expect(await progress()).toMatchObject({ status: 'running', processed_urls: 12, checked_urls: 12 })
     await startConsumer()
-    await expect.poll(async () => (await progress()).status, patient).toBe('completed')
+    await until(async () => expect((await progress()).status).toBe('completed'))
     expect(fetched().toSorted()).toEqual(paths.toSorted())
   })
 
-  it('leaves at once at the second SIGTERM, and nothing is lost', { timeout: 60_000 }, async () => {
+  it('exits at once on a second SIGTERM without losing messages', async () => {
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 8 ? new Promise(() => {}) : Promise.resolve()))
     await command('warmup:start')
     const first = await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBe(12)
-    await expect.poll(async () => (await progress()).processed_urls, patient).toBe(8)
+    await until(() => expect(fetched().length).toBe(12))
+    await until(async () => expect((await progress()).processed_urls).toBe(8))
     first.kill('SIGTERM')
-    await expect
-      .poll(async () => JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length, patient)
-      .toBe(1)
+    await until(async () =>
+      expect(JSON.parse((await command('messenger:stats', '--json')).stdout).workers.length).toBe(1),
+    )
     first.kill('SIGTERM')
     expect(await first.ended).toBe(130)
     held = false
     await startConsumer()
-    await expect.poll(async () => (await progress()).status, patient).toBe('completed')
+    await until(async () => expect((await progress()).status).toBe('completed'))
     expect(await progress()).toMatchObject({ processed_urls: 20, checked_urls: 20, failed_urls: 0 })
     expect(fetched()).toHaveLength(24)
   })
 
-  it('that stood still past its lease has its results refused', { timeout: 120_000 }, async () => {
+  it('that was suspended past its lease has its results rejected', async () => {
     const gate = Promise.withResolvers<void>()
     let held = true
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 4 ? gate.promise : Promise.resolve()))
     await command('warmup:start')
     const first = await startConsumer()
-    await expect.poll(() => fetched().length, patient).toBe(8)
-    await expect.poll(async () => (await progress()).processed_urls, patient).toBe(4)
+    await until(() => expect(fetched().length).toBe(8))
+    await until(async () => expect((await progress()).processed_urls).toBe(4))
     first.kill('SIGSTOP')
     held = false
     await startConsumer()
-    await expect.poll(async () => (await progress()).status, patient).toBe('completed')
+    await until(async () => expect((await progress()).status).toBe('completed'))
     const end = await progress()
     gate.resolve()
     first.kill('SIGCONT')
-    await expect.poll(() => first.logs(), patient).toMatch(/took over|taken over/)
+    await until(() => expect(first.logs()).toMatch(/took over|taken over/))
     expect(await progress()).toEqual(end)
     expect(end).toMatchObject({ processed_urls: 20, checked_urls: 20, failed_urls: 0, total_urls: 20 })
   })
 })
 
-it(
-  'two consumers and the daemon, killed and started again in turn while the demo shop is warmed: nothing is lost',
-  { timeout: 180_000 },
-  async () => {
-    const shopProgram = fileURLToPath(new URL('../../dist/demo/shop-main.js', import.meta.url))
-    const port = await freePort()
-    const shop = await startChild([process.execPath, shopProgram, '--url', `http://127.0.0.1:${port}`], {
-      ready: (logs) => logs.includes('\n'),
-    })
-    onTestFinished(async () => void (await shop.stop()))
-    const { url, channels } = JSON.parse(shop.logs().split('\n')[0]!) as {
-      url: string
-      channels: { id: string; name: string; url: string }[]
+it('two consumers and the daemon, killed and started again in turn while the demo shop is warmed: nothing is lost', async () => {
+  const shopProgram = fileURLToPath(new URL('../../dist/demo/shop-main.js', import.meta.url))
+  const port = await freePort()
+  const shop = await startChild([process.execPath, shopProgram, '--url', `http://127.0.0.1:${port}`], {
+    ready: (logs) => logs.includes('\n'),
+  })
+  onTestFinished(async () => void (await shop.stop()))
+  const { url, channels } = JSON.parse(shop.logs().split('\n')[0]!) as {
+    url: string
+    channels: { id: string; name: string; url: string }[]
+  }
+  const salesChannels = channels.map((channel) => ({
+    id: channel.id,
+    name: channel.name,
+    url: channel.url,
+    origin: url,
+    sitemaps: ['/sitemap.xml'],
+  }))
+  const serve = (): Promise<Daemon> =>
+    startDaemon({ projectDir, port, config: { salesChannels, warmup: { concurrency: 8 } } })
+  let daemon = await serve()
+  onTestFinished(async () => void (await daemon.stop()))
+  const consumers = [await startConsumer(), await startConsumer()]
+  const { progressId, totalUrls } = JSON.parse((await command('warmup:start', '--json')).stdout)
+  let before = -1
+  let kills = 0
+  for (let turn = 0; ; turn++) {
+    const now = await progress()
+    expect(now.processed_urls + now.failed_urls).toBeGreaterThanOrEqual(before)
+    expect(now.remaining_urls).toBe(now.total_urls - now.processed_urls - now.failed_urls)
+    if (now.status !== 'running') break
+    before = now.processed_urls + now.failed_urls
+    if (turn % 3 === 2) {
+      daemon.kill('SIGKILL')
+      await daemon.ended
+      daemon = await serve()
+    } else {
+      const consumer = consumers[turn % 3]!
+      consumer.kill('SIGKILL')
+      await consumer.ended
+      consumers[turn % 3] = await startConsumer()
     }
-    const salesChannels = channels.map((channel) => ({
-      id: channel.id,
-      name: channel.name,
-      url: channel.url,
-      origin: url,
-      sitemaps: ['/sitemap.xml'],
-    }))
-    const serve = (): Promise<Daemon> =>
-      startDaemon({ projectDir, port, config: { salesChannels, warmup: { concurrency: 8 } } })
-    let daemon = await serve()
-    onTestFinished(async () => void (await daemon.stop()))
-    const consumers = [await startConsumer(), await startConsumer()]
-    const { progressId, totalUrls } = JSON.parse((await command('warmup:start', '--json')).stdout)
-    let before = -1
-    let kills = 0
-    for (let turn = 0; ; turn++) {
-      const now = await progress()
-      expect(now.processed_urls + now.failed_urls).toBeGreaterThanOrEqual(before)
-      expect(now.remaining_urls).toBe(now.total_urls - now.processed_urls - now.failed_urls)
-      if (now.status !== 'running') break
-      before = now.processed_urls + now.failed_urls
-      if (turn % 3 === 2) {
-        daemon.kill('SIGKILL')
-        await daemon.ended
-        daemon = await serve()
-      } else {
-        const consumer = consumers[turn % 3]!
-        consumer.kill('SIGKILL')
-        await consumer.ended
-        consumers[turn % 3] = await startConsumer()
-      }
-      kills++
-      // Some of it is done between two kills, or the end has come.
-      await expect
-        .poll(
-          async () => (await progress()).status !== 'running' || (await progress()).processed_urls > before,
-          patient,
-        )
-        .toBe(true)
-    }
-    // A machine on which a process takes seconds to start sees fewer of them.
-    expect(kills).toBeGreaterThan(1)
-    expect(await progress()).toMatchObject({
-      id: progressId,
-      status: 'completed',
-      total_urls: totalUrls,
-      checked_urls: totalUrls,
-      processed_urls: totalUrls,
-      failed_urls: 0,
-      percentage: 100,
-    })
-    const again = JSON.parse((await command('warmup:start', '--wait', '--json')).stdout)
-    expect(again.progress).toMatchObject({ total_urls: totalUrls, skipped_urls: totalUrls })
-  },
-)
+    kills++
+    // The run makes progress between two kills, or has ended.
+    await until(async () =>
+      expect((await progress()).status !== 'running' || (await progress()).processed_urls > before).toBe(true),
+    )
+  }
+  // There are fewer kills on a machine where processes take seconds to start.
+  expect(kills).toBeGreaterThan(1)
+  expect(await progress()).toMatchObject({
+    id: progressId,
+    status: 'completed',
+    total_urls: totalUrls,
+    checked_urls: totalUrls,
+    processed_urls: totalUrls,
+    failed_urls: 0,
+    percentage: 100,
+  })
+  const again = JSON.parse((await command('warmup:start', '--wait', '--json')).stdout)
+  expect(again.progress).toMatchObject({ total_urls: totalUrls, skipped_urls: totalUrls })
+})

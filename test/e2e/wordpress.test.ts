@@ -2,13 +2,14 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit, type Answer } from '../helpers/exchange.ts'
 import { login, missingPackages, startWordPress, type WordPress } from '../helpers/wordpress.ts'
+import { until } from '../helpers/until.ts'
 
 const missing = missingPackages()
 const adminBar = 'id="wpadminbar"'
 
 let shop: WordPress
 let daemon: Daemon
-/** Every page that the shop's own sitemap names, as a path. */
+/** The paths of all pages in the shop's own sitemap. */
 let pages: string[]
 
 beforeAll(async () => {
@@ -21,7 +22,7 @@ beforeAll(async () => {
   shop = await startWordPress(publicUrl)
   daemon = await startDaemon({ port, config: configuration(shop.url, publicUrl) })
   pages = await sitemapPages()
-}, 120_000)
+})
 
 afterAll(async () => {
   await daemon?.stop()
@@ -62,7 +63,7 @@ describe('a WordPress behind the daemon', () => {
     }
   })
 
-  it('gives a logged-in visitor a page of their own, and the next anonymous visitor the anonymous one', async (context) => {
+  it('serves a logged-in visitor a private page, and the next anonymous visitor the shared one', async (context) => {
     needWordPress(context)
     const cookie = await logIn()
     for (const page of ['/', '/story-3/', '/about-us/']) {
@@ -91,8 +92,8 @@ describe('a WordPress behind the daemon', () => {
       const next = await visit(page)
       expect({ page, hit: isHit(next) }).toEqual({ page, hit: false })
       expect(decoded(next).equals(anonymous), page).toBe(true)
-      // The same page is one that may be stored: without the login it is, so the refusal was about the visitor.
-      await expect.poll(async () => isHit(await visit(page)), { timeout: 10_000 }).toBe(true)
+      // Without the login the same page is stored, so it was bypassed because of the visitor.
+      await until(async () => expect(isHit(await visit(page))).toBe(true))
       expect(decoded(await visit(page)).equals(anonymous), page).toBe(true)
       before.totalFiles++
     }
@@ -107,7 +108,7 @@ describe('a WordPress behind the daemon', () => {
   })
 })
 
-/** A test that cannot run says so by name in the report; it never passes for one that ran. */
+/** A test that cannot run is reported as skipped by name, never as passed. */
 function needWordPress(context: TestContext): void {
   if (missing.length > 0) context.skip(`Debian packages missing: ${missing.join(', ')}`)
 }
@@ -137,7 +138,7 @@ async function askShop(target: string): Promise<Answer> {
   return await exchange(shop.url + target, { headers: { host: daemon.host } })
 }
 
-/** What WordPress makes of a page; fails where two renderings differ, because then no cache could match both. */
+/** How WordPress renders a page. Fails if two renderings differ, because no cached page could equal both. */
 async function stableBytes(target: string): Promise<Buffer> {
   const [first, second] = [await askShop(target), await askShop(target)]
   expect(first.status, target).toBe(200)

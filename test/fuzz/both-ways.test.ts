@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import { random } from '../helpers/random.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { pieces, sentence } from './requests.ts'
 import { agree, send, unanswered, type Outcome, type Way } from './ways.ts'
 
-/** The cases of one seed come again in any number of runs; more of them by hand (CONTRIBUTING.md). */
+/** One seed always gives the same cases. CONTRIBUTING.md shows how to run more of them. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
 const cases = Number(process.env['FUZZ_CASES'] ?? 2000)
-const lanes = 3
+const lanes = 6
 
 const shops: Shop[] = []
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
     const held = { 'content-type': 'text/html', 'cache-control': 'public, max-age=86400', etag: '"tag"' }
     shop.origin.otherwise(async ({ method, path }, _, incoming) => {
       for await (const _chunk of incoming) void _chunk
-      // An unsafe method that succeeds would take the page out of the cache.
+      // A successful unsafe method would invalidate the page.
       if (method !== 'GET' && method !== 'HEAD')
         return { status: 409, headers: { 'cache-control': 'no-store' }, body: `${method} is refused` }
       if (!path.startsWith('/hit/'))
@@ -44,7 +45,7 @@ afterAll(async () => {
   for (const shop of shops) await shop.close()
 })
 
-/** The first way on which a text means something else than when it comes whole on a new connection; null where there is none. */
+/** The first way of sending a text that has another outcome than sending it whole on a new connection; null if there is none. */
 async function difference(
   shop: Shop,
   ways: readonly Way[],
@@ -59,7 +60,7 @@ async function difference(
   return null
 }
 
-/** Long texts of one letter say nothing in a report. */
+/** Shortens long runs of one character. */
 function abridged(_: string, value: unknown): unknown {
   return typeof value === 'string'
     ? value.replace(/(.)\1{40,}/g, (run, letter: string) => `${letter}{${run.length}}`)
@@ -68,7 +69,7 @@ function abridged(_: string, value: unknown): unknown {
 
 it(
   `${cases} sentences of seed ${seed} mean the same however they arrive`,
-  { timeout: 60_000 + cases * 100 },
+  { timeout: 300_000 + cases * 100 },
   async () => {
     const next = random(seed)
     const all = Array.from({ length: cases }, (_, index) => {
@@ -86,7 +87,7 @@ it(
             { name: 'whole, behind another request', late: true, pieces: [real(text)] },
             { name: 'cut, behind another request', late: true, pieces: cuts[1].map(real) },
           ]
-          // What does not come again is a matter of time: which of two pieces was read first, or a machine that is busy.
+          // A difference that does not recur is due to timing: which of two pieces was read first, or a busy machine.
           let differs = await difference(shop, ways, 120)
           for (let quiet = 500; quiet <= 2000 && differs !== null; quiet *= 2)
             differs = await difference(shop, ways, quiet)

@@ -3,30 +3,30 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Origin } from '../helpers/origin.ts'
 import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
 
-/** What became of one client's bytes. */
+/** Outcome of the bytes of one client. */
 export interface Outcome {
   answers: { status: number; headers: Record<string, string>; body: string }[]
-  /** Bytes that are no whole answer. */
+  /** Bytes of an incomplete response. */
   rest: string
-  /** What the shop was asked meanwhile. */
+  /** Requests that reached the shop. */
   shop: string[]
 }
 
-/** How the bytes arrive. `late`: on a connection that Node's server has already. */
+/** How the bytes arrive. `late`: on a connection that Node's server has already taken over. */
 export interface Way {
   name: string
   late: boolean
   pieces: readonly string[]
 }
 
-/** The last request of each client: whether it is answered tells whether the connection went on. */
+/** The last request of each client. A response shows that the connection was still in use. */
 const lastWord = (host: string) => `GET /pass/last HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
 const firstWord = (host: string) => `GET /pass/first HTTP/1.1\r\nHost: ${host}\r\n\r\n`
 
 /**
  * Sends bytes to a daemon on 127.0.0.1 and reads until it closes the connection.
  *
- * @param quiet milliseconds without an answer after which the client goes; only requests that are not whole come to that
+ * @param quiet ms without a response after which the client leaves; only incomplete requests wait that long
  */
 export async function send(port: number, origin: Origin, host: string, way: Way, quiet: number): Promise<Outcome> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -51,7 +51,7 @@ export async function send(port: number, origin: Origin, host: string, way: Way,
   for (const piece of way.pieces) {
     if (!socket.writable) break
     await say(piece)
-    // Time for the daemon to read it by itself; where it did not, this is another one of the ways.
+    // Usually the daemon reads each piece separately. If not, that is one more way to receive the bytes.
     await (way.pieces.length > 2 ? new Promise((resolve) => setImmediate(resolve)) : pause(2))
   }
   await Promise.race([
@@ -61,7 +61,7 @@ export async function send(port: number, origin: Origin, host: string, way: Way,
   ])
   if (socket.writable) await say(lastWord(host))
   heardAt = performance.now()
-  // What is not whole waits for more. Node takes a client's end for its leaving, so it is said only where nothing comes any more.
+  // The daemon waits for the rest of an incomplete request. Node treats the end of a client's data as a disconnect, so it is sent last.
   const ending = setInterval(() => (heardAt + quiet < performance.now() ? socket.end() : null), quiet / 4)
   await closed
   clearInterval(ending)
@@ -75,7 +75,7 @@ export async function send(port: number, origin: Origin, host: string, way: Way,
 
 const volatileLine = /^(?:date|age|x-request-id): .*\r\n/gim
 
-/** Which of the answers have no body because of their HEAD. */
+/** The methods of the requests: a response to HEAD has no body. */
 function methodsOf(text: string): string[] {
   return [
     ...text.matchAll(
@@ -84,7 +84,7 @@ function methodsOf(text: string): string[] {
   ].map((match) => match[1]!)
 }
 
-/** Of no meaning to the client: how long the connection may be idle, and what differs from second to second. */
+/** Headers without a meaning for the comparison: idle time-outs, and values that change every second. */
 const passing = new Set(['date', 'age', 'x-request-id', 'keep-alive'])
 
 function lasting({ status, headers, body }: WireAnswer): Outcome['answers'][number] {
@@ -106,11 +106,11 @@ function told({ method, url, rawHeaders, body }: Origin['requests'][number]): st
 }
 
 /**
- * Whether two ways mean the same. A connection may end earlier one way than the other (a body that was not read yet, a BAN on a connection
- * that is Node's), but after the same answer; and what ends with it was not asked of the shop.
+ * Whether two ways have equivalent outcomes. A connection may end earlier one way (an unread body, a BAN on a connection of Node's server),
+ * but only after the same response, and requests after that must not reach the shop.
  */
 export function agree(a: Outcome, b: Outcome): boolean {
-  // A client that writes on after the last answer has begun may be reset in the midst of it (RFC 9112 §9.6).
+  // A client that keeps writing during the last response may be reset before its end (RFC 9112 §9.6).
   const isCut = a.rest.startsWith('HTTP/1.1 ') || b.rest.startsWith('HTTP/1.1 ')
   const ends = ({ answers }: Outcome) => answers.findIndex(({ headers }) => headers['connection'] === 'close')
   const last = Math.min(
@@ -126,12 +126,12 @@ export function agree(a: Outcome, b: Outcome): boolean {
   if (until(a) !== until(b)) return false
   const [fewer, more] = a.shop.length <= b.shop.length ? [a, b] : [b, a]
   const refused = (a.answers[last]?.status ?? 0) >= 400
-  // A body that turns out to be broken may have begun to reach the shop.
+  // The beginning of a malformed body may have reached the shop.
   if (ends(a) === ends(b) && !refused && !isCut) return a.rest === b.rest && a.shop.join('\0') === b.shop.join('\0')
   return fewer.shop.every((request) => more.shop.includes(request))
 }
 
-/** What the shop was asked in vain: the client was told nothing of it. */
+/** Whether a request reached the shop without a response to the client. */
 export function unanswered({ answers, shop }: Outcome): boolean {
   return (
     shop.some((request) => request.startsWith('GET /pass/last')) &&

@@ -27,7 +27,7 @@ export async function openApi(options: DaemonOptions = {}): Promise<Api> {
   }
 }
 
-/** Errors always have the same form. */
+/** Asserts the form that all errors share. */
 export function expectRefusal(answer: Answer, status: number, message: RegExp = /./): void {
   expect(answer.status, answer.body.toString()).toBe(status)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)

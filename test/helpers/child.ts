@@ -1,32 +1,32 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A program that a test started and that must not outlive it. */
+/** A program that a test started. It ends with the test process. */
 export interface Child {
   pid: number
   /** Standard output and standard error so far. */
   logs(): string
-  /** Whether it has gone. */
+  /** Whether it has exited. */
   gone(): boolean
-  /** Resolves when it has gone, whoever ended it: its exit code, null after a signal. */
+  /** Resolves when it has exited, for any reason, to its exit code; null after a signal. */
   ended: Promise<number | null>
   kill(signal: NodeJS.Signals): void
-  /** Sends the signal (SIGTERM), then SIGKILL after 15 s; resolves to the exit code. Harmless when it has gone already. */
+  /** Sends the signal (default: SIGTERM), then SIGKILL after 15 s, and resolves to the exit code. Does nothing if it has already exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
 const stopWithin = 15_000
 
-/** Process groups that still run: a killed nginx or PHP master would leave its workers behind. */
+/** Running process groups: a killed nginx or PHP master would leave its workers behind. */
 const groups = new Set<number>()
 
 function killGroup(pid: number | undefined): void {
-  // Group 0 would be our own.
+  // Group 0 is the test's own.
   if (!pid) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has gone already.
+    // It has already exited.
   }
 }
 
@@ -40,7 +40,7 @@ for (const [signal, code] of [
   process.once(signal, () => process.exit(code))
 }
 
-/** Starts a program, with a file descriptor of ours as its fourth (`handOver`); `ready` is asked every 25 ms until it says so. Throws with the program's log where it ends or 30 s pass before that. */
+/** Starts a program and waits until `ready` returns true. `handOver`: a file descriptor of this process that the program gets as its fourth. Throws with the program's log if it exits first or is not ready in time. */
 export async function startChild(
   argv: readonly [string, ...string[]],
   options: {
@@ -52,7 +52,7 @@ export async function startChild(
   },
 ): Promise<Child> {
   const [file, ...args] = argv
-  const { ready, within = 30_000, handOver, ...spawnOptions } = options
+  const { ready, within = 60_000, handOver, ...spawnOptions } = options
   const child = spawn(file, args, {
     ...spawnOptions,
     stdio: ['ignore', 'pipe', 'pipe', ...(handOver === undefined ? [] : [handOver])],

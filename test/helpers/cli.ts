@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 export interface CliResult {
-  /** The exit code; null where a signal ended the process. */
+  /** The exit code; null if a signal ended the process. */
   code: number | null
   signal: NodeJS.Signals | null
   stdout: string
@@ -13,20 +13,20 @@ export interface CliResult {
 
 export interface CliOptions {
   cwd?: string
-  /** Added to a bare environment: nothing of the developer's own (colours, PAGECACHE_*) reaches a test. */
+  /** Added to a bare environment, so that a developer's own settings (colours, PAGECACHE_*) reach no test. */
   env?: Record<string, string>
-  /** Sent to standard input, which is closed then. */
+  /** Sent to standard input, which is then closed. */
   input?: string
-  /** The user to run as; for root alone. */
+  /** The user to run as. Only root can set it. */
   uid?: number
 }
 
-/** Whether another user may read the checkout, and so run the command line. */
+/** Whether another user can read the checkout, and thus run the command line. */
 export function canRunAs(uid: number): boolean {
   return spawnSync(process.execPath, [bin, '--version'], { uid, gid: uid, env: { HOME: '/' } }).status === 0
 }
 
-/** Runs the built command line to its end. */
+/** Runs the built command line until it exits. */
 export async function run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const child = start(args, options)
   child.stdin.end(options.input ?? '')
@@ -41,7 +41,7 @@ export async function run(args: readonly string[], options: CliOptions = {}): Pr
   return { code, signal, stdout, stderr }
 }
 
-/** Starts the built command line and leaves it running; whoever starts it ends it. */
+/** Starts the built command line and leaves it running. The caller ends it. */
 export function start(args: readonly string[], options: CliOptions = {}) {
   const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env
   return spawn(process.execPath, [bin, ...args], {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
+import { createServer, type ListenOptions, type Server } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
@@ -11,16 +11,16 @@ import { scratch } from './scratch.ts'
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 export interface DaemonOptions {
-  /** Left in place by `stop()`; without it a temporary directory is made and removed. */
+  /** `stop()` leaves it in place. By default a temporary directory, which `stop()` removes. */
   projectDir?: string
-  /** Written as `pagecache.yaml`; a function is given the daemon's own URL. `server.host` and `.port` are added. */
+  /** Written to `pagecache.yaml` together with `server.host` and `server.port`. A function receives the daemon's own URL. */
   config?: Record<string, unknown> | ((url: string) => Record<string, unknown>)
   /** Added after `serve`, for example `['--origin', origin.url]`. */
   args?: readonly string[]
   env?: Readonly<Record<string, string>>
-  /** A free one without it. A test that restarts a daemon passes the old one. */
+  /** A free port by default. A test that restarts a daemon passes the port of the first one. */
   port?: number
-  /** Put before the program, for example `['taskset', '-c', '0']`. */
+  /** Command to run the program with, for example `['taskset', '-c', '0']`. */
   prefix?: readonly string[]
 }
 
@@ -41,13 +41,13 @@ export interface Daemon {
   /** Runs a command of the same build in the same project directory. */
   run(...args: string[]): Promise<CommandResult>
   kill(signal: NodeJS.Signals): void
-  /** Resolves when the process has gone, whoever ended it: its exit code, null after a signal. */
+  /** Resolves when the process has exited, for any reason, to its exit code; null after a signal. */
   ended: Promise<number | null>
-  /** SIGTERM, then SIGKILL after a while; resolves to the exit code. Harmless when it has gone already. */
+  /** Sends SIGTERM, then SIGKILL after a while, and resolves to the exit code. Does nothing if the process has already exited. */
   stop(): Promise<number | null>
 }
 
-/** Starts the built `bin/run.js serve` on 127.0.0.1 and waits until `/readyz` answers 200; throws with its log where it ends before that. */
+/** Starts the built `bin/run.js serve` on 127.0.0.1 and waits until `/readyz` answers 200. Throws with its log if it exits first. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
   const own = options.projectDir === undefined ? await scratch('pagecache') : null
   const projectDir = options.projectDir ?? own?.path ?? ''
@@ -84,7 +84,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   }
 }
 
-/** Runs one command of the built program to its end. */
+/** Runs one command of the built program until it exits. */
 export async function runProgram(
   args: readonly string[],
   options: { projectDir: string; env?: Readonly<Record<string, string>>; input?: string; prefix?: readonly string[] },
@@ -104,23 +104,35 @@ export async function runProgram(
 }
 
 /**
- * A port of 127.0.0.1 that was free a moment ago. Below those that systems give to outgoing connections and to port 0: one of these
- * could be taken by another test before the program that it is for listens.
+ * A free port of 127.0.0.1 that no other test gets while this process runs. It lies below the ports that systems assign to outgoing
+ * connections and to port 0: another program could take one of those before the program under test listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 30_000)
-    const probe = createServer()
-    const free = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-    })
-    if (free) return port
+    // Linux removes a name in the abstract namespace together with the process that holds it.
+    const reservation = await listen({ path: `\0pagecache-test-port-${port}` })
+    const probe = reservation && (await listen({ host: '127.0.0.1', port }))
+    if (probe) {
+      reservation.unref()
+      await new Promise((resolve) => probe.close(resolve))
+      return port
+    }
+    reservation?.close()
   }
 }
 
-/** The caller's environment without what would steer the program from outside the test. */
-function environment(projectDir: string, extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+/** A server that listens there; null if the address is taken. */
+async function listen(address: ListenOptions): Promise<Server | null> {
+  const server = createServer()
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(null))
+    server.listen(address, () => resolve(server))
+  })
+}
+
+/** The caller's environment without the variables that would change the program's behaviour. */
+export function environment(projectDir: string, extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(PAGECACHE_|APP_ENV$|NODE_OPTIONS$)/.test(name))
   return { ...Object.fromEntries(inherited), NO_COLOR: '1', PAGECACHE_PROJECT_DIR: projectDir, ...extra }
 }

@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 export interface Answer {
   status: number
   headers: Headers
-  /** As it came over the wire. */
+  /** Still encoded. */
   body: Buffer
 }
 
@@ -45,7 +45,7 @@ export function decoded(answer: Answer): Buffer {
   }
 }
 
-/** Whether `Cache-Status` (RFC 9211) says that this daemon had the answer. */
+/** Whether `Cache-Status` (RFC 9211) reports a hit. */
 export function isHit(answer: Answer): boolean {
   return /;\s*hit\b/.test(answer.headers.get('cache-status') ?? '')
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** A request as it came in over the wire, with its header lines in their order and spelling. */
+/** A request as received, with its header lines in their original order and spelling. */
 export interface SeenRequest {
   method: string
   /** The request target, raw. */
@@ -12,12 +12,12 @@ export interface SeenRequest {
   rawHeaders: readonly (readonly [name: string, value: string])[]
   /** Lower-case names; repeated lines joined with a comma. */
   headers: Readonly<Record<string, string>>
-  /** The whole body where a prepared reply answered; a function reads it itself (`readBody`). */
+  /** The whole body if a prepared reply answered. A function reads it with `readBody`. */
   body: Buffer
   at: number
 }
 
-/** A prepared answer. `Content-Length` is set from the body unless the headers say otherwise; no `Date` is taken away. */
+/** A prepared response. `Content-Length` is set from the body unless the headers contain one. */
 export interface Reply {
   status?: number
   headers?: Readonly<Record<string, string | readonly string[]>>
@@ -30,7 +30,7 @@ export type Handler = (
   incoming: IncomingMessage,
 ) => Reply | undefined | Promise<Reply | undefined> | void | Promise<void>
 
-/** Writes whatever bytes it likes, and has to end or destroy the socket: no further request is read from it. */
+/** Writes raw bytes. It must end or destroy the socket, from which no further request is read. */
 export type RawHandler = (socket: Socket, request: SeenRequest) => void | Promise<void>
 
 export interface Origin {
@@ -39,13 +39,13 @@ export interface Origin {
   port: number
   /** Every request so far, oldest first. */
   requests: SeenRequest[]
-  /** Requests for one path (without query) or, where it has a `?`, for one target; all of them without an argument. */
+  /** Number of requests for a path (any query), for a target (if it has a `?`), or in total. */
   hits(target?: string): number
-  /** The last request for a path, or for anything. Throws where there was none. */
+  /** The last request for a path, or the last one of all. Throws if there was none. */
   last(target?: string): SeenRequest
   /** Answers a path (any query) with a prepared reply or by a function; a later call replaces it. */
   on(path: string, handler: Handler | Reply): void
-  /** Answers what no path handler takes; 404 without one. */
+  /** Answers paths without a handler. Default: 404. */
   otherwise(handler: Handler | Reply): void
   /** Answers a path with raw bytes on the socket, for responses that no HTTP server would send. */
   raw(path: string, handler: RawHandler): void
@@ -53,14 +53,14 @@ export interface Origin {
   onUpgrade(handler: (request: SeenRequest, socket: Duplex, head: Buffer) => void): void
   /** Forgets the requests seen; the handlers stay. */
   forget(): void
-  /** Connections open now. */
+  /** Number of open connections. */
   connections(): number
   stop(): Promise<void>
 }
 
 type Route = { kind: 'http'; handler: Handler | Reply } | { kind: 'raw'; handler: RawHandler }
 
-/** A scripted shop on 127.0.0.1: counts, records and answers as the test says. Port 0 takes a free one. */
+/** A scripted shop on 127.0.0.1 that records requests and answers as the test says. Default: a free port. */
 export async function startOrigin(options: { port?: number; otherwise?: Handler | Reply } = {}): Promise<Origin> {
   const routes = new Map<string, Route>()
   const requests: SeenRequest[] = []
@@ -77,7 +77,7 @@ export async function startOrigin(options: { port?: number; otherwise?: Handler 
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // A test that cuts connections resets them: the origin survives it.
+    // Tests reset connections, which must not crash the origin.
     socket.on('error', () => {})
   })
   server.on('upgrade', (incoming, socket, head) => {
@@ -127,7 +127,7 @@ async function answer(route: Route, seen: SeenRequest, incoming: IncomingMessage
     const reply = await route.handler(seen, response, incoming)
     if (reply !== undefined) send(response, reply, seen.method)
   } catch (error) {
-    // A handler that throws must be seen by the test: the answer names it, where one can still be sent.
+    // The response shows the error of a handler, so that the test fails with it.
     if (!response.headersSent) send(response, { status: 599, body: String(error) }, seen.method)
     else response.destroy()
   }

@@ -9,20 +9,20 @@ import { scratch } from './scratch.ts'
 
 export const alertRules = fileURLToPath(new URL('../../docs/alerts.yaml', import.meta.url))
 
-/** One series of an answer: its labels, and its value now. */
+/** One series of a query result: its labels and current value. */
 export interface Series {
   metric: Record<string, string>
   value: number
 }
 
-/** A Prometheus on 127.0.0.1 that scrapes one daemon as the job `pagecache` and evaluates our rules. */
+/** A Prometheus on 127.0.0.1 that scrapes one daemon as the job `pagecache` and evaluates the rules in `docs/alerts.yaml`. */
 export interface Prometheus {
   url: string
-  /** What its query API answers; throws what it says against the expression. */
+  /** Result of the query API. Throws the API's error for an invalid expression. */
   query(expression: string): Promise<Series[]>
-  /** The sum over what an expression answers; NaN where that is nothing. */
+  /** Sum of an expression's series; NaN if there are none. */
   sum(expression: string): Promise<number>
-  /** What another of its endpoints answers. */
+  /** Response of another endpoint. */
   ask(path: string): Promise<unknown>
   stop(): Promise<void>
 }
@@ -80,7 +80,7 @@ export async function startPrometheus(target: string, every = '1s'): Promise<Pro
   }
 }
 
-/** Runs promtool to its end; what it wrote, on whichever stream. */
+/** Runs promtool until it exits, and returns what it wrote to either stream. */
 export function promtool(args: readonly string[], input = ''): { code: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' })
   return { code: status, output: stdout + stderr }

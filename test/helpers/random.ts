@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that come again with the same seed (mulberry32), so that a failure does too. */
+/** Random numbers from 0 to 1 (mulberry32). The same seed gives the same numbers, so that failures can be reproduced. */
 export function random(seed: number): () => number {
   let state = seed
   return () => {

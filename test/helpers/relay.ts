@@ -1,15 +1,15 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** `silent`: connections are accepted, and nothing is ever said on them. `refusing`: nobody listens. `slow`: each answer takes so many milliseconds. */
+/** `silent`: connections are accepted and never answered. `refusing`: the port is closed. `slow`: each answer is delayed by this many milliseconds. */
 export type RelayMode = 'open' | 'silent' | 'refusing' | { slow: number }
 
-/** A wire to a server on 127.0.0.1 that can be cut in the ways in which networks are. */
+/** A TCP relay to a server on 127.0.0.1 that can fail in the ways in which networks fail. */
 export interface Relay {
   url: string
   port: number
-  /** Connections that were made to it. */
+  /** Number of connections accepted so far. */
   connections(): number
-  /** Also ends the connections that are open now. */
+  /** Also closes the open connections. */
   set(mode: RelayMode): Promise<void>
   stop(): Promise<void>
 }

@@ -5,7 +5,7 @@ import { answers, startChild, type Child } from './child.ts'
 import { freePort } from './daemon.ts'
 import { scratch } from './scratch.ts'
 
-/** Another cache before the same origin, on 127.0.0.1 and with all its files in a temporary directory. */
+/** Another cache in front of the same origin, on 127.0.0.1 and with all its files in a temporary directory. */
 export interface Rival {
   url: string
   port: number
@@ -17,22 +17,22 @@ export interface Rival {
 export interface RivalOptions {
   /** `host:port` of the origin. */
   origin: string
-  /** A path that the origin answers with 200, asked to learn that the rival is up. */
+  /** A path that the origin answers with 200, requested until the rival is ready. */
   probe: string
-  /** Put before the program, for example `['taskset', '-c', '0']`. */
+  /** Command to run the program with, for example `['taskset', '-c', '0']`. */
   prefix?: readonly string[]
 }
 
-/** Whether a program is installed; `/usr/sbin` is looked into, where `PATH` may leave it out. */
+/** Whether a program is installed in `PATH` or in `/usr/sbin`, which `PATH` may omit. */
 export function installed(program: string): boolean {
   const path = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`
   return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: path } }).status === 0
 }
 
-/** Cookies that only scripts in the browser read: a shop's proxy takes them out before it looks for a session. */
+/** Cookies that only browser scripts read: a shop's proxy removes them before it looks for a session. */
 const analyticsCookies = '(_ga|_gid|_gcl|_fbp|_hj|utm)[A-Za-z0-9_]*'
 
-/** Varnish as a shop runs it: analytics cookies dropped, other cookies pass, all else left to the built-in VCL. */
+/** Varnish as a shop runs it: drops analytics cookies, bypasses other cookies, and leaves the rest to the built-in VCL. */
 export async function startVarnish(options: RivalOptions & { vcl?: string }): Promise<Rival> {
   const [host, originPort] = options.origin.split(':')
   const vcl = `vcl 4.1;
@@ -78,7 +78,7 @@ function nginxConfiguration(directory: string, port: number, origin: string): st
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `  ${name}_temp_path ${directory}/${name};`,
   )
-  // The workers of a master that is root would be nobody, who may not enter the directory.
+  // If the master runs as root, its workers drop to an unprivileged user that cannot enter the directory.
   const user = process.getuid?.() === 0 ? 'user root;\n' : ''
   return `${user}daemon off;
 worker_processes 1;

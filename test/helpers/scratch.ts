@@ -7,10 +7,10 @@ import './child.ts'
 const removal = { recursive: true, force: true, maxRetries: 10 } as const
 const scratches = new Set<string>()
 
-// Exit handlers run in the order of their registration: child.ts, imported above, has ended the programs that write here.
+// Exit handlers run in the order of registration: child.ts, imported above, has already killed the programs that write here.
 process.once('exit', () => scratches.forEach((path) => rmSync(path, removal)))
 
-/** A directory for a program that a test or a benchmark starts; gone with `discard`, or when this process ends. */
+/** A directory for a program that a test or a benchmark starts. Removed by `discard`, or when this process ends. */
 export interface Scratch {
   path: string
   discard(): Promise<void>

@@ -2,7 +2,8 @@ import { execFile, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { until } from './until.ts'
 
 const execute = promisify(execFile)
 
@@ -10,23 +11,23 @@ export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
 /** A real terminal with a shell command in it. */
 export interface Terminal {
-  /** What is to be seen, without colours; with `escapes` with them. */
+  /** The visible text; with `escapes` including colours. */
   screen(options?: { escapes?: boolean }): Promise<string>
-  /** Waits until it is to be seen. */
+  /** Waits until the text is visible, and returns the screen. */
   see(text: string | RegExp): Promise<string>
   keys(...keys: string[]): Promise<void>
   resize(columns: number, rows: number): Promise<void>
-  /** What tmux says of the pane, such as `alternate_on`. */
+  /** A format variable of the tmux pane, such as `alternate_on`. */
   flag(name: string): Promise<string>
 }
 
-/** Starts a command in a terminal of its own; both are gone after the test. The command is one line for `sh`. */
+/** Starts a command line of `sh` in a new terminal. Both end with the test. */
 export async function openTerminal(
   command: string,
   options: { columns: number; rows: number; cwd: string; env?: Record<string, string> },
 ): Promise<Terminal> {
   const socket = `pagecache-test-${randomUUID()}`
-  // A bare environment: nothing of the developer's own decides what is shown. tmux gives its panes the environment of its server.
+  // A bare environment, so that a developer's own settings do not change the output. tmux passes its server's environment to panes.
   const env = {
     PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
     HOME: options.cwd,
@@ -53,15 +54,12 @@ export async function openTerminal(
   return {
     screen,
     see: async (text) =>
-      vi.waitFor(
-        async () => {
-          const shown = await screen()
-          if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown))
-            throw new Error(`${text} is not to be seen in\n${shown}`)
-          return shown
-        },
-        { timeout: 25_000, interval: 100 },
-      ),
+      until(async () => {
+        const shown = await screen()
+        if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown))
+          throw new Error(`${text} is not to be seen in\n${shown}`)
+        return shown
+      }),
     keys: async (...keys) => void (await tmux('send-keys', '-t', 'test', ...keys)),
     resize: async (columns, rows) =>
       void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),

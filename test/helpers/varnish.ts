@@ -5,34 +5,34 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { until } from '../http/api/shop.ts'
+import { until } from './until.ts'
 import { startChild, type Child } from './child.ts'
 import { freePort } from './daemon.ts'
 import { scratch } from './scratch.ts'
 
 const vclFile = fileURLToPath(new URL('../../docs/varnish.vcl', import.meta.url))
 
-/** A Varnish with the VCL of the documentation, before any origin; it can be stopped in all the ways in which proxies stop. */
+/** A Varnish with the documented VCL in front of an origin. It can fail in the ways in which proxies fail. */
 export interface Varnish {
   url: string
   port: number
-  /** Both of its processes stand still, their sockets stay open. */
+  /** Suspends both of its processes; their sockets stay open. */
   freeze(): void
   thaw(): void
-  /** SIGKILL: its cache is gone with it. */
+  /** Sends SIGKILL, which loses its cache. */
   kill(): Promise<void>
-  /** At the same address, with an empty cache. */
+  /** Starts it again at the same address, with an empty cache. */
   start(): Promise<void>
-  /** A command of its management interface, such as `vcl.list`; what it printed. */
+  /** Runs a command of its management interface, such as `vcl.list`, and returns the output. */
   admin(...command: string[]): Promise<string>
-  /** Kills the process that serves; the other one starts it again, with an empty cache. */
+  /** Kills the worker process. The manager process restarts it with an empty cache. */
   restartChild(): Promise<void>
-  /** Where the VCL that it was started with lies. */
+  /** Path of the VCL that it was started with. */
   vclFile: string
   stop(): Promise<void>
 }
 
-/** @param backend `host:port` that it fetches from; `edit` changes the VCL that it is given; `prefix` is put before the program */
+/** @param backend `host:port` that it fetches from; `edit` changes the VCL; `prefix` is the command to run Varnish with */
 export async function startVarnishProxy(
   backend: string,
   edit: (vcl: string) => string = (vcl) => vcl,
@@ -59,7 +59,7 @@ export async function startVarnishProxy(
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It has gone with the other one.
+        // It exited together with the other one.
       }
     }
     await running.ended
@@ -113,7 +113,7 @@ export async function startVarnishProxy(
   }
 }
 
-/** It answers by itself what is no request. A purge would change what its VCL remembers. */
+/** Varnish itself answers a malformed request. A purge would change the state of its VCL. */
 async function isUp(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'))

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { Timing } from '../../src/lib/timing.ts'
 
-/** How long nobody may wait for the clock before a test is taken to be stuck, in real milliseconds. */
+/** A test fails as stuck when nothing has waited for the clock for this long, in real milliseconds. */
 const stuckAfter = 10_000
 
-/** A clock that jumps to the next sleeper as soon as nothing else is to do: hours pass in milliseconds. */
+/** A clock that jumps to the next timer as soon as nothing else is left to do: hours pass in milliseconds. */
 export class VirtualTiming implements Timing {
   #now = 0
   readonly #sleepers: { at: number; wake: () => void }[] = []
@@ -27,7 +27,7 @@ export class VirtualTiming implements Timing {
     })
   }
 
-  /** Lets time pass until the promise is settled. Throws where everybody waits for something that no time brings. */
+  /** Lets time pass until the promise is settled. Throws if it waits for something other than time. */
   async until<T>(promise: Promise<T>): Promise<T> {
     let settled = false
     const mark = () => void (settled = true)
@@ -38,7 +38,7 @@ export class VirtualTiming implements Timing {
       if (settled) return promise
       const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0]
       if (!next) {
-        // What is waited for may be real: a file, another connection's lock.
+        // The wait may be for something real: a file, or another connection's lock.
         if (performance.now() > busyUntil) throw new Error(`Nothing happens any more, at ${this.#now} ms`)
         await wait(1)
         continue

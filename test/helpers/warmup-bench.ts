@@ -9,9 +9,11 @@ import { warmupHandler, type WarmupWorkerOptions } from '../../src/warmup/run/ha
 import type { WarmupProgress } from '../../src/warmup/run/progress.ts'
 import { createRun, readProgress, type NewRun } from '../../src/warmup/run/runs.ts'
 import type { WarmResult } from '../../src/warmup/run/warm-result.ts'
+import { until } from './until.ts'
 
 export const rules = { concurrency: 4, requestsPerSecond: null, crawlDelay: null, retries: 0, maxWait: 60_000 }
-const noErrors = {
+/** Result of a discovery without errors. */
+export const noErrors = {
   foreign: 0,
   malformed: 0,
   excluded: 0,
@@ -28,10 +30,7 @@ export const urls = (count: number, host = 'a.example') =>
   Array.from({ length: count }, (_, i) => `http://${host}/${i}`)
 export const originOf = () => 'http://origin-a'
 export const stored: WarmResult = { kind: 'stored', status: 200, ms: 1 }
-/** Polling on a machine that has others to serve too. */
-export const patient = { timeout: 30_000 }
-
-/** Fetches that wait until the test lets them go. */
+/** Blocks fetches until the test opens it. */
 export function gate() {
   const opened = Promise.withResolvers<void>()
   return { open: () => opened.resolve(), passed: opened.promise }
@@ -39,11 +38,11 @@ export function gate() {
 
 export interface TestWorker {
   events: ConsumeEvent[]
-  /** Finishes what is in hand and leaves. */
+  /** Finishes its current messages and leaves. */
   stop(): Promise<void>
 }
 
-/** Records, their queue, and workers of warmups in this process that fetch what the test says. */
+/** Records, a queue, and warmup workers in this process. The test decides the result of each fetch. */
 export class WarmupBench {
   readonly records: Records
   readonly queue: Queue
@@ -75,7 +74,7 @@ export class WarmupBench {
     })
   }
 
-  /** Begins to work whatever is on the queue. */
+  /** Starts to process the queue. */
   startWorker(fetchPage: WarmupWorkerOptions['fetchPage'], options: Partial<WarmupWorkerOptions> = {}): TestWorker {
     const stop = new AbortController()
     const events: ConsumeEvent[] = []
@@ -119,21 +118,20 @@ export class WarmupBench {
     return progress
   }
 
-  /** Waits until a run is as the test says; throws with its record after half a minute. */
+  /** Waits until a run satisfies a condition. Fails with the run's progress. */
   async until(id: string, is: (progress: WarmupProgress) => boolean | Promise<boolean>): Promise<WarmupProgress> {
-    for (const deadline = performance.now() + 30_000; ;) {
+    return await until(async () => {
       const progress = await this.progress(id)
       if (await is(progress)) return progress
-      if (performance.now() > deadline) throw new Error(`the run did not get there: ${JSON.stringify(progress)}`)
-      await realTiming.sleep(10, new AbortController().signal)
-    }
+      throw new Error(`The run is not there yet: ${JSON.stringify(progress)}`)
+    })
   }
 
   ended(id: string): Promise<WarmupProgress> {
     return this.until(id, ({ status }) => status !== 'running')
   }
 
-  /** Messages on the queue, those being worked on included. */
+  /** Number of messages on the queue, including those being processed. */
   async messages(): Promise<number> {
     return (await this.queue.statistics()).transports.find(({ name }) => name === 'async')!.count
   }

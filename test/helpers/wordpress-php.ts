@@ -1,8 +1,8 @@
 /** The PHP files that make a WordPress out of the package's program. Texts become PHP literals by `literal`. */
 
-/** The web server's part: writes down each request in `access.log`, then answers it. */
+/** Router script of the web server: logs each request in `access.log`, then answers it. */
 export const router = `<?php
-// What a web server's rewrite rules do: files as they are, all else is WordPress's.
+// Like a web server's rewrite rules: existing files are served, WordPress handles the rest.
 file_put_contents(__DIR__ . '/access.log', $_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI'] . "\\n", FILE_APPEND | LOCK_EX);
 $path = rawurldecode(parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH) ?: '/');
 $file = $_SERVER['DOCUMENT_ROOT'] . $path;

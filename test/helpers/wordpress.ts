@@ -17,9 +17,9 @@ const themeDirs = [`${programDir}/wp-content/themes/${theme}`, `/var/lib/wordpre
 
 export const login = { user: 'editor', password: 'wool-and-linen', displayName: 'Edda Editor' } as const
 
-/** A WordPress of its own, with its own database, on 127.0.0.1 and in a temporary directory. */
+/** A WordPress with its own database, on 127.0.0.1 and in a temporary directory. */
 export interface WordPress {
-  /** Where PHP answers. */
+  /** URL of the PHP server. */
   url: string
   host: string
   /** Every request so far, as method and target. */
@@ -122,7 +122,7 @@ async function startPhp(directory: string, port: number): Promise<Child> {
   )
 }
 
-/** Mail goes nowhere; compiled scripts are kept from one request to the next. */
+/** PHP settings: mail is discarded, and compiled scripts are kept between requests. */
 const phpSettings = [
   '-d',
   'sendmail_path=/bin/true',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Failures } from '../../src/auth/failures.ts'
 import { SharedCounts, type Counted } from '../../src/lib/shared-counts.ts'
 import { openRateLimit } from '../../src/stages/rate-limit.ts'
+import { until } from '../helpers/until.ts'
 
 /** Counters of several processes that send to each other, as the daemon's parent process does. */
 function together(many: number) {
@@ -39,7 +40,7 @@ describe('counters shared by several processes', () => {
     // Before counts are exchanged, each process admits a burst.
     for (const limit of [one, other])
       expect(Array.from({ length: 11 }, () => limit.take('a', 0)).filter(Boolean)).toHaveLength(10)
-    await expect.poll(() => sent.length).toBe(2)
+    await until(() => expect(sent.length).toBe(2))
     expect(sent.flat()).toEqual([
       ['events', 'a', 10],
       ['events', 'a', 10],
@@ -56,7 +57,7 @@ describe('counters shared by several processes', () => {
     all[1]!.join('test', 10, (key, count) => void received.set(key, (received.get(key) ?? 0) + count))
     const count = all[0]!.join('test', 10, () => {})
     for (let turn = 0; turn < 5000; turn++) count(`key ${turn % 2500}`)
-    await expect.poll(() => [...received.values()].reduce((sum, each) => sum + each, 0)).toBe(5000)
+    await until(() => expect([...received.values()].reduce((sum, each) => sum + each, 0)).toBe(5000))
     expect(sent.map((counted) => counted.length).every((length) => length <= 1000)).toBe(true)
     expect(sent.length).toBeLessThan(10)
   })

@@ -1,9 +1,6 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import * as z from 'zod/mini'
-import { App } from '../../src/app.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { describe, expect, it } from 'vitest'
 import {
   cacheStatistics,
   clearApplicationCache,
@@ -12,76 +9,11 @@ import {
   inspectPage,
   listPages,
 } from '../../src/operations/cache.ts'
-import { allScopes, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
-import type { PageDraft, PageType } from '../../src/pages/page.ts'
-import { canRunAs, run } from '../helpers/cli.ts'
+import { allScopes, type Given, performOperation } from '../../src/operations/operation.ts'
+import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-
-async function openApp(projectDir: string): Promise<App> {
-  const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: () => {} })
-  onTestFinished(() => app.close())
-  return app
-}
-
-/** Performs an operation, and holds its value against its own description. */
-async function perform<Input extends Schema, Value>(
-  app: App,
-  operation: Operation<Input, Value>,
-  input: Given<Input>,
-): Promise<Value> {
-  const context = {
-    app,
-    source: 'cli' as const,
-    actor: null,
-    scopes: allScopes,
-    signal: app.signal,
-    report: () => {},
-  }
-  const value = await performOperation(operation, context, input)
-  expect(z.safeParse(operation.output, value).error).toBeUndefined()
-  return value
-}
-
-async function store(app: App, type: PageType, path: string, more: Partial<PageDraft> = {}): Promise<void> {
-  const pages = await app.pages()
-  const now = app.now()
-  const url = `http://shop.example${path}`
-  const draft: PageDraft = {
-    key: url,
-    url,
-    channelId: 'a',
-    type,
-    tags: [`tag-${type}`],
-    status: 200,
-    headers: [['Content-Type', 'text/html']],
-    vary: {},
-    states: [],
-    cachedAt: now,
-    initialAge: 0,
-    lifetime: 60,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
-    staleAllowed: true,
-    noCache: false,
-    staleAt: now + 60_000,
-    deleteAt: now + 120_000,
-    range: null,
-    encoding: 'identity',
-    originalSize: 1000,
-    generationMs: 250,
-    ...more,
-  }
-  expect(await pages.put(draft, Buffer.alloc(400, 'x'), pages.fence())).not.toBeNull()
-}
-
-async function projectWithPages(): Promise<{ app: App; projectDir: string }> {
-  const projectDir = await tempDir()
-  const app = await openApp(projectDir)
-  await store(app, 'products', '/p/1')
-  await store(app, 'products', '/p/2')
-  await store(app, 'cms', '/', { staleAt: app.now() - 1000, cachedAt: app.now() - 61_000 })
-  return { app, projectDir }
-}
+import { openApp, projectWithPages } from './pages-project.ts'
+import { perform } from './perform.ts'
 
 describe('statistics', () => {
   it('have every field, with zeros for an empty cache', async () => {
@@ -228,95 +160,6 @@ describe('clear', () => {
     expect(other).toMatchObject({ code: 0, stdout: '0 files removed.\n' })
     const prod = await run(['vendor:cache:clear', '--env', 'prod'], { cwd: projectDir })
     expect(prod).toMatchObject({ code: 0, stdout: '3 files removed.\n' })
-  })
-})
-
-describe('a page store that cannot be opened', () => {
-  const url = 'http://shop.example/p/1'
-  const commands = [
-    'cache:stats',
-    'cache:list',
-    `cache:inspect ${url}`,
-    'vendor:cache:clear',
-    'vendor:cache:clear --type cms',
-    'vendor:cache:clear --dry-run',
-    'cache:clear',
-    'cache:clear --dry-run',
-  ]
-
-  /** Usually the uid of `nobody`. */
-  const somebodyElse = 65534
-
-  /** Who runs a command without a right to these pages: for root, somebody else; for anybody else, their closed directory does. */
-  async function withoutRights(): Promise<{ cwd: string; uid?: number }> {
-    const { app, projectDir } = await projectWithPages()
-    await app.close()
-    await chmod(projectDir, 0o755)
-    if (process.getuid?.() === 0) return { cwd: projectDir, uid: somebodyElse }
-    const cache = join(projectDir, 'var/cache')
-    await chmod(cache, 0)
-    onTestFinished(() => chmod(cache, 0o700))
-    return { cwd: projectDir }
-  }
-
-  // Root loses its rights by becoming somebody else, who then has to reach the program.
-  const canTry = process.getuid?.() !== 0 || canRunAs(somebodyElse)
-  if (!canTry)
-    console.warn(
-      'What commands say for want of rights is left out: no other user may read the directory of this checkout.',
-    )
-
-  it.skipIf(!canTry)(
-    'for want of rights is said by every command, where and what to do, and is never an empty cache',
-    async () => {
-      const { cwd, uid } = await withoutRights()
-      for (const command of commands) {
-        const { code, stdout, stderr } = await run(command.split(' '), {
-          cwd,
-          env: { HOME: cwd },
-          ...(uid === undefined ? {} : { uid }),
-        })
-        expect(stdout, command).toBe('')
-        expect(stderr, command).toMatch(
-          /Error: The page store in \S+\/var\/cache\/prod\S* cannot be (opened|written) \(EACCES\)\n\S.*permission/,
-        )
-        expect(stderr, command).not.toMatch(/ at |itself/)
-        expect(code, command).toBe(5)
-      }
-      const examined = await run(['doctor', '--json'], {
-        cwd,
-        env: { HOME: cwd },
-        ...(uid === undefined ? {} : { uid }),
-      })
-      const { checks } = JSON.parse(examined.stdout) as {
-        checks: { name: string; status: string; remedy: string | null }[]
-      }
-      expect(checks.find(({ name }) => name === 'page index')).toMatchObject({
-        status: 'failed',
-        remedy: expect.stringContaining("as the daemon's user") as string,
-      })
-      expect(examined.code).toBe(1)
-    },
-  )
-
-  it('is an error of each operation', async () => {
-    const projectDir = await tempDir()
-    await mkdir(join(projectDir, 'var/cache'), { recursive: true })
-    await writeFile(join(projectDir, 'var/cache/prod'), 'a file where the directory should be')
-    const app = await openApp(projectDir)
-    const refusal = {
-      code: 'STORE_UNREADABLE',
-      exit: 5,
-      message: expect.stringContaining('var/cache/prod') as string,
-      hint: expect.any(String) as string,
-    }
-    for (const dryRun of [true, false]) {
-      await expect(perform(app, clearPages, { dryRun })).rejects.toMatchObject(refusal)
-      await expect(perform(app, clearApplicationCache, { dryRun })).rejects.toMatchObject(refusal)
-    }
-    await expect(perform(app, cacheStatistics, {})).rejects.toMatchObject(refusal)
-    await expect(perform(app, listPages, {})).rejects.toMatchObject(refusal)
-    await expect(perform(app, inspectPage, { url })).rejects.toMatchObject(refusal)
   })
 })
 

@@ -1,13 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import * as z from 'zod/mini'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { allScopes, performOperation, type Given, type Operation, type Schema } from '../../src/operations/operation.ts'
 import * as stages from '../../src/operations/stages.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { perform } from './perform.ts'
 
 const channelId = '0190c0de-0000-7000-8000-000000000001'
 
@@ -20,25 +19,6 @@ async function openApp(config: object = {}): Promise<App> {
   const app = new App({ loaded: await loadConfig({ projectDir }, { variables: {} }), onWarning: () => {} })
   onTestFinished(() => app.close())
   return app
-}
-
-/** Performs an operation, and holds its value against its own description. */
-async function perform<Input extends Schema, Value>(
-  app: App,
-  operation: Operation<Input, Value>,
-  input: Given<Input>,
-): Promise<Value> {
-  const context = {
-    app,
-    source: 'cli' as const,
-    actor: null,
-    scopes: allScopes,
-    signal: app.signal,
-    report: () => {},
-  }
-  const value = await performOperation(operation, context, input)
-  expect(z.safeParse(operation.output, value).error).toBeUndefined()
-  return value
 }
 
 describe('a stage', () => {
@@ -85,7 +65,7 @@ describe('a stage', () => {
     [{ name: 'x', retentionDays: 1.5 }, /retentionDays/],
     [{ name: 'x', maxPerSession: 0 }, /maxPerSession/],
     [{ name: 'x', frequency: 'often' }, /frequency: expected one of always/],
-    [{ name: 'x', salesChannelId: 'nobody' }, /There is no sales channel with the id nobody/],
+    [{ name: 'x', salesChannelId: 'none' }, /There is no sales channel with the id none/],
     [{ name: 'x', statsEnabled: 'yes' }, /statsEnabled/],
     [{ name: 'x', content: { html: '<p>', text: 'x' } }, /html or text/],
     [{ name: 'x', content: { callToAction: { label: 'Go', url: 'javascript:alert(1)' } } }, /callToAction.url/],

@@ -6,6 +6,7 @@ import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
+import { until } from '../helpers/until.ts'
 
 async function bodiesIn(directory: string): Promise<string[]> {
   const names = await readdir(placesIn(directory).bodies, { recursive: true, withFileTypes: true })
@@ -164,7 +165,7 @@ describe('files', () => {
   it('a replaced page leaves neither its body nor a temporary file', async () => {
     const { pages, directory, body } = await withOneBody()
     await store(pages, 'a')
-    await expect.poll(() => existsSync(body)).toBe(false)
+    await until(() => expect(existsSync(body)).toBe(false))
     expect(await bodiesIn(directory)).toHaveLength(1)
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
@@ -182,9 +183,9 @@ describe('files', () => {
     const { pages, directory } = await openPages()
     for (let n = 0; n < 200; n += 1) await store(pages, `p${n}`, { tags: n % 2 === 0 ? ['even'] : [] })
     await pages.remove({ kind: 'tags', tags: ['even'] })
-    await expect.poll(async () => (await bodiesIn(directory)).length).toBe(100)
+    await until(async () => expect((await bodiesIn(directory)).length).toBe(100))
     await pages.remove({ kind: 'type', type: 'products' })
-    await expect.poll(async () => (await bodiesIn(directory)).length).toBe(0)
+    await until(async () => expect((await bodiesIn(directory)).length).toBe(0))
   })
 
   it('a sweep removes orphaned bodies that no writer can still be working on', async () => {

@@ -6,6 +6,7 @@ import { placesIn } from '../../src/pages/places.ts'
 import { automaticLimit, spaceOf } from '../../src/pages/room.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, clock, draft, openPages, store } from '../stores/pages.ts'
+import { until } from '../helpers/until.ts'
 
 function mount(...args: string[]): boolean {
   return spawnSync('mount', args).status === 0
@@ -48,11 +49,9 @@ function onSmallDisks(): void {
     const directory = (await smallDisk('size=8m'))!
     const { pages } = await openPages({ directory, maxSize: 1e9 })
     for (let n = 0; n < 1500; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(4_000, n), pages.fence())
-    await expect
-      .poll(async () => (await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())) !== null, {
-        timeout: 10_000,
-      })
-      .toBe(true)
+    await until(async () =>
+      expect(await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())).not.toBeNull(),
+    )
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
 
@@ -63,9 +62,9 @@ function onSmallDisks(): void {
     expect(pages.counters().products.count).toBe(200)
     const { bytes } = await spaceOf(directory)
     await writeFile(`${directory}/ballast`, Buffer.alloc(bytes - 100_000))
-    await expect
-      .poll(async () => (await spaceOf(directory)).bytes >= (await spaceOf(directory)).floorBytes, { timeout: 10_000 })
-      .toBe(true)
+    await until(async () =>
+      expect((await spaceOf(directory)).bytes >= (await spaceOf(directory)).floorBytes).toBe(true),
+    )
     expect(pages.counters().products.count).toBeGreaterThan(50)
     expect(warnings.join()).toContain('evicting the least recently used pages')
     await writeFile(`${directory}/record`, Buffer.alloc(500_000))
@@ -80,7 +79,7 @@ function onSmallDisks(): void {
           pages.put(draft(`p${process}-${n}`), Buffer.alloc(20_000, n), pages.fence()),
         ),
       )
-    await expect.poll(() => store(stores[0]!.pages, 'last'), { timeout: 10_000 }).not.toBeNull()
+    await until(async () => expect(await store(stores[0]!.pages, 'last')).not.toBeNull())
     for (const { pages } of stores)
       expect(await pages.readBody(pages.find(draft('last').key)[0]!)).toEqual(bodyOf('last'))
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
@@ -122,7 +121,7 @@ function onSmallDisks(): void {
     expect(await pages.remove({ kind: 'all' })).toBe(count)
     expect(pages.find(draft('p1').key)).toEqual([])
     await rm(`${directory}/ballast`)
-    await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
+    await until(async () => expect(await store(pages, 'a')).not.toBeNull())
   })
 
   it('read-only: stores nothing, a removal fails with STORE_FULL, and the pages are back afterwards', async () => {
@@ -135,9 +134,9 @@ function onSmallDisks(): void {
     expect(await store(pages, 'b')).toBeNull()
     await expect(pages.remove({ kind: 'all' })).rejects.toMatchObject({ code: 'STORE_FULL', status: 503 })
     await expect(clearApplicationCache(directory)).rejects.toMatchObject({ code: 'STORE_FULL', status: 503 })
-    await expect.poll(() => warnings.length).toBeGreaterThan(0)
+    await until(() => expect(warnings.length).toBeGreaterThan(0))
     expect(mount('-o', 'remount,rw', directory)).toBe(true)
-    await expect.poll(async () => (await store(pages, 'b')) !== null, { timeout: 10_000 }).toBe(true)
+    await until(async () => expect(await store(pages, 'b')).not.toBeNull())
     expect(await pages.readBody(pages.find(draft('a').key)[0]!)).toEqual(bodyOf('a'))
   })
 }
@@ -150,5 +149,5 @@ it('recreates the store when a file replaces the directory of temporary files', 
   await rm(placesIn(directory).temporary, { recursive: true })
   await writeFile(placesIn(directory).temporary, '')
   expect(await store(pages, 'a')).toBeNull()
-  await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
+  await until(async () => expect(await store(pages, 'a')).not.toBeNull())
 })

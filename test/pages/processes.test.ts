@@ -8,6 +8,7 @@ import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
 import { startOther } from './fork.ts'
+import { until } from '../helpers/until.ts'
 
 const selections: [string, Selection][] = [
   ['all', { kind: 'all' }],
@@ -114,7 +115,7 @@ describe('a second process', () => {
     pages.poll()
     const shards = async () =>
       (await readdir(placesIn(directory).bodies, { recursive: true })).filter((name) => name.includes('.'))
-    await expect.poll(shards, { timeout: 20_000 }).toEqual([])
+    await until(async () => expect(await shards()).toEqual([]))
   })
 
   it('killed while it stores: the pages are intact', async () => {
@@ -123,7 +124,7 @@ describe('a second process', () => {
       const other = await startOther(directory)
       const before = pages.counters().products.count
       await other.ask({ ask: 'putForEver' })
-      await expect.poll(() => pages.counters().products.count, { timeout: 20_000 }).toBeGreaterThan(before + 20)
+      await until(() => expect(pages.counters().products.count).toBeGreaterThan(before + 20))
       await other.kill()
     }
     const { total, items } = pages.list({ limit: 1_000, offset: 0 })
@@ -154,7 +155,7 @@ describe('clearing', () => {
     const { pages, directory } = await openPages()
     for (let n = 0; n < 20; n += 1) await store(pages, `p${n}`)
     expect(await pages.remove({ kind: 'all' })).toBe(20)
-    await expect.poll(() => readdir(directory), { timeout: 20_000 }).toEqual(['pages'])
+    await until(async () => expect(await readdir(directory)).toEqual(['pages']))
   })
 
   it('a process died between marking and moving: no removed page is served, and the move is completed', async () => {
@@ -191,7 +192,7 @@ describe('clearing', () => {
     expect(await other.ask({ ask: 'clearApplicationCache' })).toBe(7)
     expect(pages.find(draft('p1').key)).toEqual([])
     expect(await store(pages, 'p1')).not.toBeNull()
-    await expect.poll(() => readdir(directory), { timeout: 20_000 }).toEqual(['pages'])
+    await until(async () => expect(await readdir(directory)).toEqual(['pages']))
     expect(pages.find(draft('p1').key)).toHaveLength(1)
   })
 

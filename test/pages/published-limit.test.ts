@@ -1,6 +1,7 @@
 import { rm, symlink, writeFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { until } from '../helpers/until.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { openPages } from '../stores/pages.ts'
 
@@ -25,7 +26,9 @@ it('other processes use the limit that the daemon published', async () => {
 it('is published again when the directory is cleared', async () => {
   const { pages, directory } = await automatic(undefined, true)
   await rm(join(directory, 'pages'), { recursive: true })
-  await expect.poll(() => readFile(join(directory, 'pages/limit'), 'utf8').catch(() => '')).toBe(`${pages.maxSize}\n`)
+  await until(async () =>
+    expect(await readFile(join(directory, 'pages/limit'), 'utf8').catch(() => '')).toBe(`${pages.maxSize}\n`),
+  )
 })
 
 it.each(['', '0\n', '-5\n', '1e9\n', '12', `${'9'.repeat(40)}\n`])('is not read from a file with %j', async (text) => {

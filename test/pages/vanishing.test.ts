@@ -8,6 +8,7 @@ import type { Selection } from '../../src/pages/page-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
+import { until } from '../helpers/until.ts'
 
 /** Deletes a path as an operator's shell would. */
 function remove(path: string): void {
@@ -52,7 +53,7 @@ describe('a running store notices vanished files and starts empty', () => {
     const { pages, removals, places } = await withOnePage()
     const fence = pages.fence()
     await lose(places)
-    await expect.poll(() => removals, { timeout: 10_000 }).toContainEqual({ kind: 'all' })
+    await until(() => expect(removals).toContainEqual({ kind: 'all' }))
     expect(pages.find(draft('a').key)).toEqual([])
     expect(pages.counters().products.count).toBe(0)
     expect(pages.holds(fence)).toBe(false)
@@ -81,14 +82,12 @@ describe('a running store notices vanished files and starts empty', () => {
     const work = [busy(0), busy(13), busy(27)]
     for (const path of [directory, places.pages, places.index, places.bodies, directory, places.pages]) {
       remove(path)
-      await expect.poll(() => existsSync(places.index) && existsSync(places.bodies), { timeout: 10_000 }).toBe(true)
-      await expect.poll(async () => (await store(pages, 'sign')) !== null, { timeout: 10_000 }).toBe(true)
+      await until(() => expect(existsSync(places.index) && existsSync(places.bodies)).toBe(true))
+      await until(async () => expect(await store(pages, 'sign')).not.toBeNull())
     }
     ended = true
     await Promise.all(work)
-    await expect
-      .poll(async () => pages.readBody((await store(pages, 'last'))!), { timeout: 10_000 })
-      .toEqual(bodyOf('last'))
+    await until(async () => expect(await pages.readBody((await store(pages, 'last'))!)).toEqual(bodyOf('last')))
   })
 })
 
@@ -154,7 +153,7 @@ describe('an unusable index is moved aside with a warning, and the store starts 
       }
       await next.remove({ kind: 'tags', tags: ['all-products'] })
       // The first store may be the call that detects the damage.
-      await expect.poll(() => store(next, 'after')).not.toBeNull()
+      await until(async () => expect(await store(next, 'after')).not.toBeNull())
       await next.close()
     }
   })
@@ -187,8 +186,8 @@ describe('a store that is not writable', () => {
     expect(await pages.remove({ kind: 'all' })).toBe(0)
     expect(pages.counters().products.count).toBe(0)
     expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
-    await expect.poll(() => warnings).toHaveLength(1)
+    await until(() => expect(warnings).toHaveLength(1))
     await rm(join(parent, 'var'))
-    await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
+    await until(async () => expect(await store(pages, 'a')).not.toBeNull())
   })
 })

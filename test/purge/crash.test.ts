@@ -14,6 +14,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { draft, store } from '../stores/pages.ts'
 import type { Step } from './crash-child.ts'
 import { openPurges } from './purges.ts'
+import { until } from '../helpers/until.ts'
 
 const range = { limit: 50, offset: 0 }
 const byTag: Invalidation = { targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }
@@ -62,7 +63,7 @@ describe('a purge whose process is killed', () => {
     const { directory, pages } = await openPurges({ now: Date.now })
     await store(pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
     await purgeIn(directory, 'intended')
-    await expect.poll(() => pages.find(draft('a').key), { timeout: 20_000 }).toEqual([])
+    await until(() => expect(pages.find(draft('a').key)).toEqual([]))
   })
 })
 

@@ -82,7 +82,7 @@ it('too many purges are refused, and no answered purge is lost', async () => {
     ),
   ).toBe(true)
   expect(large.some(({ status }) => status === 'fulfilled')).toBe(true)
-}, 120_000)
+})
 
 it('purges accepted before closing are carried out', async () => {
   const { purging, records } = await openThread()

@@ -11,7 +11,7 @@ import type { CountedDatabase } from './counted.ts'
 const messages = 600
 const kills = 15
 
-it('workers killed at any time lose no message and count none twice', { timeout: 180_000 }, async () => {
+it('workers killed at any time lose no message and count none twice', async () => {
   const directory = await tempDir()
   const records = await openRecords({ directory, now: Date.now })
   onTestFinished(() => records.close())

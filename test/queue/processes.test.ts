@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openQueue } from '../../src/queue/records-queue.ts'
@@ -8,6 +7,7 @@ import type { NewMessage } from '../../src/queue/queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const script = join(import.meta.dirname, 'worker-child.ts')
 
@@ -48,16 +48,8 @@ function messages(count: number, more: Partial<NewMessage> = {}): NewMessage[] {
   return Array.from({ length: count }, (_, payload) => ({ transport: 'async', type: 'quick', payload, ...more }))
 }
 
-async function until(what: () => boolean | Promise<boolean>, within = 60_000): Promise<void> {
-  const deadline = performance.now() + within
-  while (!(await what())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
-    await sleep(20)
-  }
-}
-
 describe('workers in processes of their own', () => {
-  it('share the messages: each is handled by exactly one', { timeout: 90_000 }, async () => {
+  it('share the messages: each is handled by exactly one', async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(200))
     await Promise.all([worker('one'), worker('two')])
@@ -67,7 +59,7 @@ describe('workers in processes of their own', () => {
     expect(await queue.statistics()).toMatchObject({ workers: [{ kind: 'consumer' }, { kind: 'consumer' }] })
   })
 
-  it('handle a group one message at a time, oldest first', { timeout: 90_000 }, async () => {
+  it('handle a group one message at a time, oldest first', async () => {
     const { queue, log, worker } = await open()
     await queue.dispatch(messages(60).map((message, index) => ({ ...message, type: 'group', group: `g${index % 2}` })))
     await Promise.all([worker('one'), worker('two'), worker('three')])
@@ -90,7 +82,7 @@ describe('workers in processes of their own', () => {
     }
   })
 
-  it('take over the messages of a killed worker at once, and lose none', { timeout: 90_000 }, async () => {
+  it('take over the messages of a killed worker at once, and lose none', async () => {
     const { queue, lines, worker, records } = await open()
     await queue.dispatch([
       ...messages(1, { type: 'endless', group: 'g' }),
@@ -110,7 +102,7 @@ describe('workers in processes of their own', () => {
     expect(row).toEqual({ crashes: 1, attempts: 0 })
   })
 
-  it('fail a message that kills three workers', { timeout: 90_000 }, async () => {
+  it('fail a message that kills three workers', async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(1, { type: 'fatal' }))
     for (const name of ['one', 'two', 'three']) {
@@ -131,36 +123,32 @@ describe('workers in processes of their own', () => {
     expect(await fourth.stop()).toBe(0)
   })
 
-  it(
-    'refuse the results of one that was stopped for so long that another took over',
-    { timeout: 120_000 },
-    async () => {
-      const { queue, lines, worker, records } = await open()
-      await queue.dispatch(messages(1, { type: 'fenced' }))
-      const stopped = await worker('stopped')
-      await until(() => lines('start stopped').length === 1)
-      const { lease } = await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()
-      await worker('other')
-      stopped.kill('SIGSTOP')
-      await until(
-        async () =>
-          (await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()).lease !== lease,
-      )
-      await until(() => lines('start other').length === 1)
-      stopped.kill('SIGCONT')
-      await until(() => lines('refused stopped').length === 1)
-      expect(lines('refused')).toEqual(['refused stopped LEASE_LOST'])
-      expect(lines('written')).toEqual([])
-      // It continues as a new worker.
-      await until(async () => (await queue.statistics()).workers.length === 2)
-      await queue.dispatch(messages(20))
-      await until(() => lines('end').length >= 20)
-    },
-  )
+  it('refuse the results of one that was stopped for so long that another took over', async () => {
+    const { queue, lines, worker, records } = await open()
+    await queue.dispatch(messages(1, { type: 'fenced' }))
+    const stopped = await worker('stopped')
+    await until(() => lines('start stopped').length === 1)
+    const { lease } = await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()
+    await worker('other')
+    stopped.kill('SIGSTOP')
+    await until(
+      async () =>
+        (await records.db.selectFrom('queue_messages').select('lease').executeTakeFirstOrThrow()).lease !== lease,
+    )
+    await until(() => lines('start other').length === 1)
+    stopped.kill('SIGCONT')
+    await until(() => lines('refused stopped').length === 1)
+    expect(lines('refused')).toEqual(['refused stopped LEASE_LOST'])
+    expect(lines('written')).toEqual([])
+    // It continues as a new worker.
+    await until(async () => (await queue.statistics()).workers.length === 2)
+    await queue.dispatch(messages(20))
+    await until(() => lines('end').length >= 20)
+  })
 })
 
 describe('the end of a worker', () => {
-  it('SIGTERM: it finishes the message in hand and takes no more', { timeout: 60_000 }, async () => {
+  it('SIGTERM: it finishes the message in hand and takes no more', async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch([...messages(1, { type: 'stuck' }), { ...messages(1)[0]!, type: 'stuck', payload: 1 }])
     const child = await worker('one')
@@ -171,7 +159,7 @@ describe('the end of a worker', () => {
     expect(await queue.statistics()).toMatchObject({ transports: [{ count: 1, held: 0 }, {}, {}], workers: [] })
   })
 
-  it('a second signal: it exits at once, and the message waits for the next worker', { timeout: 60_000 }, async () => {
+  it('a second signal: it exits at once, and the message waits for the next worker', async () => {
     const { queue, lines, worker } = await open()
     await queue.dispatch(messages(1, { type: 'endless' }))
     const child = await worker('one')
@@ -183,7 +171,7 @@ describe('the end of a worker', () => {
     await until(() => lines('start two endless').length === 1)
   })
 
-  it('stop-workers: it stops running consumers, not later ones', { timeout: 60_000 }, async () => {
+  it('stop-workers: it stops running consumers, not later ones', async () => {
     const { queue, lines, worker } = await open()
     const one = await worker('one')
     await until(async () => (await queue.statistics()).workers.length === 1)
@@ -198,25 +186,21 @@ describe('the end of a worker', () => {
   })
 })
 
-it(
-  'locked records block no event loop, and what was done in the meantime is completed afterwards',
-  { timeout: 90_000 },
-  async () => {
-    const { queue, records, lines, worker } = await open()
-    await queue.dispatch(messages(1, { type: 'stuck' }))
-    const child = await worker('one')
-    await until(() => lines('start one stuck').length === 1)
-    // Holds the lock as another process would.
-    const locked = records.db.transaction().execute(async (transaction) => {
-      await sql`SELECT 1`.execute(transaction)
-      child.kill('SIGTERM')
-      // The handler returns while the lock is held: the child's event loop is running.
-      await until(() => lines('end one stuck').length === 1)
-      await until(() => lines('event one unavailable').length > 0)
-    })
-    await locked
-    expect(await child.ended).toBe(0)
-    expect(lines('event one').at(-1)).toBe('event one handled ')
-    expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
-  },
-)
+it('locked records block no event loop, and what was done in the meantime is completed afterwards', async () => {
+  const { queue, records, lines, worker } = await open()
+  await queue.dispatch(messages(1, { type: 'stuck' }))
+  const child = await worker('one')
+  await until(() => lines('start one stuck').length === 1)
+  // Holds the lock as another process would.
+  const locked = records.db.transaction().execute(async (transaction) => {
+    await sql`SELECT 1`.execute(transaction)
+    child.kill('SIGTERM')
+    // The handler returns while the lock is held: the child's event loop is running.
+    await until(() => lines('end one stuck').length === 1)
+    await until(() => lines('event one unavailable').length > 0)
+  })
+  await locked
+  expect(await child.ended).toBe(0)
+  expect(lines('event one').at(-1)).toBe('event one handled ')
+  expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
+})

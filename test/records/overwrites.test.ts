@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
+import { until } from '../helpers/until.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -29,7 +30,7 @@ async function openWithRows() {
   return { directory, records, file, backup }
 }
 
-const isLost = (records: Records) => expect.poll(() => records.fault()?.code, { timeout: 30_000 }).toBe('STORE_LOST')
+const isLost = (records: Records) => until(() => expect(records.fault()?.code).toBe('STORE_LOST'))
 
 it('a smaller copy over the open file is noticed at once, and nothing is written', async () => {
   const { records, file, backup } = await openWithRows()

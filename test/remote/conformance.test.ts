@@ -2,105 +2,34 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient, fetchToken, type ApiClient } from '../helpers/api-client.ts'
-import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
-import { startOrigin, type Origin } from '../helpers/origin.ts'
+import { type ApiClient, createClient, fetchToken } from '../helpers/api-client.ts'
+import { type Commands, openCommands } from '../helpers/commands.ts'
+import { type CommandResult, type Daemon, freePort, runProgram, startDaemon } from '../helpers/daemon.ts'
+import { type Origin, startOrigin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
-
-/** What works on the machine alone on which it is typed, and says so. */
-const here = new Set(['demo', 'init', 'messenger:consume', 'scheduled-task:run', 'serve'])
-
-/** What can be done elsewhere in one way: these runs alone are compared. */
-const sometimes: Record<string, string[][]> = {
-  'scheduled-task:run': [['--no-wait'], ['--no-wait', '--json'], ['--no-wait', '--time-limit', 'x']],
-}
-
-/** What performs no operation and says the same everywhere. */
-const nowhere = new Set(['completion'])
-
-/** Which daemons and directories there are differs between two machines: here the exit code is compared, and the names of what is told. */
-const ofMachine = new Set(['config:show', 'doctor', 'monitor', 'messenger:stats'])
-
-const stage = '0190c0de-0000-7000-8000-00000000000f'
-const page = 'http://shop.example/one'
-
-/** How each command is run, beside the run without any argument. They run in this order, and each on what the ones before have left. */
-const lines: Record<string, string[][]> = {
-  'warmup:start': [
-    ['--dry-run'],
-    ['--batch-size', '0'],
-    ['--sales-channel', stage],
-    ['--wait', '--allow-failures', '--json'],
-    ['--wait'],
-    ['--wait', '--force', '--json'],
-  ],
-  'warmup:progress': [['nothing']],
-  'warmup:pause': [['nothing']],
-  'warmup:failures': [['nothing']],
-  'warmup:watch': [['--no-tui'], ['nothing', '--json']],
-  monitor: [['--json']],
-  'cache:list': [
-    ['--json'],
-    ['--limit', '1'],
-    ['--limit', '0'],
-    ['--limit', '1001'],
-    ['--offset', '-1'],
-    ['--type', 'products'],
-    ['--type', 'nothing'],
-    ['--prefix', 'http://shop.example/o'],
-  ],
-  'cache:inspect': [[page], [page, '--json'], ['nothing'], ['http://other.example/']],
-  'purge:url': [[page, '--dry-run'], [page], [page, '--json']],
-  'purge:tag': [['tag-one'], ['tag-one', '--json'], ['--json', ' ']],
-  'purge:entity': [
-    ['product', '0190c0de000070008000000000000001'],
-    ['nothing', 'x'],
-  ],
-  'reverse-proxy:recent': [['--json'], ['--limit', '0']],
-  'reverse-proxy:url-flow': [[page], [page, '--json']],
-  'reverse-proxy:entity-timeline': [
-    ['product', '0190c0de000070008000000000000001', '--json'],
-    ['nothing', 'x'],
-  ],
-  'reverse-proxy:clear': [['--yes'], ['--yes', '--json']],
-  'invalidation-log:recent': [['--limit', '2']],
-  'invalidation-log:clear': [['--yes']],
-  'vendor:cache:clear': [['--dry-run'], ['--type', 'cms'], ['--type', 'nothing'], ['--json']],
-  'cache:clear': [['--dry-run']],
-  'stage:show': [[stage], [stage, '--json']],
-  'stage:update': [[stage, '--name', 'x']],
-  'stage:delete': [[stage, '--yes']],
-  'stage:stats': [[stage], [stage, '--from', 'yesterday']],
-  'stage:create': [['Summer', '--json'], ['--json']],
-  'customer:delete': [['customer-1', '--yes']],
-  'scheduled-task:schedule': [['vendor_cache.cleanup_pages'], ['nothing']],
-  'scheduled-task:deactivate': [['nothing']],
-  'scheduled-task:run-single': [['vendor_cache.cleanup_pages', '--json'], ['nothing']],
-  // Each daemon has one client of its own before these, and `{client}` stands for its id.
-  'client:create': [['reader', '--scope', 'read'], ['writer', '--json'], ['other', '--scope', 'all'], [' \u0007']],
-  'client:revoke': [['{client}'], ['{client}', '--yes'], ['{client}', '--yes', '--json'], ['nothing', '--yes']],
-  'client:list': [['--json'], ['--limit', '2'], ['--offset', '-1']],
-  'client:rotate-key': [['--json'], ['--drop-old'], ['--drop-old', '--yes']],
-  'messenger:failed:show': [['nothing']],
-  'messenger:failed:retry': [['nothing'], ['--yes']],
-  'messenger:failed:remove': [
-    ['nothing', '--yes'],
-    ['--all', '--yes'],
-  ],
-}
+import { endless, here, lines, nowhere, ofMachine, page, sometimes } from './command-lines.ts'
 
 const manifest = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
   commands: Record<string, unknown>
 }
+
 const ids = Object.keys(manifest.commands)
+
 const ordered = [...Object.keys(lines).filter((id) => ids.includes(id)), ...ids.filter((id) => !(id in lines))]
 
 let origin: Origin
+
 let local: Daemon
+
 let remote: Daemon
+
 let client: ApiClient
+
 let leavers: { here: string; there: string }
+
 let elsewhere: Scratch
+
+let commands: { here: Commands; there: Commands }
 
 /** Two daemons of the same shop, each with its own state: commands run on the machine of one, and with --server on the other. */
 beforeAll(async () => {
@@ -122,16 +51,22 @@ beforeAll(async () => {
   local = await startDaemon({ config })
   remote = await startDaemon({ config })
   client = await createClient(remote, 'elsewhere')
-  // There are as many here, although nobody needs one.
+  // Both daemons have the same number of clients.
   await fetchToken(local.url, await createClient(local, 'elsewhere'))
   leavers = {
     here: (await createClient(local, 'leaver')).clientId,
     there: (await createClient(remote, 'leaver')).clientId,
   }
   elsewhere = await scratch('elsewhere')
+  commands = {
+    here: await openCommands(local.projectDir),
+    there: await openCommands(elsewhere.path, credentials()),
+  }
 })
 
 afterAll(async () => {
+  await commands?.here.stop()
+  await commands?.there.stop()
   await local?.stop()
   await remote?.stop()
   await origin?.stop()
@@ -188,30 +123,26 @@ function shapeOf(text: string): unknown {
   return Object.keys(JSON.parse(text) as object)
 }
 
-/** A command that watches goes on until it is interrupted: off a terminal that is not what is compared. */
-const endless = new Set(['monitor'])
+describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))('%s', (id) => {
+  const argvs = sometimes[id] ?? [
+    ...(endless.has(id) ? [] : [[]]),
+    ...(lines[id] ?? []),
+    ...(lines[id] || endless.has(id) ? [] : [['--json']]),
+  ]
 
-describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhere.has(id))))(
-  '%s',
-  { timeout: 120_000 },
-  (id) => {
-    const argvs = sometimes[id] ?? [
-      ...(endless.has(id) ? [] : [[]]),
-      ...(lines[id] ?? []),
-      ...(lines[id] || endless.has(id) ? [] : [['--json']]),
-    ]
-
-    it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
-      const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
-      const [own, theirs] = (
-        await Promise.all([local.run(...given(leavers.here)), runThere(given(leavers.there))])
-      ).map(comparable) as [CommandResult, CommandResult]
-      if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
-      expect(theirs.code).toBe(own.code)
-      expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
-    })
-  },
-)
+  it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
+    const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
+    const [own, theirs] = (
+      await Promise.all([
+        commands.here.run(...given(leavers.here)),
+        commands.there.run(...given(leavers.there), '--server', remote.url),
+      ])
+    ).map(comparable) as [CommandResult, CommandResult]
+    if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
+    expect(theirs.code).toBe(own.code)
+    expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
+  })
+})
 
 describe.each([...here])('%s', (id) => {
   it('is rejected, because it runs on this machine only', async () => {

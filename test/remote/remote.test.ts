@@ -1,50 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cacheStatistics, clearPages, listPages } from '../../src/operations/cache.ts'
 import { initProject } from '../../src/operations/init.ts'
-import { openRemote } from '../../src/remote/remote.ts'
 import { toRequest } from '../../src/remote/to-request.ts'
 import { runProgram } from '../helpers/daemon.ts'
-import { installed } from '../helpers/rivals.ts'
-import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-
-const json = { 'content-type': 'application/json' }
-
-/** A daemon that is played: it issues tokens, and answers what a test says. */
-async function startPlayed(options: { expiresIn?: number } = {}): Promise<{ daemon: Origin; tokens: string[] }> {
-  const daemon = await startOrigin()
-  const tokens: string[] = []
-  daemon.on('/api/oauth/token', () => {
-    tokens.push(`token-${tokens.length + 1}`)
-    return {
-      headers: json,
-      body: JSON.stringify({ token_type: 'Bearer', expires_in: options.expiresIn ?? 600, access_token: tokens.at(-1) }),
-    }
-  })
-  onTestFinished(() => daemon.stop())
-  return { daemon, tokens }
-}
-
-async function openAt(server: string) {
-  const told: string[] = []
-  const remote = await openRemote(
-    { server, clientId: 'me', clientSecret: 'secret' },
-    {
-      signal: new AbortController().signal,
-      report: (event) => void (event.kind === 'message' && told.push(event.message)),
-      onWarning: (message) => void told.push(message),
-    },
-  )
-  onTestFinished(() => remote.close())
-  return { remote, told }
-}
-
-const cleared = { success: true, filesDeleted: 0 }
+import { cleared, json, openAt, startPlayed } from './played-daemon.ts'
 
 it.each([
   [['stage:delete', '0190c0de-0000-7000-8000-00000000000a'], 'keep or remove its events?'],
@@ -256,48 +216,4 @@ it.each([
   [{ method: 'POST', path: '/clear' } as const, {}, '/api/_action/vendor-cache/clear', '{}'],
 ])('%j with %j', (http, input, path, body) => {
   expect(toRequest(http, input)).toMatchObject({ method: http.method, path, body })
-})
-
-const hasOpenssl = installed('openssl')
-
-describe.skipIf(!hasOpenssl)(`a certificate${hasOpenssl ? '' : ' (no openssl on this machine)'}`, () => {
-  it('that is not trusted is an error, and no secret is sent', async () => {
-    const directory = await tempDir()
-    const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=127.0.0.1',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-      ],
-      { stdio: 'ignore' },
-    )
-    let asked = 0
-    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
-      asked++
-      response.end()
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-    onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())))
-    const { remote } = await openAt(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    await expect(remote.perform(cacheStatistics, {})).rejects.toMatchObject({
-      code: 'SERVER_UNREACHABLE',
-      message: expect.stringContaining('certificate') as string,
-      hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string,
-    })
-    expect(asked).toBe(0)
-  })
 })

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const script = join(import.meta.dirname, 'scheduler-child.ts')
 
@@ -33,15 +33,7 @@ async function setUp() {
   }
 }
 
-async function until(what: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 45_000
-  while (!(await what())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to be: ${what}`)
-    await sleep(10)
-  }
-}
-
-it('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
+it('two schedulers never run one task twice', async () => {
   const { row, runs, makeDue, scheduler } = await setUp()
   await Promise.all([scheduler('one'), scheduler('two')])
   await until(async () => (await row().catch(() => null)) !== null)
@@ -53,7 +45,7 @@ it('two schedulers never run one task twice', { timeout: 90_000 }, async () => {
   expect(await row()).toMatchObject({ status: 'scheduled', error: null })
 })
 
-it('a task whose worker was killed is run by another one', { timeout: 90_000 }, async () => {
+it('a task whose worker was killed is run by another one', async () => {
   const { row, runs, makeDue, scheduler } = await setUp()
   const slow = await scheduler('slow')
   await until(async () => (await row().catch(() => null)) !== null)

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import { startStorefront } from './storefront.ts'
+import { openStorefront } from './storefront.ts'
 
 /** The database opened without our code: the schema itself enforces the rules. */
 async function withEvent() {
-  const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+  const shop = await openStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
   const stage = await shop.stage()
   await shop.track(
     { popupId: stage.id, eventType: 'close', pageType: 'cms', requestUrl: '/a' },
@@ -79,8 +79,8 @@ describe('the event log', () => {
         .run(`${popup}${type}`, popup, type, channel)
     const { id } = database.prepare('select id from sales_channel').get() as { id: string }
     expect(() => insert(stage.id, 'hover', id)).toThrow(/CHECK/)
-    expect(() => insert('nobody', 'close', id)).toThrow(/FOREIGN KEY/)
-    expect(() => insert(stage.id, 'close', 'nobody')).toThrow(/FOREIGN KEY/)
+    expect(() => insert('unknown', 'close', id)).toThrow(/FOREIGN KEY/)
+    expect(() => insert(stage.id, 'close', 'unknown')).toThrow(/FOREIGN KEY/)
     expect(() => database.prepare('delete from vendor_stage').run()).toThrow(/FOREIGN KEY/)
     database.close()
   })
@@ -88,7 +88,7 @@ describe('the event log', () => {
 
 describe('stored visitor data', () => {
   it('includes no address, user agent or session, in databases or logs', async () => {
-    const shop = await startStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
+    const shop = await openStorefront({ customerHeader: 'x-customer' }, { trustedProxies: ['127.0.0.1'] })
     const stage = await shop.stage({ frequency: 'once' })
     const canaries = ['203.0.113.77', 'CanaryBrowser', 'canary-referer', 'Canary-Language', 'CanarySessionCanary0-_']
     const headers = {
@@ -119,7 +119,7 @@ describe('stored visitor data', () => {
   })
 
   it('does not link a session to an event, by time or by order', async () => {
-    const shop = await startStorefront()
+    const shop = await openStorefront()
     const stage = await shop.stage()
     await shop.track({ popupId: stage.id, eventType: 'impression' })
     const [row] = await shop.records.db.selectFrom('vendor_stage_session').selectAll().execute()

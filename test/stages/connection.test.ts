@@ -4,6 +4,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { read, speak, type WireAnswer } from '../http/front/wire.ts'
 import { startStorefront } from './storefront.ts'
+import { until } from '../helpers/until.ts'
 
 const uuid = '0190c0de-0000-7000-8000-00000000dead'
 
@@ -191,6 +192,6 @@ describe('an event in one packet, read directly from the socket', () => {
       socket.write(event(shop, JSON.stringify({ popupId: stage.id, eventType: 'close' })).join(''), resolve),
     )
     socket.destroy()
-    await expect.poll(() => shop.events(), { timeout: 20_000 }).toHaveLength(1)
+    await until(async () => expect(await shop.events()).toHaveLength(1))
   })
 })

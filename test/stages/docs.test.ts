@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { startStorefront } from './storefront.ts'
+import { openStorefront } from './storefront.ts'
 
 const text = readFileSync(new URL('../../docs/stages.md', import.meta.url), 'utf8')
 
@@ -15,7 +15,7 @@ it.each([
   ['vendor_stage_event', 'What is stored for one event, and nothing else:'],
   ['vendor_stage_session', 'pagecache counts how often a session saw a stage:'],
 ])('the privacy statement names every column of %s', async (table, sentence) => {
-  const shop = await startStorefront()
+  const shop = await openStorefront()
   const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(shop.records.db)
   expect(columnsAfter(sentence)).toEqual(rows.map(({ name }) => name))
 })

@@ -1,75 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bucketFor, bucketNames, parseDay } from '../../src/stages/buckets.ts'
-import { deleteStage } from '../../src/stages/delete-stage.ts'
 import { eraseCustomer } from '../../src/stages/erase-customer.ts'
 import { pruneEvents } from '../../src/stages/prune.ts'
 import { readStatistics } from '../../src/stages/statistics.ts'
-import { openTracker, type Tracker } from '../../src/stages/tracker.ts'
-import type { TrackedEvent } from '../../src/stages/batch.ts'
-import { eventTypes, type EventType } from '../../src/stages/stage.ts'
-import { createStage, readStage, updateStage } from '../../src/stages/stages.ts'
-import { openRecords, type Records } from '../../src/records/open.ts'
-import { tempDir } from '../helpers/temp-dir.ts'
+import { type EventType, eventTypes } from '../../src/stages/stage.ts'
+import { createStage } from '../../src/stages/stages.ts'
 import { settings } from './storefront.ts'
-
-const day = 24 * 3_600_000
-/** Noon of 20 November 2026. */
-const noon = Date.UTC(2026, 10, 20, 12)
-const channels = [{ id: 'channel-1', name: 'Storefront', url: 'http://shop.example' }]
-
-async function openStages(now: () => number = () => noon): Promise<{
-  records: Records
-  tracker: Tracker
-  event: (popupId: string, at: number, more?: Partial<TrackedEvent>) => TrackedEvent
-}> {
-  const directory = await tempDir()
-  const records = await openRecords({ directory, now })
-  const tracker = openTracker({ directory, channels })
-  onTestFinished(async () => {
-    await tracker.close()
-    await records.close()
-  })
-  const event = (popupId: string, at: number, more: Partial<TrackedEvent> = {}): TrackedEvent => ({
-    popupId,
-    type: 'impression',
-    salesChannelId: 'channel-1',
-    customerId: null,
-    pageType: null,
-    requestUrl: null,
-    at,
-    session: null,
-    counted: true,
-    ...more,
-  })
-  return { records, tracker, event }
-}
-
-/** The expected statistics, counted from the events. */
-async function plainCount({ db }: Records, popupId: string, from: number, to: number) {
-  const rows = await db
-    .selectFrom('vendor_stage_event')
-    .where('popup_id', '=', popupId)
-    .where('created_at', '>=', from * day)
-    .where('created_at', '<', (to + 1) * day)
-    .select(['event_type', ({ fn }) => fn.countAll<number>().as('events')])
-    .groupBy('event_type')
-    .execute()
-  return Object.fromEntries(eventTypes.map((type) => [type, rows.find((row) => row.event_type === type)?.events ?? 0]))
-}
-
-/** Statistics and count, read in one transaction for consistency. */
-async function assertAgreement(records: Records, popupId: string, dateFrom: string, dateTo: string): Promise<number> {
-  return await records.db.transaction().execute(async (transaction) => {
-    const within = { ...records, db: transaction }
-    const value = await readStatistics(within, { popupId, dateFrom, dateTo })
-    const counted = await plainCount(within, popupId, parseDay(dateFrom)!, parseDay(dateTo)!)
-    expect(value.totals).toEqual(counted)
-    for (const type of eventTypes) expect(value.series.reduce((sum, point) => sum + point[type], 0)).toBe(counted[type])
-    return Object.values(value.totals).reduce((sum, number) => sum + number, 0)
-  })
-}
-
-const random = (seed: number) => () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
+import { assertAgreement, channels, day, noon, openStages, random } from './plain-count.ts'
 
 describe('statistics', () => {
   it('always match a plain count: while events arrive, after pruning and after erasure', async () => {
@@ -215,91 +152,5 @@ describe('statistics', () => {
     const names = bucketNames(bucketFor(range), range)
     expect([names.length, names[0]]).toEqual([length, first])
     expect(new Set(names).size).toBe(length)
-  })
-})
-
-describe('erasure', () => {
-  it('anonymizes: the events stay without the customer, and the sums are unchanged', async () => {
-    const { records, tracker, event } = await openStages()
-    const { id } = await createStage(records, channels, settings)
-    await Promise.all(
-      Array.from({ length: 2500 }, (_, index) =>
-        tracker.track(event(id, noon, { customerId: index % 2 === 0 ? 'c-1' : 'c-2' })),
-      ),
-    )
-    expect(await eraseCustomer(records, 'c-1', 'anonymize')).toMatchObject({ events: 1250 })
-    expect(await eraseCustomer(records, 'c-1', 'anonymize')).toMatchObject({ events: 0 })
-    expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(2500)
-    const left = await records.db
-      .selectFrom('vendor_stage_event')
-      .select(['customer_id', ({ fn }) => fn.countAll<number>().as('events')])
-      .groupBy('customer_id')
-      .execute()
-    expect(left).toEqual([
-      { customer_id: null, events: 1250 },
-      { customer_id: 'c-2', events: 1250 },
-    ])
-  })
-})
-
-describe('deleting a stage', () => {
-  it('removes its events on request, and no others', async () => {
-    const { records, tracker, event } = await openStages()
-    const [gone, stays] = [
-      await createStage(records, channels, settings),
-      await createStage(records, channels, settings),
-    ]
-    await Promise.all(
-      Array.from({ length: 2100 }, (_, index) => tracker.track(event(index % 3 === 0 ? stays.id : gone.id, noon))),
-    )
-    expect(await deleteStage(records, gone.id, 'remove')).toMatchObject({ events: 1400, stage: { id: gone.id } })
-    for (const table of ['vendor_stage_event', 'vendor_stage_rollup'] as const) {
-      expect(await records.db.selectFrom(table).selectAll().where('popup_id', '=', gone.id).execute()).toEqual([])
-    }
-    expect((await readStatistics(records, { popupId: stays.id, dateFrom: null, dateTo: null })).totals.impression).toBe(
-      700,
-    )
-    await expect(readStatistics(records, { popupId: gone.id, dateFrom: null, dateTo: null })).rejects.toThrow(
-      'There is no stage',
-    )
-  })
-
-  it('keeps its events and statistics for their retention, but hides the stage from visitors and operators', async () => {
-    const { records, tracker, event } = await openStages()
-    const { id } = await createStage(records, channels, { ...settings, retentionDays: 10 })
-    await tracker.track(event(id, noon))
-    expect(await deleteStage(records, id, 'keep')).toMatchObject({ events: 1 })
-    expect(await tracker.track(event(id, noon))).toBe('unknown')
-    expect(
-      await tracker.findActive({ salesChannelId: 'channel-1', pageType: null, session: null, hidden: [] }),
-    ).toEqual([])
-    await expect(readStage(records, id)).rejects.toThrow('There is no stage')
-    await expect(updateStage(records, channels, id, { name: 'x' })).rejects.toThrow('There is no stage')
-    expect((await readStatistics(records, { popupId: id, dateFrom: null, dateTo: null })).totals.impression).toBe(1)
-    expect(await pruneEvents(records, { before: noon + 11 * day, limit: 100 })).toBe(1)
-    expect(await records.db.selectFrom('vendor_stage').selectAll().execute()).toEqual([])
-  })
-
-  it('is finished by the next pruning if it was interrupted', async () => {
-    const { records, tracker, event } = await openStages()
-    const { id } = await createStage(records, channels, { ...settings, retentionDays: 0 })
-    await Promise.all(Array.from({ length: 50 }, () => tracker.track(event(id, noon))))
-    await records.db.updateTable('vendor_stage').set({ deleted: 'remove' }).execute()
-    expect(await pruneEvents(records, { before: noon, limit: 20 })).toBe(20)
-    expect(await pruneEvents(records, { before: noon, limit: 100 })).toBe(30)
-    expect(await records.db.selectFrom('vendor_stage').selectAll().execute()).toEqual([])
-  })
-})
-
-describe('pruning', () => {
-  it('removes expired sessions', async () => {
-    const { records, tracker, event } = await openStages()
-    const { id } = await createStage(records, channels, settings)
-    await tracker.track(event(id, noon, { session: 'old' }))
-    await tracker.track(event(id, noon + 3 * day, { session: 'new' }))
-    expect(await pruneEvents(records, { before: noon + 3 * day, limit: 100 })).toBe(1)
-    expect(
-      (await records.db.selectFrom('vendor_stage_session').select('session').execute()).map(({ session }) => session),
-    ).toEqual(['new'])
   })
 })

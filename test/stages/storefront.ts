@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { sql } from 'kysely'
+import { afterAll, onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Log } from '../../src/daemon/log.ts'
@@ -11,7 +12,7 @@ import type { Stage, StageFields } from '../../src/stages/stage.ts'
 import { freePort } from '../helpers/daemon.ts'
 import { exchange, type Answer } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
-import { tempDir } from '../helpers/temp-dir.ts'
+import { scratch } from '../helpers/scratch.ts'
 
 export const channelId = '0190c0de-0000-7000-8000-000000000001'
 export const germanId = '0190c0de-0000-7000-8000-000000000002'
@@ -63,14 +64,38 @@ function listLog(lines: string[]): Log {
   }
 }
 
-export async function startStorefront(
-  stages: Record<string, unknown> = {},
-  more: Record<string, unknown> = {},
-): Promise<Storefront> {
-  const origin = await startOrigin({
-    otherwise: { status: 200, headers: { 'content-type': 'text/html' }, body: 'a page' },
-  })
-  const projectDir = await tempDir()
+type Settings = Record<string, unknown>
+
+/** A storefront of the running test. */
+export async function startStorefront(stages: Settings = {}, more: Settings = {}): Promise<Storefront> {
+  const { shop, stop } = await start(stages, more)
+  onTestFinished(stop)
+  return shop
+}
+
+const shared = new Map<string, ReturnType<typeof start>>()
+afterAll(async () => {
+  for (const started of shared.values()) await (await started).stop()
+})
+
+/** A storefront that the tests of a file share. Each finds it without stages and events. */
+export async function openStorefront(stages: Settings = {}, more: Settings = {}): Promise<Storefront> {
+  const key = JSON.stringify([stages, more])
+  const started = shared.get(key) ?? start(stages, more)
+  shared.set(key, started)
+  const { shop } = await started
+  for (const table of ['vendor_stage_event', 'vendor_stage_session', 'vendor_stage_rollup', 'vendor_stage'])
+    await sql`delete from ${sql.table(table)}`.execute(shop.records.db)
+  shop.origin.otherwise(page)
+  shop.origin.forget()
+  return shop
+}
+
+const page = { status: 200, headers: { 'content-type': 'text/html' }, body: 'a page' }
+
+async function start(stages: Settings, more: Settings): Promise<{ shop: Storefront; stop(): Promise<void> }> {
+  const origin = await startOrigin({ otherwise: page })
+  const { path: projectDir, discard } = await scratch('pagecache-storefront')
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const salesChannels = [
@@ -100,13 +125,8 @@ export async function startStorefront(
     shared: null,
     log: listLog(log),
   })
-  onTestFinished(async () => {
-    await daemon.stop(0, 1000)
-    await app.close()
-    await origin.stop()
-  })
   const records = await app.records()
-  return {
+  const shop: Storefront = {
     url,
     origin,
     app,
@@ -128,6 +148,15 @@ export async function startStorefront(
       return (JSON.parse(answer.body.toString()) as { items: { id: string }[] }).items.map(({ id }) => id)
     },
     events: () => readEvents(records),
+  }
+  return {
+    shop,
+    async stop() {
+      await daemon.stop(0, 1000)
+      await app.close()
+      await origin.stop()
+      await discard()
+    },
   }
 }
 

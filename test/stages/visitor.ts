@@ -1,8 +1,9 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { eventTypes, type StageContent, type StageFields } from '../../src/stages/stage.ts'
 import { installed } from '../helpers/rivals.ts'
-import { settings, startStorefront, type Storefront } from './storefront.ts'
+import { until } from '../helpers/until.ts'
+import { openStorefront, settings, startStorefront, type Storefront } from './storefront.ts'
 
 export const hasChromium = installed('chromium')
 
@@ -51,7 +52,8 @@ export function openBrowser(): (stages?: Partial<StageFields>[], options?: Visit
 
 /** A visitor of a shop with these stages, whose pages are served from the cache. */
 async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
-  const shop = await startStorefront(options.config)
+  const shop = await (options.config === undefined ? openStorefront() : startStorefront(options.config))
+  await (await shop.app.pages()).remove({ kind: 'all' })
   const headers = {
     'content-type': 'text/html',
     'cache-control': 'public, s-maxage=600',
@@ -60,6 +62,8 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
   shop.origin.otherwise({ status: 200, headers, body: options.page ?? html })
   for (const fields of stages) await shop.stage({ ...settings, content, ...fields })
   const context = await browser.newContext()
+  // Only ends what hangs, like `until`.
+  context.setDefaultTimeout(60_000)
   onTestFinished(() => context.close())
   const page = await context.newPage()
   const faults: string[] = []
@@ -73,8 +77,7 @@ async function visit(browser: Browser, stages: Partial<StageFields>[], options: 
     await page.goto(`${shop.url}/shoes`)
     await page.locator('vendor-stage dialog[open]').waitFor()
   }
-  const atLeast = (count: number) =>
-    vi.waitUntil(async () => (await shop.events()).length >= count, { timeout: 15_000, interval: 50 })
+  const atLeast = (count: number) => until(async () => (await shop.events()).length >= count)
   return {
     shop,
     page,

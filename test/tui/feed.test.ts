@@ -4,13 +4,14 @@ import { Poller } from '../../src/tui/poller.ts'
 import { staleness } from '../../src/tui/stale.ts'
 import { toSource } from '../../src/tui/source.ts'
 import { FakeSource } from './fake-source.ts'
+import { until } from '../helpers/until.ts'
 
-/** Waits until a poller of its own has asked so many times: as long as another one would have needed for the same. */
+/** Waits until another poller has asked that many times, which takes as long as the tested one would need. */
 async function another(times: number): Promise<void> {
   const source = new FakeSource({ 'cache.stats': 1 })
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
   poller.want({ cache: { operation: 'cache.stats', input: {}, every: 5 } })
-  await vi.waitFor(() => expect(source.count('cache.stats')).toBeGreaterThan(times))
+  await until(() => expect(source.count('cache.stats')).toBeGreaterThan(times))
   poller.stop()
 }
 
@@ -34,11 +35,11 @@ it('the poller goes on after failures, keeps the last value, and stops', async (
   const source = new FakeSource({ 'cache.stats': () => (broken ? new Error('gone') : 42) })
   const poller = new Poller({ source, now: () => 0, random: () => 0.5, onChange: () => {} })
   poller.want({ cache: { operation: 'cache.stats', input: {}, every: 5 } })
-  await vi.waitFor(() => expect(poller.feeds['cache']).toMatchObject({ value: 42, error: null }))
+  await until(() => expect(poller.feeds['cache']).toMatchObject({ value: 42, error: null }))
   broken = true
-  await vi.waitFor(() => expect(poller.feeds['cache']).toMatchObject({ value: 42, error: 'gone' }))
+  await until(() => expect(poller.feeds['cache']).toMatchObject({ value: 42, error: 'gone' }))
   broken = false
-  await vi.waitFor(() => expect(poller.feeds['cache']).toMatchObject({ value: 42, error: null, failures: 0 }), 5000)
+  await until(() => expect(poller.feeds['cache']).toMatchObject({ value: 42, error: null, failures: 0 }))
   poller.stop()
   const asked = source.count('cache.stats')
   await another(10)
@@ -55,7 +56,7 @@ it('a slow answer is waited for, never asked for twice', async () => {
   await another(5)
   expect(source.count('cache.stats')).toBe(1)
   release()
-  await vi.waitFor(() => expect(source.count('cache.stats')).toBe(2))
+  await until(() => expect(source.count('cache.stats')).toBe(2))
   poller.stop()
 })
 

@@ -1,50 +1,14 @@
-import { cleanup, render } from 'ink-testing-library'
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Monitor } from '../../src/tui/monitor.tsx'
-import { Session } from '../../src/tui/session.ts'
+import { describe, expect, it } from 'vitest'
 import { cells } from '../../src/tui/text/width.ts'
 import { toText } from '../../src/tui/text/line.ts'
-import { warmupTab } from '../../src/tui/tabs/warmup/tab.ts'
-import { FakeSource, watched } from './fake-source.ts'
-
-const open: Session[] = []
-afterEach(() => {
-  cleanup()
-  for (const session of open.splice(0)) session.stop()
-})
-
-/** A session on a fake source with a clock that a test sets; nothing is asked again unless the test hurries it. */
-function start(answers: Record<string, unknown> = {}) {
-  const state = { now: 1000, status: 'running' as 'running' | 'paused' | 'cancelled' | 'completed' }
-  const source = new FakeSource({ 'warmup.watch': () => watched(700, { status: state.status }), ...answers })
-  const saved: [string, string][] = []
-  const session = new Session({
-    source,
-    tabs: [warmupTab(null)],
-    leaving: () => 'leave, the warmup goes on',
-    untilEnd: false,
-    now: () => state.now,
-    time: () => Date.parse('2026-11-21T12:51:40Z'),
-    random: () => 0.5,
-    save: async (file, content) => (saved.push([file, content]), `/reports/${file}`),
-  })
-  open.push(session)
-  session.start()
-  const text = (columns = 120, rows = 40) => session.screen(columns, rows).map(toText).join('\n')
-  return {
-    session,
-    source,
-    state,
-    saved,
-    text,
-    press: (...keys: string[]) => keys.forEach((key) => session.press(key, key.length === 1 ? key : '')),
-  }
-}
+import { watched } from './fake-source.ts'
+import { until } from '../helpers/until.ts'
+import { start } from './start-monitor.tsx'
 
 describe('the screen of a warmup', () => {
   it('shows everything of a run at 120×40', async () => {
     const { text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     await expect(text()).toMatchFileSnapshot('screens/warmup-120x40.txt')
     for (const part of [
       '45.50 %',
@@ -76,7 +40,7 @@ describe('the screen of a warmup', () => {
     [240, 70],
   ])('fits into %i×%i: no line too long, none too many, head and foot in their places', async (columns, rows) => {
     const { session, text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     const lines = session.screen(columns, rows).map((line) => line.map((span) => span.text).join(''))
     expect(lines).toHaveLength(rows)
     for (const line of lines) expect(cells(line)).toBe(columns - 1)
@@ -87,7 +51,7 @@ describe('the screen of a warmup', () => {
 
   it('is one line below 60×15', async () => {
     const { session, text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     expect(
       session
         .screen(59, 20)
@@ -98,11 +62,11 @@ describe('the screen of a warmup', () => {
     for (const line of session.screen(20, 5)) expect(cells(toText(line))).toBeLessThanOrEqual(19)
   })
 
-  it('says so where there is no warmup, and where nobody works on one', async () => {
+  it('says that there is no warmup, or that no worker has taken it up', async () => {
     const { text } = start({ 'warmup.watch': { success: true, progress: null, live: null } })
-    await vi.waitFor(() => expect(text()).toContain('No warmup yet'))
+    await until(() => expect(text()).toContain('No warmup yet'))
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })
-    await vi.waitFor(() => expect(idle.text()).toContain('No worker has started it yet'))
+    await until(() => expect(idle.text()).toContain('No worker has started it yet'))
     expect(idle.text()).toContain('STALE 12 min: no worker')
   })
 })
@@ -110,38 +74,38 @@ describe('the screen of a warmup', () => {
 describe('what the store says', () => {
   it('a pause is only asked for until the store confirms it', async () => {
     const { text, press, state, source, session } = start({ 'warmup.pause': { success: true } })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('p')
     expect(text()).toContain('● RUNNING · pause requested, not confirmed yet')
-    await vi.waitFor(() =>
+    await until(() =>
       expect(source.asked).toContainEqual({
         operation: 'warmup.pause',
         input: { progressId: '0190c0de-1111-7000-8000-00000000012f' },
       }),
     )
     state.status = 'paused'
-    await vi.waitFor(() => expect(text()).toContain('‖ PAUSED'))
+    await until(() => expect(text()).toContain('‖ PAUSED'))
     expect(session.view.asked).toBe(null)
     expect(text()).toContain('r resume')
   })
 
   it('a refusal is told, and nothing is pretended', async () => {
     const { text, press } = start({ 'warmup.pause': new Error('The warmup is completed.') })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('p')
-    await vi.waitFor(() => expect(text()).toContain('Cannot pause the warmup: The warmup is completed.'))
+    await until(() => expect(text()).toContain('Cannot pause the warmup: The warmup is completed.'))
     expect(text()).not.toContain('asked for')
   })
 
   it('cancel asks first', async () => {
     const { text, press, source } = start({ 'warmup.cancel': { success: true } })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text()).toContain('Cancel this warmup?')
     press('n')
     expect(source.count('warmup.cancel')).toBe(0)
     press('c', 'y')
-    await vi.waitFor(() => expect(source.count('warmup.cancel')).toBe(1))
+    await until(() => expect(source.count('warmup.cancel')).toBe(1))
   })
 
   it.each([
@@ -150,7 +114,7 @@ describe('what the store says', () => {
     [60, ' On prod /srv/shop: Cancel this warmup?  y cancel it  n no'],
   ])('at %i columns the question names what it is done on, and its answers', async (columns, question) => {
     const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text(columns, 24).split('\n').at(-1)).toContain(question)
   })
@@ -162,7 +126,7 @@ describe('what the store says', () => {
     [30, ' Cancel?  y cancel it  n no'],
   ])('at %i columns, too few for the screen, the question is asked in its place', async (columns, question) => {
     const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     press('c')
     expect(text(columns, 10).split('\n')[0]).toContain(question)
     press('n')
@@ -174,13 +138,13 @@ describe('what the store says', () => {
     const { text, state } = start({
       'warmup.watch': () => (broken ? new Error('the daemon does not answer') : watched(700)),
     })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     broken = true
     state.now += 5000
-    await vi.waitFor(() => expect(text()).toContain('STALE 5 s: the daemon does not answer'))
+    await until(() => expect(text()).toContain('STALE 5 s: the daemon does not answer'))
     expect(text()).toContain('54,600 of 120,000')
     broken = false
-    await vi.waitFor(() => expect(text()).not.toContain('STALE'), 10_000)
+    await until(() => expect(text()).not.toContain('STALE'))
   })
 
   it.each([
@@ -194,119 +158,10 @@ describe('what the store says', () => {
           ? new Error('https://staging.example:8080 cannot be asked: nothing listens there (ECONNREFUSED).')
           : watched(700),
     })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
+    await until(() => expect(text()).toContain('RUNNING'))
     broken = true
     state.now += 5000
-    await vi.waitFor(() => expect(text(columns, 24)).toContain('STALE 5 s: https'))
+    await until(() => expect(text(columns, 24)).toContain('STALE 5 s: https'))
     expect(text(columns, 24).split('\n')[0]).toBe(head)
-  })
-})
-
-describe('keys', () => {
-  it('freeze holds the picture still and says so', async () => {
-    let seconds = 700
-    const { text, press } = start({ 'warmup.watch': () => watched((seconds += 10)) })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    press('f')
-    expect(text()).toContain('FROZEN')
-    const counts = /[\d,]+ of 120,000/.exec(text())?.[0]
-    const reached = seconds
-    await vi.waitFor(() => expect(seconds).toBeGreaterThan(reached + 10))
-    expect(text()).toContain(counts)
-    press('f')
-    await vi.waitFor(() => expect(text()).not.toContain(counts))
-  })
-
-  it('a filter narrows the lists, errors only too', async () => {
-    const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    press('/', '4', 'x', 'x', 'return')
-    expect(text()).toContain('filter: 4xx')
-    expect(text()).not.toContain('503 Service')
-    expect(text()).toContain('404 Not Found')
-    press('escape', 'e')
-    expect(text()).toContain('errors only')
-    expect(text()).toContain('503 Service')
-  })
-
-  it('enter tells all about a row, and what the cache says of it', async () => {
-    const { text, press } = start({
-      'cache.inspect': { reason: 'It is not cached.', explanation: ['The shop answered 503.'] },
-    })
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    press('tab', 'tab', 'down', 'return')
-    expect(text()).toContain('https://shop.example/fr/nouveautes/collection-1?p=15')
-    await vi.waitFor(() => expect(text()).toContain('The shop answered 503.'))
-    press('escape')
-    expect(text()).toContain('Worker slots')
-  })
-
-  it('the help is made from the table of keys', async () => {
-    const { text, press } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    press('?')
-    for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save a snapshot'])
-      expect(text(80, 24)).toContain(words)
-  })
-
-  it('save writes what is known and says where', async () => {
-    const { text, press, saved } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    press('s')
-    await vi.waitFor(() => expect(text()).toContain('Saved as /reports/pagecache-report-20261121-125140.json'))
-    expect(JSON.parse(saved[0]![1])).toMatchObject({
-      source: 'prod /srv/shop',
-      warmup: { progress: { total_urls: 120_000 } },
-    })
-  })
-
-  it('q leaves', async () => {
-    const { session, press, text } = start()
-    await vi.waitFor(() => expect(text()).toContain('RUNNING'))
-    press('q')
-    await session.left
-  })
-})
-
-describe('on a terminal', () => {
-  it('keys reach the session, and nothing from the shop reaches the terminal as it is', async () => {
-    const evil = '\u001b]8;;http://evil\u0007\u001b[31m\u001b[2J\u009b31m\u202e'
-    const { session } = start({
-      'warmup.watch': watched(700, {
-        live: {
-          failures: [{ url: `https://shop.example/${evil}`, status: null, error: evil, attempts: 1, at: 0 }],
-          origins: [],
-        },
-      }),
-    })
-    const { lastFrame, stdin, frames } = render(<Monitor session={session} />)
-    await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))
-    stdin.write('\t')
-    stdin.write('\t')
-    await vi.waitFor(() => expect(session.view.focus['warmup']).toBe(2))
-    stdin.write('\r')
-    await vi.waitFor(() => expect(lastFrame()).toContain('In the cache now'))
-    for (const frame of frames) {
-      expect(frame).not.toContain('\u001b]8')
-      expect(frame).not.toContain('\u001b[2J')
-      expect(frame).not.toContain('\u009b')
-      expect(frame).not.toContain('\u202e')
-    }
-    expect(lastFrame()).toContain('\\u{1b}[2J')
-  })
-
-  it('keys that arrive at once all count, but none of them answers a question that another asked', async () => {
-    const { session, source } = start()
-    const { lastFrame, stdin } = render(<Monitor session={session} />)
-    await vi.waitFor(() => expect(lastFrame()).toContain('RUNNING'))
-    stdin.write('f\t')
-    await vi.waitFor(() => expect([session.view.frozen !== null, session.view.focus['warmup']]).toEqual([true, 1]))
-    stdin.write('/lamp\r')
-    await vi.waitFor(() => expect(session.view).toMatchObject({ filter: 'lamp', overlay: { kind: 'none' } }))
-    stdin.write('cy')
-    await vi.waitFor(() => expect(session.view.overlay.kind).toBe('confirm-cancel'))
-    stdin.write('n')
-    await vi.waitFor(() => expect(session.view.overlay.kind).toBe('none'))
-    expect(source.count('warmup.cancel')).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 /**
  * The terminal UI on a source that makes its figures up, for tests that look at a real terminal:
- * `node --import tsx test/tui/play.tsx [--crash]`. With `--crash` the source throws after two seconds what nobody catches.
+ * `node --import tsx test/tui/play.tsx [--crash]`. With `--crash` the source throws an uncaught error after two seconds.
  */
 import { tmpdir } from 'node:os'
 import { runTui } from '../../src/tui/run.tsx'

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   isDueLine,
   monitorSummary,
@@ -17,6 +17,7 @@ import { cells } from '../../src/tui/text/width.ts'
 import { watchLines } from '../../src/tui/watch-lines.ts'
 import { system, time } from './fake-system.ts'
 import { FakeSource, watched } from './fake-source.ts'
+import { until } from '../helpers/until.ts'
 
 function start(answers: Record<string, unknown> = {}) {
   const source = new FakeSource({ ...system(), ...answers })
@@ -44,7 +45,7 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   ])('fits into %i×%i', async (columns, rows) => {
     const { session, text, press } = start()
     press(key)
-    await vi.waitFor(() =>
+    await until(() =>
       expect(
         Object.keys(monitorTabs[Number(key) - 1]!.plans).filter((name) => session.feeds[name]?.at === null),
       ).toEqual([]),
@@ -58,7 +59,7 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   it('says in one line how it stands', async () => {
     const { session, text, press } = start()
     press(key)
-    await vi.waitFor(() => expect(text()).not.toMatch(/loading/i))
+    await until(() => expect(text()).not.toMatch(/loading/i))
     expect(
       session
         .screen(50, 10)
@@ -70,7 +71,7 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   it('is stale without an answer', async () => {
     const { text, press } = start(Object.fromEntries(Object.keys(system()).map((name) => [name, new Error('gone')])))
     press(key)
-    await vi.waitFor(() => expect(text()).toMatch(/loading/i))
+    await until(() => expect(text()).toMatch(/loading/i))
   })
 })
 
@@ -78,7 +79,7 @@ describe('purges', () => {
   it('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
     const { text, press } = start()
     press('3')
-    await vi.waitFor(() => {
+    await until(() => {
       for (const part of [
         '2 full clears',
         'latest 40 s ago, api erp-sync',
@@ -91,14 +92,14 @@ describe('purges', () => {
         expect(text()).toContain(part)
     })
     press('e')
-    await vi.waitFor(() => expect(text()).toContain('errors only'))
+    await until(() => expect(text()).toContain('errors only'))
     expect(text()).toContain('everything')
   })
 
   it('enter tells a purge with its cause and each proxy', async () => {
     const { session, text, press } = start()
     press('3')
-    await vi.waitFor(() => expect(text()).toContain('Purges 240'))
+    await until(() => expect(text()).toContain('Purges 240'))
     session.press('return', '')
     for (const part of ['Because of', 'varnish-2', 'pending, 3 attempts', 'connect ECONNREFUSED'])
       expect(text()).toContain(part)
@@ -132,7 +133,7 @@ describe('purges', () => {
 it('the queue names who works on what, and what failed', async () => {
   const { text, press } = start()
   press('4')
-  await vi.waitFor(() => {
+  await until(() => {
     for (const part of [
       'purge.deliver (proxy:varnish-1)',
       '412 waiting',
@@ -153,7 +154,7 @@ describe('without a screen', () => {
     expect(monitorSummary({})).toEqual([])
   })
 
-  it('the summary is of the moment in which the screen is left; what it knew stands in where nobody answers', async () => {
+  it('the summary shows the values at exit, or the last known ones if the daemon does not answer', async () => {
     const old: Feeds = {
       queue: {
         value: { ...(system()['messenger.stats'] as object), failed: 9 },

@@ -10,13 +10,13 @@ import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { WarmupBench } from '../helpers/warmup-bench.ts'
+import { until } from '../helpers/until.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 const page = {
   headers: { 'content-type': 'text/html', 'cache-control': 'public, s-maxage=600', xkey: 'all-of-them' },
   body: '<h1>page</h1>',
 }
-const patient = { timeout: 30_000, interval: 100 }
 
 async function purge(records: Records, url: string, at: number, pagesRemoved = 1): Promise<void> {
   const { id: urlId } = await records.db
@@ -126,7 +126,7 @@ it('a warmup ends with purged pages that no sitemap lists', async () => {
   ])
 })
 
-it('with warmup.afterPurge a purged page is cached again soon', { timeout: 60_000 }, async () => {
+it('with warmup.afterPurge a purged page is cached again soon', async () => {
   const origin = await startOrigin()
   onTestFinished(() => origin.stop())
   origin.on('/sitemap.xml', { status: 404 })
@@ -140,10 +140,14 @@ it('with warmup.afterPurge a purged page is cached again soon', { timeout: 60_00
   onTestFinished(async () => void (await daemon.stop()))
   for (const path of ['/a', '/b']) await (await fetch(daemon.url + path)).text()
   expect((await daemon.run('purge:url', `${daemon.url}/a`, '--json')).code).toBe(0)
-  await expect.poll(() => origin.hits('/a'), patient).toBe(2)
-  await expect
-    .poll(async () => JSON.parse((await daemon.run('warmup:progress', '--json')).stdout).progress, patient)
-    .toMatchObject({ status: 'completed', processed_urls: 1, message: 'Warming purged pages again' })
+  await until(() => expect(origin.hits('/a')).toBe(2))
+  await until(async () =>
+    expect(JSON.parse((await daemon.run('warmup:progress', '--json')).stdout).progress).toMatchObject({
+      status: 'completed',
+      processed_urls: 1,
+      message: 'Warming purged pages again',
+    }),
+  )
   expect((await fetch(`${daemon.url}/a`)).headers.get('cache-status')).toContain('hit')
   expect([origin.hits('/a'), origin.hits('/b')]).toEqual([2, 1])
 })

@@ -23,7 +23,7 @@ async function misuse(secret: string, token: string): Promise<string[]> {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const client = { grant_type: 'client_credentials', client_id: api.write.clientId, client_secret: secret }
   const requests: Parameters<Api['ask']>[] = [
-    [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, client_id: 'nobody' }) }],
+    [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, client_id: 'unknown' }) }],
     [path, { method: 'POST', headers: json, body: `${JSON.stringify(client)}x` }],
     [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, grant_type: secret }) }],
     [path, { method: 'POST', headers: json, body: JSON.stringify({ ...client, scope: secret }) }],
@@ -124,7 +124,7 @@ it('only the command that creates a secret prints it', async () => {
   const listed = await api.daemon.run('client:list', '--json')
   expect(listed.stdout).toContain(clientId)
   expect(listed.stdout).not.toContain(clientSecret)
-}, 120_000)
+})
 
 it('no command line and no state file contains a secret or a token', async () => {
   const { clientId, clientSecret, token } = api.write

@@ -6,7 +6,8 @@ import { openMetrics } from '../../../src/http/api/metrics.ts'
 import { Traffic } from '../../../src/http/front/traffic.ts'
 import { createStageCounts } from '../../../src/stages/counts.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
-import { openShop, until, type Shop } from './shop.ts'
+import { openShop, type Shop } from './shop.ts'
+import { until } from '../../helpers/until.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -79,7 +80,7 @@ it('exports the store, the queue, the purge backlog and the warmups', async () =
 it('omits metrics of unreadable records and exports the others', async () => {
   const projectDir = await tempDir()
   await mkdir(join(projectDir, 'var/data/prod'), { recursive: true })
-  await writeFile(join(projectDir, 'var/data/prod/records.sqlite'), 'no database of ours')
+  await writeFile(join(projectDir, 'var/data/prod/records.sqlite'), 'not a database')
   const foreign = await openShop({ projectDir })
   onTestFinished(() => foreign.close())
   const { status, body } = await foreign.ask('/metrics')

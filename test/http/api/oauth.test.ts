@@ -80,7 +80,7 @@ it.each([
   [400, 'invalid_request', { scope: {} }],
   [400, 'invalid_scope', { scope: 'admin' }],
   [401, 'invalid_client', { client_secret: 'wrong' }],
-  [401, 'invalid_client', { client_id: 'nobody' }],
+  [401, 'invalid_client', { client_id: 'unknown' }],
   [401, 'invalid_client', { client_id: '__proto__' }],
   [401, 'invalid_client', { client_id: 'x'.repeat(100_000) }],
   [401, 'invalid_client', { client_secret: '\u0000' }],
@@ -178,7 +178,7 @@ describe('failures', () => {
   it('are limited per address', async () => {
     const address = from()
     for (let turn = 0; turn < 10; turn++)
-      expect((await askToken(api.daemon.url, { clientId: `nobody-${turn}`, clientSecret: 'x' }, address)).status).toBe(
+      expect((await askToken(api.daemon.url, { clientId: `unknown-${turn}`, clientSecret: 'x' }, address)).status).toBe(
         401,
       )
     expect((await askToken(api.daemon.url, api.write, address)).status).toBe(429)
@@ -195,7 +195,7 @@ it('rejects a client at once when another process revokes it', async () => {
   expectRefusal(await api.ask(`${prefix}/stats`, { headers: bearer(token) }), 401)
   expect((await askToken(api.daemon.url, client, from())).status).toBe(401)
   expect(await api.daemon.run('client:revoke', client.clientId, '--yes')).toMatchObject({ code: 3 })
-  expect(await api.daemon.run('client:revoke', 'nobody', '--yes')).toMatchObject({ code: 3 })
+  expect(await api.daemon.run('client:revoke', 'unknown', '--yes')).toMatchObject({ code: 3 })
 })
 
 it('accepts tokens of a rotated key until the key is dropped by any process', async () => {

@@ -5,7 +5,7 @@ import { openApi, type Api } from '../../helpers/api.ts'
 import { bearer, prefix } from '../../helpers/api-client.ts'
 import { runProgram, type DaemonOptions } from '../../helpers/daemon.ts'
 import { startOrigin } from '../../helpers/origin.ts'
-import { until } from './shop.ts'
+import { until } from '../../helpers/until.ts'
 
 interface Line {
   level: string
@@ -55,7 +55,7 @@ const token = (api: Api) => ({
   }),
 })
 
-describe('the id of a request', { timeout: 60_000 }, () => {
+describe('the id of a request', () => {
   it('is in every answer of the API, unique, and never the id that the client sent', async () => {
     const api = await open({ config: { log: { access: true } } })
     const own = { ...bearer(api.write.token), 'x-request-id': 'mine' }

@@ -128,7 +128,7 @@ describe('an unknown id', () => {
   const unknown = '0190c0de-0000-7000-8000-0000000000ff'
 
   it('is 404 as the sales channel of a stage, in create and update', async () => {
-    for (const salesChannelId of [unknown, plain(unknown), 'nobody']) {
+    for (const salesChannelId of [unknown, plain(unknown), 'none']) {
       expectRefusal(
         await send('POST', `${stages}/stages`, { name: 'Sale', salesChannelId }),
         404,

@@ -153,7 +153,7 @@ describe('compared with Node', () => {
     expect(whole.length).toBeLessThan(5500)
     for (let at = 0; at < whole.length; at += 50)
       await Promise.all(whole.slice(at, at + 50).map((each) => compare(each.text, each.reading)))
-  }, 120_000)
+  })
 
   async function compare(
     text: string,

@@ -109,7 +109,7 @@ it('the saved sums equal the rows, at every hour and while old purges are pruned
   expect((await listRecent(records.db, range)).total).toBeGreaterThan(0)
   const urls = await listUrls(records.db, range)
   expect(urls.items).toHaveLength(urls.total)
-}, 120_000)
+})
 
 it('a page of the list does not depend on how its offset is found', async () => {
   const { records } = await threeDays()
@@ -124,7 +124,7 @@ it('a page of the list does not depend on how its offset is found', async () => 
   for (const offset of [1, 133, total - 1, total, total + 5]) {
     expect((await listRecent(records.db, { limit: 3, offset })).items).toEqual(items.slice(offset, offset + 3))
   }
-}, 120_000)
+})
 
 const logTables = [
   'purges',
@@ -199,7 +199,7 @@ it('a clear empties the log whatever the proxies have acknowledged, and keeps pe
   ])
   expect(await records.db.selectFrom('purge_deliveries').selectAll().execute()).toEqual([])
   expect(await records.db.selectFrom('purge_hours').selectAll().execute()).toEqual([])
-}, 120_000)
+})
 
 it('prunes old purges, delivered or not, and failed deliveries to proxies that are no longer configured', async () => {
   let now = aMoment
@@ -217,7 +217,7 @@ it('prunes old purges, delivered or not, and failed deliveries to proxies that a
     { name: 'gone', failed: 1 },
   ])
   await expectRightSums(records, now)
-}, 120_000)
+})
 
 it('URLs of cleared purges are not recorded afterwards', async () => {
   const { records, purging, pages } = await openPurges()
@@ -228,7 +228,7 @@ it('URLs of cleared purges are not recorded afterwards', async () => {
   await purging.catchUp()
   await expectEmptyLog(records, aMoment)
   expect(await clearInvalidations(records)).toBe(1)
-}, 120_000)
+})
 
 it('prunes old invalidations and keeps newer ones', async () => {
   const { records, end } = await threeDays()
@@ -237,7 +237,7 @@ it('prunes old invalidations and keeps newer ones', async () => {
   expect(items).toHaveLength(total)
   expect(total).toBeGreaterThan(0)
   expect(items.every((item) => Date.parse(item.at) >= end - hour)).toBe(true)
-}, 120_000)
+})
 
 it('empty logs return zeros and empty lists', async () => {
   const { records } = await openPurges()

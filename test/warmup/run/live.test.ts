@@ -14,6 +14,7 @@ import {
   advanceRing,
   type SecondRing,
 } from '../../../src/warmup/run/second-ring.ts'
+import { noErrors } from '../../helpers/warmup-bench.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 
 const start = Date.parse('2026-11-21T10:00:00Z')
@@ -147,19 +148,7 @@ it('a later report of a worker replaces the earlier one', async () => {
   let now = start
   const records = await openRecords({ directory: await tempDir(), now: () => now })
   try {
-    const discovery = {
-      total: 1,
-      foreign: 0,
-      malformed: 0,
-      excluded: 0,
-      disallowed: 0,
-      duplicates: 0,
-      files: 1,
-      errors: [],
-      otherTypes: 0,
-      unknownType: 0,
-      crawlDelays: {},
-    }
+    const discovery = { ...noErrors, total: 1 }
     const run = await createRun(records, {
       salesChannelId: null,
       batchSize: 10,

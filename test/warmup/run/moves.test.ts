@@ -1,20 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancelRun, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
-import { scratch, type Scratch } from '../../helpers/scratch.ts'
-import { gate, originOf, patient, stored, urls, WarmupBench } from '../../helpers/warmup-bench.ts'
-
-let directory: Scratch
-let bench: WarmupBench
-
-beforeEach(async () => {
-  directory = await scratch('runs')
-  bench = await WarmupBench.open(directory.path)
-})
-
-afterEach(async () => {
-  await bench.close()
-  await directory.discard()
-})
+import { gate, originOf, stored, urls } from '../../helpers/warmup-bench.ts'
+import { until } from '../../helpers/until.ts'
+import { bench } from './bench.ts'
 
 describe('pause and resume', () => {
   it('finishes requests in flight, starts none, and continues where it stopped', async () => {
@@ -30,7 +18,7 @@ describe('pause and resume', () => {
     await under.passed
     expect(await pauseRun(bench.records, id)).toMatchObject({ status: 'paused' })
     held.open()
-    await expect.poll(() => bench.messages(), patient).toBe(0)
+    await until(async () => expect(await bench.messages()).toBe(0))
     const paused = await bench.progress(id)
     expect(paused).toMatchObject({ status: 'paused', processed_urls: seen.length, checked_urls: seen.length })
     expect(seen.length).toBeLessThan(60)
@@ -51,7 +39,7 @@ describe('pause and resume', () => {
     }
     expect(await bench.ended(id)).toMatchObject({ status: 'completed', processed_urls: 200, checked_urls: 200 })
     expect(seen.toSorted()).toEqual(urls(200).toSorted())
-    await expect.poll(() => bench.messages(), patient).toBe(0)
+    await until(async () => expect(await bench.messages()).toBe(0))
   })
 
   it('resuming completes a run whose last pages were finished after the pause', async () => {
@@ -59,7 +47,7 @@ describe('pause and resume', () => {
     const held = gate()
     let begun = 0
     bench.startWorker(async () => (begun++, await held.passed, stored))
-    await expect.poll(() => begun, patient).toBe(4)
+    await until(() => expect(begun).toBe(4))
     await pauseRun(bench.records, id)
     held.open()
     await bench.until(id, ({ processed_urls }) => processed_urls === 4)
@@ -90,9 +78,9 @@ describe('cancel', () => {
           )
         }),
     )
-    await expect.poll(() => begun, patient).toBe(4)
+    await until(() => expect(begun).toBe(4))
     expect(await cancelRun(bench.records, id)).toMatchObject({ status: 'cancelled', failed_urls: 0 })
-    await expect.poll(() => bench.messages(), patient).toBe(0)
+    await until(async () => expect(await bench.messages()).toBe(0))
     expect(begun).toBe(4)
     expect(await bench.progress(id)).toMatchObject({
       status: 'cancelled',

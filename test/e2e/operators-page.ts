@@ -1,0 +1,87 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { type ApiClient, createClient } from '../helpers/api-client.ts'
+import { type Daemon, startDaemon } from '../helpers/daemon.ts'
+import { type Origin, startOrigin } from '../helpers/origin.ts'
+import { installed } from '../helpers/rivals.ts'
+
+export const hasChromium = installed('chromium')
+
+export const product = 'product-9e03c250dbdd48e799aece23bfc44c19'
+
+export const views = ['Overview', 'Warmup', 'Purges', 'Pages', 'Queue and tasks', 'Popup stages']
+
+let browser: Browser
+
+export let origin: Origin
+
+export let daemon: Daemon
+
+export let operator: ApiClient
+
+export let reader: ApiClient
+
+beforeAll(async () => {
+  origin = await startOrigin()
+  daemon = await startDaemon({
+    config: (url) => ({
+      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Storefront', url, origin: origin.url }],
+    }),
+  })
+  const page = (name: string) => ({
+    headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product },
+    body: `<h1>${name}</h1>`,
+  })
+  for (const path of ['/a', '/b', '/c']) origin.on(path, page(path))
+  origin.on('/admin/admin.js', { body: 'the shop’s own' })
+  origin.on('/sitemap.xml', {
+    body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>`,
+  })
+  operator = await createClient(daemon, 'operator', 'write')
+  reader = await createClient(daemon, 'reader', 'read')
+  if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await daemon?.stop()
+  await origin?.stop()
+})
+
+/** Opens the page in a new browser context. The test fails on a page error or a request to another host. */
+export async function open(options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options)
+  // Only ends what hangs, like `until`.
+  context.setDefaultTimeout(60_000)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on(
+    'console',
+    (message) =>
+      message.type() === 'error' && !/status of 40[0139]/.test(message.text()) && faults.push(message.text()),
+  )
+  page.on(
+    'request',
+    (request) =>
+      !request.url().startsWith(daemon.url) && !request.url().startsWith('data:') && faults.push(request.url()),
+  )
+  onTestFinished(async () => {
+    await context.close()
+    expect(faults).toEqual([])
+  })
+  await page.goto(`${daemon.url}/admin`)
+  return page
+}
+
+export async function logIn(page: Page, client = operator): Promise<void> {
+  await page.getByLabel('Client id').fill(client.clientId)
+  await page.getByLabel('Client secret').fill(client.clientSecret)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+}
+
+export async function go(page: Page, view: string): Promise<void> {
+  await page.getByRole('link', { name: view }).click()
+  await page.getByRole('heading', { name: view, level: 1 }).waitFor()
+}

@@ -1,0 +1,115 @@
+import { render } from 'ink-testing-library'
+import { describe, expect, it } from 'vitest'
+import { Monitor } from '../../src/tui/monitor.tsx'
+import { watched } from './fake-source.ts'
+import { until } from '../helpers/until.ts'
+import { start } from './start-monitor.tsx'
+
+describe('keys', () => {
+  it('freeze holds the picture still and says so', async () => {
+    let seconds = 700
+    const { text, press } = start({ 'warmup.watch': () => watched((seconds += 10)) })
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('f')
+    expect(text()).toContain('FROZEN')
+    const counts = /[\d,]+ of 120,000/.exec(text())?.[0]
+    const reached = seconds
+    await until(() => expect(seconds).toBeGreaterThan(reached + 10))
+    expect(text()).toContain(counts)
+    press('f')
+    await until(() => expect(text()).not.toContain(counts))
+  })
+
+  it('a filter narrows the lists, errors only too', async () => {
+    const { text, press } = start()
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('/', '4', 'x', 'x', 'return')
+    expect(text()).toContain('filter: 4xx')
+    expect(text()).not.toContain('503 Service')
+    expect(text()).toContain('404 Not Found')
+    press('escape', 'e')
+    expect(text()).toContain('errors only')
+    expect(text()).toContain('503 Service')
+  })
+
+  it('enter tells all about a row, and what the cache says of it', async () => {
+    const { text, press } = start({
+      'cache.inspect': { reason: 'It is not cached.', explanation: ['The shop answered 503.'] },
+    })
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('tab', 'tab', 'down', 'return')
+    expect(text()).toContain('https://shop.example/fr/nouveautes/collection-1?p=15')
+    await until(() => expect(text()).toContain('The shop answered 503.'))
+    press('escape')
+    expect(text()).toContain('Worker slots')
+  })
+
+  it('the help is made from the table of keys', async () => {
+    const { text, press } = start()
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('?')
+    for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save a snapshot'])
+      expect(text(80, 24)).toContain(words)
+  })
+
+  it('save writes what is known and says where', async () => {
+    const { text, press, saved } = start()
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('s')
+    await until(() => expect(text()).toContain('Saved as /reports/pagecache-report-20261121-125140.json'))
+    expect(JSON.parse(saved[0]![1])).toMatchObject({
+      source: 'prod /srv/shop',
+      warmup: { progress: { total_urls: 120_000 } },
+    })
+  })
+
+  it('q leaves', async () => {
+    const { session, press, text } = start()
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('q')
+    await session.left
+  })
+})
+
+describe('on a terminal', () => {
+  it('keys reach the session, and nothing from the shop reaches the terminal as it is', async () => {
+    const evil = '\u001b]8;;http://evil\u0007\u001b[31m\u001b[2J\u009b31m\u202e'
+    const { session } = start({
+      'warmup.watch': watched(700, {
+        live: {
+          failures: [{ url: `https://shop.example/${evil}`, status: null, error: evil, attempts: 1, at: 0 }],
+          origins: [],
+        },
+      }),
+    })
+    const { lastFrame, stdin, frames } = render(<Monitor session={session} />)
+    await until(() => expect(lastFrame()).toContain('RUNNING'))
+    stdin.write('\t')
+    stdin.write('\t')
+    await until(() => expect(session.view.focus['warmup']).toBe(2))
+    stdin.write('\r')
+    await until(() => expect(lastFrame()).toContain('In the cache now'))
+    for (const frame of frames) {
+      expect(frame).not.toContain('\u001b]8')
+      expect(frame).not.toContain('\u001b[2J')
+      expect(frame).not.toContain('\u009b')
+      expect(frame).not.toContain('\u202e')
+    }
+    expect(lastFrame()).toContain('\\u{1b}[2J')
+  })
+
+  it('keys that arrive at once all count, but none of them answers a question that another asked', async () => {
+    const { session, source } = start()
+    const { lastFrame, stdin } = render(<Monitor session={session} />)
+    await until(() => expect(lastFrame()).toContain('RUNNING'))
+    stdin.write('f\t')
+    await until(() => expect([session.view.frozen !== null, session.view.focus['warmup']]).toEqual([true, 1]))
+    stdin.write('/lamp\r')
+    await until(() => expect(session.view).toMatchObject({ filter: 'lamp', overlay: { kind: 'none' } }))
+    stdin.write('cy')
+    await until(() => expect(session.view.overlay.kind).toBe('confirm-cancel'))
+    stdin.write('n')
+    await until(() => expect(session.view.overlay.kind).toBe('none'))
+    expect(source.count('warmup.cancel')).toBe(0)
+  })
+})

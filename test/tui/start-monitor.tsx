@@ -1,0 +1,41 @@
+import { cleanup } from 'ink-testing-library'
+import { afterEach } from 'vitest'
+import { Session } from '../../src/tui/session.ts'
+import { toText } from '../../src/tui/text/line.ts'
+import { warmupTab } from '../../src/tui/tabs/warmup/tab.ts'
+import { FakeSource, watched } from './fake-source.ts'
+
+const open: Session[] = []
+
+afterEach(() => {
+  cleanup()
+  for (const session of open.splice(0)) session.stop()
+})
+
+/** A session on a fake source with a clock that a test sets; nothing is asked again unless the test hurries it. */
+export function start(answers: Record<string, unknown> = {}) {
+  const state = { now: 1000, status: 'running' as 'running' | 'paused' | 'cancelled' | 'completed' }
+  const source = new FakeSource({ 'warmup.watch': () => watched(700, { status: state.status }), ...answers })
+  const saved: [string, string][] = []
+  const session = new Session({
+    source,
+    tabs: [warmupTab(null)],
+    leaving: () => 'leave, the warmup goes on',
+    untilEnd: false,
+    now: () => state.now,
+    time: () => Date.parse('2026-11-21T12:51:40Z'),
+    random: () => 0.5,
+    save: async (file, content) => (saved.push([file, content]), `/reports/${file}`),
+  })
+  open.push(session)
+  session.start()
+  const text = (columns = 120, rows = 40) => session.screen(columns, rows).map(toText).join('\n')
+  return {
+    session,
+    source,
+    state,
+    saved,
+    text,
+    press: (...keys: string[]) => keys.forEach((key) => session.press(key, key.length === 1 ? key : '')),
+  }
+}
