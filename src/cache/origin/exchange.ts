@@ -45,12 +45,14 @@ export interface ResponseSink {
   /** The response is complete. */
   onEnd(): void
   onError(error: OriginError): void
-  /** The shop takes more of the request body, after `Exchange.write` has returned false. */
+  /** The shop takes more of the request body: after `Exchange.write` has returned false, or when the connection is open. */
   onDrain(): void
 }
 
 /** One request and its response. */
 export interface Exchange {
+  /** Whether nothing more will be reported. */
+  readonly over: boolean
   /**
    * Sends a piece of the request body, which must not change afterwards. False: wait for `onDrain`. Ignored once the
    * exchange is over: a shop may answer before it has read everything.
