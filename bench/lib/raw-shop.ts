@@ -1,4 +1,4 @@
-/** Program: a shop that costs as little as possible. Answers every request with a body of so many bytes. Arguments: sizes; prints a port per size. */
+/** Program: a shop that costs as little as possible. Answers every request with a body of a given size. Arguments: the sizes in bytes. Prints a port for each. */
 import { createServer, type AddressInfo } from 'node:net'
 
 const ports = await Promise.all(

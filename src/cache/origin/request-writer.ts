@@ -41,7 +41,8 @@ export class RequestWriter {
    * @returns null when the piece exceeds the announced length
    */
   piece(bytes: Buffer): boolean | null {
-    if (this.done || bytes.length === 0) return true
+    if (bytes.length === 0) return true
+    if (this.done) return null
     if (this.#owed === null) {
       return this.#together(() => {
         this.#write(`${bytes.length.toString(16)}\r\n`)
