@@ -237,10 +237,7 @@ export class StorefrontCache {
     }
   }
 
-  /**
-   * Refetches a page in the background, once for all visitors who get the stale page (stale-while-revalidate, RFC 5861
-   * §3).
-   */
+  /** Refetches a page in the background, once for all who get the stale page (stale-while-revalidate, RFC 5861 §3). */
   #revalidate(lookup: Lookup, stale: HeldPage): void {
     if (this.#fetches.join(lookup) !== null) return
     const quiet: Lookup = { ...lookup, visit: { ...lookup.visit, method: 'GET', onInterim: () => {} } }
