@@ -161,6 +161,12 @@ export class App {
           idle: origin.idleTimeout,
           total: origin.totalTimeout,
         },
+        limits: {
+          // Each process that answers visitors has its share.
+          maxConcurrent: share(origin.maxConcurrent, site === undefined ? 1 : server.processes),
+          queue: share(origin.queue, site === undefined ? 1 : server.processes),
+          queueTimeout: origin.queueTimeout,
+        },
         onError: (message) => this.#onWarning(message),
       })
     })
@@ -213,7 +219,7 @@ export class App {
       ])
       const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
       const timeout = Math.min(headersTimeout, 10_000)
-      const origin = await OriginClient.open({
+      const origin = new OriginClient({
         connect: connectTimeout,
         headers: timeout,
         idle: idleTimeout,
@@ -295,4 +301,9 @@ export class App {
     opening.catch(() => this.#parts.delete(name))
     return opening
   }
+}
+
+/** The part of a limit of all processes that one of them has; at least 1, unless the limit is 0. */
+function share(limit: number, processes: number): number {
+  return Math.max(Math.min(limit, 1), Math.floor(limit / processes))
 }

@@ -9,6 +9,7 @@ import { Channels } from './channels.ts'
 import { Confirmations } from './confirmations.ts'
 import type { VariantRules } from './key.ts'
 import { OriginClient, type OriginTimeouts } from './origin.ts'
+import type { SlotLimits } from './origin/slots.ts'
 import { StorefrontCache } from './storefront-cache.ts'
 import { marketingParameters } from './target.ts'
 import type { UnsafeMode } from './unsafe.ts'
@@ -37,6 +38,8 @@ export interface CacheSettings {
   /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
   timeouts: OriginTimeouts
+  /** How many requests an origin gets at a time; default: any number. */
+  limits?: SlotLimits
   onError(message: string, error: unknown): void
 }
 
@@ -52,7 +55,7 @@ export async function buildCache(
   store.onRemoved((selection) => memory.drop(selection))
   store.onRenewed((keys) => memory.dropKeys(keys))
   const ledger = new LedgerFile(settings.confirmedFile ?? null, settings.now)
-  const origin = await OriginClient.open(settings.timeouts)
+  const origin = new OriginClient(settings.timeouts, settings.limits)
   const cache = new StorefrontCache({
     ...settings,
     invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
@@ -72,7 +75,7 @@ export async function buildCache(
     close: async () => {
       clearInterval(timer)
       store.recordHits(memory.takeHits())
-      await origin.close()
+      origin.close()
       ledger.close()
     },
   }

@@ -25,6 +25,7 @@ import type { Received } from './freshness.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
+import type { Slot } from './origin/slots.ts'
 import { parseContentRange } from './range.ts'
 import { confirms, describes, validatorsOf } from './validation.ts'
 import { encodingFor, storedAs, toHeldPage, type HeldPage } from './view.ts'
@@ -39,6 +40,13 @@ interface OriginFetch {
   started: number
   /** True for a warmup, which waits for the store as long as necessary; a visitor does not. */
   patient: boolean
+}
+
+/** A fetch of a warmup. */
+export interface Warming {
+  signal: AbortSignal
+  /** Its place among the requests to the shop; null to take one as a visitor does. */
+  slot: Slot | null
 }
 
 export interface FetchOptions extends DraftOptions {
@@ -77,52 +85,48 @@ export class Fetcher {
 
   /**
    * @param stale a stored page to be validated; null for none
-   * @param signal aborts the fetch. A visitor who leaves does not abort it: others may be waiting for the same page
+   * @param warming set for a warmup. A visitor who leaves does not abort a fetch: others may be waiting for the same page
    * @throws OriginError when the origin gives no complete, valid response
    */
-  async fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, signal?: AbortSignal): Promise<Fetched> {
+  async fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, warming?: Warming): Promise<Fetched> {
     const { origin, now } = this.#options
     const { headers, sent } = storableHeaders(lookup.visit, lookup.channel)
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
     const head = lookup.visit.method === 'HEAD' && stale !== null
     const extra = head ? [] : stale === null ? rangeOf(lookup) : validatorsOf(stale.page)
-    const deadline = new AbortController()
-    const timer = setTimeout(
-      () => deadline.abort(new OriginError('the origin exceeded the total timeout', 'timeout', null)),
-      origin.totalTimeout,
-    )
     const requestedAt = now()
-    let answering = false
+    let response: OriginResponse | null = null
     const started = performance.now()
     try {
-      const response = await origin.send({
+      response = await origin.send({
         origin: lookup.channel.origin,
         method: head ? 'HEAD' : 'GET',
         target: `${lookup.target.path}${lookup.target.query}`,
         headers: withAuthorization([...headers, ['accept-encoding', 'identity'], ...extra], lookup.channel),
         body: null,
-        signal: signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]),
+        signal: warming?.signal ?? null,
+        slot: warming?.slot ?? null,
+        limit: origin.totalTimeout,
         onInterim: lookup.visit.onInterim,
       })
-      answering = true
       const received = { ...response, requestedAt, receivedAt: now() }
       const context: OriginFetch = {
         lookup: this.#confirmed(lookup, response),
         sent,
         fence,
         started,
-        patient: signal !== undefined,
+        patient: warming !== undefined,
       }
       if (head && !describes(stale.page, response))
         return passedOn(received, 'a HEAD response without a matching validator')
       if (!head && (response.status !== 304 || stale === null)) return await this.#store(context, received)
       discard(response.body)
-      if (!head && !confirms(stale!.page, response)) return await this.fetch(lookup, null, fence, signal)
+      if (!head && !confirms(stale!.page, response)) return await this.fetch(lookup, null, fence, warming)
       return await this.#freshen(context, stale!, received)
     } catch (error) {
-      throw deadline.signal.aborted ? toOriginError(deadline.signal.reason) : toOriginError(error, answering)
+      throw toOriginError(error, response !== null)
     } finally {
-      clearTimeout(timer)
+      response?.extend()
     }
   }
 
@@ -149,7 +153,8 @@ export class Fetcher {
       target: `${lookup.target.path}${lookup.target.query}`,
       headers: withAuthorization([...headers, ['accept-encoding', 'identity']], lookup.channel),
       body: null,
-      signal: AbortSignal.timeout(this.#options.origin.totalTimeout),
+      signal: null,
+      limit: this.#options.origin.totalTimeout,
       onInterim: () => {},
     })
     discard(body)

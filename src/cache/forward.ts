@@ -1,7 +1,7 @@
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
 import { connectionFields, cookieHeader, fieldValue, hasField, parseCookies, withoutFields } from './fields.ts'
-import type { Visit } from './visit.ts'
+import type { VisitHead } from './visit.ts'
 
 /** The name of this cache in Via and Cache-Status. */
 export const cacheName = 'pagecache'
@@ -90,7 +90,7 @@ export function isWithheld(name: string): boolean {
 /**
  * Request fields for a request that is passed through: all but hop-by-hop fields and those that impersonate a proxy.
  */
-export function passHeaders(visit: Visit): HeaderPair[] {
+export function passHeaders(visit: VisitHead): HeaderPair[] {
   const dropped = connectionFields(visit.headers)
   dropped.add('expect')
   dropped.add('host')
@@ -113,7 +113,7 @@ export function passHeaders(visit: Visit): HeaderPair[] {
 }
 
 /** Request fields for a request whose response may be stored. `sent` are those that came from the visitor. */
-export function storableHeaders(visit: Visit, channel: Channel): { headers: HeaderPair[]; sent: HeaderPair[] } {
+export function storableHeaders(visit: VisitHead, channel: Channel): { headers: HeaderPair[]; sent: HeaderPair[] } {
   const dropped = connectionFields(visit.headers)
   dropped.add('host')
   dropped.add('cookie')
@@ -124,7 +124,7 @@ export function storableHeaders(visit: Visit, channel: Channel): { headers: Head
   return { headers: [...sent, ...ownHeaders(visit, channel)], sent }
 }
 
-function ownHeaders(visit: Visit, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
+function ownHeaders(visit: VisitHead, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
   const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
   // A trusted proxy may pass on what the visitor wrote into the field: only addresses are kept.
   const forwarded = (visit.forwardedFor ?? '')

@@ -18,7 +18,7 @@ import {
 import type { RequestTraits } from './may-store.ts'
 import type { Canonicaliser, Target } from './target.ts'
 import type { SelectingFields } from './vary.ts'
-import type { Visit } from './visit.ts'
+import type { Visit, VisitHead } from './visit.ts'
 
 /** A request that the cache may answer: the keys it is looked up by and the fields that select a stored page. */
 export interface Lookup extends SelectingFields, RequestTraits {
@@ -63,16 +63,9 @@ export interface ClassifyOptions {
  * @param trusted whether an operator and not a visitor chose the variants
  */
 export function classify(visit: Visit, options: ClassifyOptions, trusted = false): Classified {
-  const target = options.canonical(visit.target)
-  const channel = options.channels.find(visit.scheme, visit.host, target.path)
-  if (options.channels.ownPath(visit.scheme, visit.host, target.path) !== null) {
-    return { kind: 'own', channel, target, url: canonicalUrl(channel ?? visit, target) }
-  }
-  if (channel === null) return { kind: 'unknown-site' }
-  const url = canonicalUrl(channel, target)
-  const cookies = parseCookies(cookieHeader(visit.headers))
-  const reason = passReason(visit, target.path.slice(channel.path.length) || '/', cookies, options)
-  if (reason !== null) return { kind: 'pass', channel, target, url, reason }
+  const found = routeOf(visit, options)
+  if (found.kind !== 'cacheable') return found
+  const { channel, target, url, cookies } = found
   const field = fieldReader(visit.headers)
   const sharedKey = primaryKey(channel, url, options.variants, cookies, field)
   if (sharedKey === null)
@@ -107,8 +100,36 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
   }
 }
 
+/** Decides whether a request may be looked up, without looking at what selects a page. */
+export function routeOf(
+  visit: VisitHead,
+  options: ClassifyOptions,
+): Exclude<Classified, { kind: 'lookup' }> | Cacheable {
+  const target = options.canonical(visit.target)
+  const channel = options.channels.find(visit.scheme, visit.host, target.path)
+  if (options.channels.ownPath(visit.scheme, visit.host, target.path) !== null) {
+    return { kind: 'own', channel, target, url: canonicalUrl(channel ?? visit, target) }
+  }
+  if (channel === null) return { kind: 'unknown-site' }
+  const url = canonicalUrl(channel, target)
+  const cookies = parseCookies(cookieHeader(visit.headers))
+  const reason = passReason(visit, target.path.slice(channel.path.length) || '/', cookies, options)
+  return reason === null
+    ? { kind: 'cacheable', channel, target, url, cookies }
+    : { kind: 'pass', channel, target, url, reason }
+}
+
+/** A request for a page that may be cached. */
+interface Cacheable {
+  kind: 'cacheable'
+  channel: Channel
+  target: Target
+  url: string
+  cookies: ReadonlyMap<string, string>
+}
+
 function passReason(
-  visit: Visit,
+  visit: VisitHead,
   path: string,
   cookies: ReadonlyMap<string, string>,
   options: ClassifyOptions,

@@ -1,79 +1,63 @@
 import type { Readable } from 'node:stream'
-import type { Agent, Dispatcher } from 'undici'
-import { resetByPeer, resetIsNoEnd } from '../lib/reset-is-no-end.ts'
 import type { HeaderPair } from '../pages/page.ts'
-import { dispatch } from './origin-dispatch.ts'
-import { readInPieces } from './pieces.ts'
-import { VisitorLeft } from './visit.ts'
+import type { ConnectionTimeouts } from './origin/connection.ts'
+import type { Exchange, ExchangeRequest, ResponseSink } from './origin/exchange.ts'
+import { OriginError, toOriginError } from './origin/error.ts'
+import { PendingExchange } from './origin/pending.ts'
+import { Pool } from './origin/pool.ts'
+import { renderRequest } from './origin/request-head.ts'
+import { Slots, type Guest, type Slot, type SlotCounts, type SlotLimits } from './origin/slots.ts'
+import { Streamed, type StreamedResponse } from './origin/streamed.ts'
+import { fieldValue } from './fields.ts'
+
+export { OriginError, toOriginError, type OriginFailure } from './origin/error.ts'
 
 /**
  * In milliseconds. `total` limits fetches for the cache; a transfer that is passed through has no total limit, only
  * `idle`.
  */
-export interface OriginTimeouts {
-  connect: number
-  headers: number
-  idle: number
+export interface OriginTimeouts extends ConnectionTimeouts {
   total: number
 }
 
-export interface OriginRequest {
-  /** Scheme, host and port of the shop. */
-  origin: string
-  method: string
-  /** Path and query. */
-  target: string
-  headers: readonly HeaderPair[]
+export interface OriginRequest extends Omit<ExchangeRequest, 'body'> {
   body: Readable | null
-  signal: AbortSignal
+  /** Aborts the exchange, also while its response is read. */
+  signal: AbortSignal | null
+  /** The longest time until the response is complete, in milliseconds, unless it is extended. */
+  limit?: number
+  /** The place of a request that was admitted already. */
+  slot?: Slot | null
   onInterim(status: number, headers: readonly HeaderPair[]): void
 }
 
-export interface OriginResponse {
-  status: number
-  headers: HeaderPair[]
-  body: Readable
-}
+export type OriginResponse = StreamedResponse
 
-/** How the origin failed: too slow, unreachable, or an incomplete or invalid response. */
-export type OriginFailure = 'timeout' | 'unreachable' | 'broken'
+const unlimited: SlotLimits = { maxConcurrent: Infinity, queue: 0, queueTimeout: 0 }
+/** The most connections to one shop that are kept without a request. */
+const mostIdle = 256
 
-/** The origin gave no usable response. */
-export class OriginError extends Error {
-  readonly failure: OriginFailure
-
-  constructor(message: string, failure: OriginFailure, cause: unknown) {
-    super(message, { cause })
-    this.name = 'OriginError'
-    this.failure = failure
-  }
-}
-
-/** The largest block of response fields, in bytes: long tag lists exceed Node's 16 KiB. */
-const maxHeaderSize = 256 * 1024
-
-/** The HTTP client for all origins: one agent with keep-alive connections. */
+/** The HTTP client for all origins, with kept connections (docs/decisions/0072-own-client.md). */
 export class OriginClient {
-  readonly #agent: Agent
   readonly #timeouts: OriginTimeouts
+  readonly #limits: SlotLimits
+  readonly #pools = new Map<string, Pool>()
+  readonly #slots = new Map<string, Slots>()
 
-  private constructor(agent: Agent, timeouts: OriginTimeouts) {
-    this.#agent = agent
+  constructor(timeouts: OriginTimeouts, limits: SlotLimits = unlimited) {
     this.#timeouts = timeouts
+    this.#limits = limits
   }
 
-  static async open(timeouts: OriginTimeouts): Promise<OriginClient> {
-    const { Agent, buildConnector } = await import('undici')
-    const agent = new Agent({
-      maxHeaderSize,
-      connect: resetIsNoEnd(buildConnector({ timeout: timeouts.connect, allowH2: false, ...readInPieces })),
-      headersTimeout: timeouts.headers,
-      bodyTimeout: timeouts.idle,
-      // Shorter than the idle timeout of web servers (five seconds or more), so that we close first.
-      keepAliveTimeout: 4000,
-      allowH2: false,
-    })
-    return new OriginClient(agent, timeouts)
+  /** Sends a request, whose response the sink gets. */
+  begin(request: ExchangeRequest, sink: ResponseSink): Exchange {
+    try {
+      return this.#begin(request, sink, Infinity, null)
+    } catch (error) {
+      if (!(error instanceof OriginError)) throw error
+      process.nextTick(() => sink.onError(error))
+      return nothing
+    }
   }
 
   /**
@@ -81,31 +65,67 @@ export class OriginClient {
    *
    * @throws OriginError when there is no valid response head, VisitorLeft when that was the abort reason
    */
-  async send(request: OriginRequest): Promise<OriginResponse> {
+  send({ body, limit = Infinity, slot = null, signal, onInterim, ...request }: OriginRequest): Promise<OriginResponse> {
+    const streamed = new Streamed({ body, signal, onInterim })
+    const whole: ExchangeRequest = { ...request, body: body === null ? null : 'stream' }
+    return streamed.begin(() => this.#begin(whole, streamed, performance.now() + limit, slot))
+  }
+
+  /** Waits until visitors leave room for another request to an origin. @throws OriginError when the signal is aborted */
+  async room(origin: string, signal: AbortSignal): Promise<Slot> {
+    if (signal.aborted) throw toOriginError(signal.reason)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const slot = this.#slotsOf(origin).enterLast({ admitted: resolve, refused: reject })
+    const onAbort = () => reject(toOriginError(signal.reason))
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await this.#dispatch(request)
+      await promise
+      return slot
     } catch (error) {
-      if (!request.signal.aborted && isRepeatable(request) && isStaleConnection(error)) {
-        return await this.#dispatch(request).catch((again: unknown) => {
-          throw toOriginError(again)
-        })
-      }
-      throw toOriginError(error)
+      slot.leave()
+      throw error
+    } finally {
+      signal.removeEventListener('abort', onAbort)
     }
   }
 
-  async #dispatch(request: OriginRequest): Promise<OriginResponse> {
-    return await dispatch(this.#agent, {
-      origin: request.origin,
-      path: request.target,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: request.headers.flat(),
-      body: request.body,
-      signal: request.signal,
-      onInterim: (status, headers) => {
-        if (status !== 100) request.onInterim(status, headers)
-      },
-    })
+  /** Admits a visitor's request that this client does not send. */
+  enter(origin: string, guest: Guest): Slot {
+    return this.#slotsOf(origin).enter(guest)
+  }
+
+  /** The requests of visitors to all origins. */
+  get counts(): SlotCounts {
+    const sum = { active: 0, waiting: 0, rejected: 0 }
+    for (const { counts } of this.#slots.values())
+      for (const name of Object.keys(sum) as (keyof SlotCounts)[]) sum[name] += counts[name]
+    return sum
+  }
+
+  #begin(request: ExchangeRequest, sink: ResponseSink, expires: number, slot: Slot | null): PendingExchange {
+    const pool = this.#poolOf(request)
+    const exchange = new PendingExchange(request, renderRequest(request, pool.host), sink, pool, expires)
+    if (slot !== null) exchange.admitted()
+    else exchange.slot = this.#slotsOf(request.origin).enter(exchange)
+    return exchange
+  }
+
+  #poolOf({ origin, headers }: ExchangeRequest): Pool {
+    // The name in a certificate is that of the Host field.
+    const site = origin.startsWith('https:') ? (fieldValue(headers, 'host') ?? '') : ''
+    const name = site === '' ? origin : `${origin} ${site}`
+    let pool = this.#pools.get(name)
+    if (pool === undefined) {
+      pool = new Pool(origin, site, this.#timeouts, mostIdle, () => this.#pools.delete(name))
+      this.#pools.set(name, pool)
+    }
+    return pool
+  }
+
+  #slotsOf(origin: string): Slots {
+    let slots = this.#slots.get(origin)
+    if (slots === undefined) this.#slots.set(origin, (slots = new Slots(this.#limits)))
+    return slots
   }
 
   /** The limit for a whole fetch for the cache, in milliseconds. */
@@ -113,37 +133,19 @@ export class OriginClient {
     return this.#timeouts.total
   }
 
-  async close(): Promise<void> {
-    await this.#agent.destroy()
+  /** Ends all connections; exchanges under way fail. */
+  close(): void {
+    for (const slots of this.#slots.values()) slots.close()
+    for (const pool of [...this.#pools.values()]) pool.close()
   }
 }
 
-function isRepeatable(request: OriginRequest): boolean {
-  return request.body === null && (request.method === 'GET' || request.method === 'HEAD')
-}
-
-/** Whether the shop closed a kept-alive connection just as it was reused: it processed nothing of the request. */
-function isStaleConnection(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string }
-  return (
-    code === 'ECONNRESET' ||
-    code === resetByPeer ||
-    code === 'EPIPE' ||
-    (code === 'UND_ERR_SOCKET' && /other side closed/.test(message ?? ''))
-  )
-}
-
-/** @param answering whether the error came after the response head */
-export function toOriginError(error: unknown, answering = false): OriginError | VisitorLeft {
-  if (error instanceof OriginError || error instanceof VisitorLeft) return error
-  const { code: given, name, message } = error as { code?: unknown; name?: string; message?: string }
-  // The code of a DOMException (abort, timeout) is a number.
-  const code = typeof given === 'string' ? given : ''
-  const timedOut = /TIMEOUT|ETIMEDOUT/.test(code) || name === 'TimeoutError'
-  const broken = answering || code.startsWith('HPE_') || code.startsWith('UND_ERR_RES')
-  return new OriginError(
-    message || code || String(error),
-    timedOut ? 'timeout' : broken ? 'broken' : 'unreachable',
-    error,
-  )
+/** An exchange that failed before it began. */
+const nothing: Exchange = {
+  over: true,
+  write: () => true,
+  end: () => {},
+  pause: () => {},
+  resume: () => {},
+  abort: () => {},
 }

@@ -2,11 +2,14 @@ import { formatCacheStatus } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import type { Confirmations } from './confirmations.ts'
 import { cookieHeader, parseCookies } from './fields.ts'
-import { passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
-import type { OriginClient } from './origin.ts'
+import { routeOf, type ClassifyOptions } from './lookup.ts'
+import { isLoop, passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import type { OriginClient, OriginError } from './origin.ts'
+import type { Exchange, ExchangeRequest, ResponseHead, ResponseSink } from './origin/exchange.ts'
 import type { Target } from './target.ts'
 import type { UnsafeInvalidation } from './unsafe.ts'
-import type { Answer, Visit } from './visit.ts'
+import type { Answer, Visit, VisitHead } from './visit.ts'
 
 export interface Route {
   channel: Channel
@@ -14,6 +17,11 @@ export interface Route {
   url: string
   /** Why the request bypasses the cache, in words. */
   reason: string
+}
+
+/** A visitor's request that is passed through without streams. */
+export interface PassedVisit extends VisitHead {
+  body: ExchangeRequest['body']
 }
 
 /**
@@ -32,32 +40,106 @@ export class PassThrough {
   }
 
   async pass(visit: Visit, route: Route): Promise<Answer> {
-    const bodiless = visit.method === 'GET' || visit.method === 'HEAD'
     const response = await this.#origin.send({
-      origin: route.channel.origin,
-      method: visit.method,
-      target: visit.target,
-      headers: withAuthorization(passHeaders(visit), route.channel),
-      body: bodiless ? null : visit.body,
+      ...toRequest(visit, route),
+      body: isBodiless(visit) ? null : visit.body,
       signal: visit.signal,
       onInterim: visit.onInterim,
     })
-    this.#confirmations.learn(
-      { channelId: route.channel.id, cookies: parseCookies(cookieHeader(visit.headers)) },
-      response.headers,
-    )
-    await this.#unsafe.after(visit.method, route.url, response)
-    const outcome = formatCacheStatus({
-      kind: 'forward',
-      why: visit.method === 'GET' ? 'bypass' : 'method',
-      status: response.status,
-      detail: route.reason,
-    })
+    await this.#learn(visit, route, response)
     return {
       status: response.status,
-      headers: [...visibleHeaders(response.headers), ['Cache-Status', outcome]],
+      headers: toVisible(visit, route, response),
       body: response.body,
       tags: tagsOf(response.headers),
     }
   }
+
+  /**
+   * Passes a request through without streams. The sink gets the head that a visitor may see. Null where the request is
+   * not for the shop, or may be answered from the cache.
+   */
+  begin(visit: PassedVisit, sink: ResponseSink, classifying: ClassifyOptions): Exchange | null {
+    const route = routeOf(visit, classifying)
+    if (route.kind !== 'pass' || isLoop(visit.headers)) return null
+    const request = { ...toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
+    const passed = new PassedSink(sink, (head) => ({
+      head: { ...head, headers: toVisible(visit, route, head) },
+      changed: this.#learn(visit, route, head),
+    }))
+    passed.exchange = this.#origin.begin(request, passed)
+    return passed.exchange
+  }
+
+  /** Null when the response changes no page. */
+  #learn(visit: VisitHead, { channel, url }: Route, response: Pick<ResponseHead, 'status' | 'headers'>) {
+    const visitor = { channelId: channel.id, cookies: parseCookies(cookieHeader(visit.headers)) }
+    this.#confirmations.learn(visitor, response.headers)
+    return this.#unsafe.after(visit.method, url, response)
+  }
+}
+
+/** Hands on a response, its head as a visitor may see it, and only when the pages that it changes are gone. */
+class PassedSink implements ResponseSink {
+  exchange: Exchange | null = null
+  readonly #sink: ResponseSink
+  readonly #take: (head: ResponseHead) => { head: ResponseHead; changed: Promise<void> | null }
+
+  constructor(sink: ResponseSink, take: (head: ResponseHead) => { head: ResponseHead; changed: Promise<void> | null }) {
+    this.#sink = sink
+    this.#take = take
+  }
+
+  onHead(received: ResponseHead): boolean {
+    const { head, changed } = this.#take(received)
+    if (changed === null) return this.#sink.onHead(head)
+    void changed.then(() => {
+      const exchange = this.exchange!
+      if (!exchange.over && this.#sink.onHead(head)) exchange.resume()
+    })
+    return false
+  }
+
+  onInterim(status: number, headers: readonly HeaderPair[]): void {
+    this.#sink.onInterim(status, headers)
+  }
+
+  onData(piece: Buffer): boolean {
+    return this.#sink.onData(piece)
+  }
+
+  onDrain(): void {
+    this.#sink.onDrain()
+  }
+
+  onEnd(): void {
+    this.#sink.onEnd()
+  }
+
+  onError(error: OriginError): void {
+    this.#sink.onError(error)
+  }
+}
+
+function isBodiless({ method }: VisitHead): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+function toRequest(visit: VisitHead, { channel }: Route): Omit<ExchangeRequest, 'body'> {
+  return {
+    origin: channel.origin,
+    method: visit.method,
+    target: visit.target,
+    headers: withAuthorization(passHeaders(visit), channel),
+  }
+}
+
+function toVisible(
+  { method }: VisitHead,
+  { reason }: Route,
+  { status, headers }: Pick<ResponseHead, 'status' | 'headers'>,
+) {
+  const why = method === 'GET' ? 'bypass' : 'method'
+  const outcome = formatCacheStatus({ kind: 'forward', why, status, detail: reason })
+  return [...visibleHeaders(headers), ['Cache-Status', outcome]] satisfies HeaderPair[]
 }

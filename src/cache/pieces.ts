@@ -1,33 +1,4 @@
-import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
-
-/**
- * The most that is read from an origin connection at once, in bytes. Half of what Node reads, because two hundred slow
- * readers hold two pieces each.
- */
-const largest = 32 * 1024
-
-/**
- * The read buffer shared by all connections: libuv fills it and hands it over within one turn. (On Windows it does not,
- * so there each connection reads as Node does.)
- */
-const scratch = Buffer.allocUnsafeSlow(largest)
-
-/** Socket options that read into pieces with memory of their own, so that `releaseSentPieces` can free it. */
-export const readInPieces =
-  process.platform === 'win32'
-    ? {}
-    : {
-        highWaterMark: largest / 2,
-        onread: {
-          buffer: scratch,
-          callback(this: Socket, bytes: number): boolean {
-            const piece = Buffer.allocUnsafeSlow(bytes)
-            scratch.copy(piece, 0, 0, bytes)
-            return this.push(piece)
-          },
-        },
-      }
 
 /**
  * Frees the memory of a body's pieces as soon as the kernel has taken them, rather than at the next garbage collection:

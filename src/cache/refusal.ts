@@ -1,5 +1,6 @@
 import { formatCacheStatus } from './cache-status.ts'
-import { OriginError } from './origin.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { OriginError, type OriginFailure } from './origin.ts'
 import type { Answer } from './visit.ts'
 
 /** Builds a refusal: plain text on the shop's paths, JSON on the daemon's own. */
@@ -29,17 +30,24 @@ export const originFailureText = {
   timeout: 'origin timeout',
   unreachable: 'origin unreachable',
   broken: 'invalid origin response',
+  overloaded: 'origin overloaded',
 } as const
 
-/**
- * The response to an origin failure: 504 for a timeout, 502 for an unreachable origin or an invalid response. The cause
- * appears in the log only.
- */
+/** Tells a visitor that the shop is busy to come back in a few seconds. */
+export const retrySoon: readonly HeaderPair[] = [['Retry-After', '5']]
+
+/** The responses to origin failures. The cause appears in the log only. */
+export const originFailureAnswers: Readonly<Record<OriginFailure, [status: number, text: string]>> = {
+  timeout: [504, 'The shop did not respond in time.'],
+  unreachable: [502, 'The shop is unreachable or sent an invalid response.'],
+  broken: [502, 'The shop is unreachable or sent an invalid response.'],
+  overloaded: [503, 'The shop has too many visitors at the moment. Try again in a few seconds.'],
+}
+
 function originErrorAnswer(error: OriginError, refuse: Refuse): Answer {
-  const answer =
-    error.failure === 'timeout'
-      ? refuse(504, 'The shop did not respond in time.')
-      : refuse(502, 'The shop is unreachable or sent an invalid response.')
+  const [status, text] = originFailureAnswers[error.failure]
+  const answer = refuse(status, text)
+  if (error.failure === 'overloaded') answer.headers.push(...retrySoon)
   answer.headers.push([
     'Cache-Status',
     formatCacheStatus({ kind: 'forward', why: 'miss', detail: originFailureText[error.failure] }),

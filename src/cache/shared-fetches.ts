@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { Flights, Uncacheable, type Flight } from './coalesce.ts'
-import type { Fetcher } from './fetch.ts'
+import type { Fetcher, Warming } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
 import { mayServeStale, usability, type StaleReason } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
@@ -45,7 +45,7 @@ export class SharedFetches {
   }
 
   /** Fetches a page in a way that other visitors can join. */
-  async fetch(lookup: Lookup, stale: HeldPage | null, signal?: AbortSignal): Promise<Fetched> {
+  async fetch(lookup: Lookup, stale: HeldPage | null, warming?: Warming): Promise<Fetched> {
     const { store, now } = this.#options
     const fence = store.fence()
     // A page under another key must not be renewed by this visitor.
@@ -54,7 +54,7 @@ export class SharedFetches {
     let shared: HeldPage | null = null
     this.#underWay.set(lookup.url, (this.#underWay.get(lookup.url) ?? 0) + 1)
     try {
-      const fetched = await this.#fetcher.fetch(lookup, validated, fence, signal)
+      const fetched = await this.#fetcher.fetch(lookup, validated, fence, warming)
       if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
       // Only the response to a request without personal parts says something about the page itself.
       else if (fetched.kind === 'stream' && isPlain(lookup)) this.#uncacheable.add(lookup.key, fetched.notStored, now())

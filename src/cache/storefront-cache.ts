@@ -15,7 +15,9 @@ import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
 import type { VariantRules } from './key.ts'
 import { OriginError, type OriginClient } from './origin.ts'
-import { PassThrough } from './pass-through.ts'
+import type { Exchange, ResponseSink } from './origin/exchange.ts'
+import type { Slot } from './origin/slots.ts'
+import { PassThrough, type PassedVisit } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
 import { answerFrom, presentationOf } from './present.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
@@ -48,15 +50,18 @@ const mostWaits = 2
 export class StorefrontCache {
   readonly hot: HotPath
   readonly classifying: ClassifyOptions
+  readonly origin: OriginClient
+  /** Counters of what unsafe requests have invalidated. */
+  readonly unsafe: UnsafeCounts
   readonly #options: StorefrontCacheOptions
   readonly #fetcher: Fetcher
   readonly #passThrough: PassThrough
-  readonly #unsafe: UnsafeInvalidation
   readonly #fetches: SharedFetches
   readonly #bodies: Bodies
 
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
+    this.origin = options.origin
     this.classifying = {
       channels: options.channels,
       canonical: canonicaliser(options.ignoreQuery),
@@ -67,14 +72,15 @@ export class StorefrontCache {
     }
     this.#fetcher = new Fetcher(options)
     this.#fetches = new SharedFetches(this.#fetcher, options)
-    this.#unsafe = new UnsafeInvalidation({
+    const unsafe = new UnsafeInvalidation({
       mode: options.invalidateOnUnsafe,
       store: options.store,
       classifying: this.classifying,
       isUnderWay: (url) => this.#fetches.isUnderWay(url),
       onError: options.onError,
     })
-    this.#passThrough = new PassThrough(options, this.#unsafe)
+    this.unsafe = unsafe.counts
+    this.#passThrough = new PassThrough(options, unsafe)
     this.#bodies = new Bodies({ ...options, budgets: inFlight })
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
@@ -89,6 +95,11 @@ export class StorefrontCache {
     return answeringOriginErrors(() =>
       classified.kind === 'pass' ? this.#passThrough.pass(visit, classified) : this.#ask(classified.lookup),
     )
+  }
+
+  /** Passes a request through to the shop without streams. Null for other requests, which `answer` answers. */
+  pass(visit: PassedVisit, sink: ResponseSink): Exchange | null {
+    return this.#passThrough.begin(visit, sink, this.classifying)
   }
 
   /**
@@ -227,15 +238,7 @@ export class StorefrontCache {
     }
   }
 
-  /** Counters of what unsafe requests have invalidated. */
-  get unsafe(): UnsafeCounts {
-    return this.#unsafe.counts
-  }
-
-  /**
-   * Refetches a page in the background, once for all visitors who get the stale page (stale-while-revalidate, RFC 5861
-   * §3).
-   */
+  /** Refetches a page in the background, once for all who get the stale page (stale-while-revalidate, RFC 5861 §3). */
   #revalidate(lookup: Lookup, stale: HeldPage): void {
     if (this.#fetches.join(lookup) !== null) return
     const quiet: Lookup = { ...lookup, visit: { ...lookup.visit, method: 'GET', onInterim: () => {} } }
@@ -282,11 +285,11 @@ export class StorefrontCache {
    * Fetches a page into the cache as a visitor's miss would. Null when a concurrent fetch already did. @throws
    * OriginError
    */
-  async warm(lookup: Lookup, signal: AbortSignal): Promise<Fetched | null> {
+  async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
     const shared = flight === null ? null : await flight.outcome
     if (shared !== null && this.#answers(shared.page, lookup)) return null
-    return this.#fetches.fetch(lookup, this.find(lookup), signal)
+    return this.#fetches.fetch(lookup, this.find(lookup), { signal, slot })
   }
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */

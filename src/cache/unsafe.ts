@@ -58,19 +58,23 @@ export class UnsafeInvalidation {
 
   /**
    * Resolves once everything that the response invalidates is removed. Writes nothing when none of it is cached. Never
-   * throws a storage error.
+   * throws a storage error. Null when the response invalidates nothing that could be cached.
    */
-  async after(
+  after(
     method: string,
     url: string,
     response: { status: number; headers: readonly HeaderPair[] },
-  ): Promise<void> {
-    const { mode, store, isUnderWay } = this.#options
-    if (mode === 'off' || safeMethods.has(method) || response.status < 200 || response.status >= 400) return
+  ): Promise<void> | null {
+    const { mode } = this.#options
+    if (mode === 'off' || safeMethods.has(method) || response.status < 200 || response.status >= 400) return null
     const urls = [url, ...(mode === 'rfc' ? this.#named(url, response.headers) : [])].filter((each) =>
       this.#mayBeCached(each),
     )
-    if (urls.length === 0) return
+    return urls.length === 0 ? null : this.#remove(urls)
+  }
+
+  async #remove(urls: readonly string[]): Promise<void> {
+    const { store, isUnderWay } = this.#options
     if (!urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
     for (const each of urls) this.#waiting.add(each)
     await (this.#next ??= this.#drop())

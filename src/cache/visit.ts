@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair } from '../pages/page.ts'
 
-/** A visitor's request, validated by the front. */
-export interface Visit {
+/** The head of a visitor's request, validated by the front. */
+export interface VisitHead {
   method: string
   scheme: string
   /** Normalised. A host without a channel gets a 421. */
@@ -14,6 +14,9 @@ export interface Visit {
   remoteAddress: string | null
   /** Addresses added by trusted proxies, oldest first. */
   forwardedFor: string | null
+}
+
+export interface Visit extends VisitHead {
   body: Readable | null
   /** Aborted with `VisitorLeft` when the visitor disconnects. */
   signal: AbortSignal

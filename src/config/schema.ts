@@ -161,6 +161,9 @@ export const configSchema = z.strictObject({
     headersTimeout: withDefault(value.duration(1), '60s'),
     idleTimeout: withDefault(value.duration(1), '60s'),
     totalTimeout: withDefault(value.duration(1), '5m'),
+    maxConcurrent: withDefault(value.wholeNumber(1, 10_000), 64),
+    queue: withDefault(value.wholeNumber(0, 100_000), 256),
+    queueTimeout: withDefault(value.duration(1), '10s'),
   }),
   warmup: section({
     concurrency: withDefault(value.wholeNumber(1, 256), 4),

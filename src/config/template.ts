@@ -85,12 +85,17 @@ cache:
   # Query parameters that do not affect a page, in addition to common marketing parameters.
   # ignoreQuery: []
 
-# Timeouts of the shop; afterwards, visitors get a stale page or an error.
+# Limits of the shop.
 origin:
+  # Timeouts; afterwards, visitors get a stale page or an error.
   # connectTimeout: 5s
   # headersTimeout: 1m
   # idleTimeout: 1m
   # totalTimeout: 5m
+  # Requests of visitors to one shop at a time. Further ones wait in a queue; afterwards, visitors get a stale page or 503.
+  # maxConcurrent: 64
+  # queue: 256
+  # queueTimeout: 10s
 
 warmup:
   # concurrency: 4

@@ -68,6 +68,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       stages: counts,
       memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }),
       unsafe: () => site.front.cache.unsafe,
+      load: () => site.front.cache.origin,
     }),
   )
   const siteOptions = toSiteOptions(options, { address, port, counts, metrics, isReady: () => ready })

@@ -16,6 +16,7 @@ export function readings(options: MetricsOptions): Reading[] {
     ...readTraffic(options),
     ...readStages(options),
     ...readUnsafe(options),
+    ...readLoad(options),
     ...readStore(options),
     ...readRecords(options),
   ]
@@ -93,6 +94,33 @@ function readUnsafe({ unsafe = () => noUnsafe }: MetricsOptions): Reading[] {
       name: 'pagecache_unsafe_failures_total',
       help: 'Failed transactions of unsafe requests',
       read: rising(unsafe, (counts) => counts.failures),
+    },
+  ]
+}
+
+const noLoad = { counts: { active: 0, waiting: 0, rejected: 0 } }
+
+function readLoad({ load = () => noLoad }: MetricsOptions): Reading[] {
+  return [
+    {
+      ...own,
+      name: 'pagecache_origin_active',
+      help: 'Requests of visitors that shops are working on',
+      type: 'gauge',
+      read: () => one(load().counts.active),
+    },
+    {
+      ...own,
+      name: 'pagecache_origin_waiting',
+      help: 'Requests of visitors that wait for a shop',
+      type: 'gauge',
+      read: () => one(load().counts.waiting),
+    },
+    {
+      ...own,
+      name: 'pagecache_origin_rejected_total',
+      help: 'Requests of visitors that did not reach a shop, because too many waited',
+      read: rising(load, ({ counts }) => counts.rejected),
     },
   ]
 }

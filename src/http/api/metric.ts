@@ -1,4 +1,5 @@
 import type { App } from '../../app.ts'
+import type { SlotCounts } from '../../cache/origin/slots.ts'
 import type { UnsafeCounts } from '../../cache/unsafe.ts'
 import type { StageCounts } from '../../stages/counts.ts'
 import type { Traffic } from '../front/traffic.ts'
@@ -12,6 +13,8 @@ export interface MetricsOptions {
   memory(): { bytes: number; pages: number }
   /** Pages dropped by unsafe requests; a reload starts new counts. */
   unsafe?(): UnsafeCounts
+  /** Requests of visitors at the shops; a reload starts new counts. */
+  load?(): { readonly counts: SlotCounts }
 }
 
 export type Sample = readonly [labels: Record<string, string>, value: number]

@@ -3,9 +3,10 @@ import { request as requestTls } from 'node:https'
 import type { Socket } from 'node:net'
 import { listElements, toPairs } from '../../cache/fields.ts'
 import { isLoop, passHeaders, visibleHeaders, withAuthorization } from '../../cache/forward.ts'
+import type { Channel } from '../../cache/channel.ts'
+import { noChannel, originFailureAnswers, retrySoon } from '../../cache/refusal.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { classify } from '../../cache/lookup.ts'
-import { noChannel } from '../../cache/refusal.ts'
 import type { Visit } from '../../cache/visit.ts'
 import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
@@ -51,6 +52,19 @@ export class Tunnels {
     if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not supported.')
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has passed through this cache before.')
     const channel = classified.kind === 'pass' ? classified.channel : classified.lookup.channel
+    socket.on('error', () => socket.destroy())
+    // The shop counts the request until it has answered. An open tunnel costs it little.
+    const slot = cache.origin.enter(channel.origin, {
+      admitted: () => {
+        const outgoing = this.#ask(request, socket, head, visit, channel)
+        for (const event of ['response', 'upgrade', 'close']) outgoing.once(event, () => slot.leave())
+      },
+      refused: ({ failure }) => refuse(socket, ...originFailureAnswers[failure], retrySoon),
+    })
+    socket.once('close', () => slot.leave())
+  }
+
+  #ask(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, channel: Channel): ClientRequest {
     const origin = new URL(channel.origin)
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
       method: visit.method,
@@ -65,6 +79,7 @@ export class Tunnels {
     })
     this.#await(outgoing, socket, head)
     outgoing.end()
+    return outgoing
   }
 
   /** Waits for the shop's answer while the client stays connected. */

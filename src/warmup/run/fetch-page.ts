@@ -8,6 +8,7 @@ import { usability } from '../../cache/freshness.ts'
 import { OriginError } from '../../cache/origin.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import type { Lookup } from '../../cache/lookup.ts'
+import type { Slot } from '../../cache/origin/slots.ts'
 import type { HeldPage } from '../../cache/view.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
@@ -26,7 +27,6 @@ const usualHeaders: Readonly<Record<string, string>> = {
  */
 export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number): FetchPage {
   return async (url, options) => {
-    const started = performance.now()
     const classified = classifyUrl(url, { ...usualHeaders, ...options.headers }, options.signal, cache.classifying)
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'own')
@@ -35,16 +35,30 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
     const held = options.force ? null : findFresh(cache, classified.lookup, now)
     if (held !== null)
       return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
+    // Waiting for visitors is no fault of the page.
+    const slot = await roomOf(cache, classified.lookup, options.signal)
+    const started = performance.now()
+    if (slot === null) return { kind: 'failed', status: null, error: 'the warmup ended', retryAfter: null, ms: 0 }
     const late = AbortSignal.timeout(timeout)
     try {
-      const fetched = await cache.warm(classified.lookup, AbortSignal.any([options.signal, late]))
+      const fetched = await cache.warm(classified.lookup, AbortSignal.any([options.signal, late]), slot)
       return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
       const message = late.aborted ? `no complete response within ${timeout / 1000} s` : error.message
       return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
+    } finally {
+      slot.leave()
     }
   }
+}
+
+/** Null when the signal is aborted first. */
+function roomOf(cache: StorefrontCache, lookup: Lookup, signal: AbortSignal): Promise<Slot | null> {
+  return cache.origin.room(lookup.channel.origin, signal).catch((error: unknown) => {
+    if (error instanceof OriginError) return null
+    throw error
+  })
 }
 
 /** Whether every variant of a page is fresh, so that a warmup would skip it. `passes`: see `toPasses`. */

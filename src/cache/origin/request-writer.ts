@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import type { RequestHead } from './request-head.ts'
+
+/** Writes the requests of a connection: each head in one write with the beginning of its body. */
+export class RequestWriter {
+  /** Whether the request was written to its end. */
+  done = true
+  readonly #socket: Socket
+  #connected = false
+  /** What waits for the connection. */
+  #early: (string | Buffer)[] = []
+  /** A head that waits for the first piece of the body. */
+  #head: string | null = null
+  /** Missing bytes of the body; null for chunks. */
+  #owed: number | null = 0
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  connected(): void {
+    this.#connected = true
+    this.#socket.cork()
+    for (const bytes of this.#early.splice(0)) this.#write(bytes)
+    this.#socket.uncork()
+  }
+
+  begin({ text, length }: RequestHead, body: Buffer | null): void {
+    this.done = body !== null || length === 0
+    this.#owed = length
+    this.#head = text
+    // The first piece of a body that is not known yet is probably on its way.
+    if (!this.done) setImmediate(() => this.#head === text && this.#writeHead())
+    else if (body === null) this.#writeHead()
+    else this.#together(() => this.#write(body))
+  }
+
+  /**
+   * Writes a piece of the body; false: wait until the connection has drained.
+   *
+   * @returns null when the piece exceeds the announced length
+   */
+  piece(bytes: Buffer): boolean | null {
+    if (bytes.length === 0) return true
+    if (this.done) return null
+    if (this.#owed === null) {
+      return this.#together(() => {
+        this.#write(`${bytes.length.toString(16)}\r\n`)
+        this.#write(bytes)
+        return this.#write('\r\n')
+      })
+    }
+    if (bytes.length > this.#owed) return null
+    this.#owed -= bytes.length
+    this.done = this.#owed === 0
+    return this.#together(() => this.#write(bytes))
+  }
+
+  /** Ends the body; false when it is shorter than announced. */
+  end(): boolean {
+    if (this.done) return true
+    if (this.#owed !== null) return false
+    this.done = true
+    this.#together(() => this.#write('0\r\n\r\n'))
+    return true
+  }
+
+  /** Writes the head, if it was not yet, and more in one system call. */
+  #together(write: () => boolean): boolean {
+    this.#socket.cork()
+    this.#writeHead()
+    const flushed = write()
+    this.#socket.uncork()
+    return flushed
+  }
+
+  #writeHead(): void {
+    if (this.#head === null) return
+    this.#write(this.#head)
+    this.#head = null
+  }
+
+  #write(bytes: string | Buffer): boolean {
+    if (this.#connected) return this.#socket.write(bytes as string, 'latin1')
+    this.#early.push(bytes)
+    return false
+  }
+}

@@ -1,0 +1,108 @@
+import type { Readable } from 'node:stream'
+import type { HeaderPair } from '../../pages/page.ts'
+import { VisitorLeft } from '../visit.ts'
+import { toOriginError } from './error.ts'
+import type { ResponseHead, ResponseSink } from './exchange.ts'
+import type { PendingExchange } from './pending.ts'
+import { ResponseBody } from './response-body.ts'
+
+export interface StreamedResponse {
+  status: number
+  headers: HeaderPair[]
+  body: Readable
+  /** Lifts the limit for the whole response: its body may come as slowly as a visitor reads it. */
+  extend(): void
+}
+
+export interface StreamedOptions {
+  body: Readable | null
+  signal: AbortSignal | null
+  onInterim(status: number, headers: readonly HeaderPair[]): void
+}
+
+/** Turns an exchange into a promise and streams. */
+export class Streamed implements ResponseSink {
+  readonly response: Promise<StreamedResponse>
+  readonly #options: StreamedOptions
+  readonly #settle: PromiseWithResolvers<StreamedResponse>
+  readonly #onAbort = () => this.#fail(this.#options.signal!.reason)
+  #exchange: PendingExchange | null = null
+  #body: ResponseBody | null = null
+
+  constructor(options: StreamedOptions) {
+    this.#options = options
+    this.#settle = Promise.withResolvers()
+    this.response = this.#settle.promise
+  }
+
+  /** Begins, unless the signal was aborted already. */
+  begin(start: () => PendingExchange): Promise<StreamedResponse> {
+    const { signal, body } = this.#options
+    if (signal?.aborted === true) this.#fail(signal.reason)
+    else {
+      signal?.addEventListener('abort', this.#onAbort, { once: true })
+      try {
+        this.#exchange = start()
+        body
+          ?.on('data', this.#onUpload)
+          .on('end', this.#onUploaded)
+          .on('error', this.#onFault)
+          .on('close', this.#onClose)
+      } catch (error) {
+        this.#fail(error)
+      }
+    }
+    return this.response
+  }
+
+  onInterim(status: number, headers: readonly HeaderPair[]): void {
+    this.#options.onInterim(status, headers)
+  }
+
+  onHead({ status, headers }: ResponseHead): boolean {
+    const exchange = this.#exchange!
+    this.#body = new ResponseBody(exchange)
+    this.#settle.resolve({ status, headers, body: this.#body, extend: () => exchange.extend() })
+    return true
+  }
+
+  onData(piece: Buffer): boolean {
+    return this.#body!.receive(piece)
+  }
+
+  onEnd(): void {
+    this.#over()
+    this.#body!.finish()
+  }
+
+  onError(error: Error): void {
+    this.#fail(error)
+  }
+
+  onDrain(): void {
+    this.#options.body?.resume()
+  }
+
+  readonly #onUpload = (piece: Buffer) => {
+    if (!this.#exchange!.write(piece)) this.#options.body!.pause()
+  }
+  readonly #onUploaded = () => this.#exchange!.end()
+  readonly #onFault = (error: Error) => this.#fail(error)
+  readonly #onClose = () => this.#options.body!.readableEnded || this.#fail(new VisitorLeft())
+
+  #fail(reason: unknown): void {
+    this.#over()
+    const error = toOriginError(reason, this.#body !== null)
+    this.#exchange?.abort()
+    if (this.#body === null) this.#settle.reject(error)
+    else this.#body.destroy(error)
+  }
+
+  /** Reads no more of the visitor's body: the shop may have answered before it has read everything. */
+  #over(): void {
+    const { signal, body } = this.#options
+    signal?.removeEventListener('abort', this.#onAbort)
+    body?.off('data', this.#onUpload).off('end', this.#onUploaded).off('close', this.#onClose)
+    if (body?.readableEnded === false) body.pause()
+  }
+}
