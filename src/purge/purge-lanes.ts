@@ -92,10 +92,8 @@ export class PurgeLanes {
     if (this.#writing) return
     this.#writing = true
     try {
-      while (this.#small.length > 0) {
+      while (this.#small.length > 0)
         await this.#start(this.#nextGroup(), (intents, group) => this.#carryOutGroup(intents, group))
-        await this.#release()
-      }
     } finally {
       this.#writing = false
     }
@@ -172,6 +170,7 @@ export class PurgeLanes {
     }
     this.#succeed(intents, group, carried)
     this.#unreleased.push(...intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing))
+    await this.#release()
   }
 
   /** Releases the pages of recorded groups, so that they can be deleted; during a storm of purges, many groups together. */

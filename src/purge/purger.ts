@@ -94,17 +94,23 @@ class Purger {
     })
   }
 
-  ask(task: PurgerTask): Promise<Invalidated | number> {
+  /** @throws STORE_BUSY, and what the thread throws */
+  async ask(task: PurgerTask): Promise<Invalidated | number> {
+    return this.#begin(task).promise
+  }
+
+  /** Posts a task that is answered. @throws STORE_BUSY */
+  #begin(task: PurgerTask): { id: number; promise: Promise<Invalidated | number> } {
     const characters = charactersIn(task)
     if (this.#closing !== null || this.#worker === null)
-      return Promise.reject(new PagecacheError('STORE_BUSY', 'The purge thread is restarting or stopping'))
-    if (this.#waiting.size >= maxWaiting || this.#characters + characters > maxCharacters) {
-      return Promise.reject(new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written'))
-    }
+      throw new PagecacheError('STORE_BUSY', 'The purge thread is restarting or stopping')
+    if (this.#waiting.size >= maxWaiting || this.#characters + characters > maxCharacters)
+      throw new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written')
     const { promise, resolve, reject } = Promise.withResolvers<Invalidated | number>()
+    const id = this.#post(task)
     this.#characters += characters
-    this.#waiting.set(this.#post(task), { characters, promise, resolve, reject })
-    return promise
+    this.#waiting.set(id, { characters, promise, resolve, reject })
+    return { id, promise }
   }
 
   /** Posts the tasks of one turn of the event loop as one message. Returns the number of the task. */
@@ -117,14 +123,13 @@ class Purger {
   /** Resolves when the deliveries in hand have ended. @throws the error that stopped them, or that of the thread */
   async deliver(setup: DeliverySetup, control: DeliverControl): Promise<void> {
     if (control.stop.aborted) return
-    const ended = this.ask({ kind: 'deliver', setup })
-    const delivery = this.#last
+    const { id: delivery, promise } = this.#begin({ kind: 'deliver', setup })
     // Not a task that waits: it must not be refused because too many do.
     const stop = () => void this.#post({ kind: 'stopDelivering', delivery })
     this.#deliveries.set(delivery, control)
     control.stop.addEventListener('abort', stop, { once: true })
     try {
-      await ended
+      await promise
     } finally {
       control.stop.removeEventListener('abort', stop)
       this.#deliveries.delete(delivery)
