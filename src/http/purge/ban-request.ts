@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../../pages/page.ts'
 import { trimBlanks } from '../../cache/fields.ts'
-import { largestHead, type RequestHead } from '../front/guard.ts'
+import { examine, largestHead, type RequestHead } from '../front/guard.ts'
 
 /** The result of reading bytes that may begin with BAN or PURGEKEYS. */
 export type BanReading =
@@ -43,13 +43,14 @@ export function readBan(bytes: Buffer): BanReading {
 
 /**
  * Reads a PURGE request that is the beginning of a chunk; null for anything else, which Node's parser understands too. A proxy's request
- * is left to it, because its fields may name another host.
+ * is left to it, because its fields may name another host; so is what the guard refuses, whose answers are Node's.
  */
 export function readPurge(chunk: Buffer): WholeBan | null {
   if (chunk.toString('latin1', 0, 6) !== 'PURGE ') return null
   const length = chunk.indexOf(end) + end.length
   const whole = length < end.length || length > largestHead ? null : readWhole(chunk, length)
-  return whole?.head.headers.some(([name]) => /^(?:x-)?forwarded/i.test(name)) === true ? null : whole
+  if (whole === null || whole.head.headers.some(([name]) => /^(?:x-)?forwarded/i.test(name))) return null
+  return 'status' in examine(whole.head, false) ? null : whole
 }
 
 export type WholeBan = Extract<BanReading, { kind: 'whole' }>
