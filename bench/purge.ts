@@ -6,15 +6,16 @@
  *
  * Measures purges per second by tag, with ten pages each, alternately: `PURGE /` with `xkey` on 16 and on 64 connections, against the
  * daemon with one reverse proxy to deliver to, and against Varnish with its xkey module; and a bare loop that writes the same rows in
- * groups of the same size. Then visits cached pages at a fixed rate, on an idle daemon and during a storm on 16 connections. Prints
+ * groups of the same size. Then visits cached pages at a fixed rate, on an idle daemon, during a storm on 16 connections, and while the tag with many pages is purged. Prints
  * median, minimum and maximum over the rounds. Finally, in one process: sequential purges, 64 concurrent ones, and one tag with many
  * pages (time to answer, longest block of the event loop, memory growth, time until all URLs are logged). Daemon, Varnish and loop run
  * on core 0, clients on core 1. Build first. Without Debian's varnish and varnish-modules, the Varnish column is empty.
  */
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { request, type RequestOptions } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { startDaemon, type Daemon } from '../test/helpers/daemon.ts'
@@ -47,7 +48,7 @@ const endless = 10_000_000
 
 leaveServerCore()
 const rates: Record<string, number[]> = {}
-const latencies = { quiet: [] as number[], beside: [] as number[] }
+const latencies = { quiet: [] as number[], beside: [] as number[], large: [] as number[] }
 const beside: StormResult[] = []
 for (let round = 0; round < rounds; round += 1) {
   const origin = await startShop()
@@ -84,7 +85,7 @@ async function startShop(): Promise<Origin> {
 
 async function measureOurs(origin: Origin): Promise<void> {
   const { path, discard } = await scratch('purge-bench')
-  fillPages(join(path, 'var/cache/prod'), tags * crowds.length + tags)
+  fillPages(join(path, 'var/cache/prod'), tags * crowds.length + tags, Number(values.large))
   const id = '0190c0de-0000-7000-8000-000000000001'
   const sink = await startOrigin({ otherwise: () => ({ body: 'taken' }) })
   const config = (url: string) => ({
@@ -93,6 +94,8 @@ async function measureOurs(origin: Origin): Promise<void> {
   })
   const daemon = await startDaemon({ prefix: onServerCore, projectDir: path, config })
   try {
+    // A daemon runs for months: its code is compiled before the measurement.
+    await storm({ port: daemon.port, first: endless * 2, count: 2_000, connections: 64, pages: 0, seconds: 60 })
     for (const [place, connections] of crowds.entries()) {
       const { perSecond } = await storm({
         port: daemon.port,
@@ -135,9 +138,13 @@ async function measureVisits(daemon: Daemon): Promise<void> {
     pages: null,
     seconds: seconds + 2,
   })
-  const { p99 } = await run<Latencies>('latency-client.ts', visits)
-  latencies.beside.push(p99)
+  latencies.beside.push((await run<Latencies>('latency-client.ts', visits)).p99)
   beside.push(await raging)
+  const visiting = run<Latencies>('latency-client.ts', visits)
+  await pause((seconds * 1_000) / 3)
+  const headers = { xkey: 'large' }
+  await visit(daemon.url, { method: 'PURGE', headers })
+  latencies.large.push((await visiting).p99)
 }
 
 async function measureVarnish(origin: Origin, connections: number): Promise<void> {
@@ -203,9 +210,9 @@ async function measureInProcess(): Promise<InProcess> {
   return value
 }
 
-function visit(url: string): Promise<void> {
+function visit(url: string, options: RequestOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, (response) => response.resume().on('end', resolve))
+    const asked = request(url, options, (response) => response.resume().on('end', resolve))
     asked.on('error', reject)
     asked.end()
   })
@@ -220,21 +227,18 @@ function print(): void {
   line('purges per second, ten pages each')
   for (const [name, measured] of Object.entries(rates).sort(([one], [other]) => (one < other ? -1 : 1)))
     line(`  ${name}`, ...spread(measured))
-  line(
-    '  ÷ Varnish, 64 connections',
-    ...spread(ratios('over HTTP, 64 connections', 'Varnish and xkey, 64 connections'), 2),
-  )
-  line('  ÷ the bare loop, 64', ...spread(ratios('over HTTP, 64 connections', 'a bare loop, groups of 64'), 2))
+  for (const crowd of crowds) {
+    const ours = `over HTTP, ${crowd} connections`
+    line(`  ÷ Varnish, ${crowd} connections`, ...spread(ratios(ours, `Varnish and xkey, ${crowd} connections`), 2))
+    line(`  ÷ the bare loop, ${crowd}`, ...spread(ratios(ours, `a bare loop, groups of ${crowd}`), 2))
+  }
   line("visits' 99th percentile, ms")
   line('  idle', ...spread(latencies.quiet, 2))
   line('  during a storm on 16 connections', ...spread(latencies.beside, 2))
-  line(
-    '  storm ÷ idle',
-    ...spread(
-      latencies.beside.map((value, round) => value / latencies.quiet[round]!),
-      2,
-    ),
-  )
+  line(`  during the purge of a tag with ${values.large} pages`, ...spread(latencies.large, 2))
+  const toIdle = (measured: readonly number[]) => measured.map((value, round) => value / latencies.quiet[round]!)
+  line('  storm ÷ idle', ...spread(toIdle(latencies.beside), 2))
+  line('  large tag ÷ idle', ...spread(toIdle(latencies.large), 2))
   line('  purges per second in that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
   line('in one process, purges per second')
   line('  sequential', inProcess.oneByOne.toFixed(0))

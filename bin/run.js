@@ -21,10 +21,11 @@ async function start() {
     if (error.code === 'EPIPE') process.exit(process.exitCode || 0)
     // A daemon keeps running when its log disk is full.
   })
-  const { enableCompileCache } = await import('node:module')
-  const compiled = await compiledCode()
+  // Unlike an import, this does not run the getters of the modules' exports, which load further modules.
+  const { enableCompileCache } = process.getBuiltinModule('node:module')
+  const compiled = compiledCode()
   if (compiled !== null) enableCompileCache(compiled)
-  if (process.argv[2] === '--version') await printVersion()
+  if (process.argv[2] === '--version') printVersion()
   else {
     const { main } = await import('../dist/cli/main.js')
     await main(process.argv.slice(2), { root: import.meta.dirname })
@@ -35,13 +36,9 @@ async function start() {
  * Directory of the compile cache; null if this user has no private one. Cached code is executed, so Node's default is unsafe: another
  * user could create its predictable directory under /tmp first, and run code as this user.
  */
-async function compiledCode() {
+function compiledCode() {
   if (process.env.NODE_COMPILE_CACHE) return process.env.NODE_COMPILE_CACHE
-  const [{ statSync }, { homedir }, { join }] = [
-    await import('node:fs'),
-    await import('node:os'),
-    await import('node:path'),
-  ]
+  const [{ statSync }, { homedir }, { join }] = ['node:fs', 'node:os', 'node:path'].map(process.getBuiltinModule)
   try {
     const home = homedir()
     // Under sudo, HOME may belong to another user.
@@ -53,8 +50,8 @@ async function compiledCode() {
 }
 
 /** Prints the version without loading oclif, because scripts call it often. */
-async function printVersion() {
-  const { readFileSync } = await import('node:fs')
+function printVersion() {
+  const { readFileSync } = process.getBuiltinModule('node:fs')
   const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`)
 }

@@ -99,6 +99,11 @@ export class App {
     this.#onPurgerError = onError
   }
 
+  /** Whether purges have a thread of their own, which also delivers them. */
+  get purgesInThread(): boolean {
+    return this.#onPurgerError !== null
+  }
+
   /** The only way to invalidate pages. Its log uses the wall clock. */
   purges(): Promise<Purging> {
     return this.#part('purges', async () => {

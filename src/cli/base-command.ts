@@ -243,6 +243,11 @@ export abstract class BaseCommand extends Command {
     }
   }
 
+  /** Prints the value of `--json`; oclif's own way loads its colours first. */
+  protected override logJson(json: unknown): void {
+    process.stdout.write(`${JSON.stringify(json, null, 2)}\n`)
+  }
+
   /** Renames input fields in an error to the flags and arguments they came from. src/cli/main.ts prints all errors. */
   protected override async catch(error: Error): Promise<never> {
     if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error

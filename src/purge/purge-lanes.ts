@@ -19,6 +19,8 @@ import {
 
 /** Most keys of one group. The first waits for the last: about ten milliseconds. */
 const maxKeysPerGroup = 4 * maxKeysPerTransaction
+/** Most recorded invalidations whose removed pages wait for deletion. */
+const maxUnreleased = 500
 /** Most wide invalidations at a time. Each is carried out in slices, and groups run between the slices. */
 const maxWide = 4
 /** An invalidation that has waited for a slow disk or a lock for longer than this is refused (milliseconds). */
@@ -55,6 +57,7 @@ export class PurgeLanes {
   readonly #events: LaneEvents
   readonly #small: Waiting[] = []
   readonly #wide = new Map<string, Waiting[]>()
+  readonly #unreleased: Intent[] = []
   #writing = false
   #wideRunning = 0
   #unique = 0
@@ -166,10 +169,14 @@ export class PurgeLanes {
       return
     }
     this.#succeed(intents, group, carried)
-    await releaseAll(
-      this.#options.pages,
-      intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing),
-    )
+    this.#unreleased.push(...intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing))
+    await this.#release()
+  }
+
+  /** Releases the pages of recorded groups, so that they can be deleted; during a storm of purges, many groups together. */
+  async #release(): Promise<void> {
+    if (this.#small.length > 0 && this.#unreleased.length < maxUnreleased) return
+    await releaseAll(this.#options.pages, this.#unreleased.splice(0))
   }
 
   /** Carries out the rest of an invalidation that selects more pages than fit in a group. */

@@ -7,8 +7,10 @@ import { toMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { clearApplicationCache, openFilesystemStore } from '../pages/filesystem-store.ts'
 import { thisProcess } from '../queue/process-identity.ts'
+import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { openQueue } from '../queue/records-queue.ts'
 import { openRecords } from '../records/open.ts'
+import { ThreadDeliveries } from './deliver/thread-deliveries.ts'
 import type { Invalidated } from './invalidation.ts'
 import type { FromThread, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
 import { openPurging } from './purging.ts'
@@ -43,15 +45,18 @@ async function main(): Promise<void> {
       followUp,
       clearDirectory,
     })
-    const perform = async (task: PurgerTask): Promise<Invalidated | number> => {
+    const deliveries = new ThreadDeliveries({ db: records.db, pages, queue, onEvent: report })
+    const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
       if (task.kind === 'remove') return removals.remove(task.removal)
       if (task.kind === 'catchUp') return purging.catchUp()
-      pages.cleanUp()
+      if (task.kind === 'deliver') return deliveries.run(id, task.setup)
+      if (task.kind === 'stopDelivering') deliveries.stop(task.delivery)
+      else pages.cleanUp()
       return 0
     }
     port.on('message', (messages: ToThread) => {
-      if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(task))
+      if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(id, task))
       else
         void purging
           .close()
@@ -72,6 +77,10 @@ async function answer(id: number, perform: () => Promise<Invalidated | number>):
   } catch (error) {
     post({ id, error: toMessage(error) })
   }
+}
+
+function report(id: number, event: ConsumeEvent): void {
+  port.postMessage({ opened: true, answers: [], events: [{ id, event }] } satisfies FromThread)
 }
 
 /** Posts the answers of one turn of the event loop as one message. */

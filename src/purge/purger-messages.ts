@@ -1,6 +1,8 @@
 import type { ErrorMessage } from '../errors.ts'
 import type { SharedRemoval } from '../pages/page-store.ts'
+import type { ConsumeEvent } from '../queue/consume-event.ts'
 import type { NewMessage } from '../queue/queue.ts'
+import type { DeliverySetup } from './deliver/open-delivery.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
 
 /** The start data of the purge thread. */
@@ -18,12 +20,17 @@ export interface PurgerData {
   endedThreads: readonly number[]
 }
 
-/** A task for the thread. `remove` removes pages without a log entry; `catchUp` carries out what other processes left unfinished. */
+/**
+ * A task for the thread. `remove` removes pages without a log entry; `catchUp` carries out what other processes left unfinished;
+ * `deliver` works on the deliveries in the queue until `stopDelivering` has the number of its task.
+ */
 export type PurgerTask =
   | { kind: 'invalidate'; invalidation: Invalidation }
   | { kind: 'remove'; removal: Omit<SharedRemoval, 'trace'> }
   | { kind: 'catchUp' }
   | { kind: 'cleanUp' }
+  | { kind: 'deliver'; setup: DeliverySetup }
+  | { kind: 'stopDelivering'; delivery: number }
 
 /** Null: finish and exit. */
 export type ToThread = readonly { id: number; task: PurgerTask }[] | null
@@ -34,4 +41,6 @@ export type PurgerAnswer = { id: number; value: Invalidated | number } | { id: n
 export interface FromThread {
   opened: true | ErrorMessage
   answers: PurgerAnswer[]
+  /** Events of deliveries, with the number of their task. */
+  events?: { id: number; event: ConsumeEvent }[]
 }

@@ -3,7 +3,8 @@ import { fromMessage, PagecacheError } from '../errors.ts'
 import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
 import type { Invalidated, Target } from './invalidation.ts'
 import type { FromThread, PurgerAnswer, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
-import type { Purging } from './purging.ts'
+import type { DeliverySetup } from './deliver/open-delivery.ts'
+import type { DeliverControl, Purging } from './purging.ts'
 
 /** Most waiting tasks; more are refused, so that a hanging disk does not fill the memory. */
 const maxWaiting = 2_000
@@ -36,6 +37,7 @@ export async function openPurger(options: PurgerOptions): Promise<Purging> {
   return {
     invalidate: (invalidation) => purger.ask({ kind: 'invalidate', invalidation }) as Promise<Invalidated>,
     catchUp: () => purger.ask({ kind: 'catchUp' }) as Promise<number>,
+    deliver: (setup, control) => purger.deliver(setup, control),
     async close() {
       options.pages.handOver(null)
       await purger.close()
@@ -60,6 +62,8 @@ class Purger {
   #worker: Worker | null = null
   #closing: Promise<void> | null = null
   #restart: NodeJS.Timeout | undefined
+  /** By the number of their task. */
+  readonly #deliveries = new Map<number, DeliverControl>()
 
   constructor(options: PurgerOptions) {
     this.#options = options
@@ -77,6 +81,7 @@ class Purger {
       worker.on('message', (message: FromThread) => {
         if (message.opened !== true) return reject(fromMessage(message.opened))
         this.#worker ??= worker
+        for (const { id, event } of message.events ?? []) this.#deliveries.get(id)?.onEvent(event)
         this.#settle(message.answers)
         this.#refWhileBusy()
         resolve()
@@ -89,20 +94,46 @@ class Purger {
     })
   }
 
-  ask(task: PurgerTask): Promise<Invalidated | number> {
+  /** @throws STORE_BUSY, and what the thread throws */
+  async ask(task: PurgerTask): Promise<Invalidated | number> {
+    return this.#begin(task).promise
+  }
+
+  /** Posts a task that is answered. @throws STORE_BUSY */
+  #begin(task: PurgerTask): { id: number; promise: Promise<Invalidated | number> } {
     const characters = charactersIn(task)
     if (this.#closing !== null || this.#worker === null)
-      return Promise.reject(new PagecacheError('STORE_BUSY', 'The purge thread is restarting or stopping'))
-    if (this.#waiting.size >= maxWaiting || this.#characters + characters > maxCharacters) {
-      return Promise.reject(new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written'))
-    }
+      throw new PagecacheError('STORE_BUSY', 'The purge thread is restarting or stopping')
+    if (this.#waiting.size >= maxWaiting || this.#characters + characters > maxCharacters)
+      throw new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written')
     const { promise, resolve, reject } = Promise.withResolvers<Invalidated | number>()
-    const id = (this.#last += 1)
+    const id = this.#post(task)
     this.#characters += characters
     this.#waiting.set(id, { characters, promise, resolve, reject })
-    // Tasks of one turn of the event loop are posted as one message.
+    return { id, promise }
+  }
+
+  /** Posts the tasks of one turn of the event loop as one message. Returns the number of the task. */
+  #post(task: PurgerTask): number {
+    const id = (this.#last += 1)
     if (this.#outbox.push({ id, task }) === 1) setImmediate(() => this.#send())
-    return promise
+    return id
+  }
+
+  /** Resolves when the deliveries in hand have ended. @throws the error that stopped them, or that of the thread */
+  async deliver(setup: DeliverySetup, control: DeliverControl): Promise<void> {
+    if (control.stop.aborted) return
+    const { id: delivery, promise } = this.#begin({ kind: 'deliver', setup })
+    // Not a task that waits: it must not be refused because too many do.
+    const stop = () => void this.#post({ kind: 'stopDelivering', delivery })
+    this.#deliveries.set(delivery, control)
+    control.stop.addEventListener('abort', stop, { once: true })
+    try {
+      await promise
+    } finally {
+      control.stop.removeEventListener('abort', stop)
+      this.#deliveries.delete(delivery)
+    }
   }
 
   #send(): void {
@@ -159,6 +190,7 @@ class Purger {
 
   async #end(): Promise<void> {
     clearTimeout(this.#restart)
+    for (const delivery of this.#deliveries.keys()) this.#post({ kind: 'stopDelivering', delivery })
     await Promise.allSettled([...this.#waiting.values()].map(({ promise }) => promise))
     const worker = this.#worker
     if (worker === null) return

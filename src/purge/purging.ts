@@ -1,5 +1,7 @@
 import { PagecacheError } from '../errors.ts'
+import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { hasEnded, isSame } from '../queue/process-identity.ts'
+import type { DeliverySetup } from './deliver/open-delivery.ts'
 import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { carryOut } from './invalidate.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
@@ -22,7 +24,17 @@ export interface Purging {
   invalidate(invalidation: Invalidation): Promise<Invalidated>
   /** Carries out intents of processes that ended, and records the missing URLs. Returns the number of invalidations. */
   catchUp(): Promise<number>
+  /**
+   * Delivers purges to the reverse proxies, off the thread that serves visitors, until `stop` is aborted; missing where purges have no
+   * thread of their own. `onEvent` is not told of handled messages.
+   */
+  deliver?(setup: DeliverySetup, options: DeliverControl): Promise<void>
   close(): Promise<void>
+}
+
+export interface DeliverControl {
+  stop: AbortSignal
+  onEvent(event: ConsumeEvent): void
 }
 
 /** How often a long-lived process checks for unfinished work of others, in milliseconds. */

@@ -54,7 +54,12 @@ export async function recordSlice(
   const results = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
   const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at }, results))]
   const isLast = ids.length === intent.keys.length
-  const [trace] = isLast ? await beginTraces(transaction, options.pages, intent.at, [{ ...intent, purges: ids }]) : []
+  const [trace] = isLast
+    ? await beginTraces(transaction, options.pages, intent.at, {
+        invalidations: [{ ...intent, purges: ids }],
+        isNew: false,
+      })
+    : []
   const pages_removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
   if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, id: intent.id }])
   else
@@ -79,12 +84,8 @@ export async function recordWhole(
     purges: ids.splice(0, intent.keys.length),
     removed: counts.reduce((sum, count) => sum + count, 0),
   }))
-  const traces = await beginTraces(
-    transaction,
-    options.pages,
-    at,
-    traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] })),
-  )
+  const invalidations = traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] }))
+  const traces = await beginTraces(transaction, options.pages, at, { invalidations, isNew: true })
   await finish.execute(
     transaction,
     traced.map(({ id, removed }, index) => ({ pages_removed: removed, trace: traces[index]!, id })),

@@ -7,7 +7,10 @@ import type { Pending } from './deliver/plan.ts'
  *
  * @param delivered the purges that the proxy has acknowledged; null: a purge of everything
  */
-export async function removeRefetched(pages: PageStore, delivered: readonly Pending[] | null): Promise<void> {
+export async function removeRefetched(
+  pages: Pick<PageStore, 'remove'>,
+  delivered: readonly Pending[] | null,
+): Promise<void> {
   if (delivered === null) return void (await pages.remove({ kind: 'all' }))
   const { toMatcher } = await import('./pattern.ts')
   for (const { kind, key } of delivered)

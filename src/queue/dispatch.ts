@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { prepareRows } from '../records/statements.ts'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { orderedId } from './ordered-ids.ts'
 import type { NewMessage } from './queue.ts'
 
 /** Rows of one INSERT; after each one the event loop has a turn. */
-const batchSize = 50
+const batchSize = 64
 
 /**
  * Adds messages to the queue, in the caller's transaction if `db` is one, so that a message and the reason for it commit together.
@@ -17,7 +18,6 @@ export async function dispatch(db: RecordsDatabase, now: number, messages: Itera
   const flush = async () => {
     if (rows.length > 0) added += await insert(db, rows)
     rows = []
-    await nextTurn()
   }
   for (const message of messages) {
     const row = toRow(message, orderedId(now), now)
@@ -27,7 +27,9 @@ export async function dispatch(db: RecordsDatabase, now: number, messages: Itera
       await postpone(db, row)
     }
     rows.push(row)
-    if (rows.length === batchSize) await flush()
+    if (rows.length < batchSize) continue
+    await flush()
+    await nextTurn()
   }
   await flush()
   return added
@@ -35,13 +37,36 @@ export async function dispatch(db: RecordsDatabase, now: number, messages: Itera
 
 /** Inserts rows, without those whose key a waiting message already has. Returns how many were inserted. */
 async function insert(db: RecordsDatabase, rows: readonly QueueMessageRow[]): Promise<number> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('queue_messages')
-    .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow()
-  return Number(numInsertedOrUpdatedRows)
+  return (await insertRows.execute(db, rows)).length
 }
+
+const insertRows = prepareRows<QueueMessageRow, { id: string }>(
+  [
+    'id',
+    'transport',
+    'type',
+    'payload',
+    'group',
+    'key',
+    'available_at',
+    'delay',
+    'attempts',
+    'crashes',
+    'lease',
+    'worker',
+    'taken_at',
+    'created_at',
+    'last_error',
+    'failed_at',
+    'origin',
+  ],
+  (rows, db) =>
+    db
+      .insertInto('queue_messages')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id'),
+)
 
 /** Delays the waiting message with this row's key to the row's time. */
 async function postpone(db: RecordsDatabase, { key, available_at, delay }: QueueMessageRow): Promise<void> {

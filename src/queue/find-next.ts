@@ -1,7 +1,8 @@
-import { prepareLookup } from '../records/statements.ts'
+import { prepare } from '../records/statements.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { Transport } from './queue.ts'
 
+/** A due message. Of several, the one that has been due longest comes first. */
 interface Candidate {
   id: string
   available_at: number
@@ -10,7 +11,7 @@ interface Candidate {
 /**
  * Finds the next message of one of the types on a transport: the one that has been due longest and whose group no worker holds. `now`
  * is milliseconds since the epoch. The head of a group is one step in an index, so the time grows with the number of groups, not with
- * the number of messages.
+ * the number of messages. The statements are prepared: workers run them for every message and after every write of any process.
  */
 export async function findNext(
   db: RecordsDatabase,
@@ -18,14 +19,26 @@ export async function findNext(
   types: readonly string[],
   now: number,
 ): Promise<string | null> {
-  const found: Candidate[] = []
-  for (const { name: type } of await waitingTypes(db, transport)) {
+  const waiting = (await waitingTypes(db, { transport })).rows
+  let first: Candidate | null = null
+  for (const { name: type } of waiting) {
     if (type === null || !types.includes(type)) continue
-    const heads = [await headOf(db, transport, type, null, now), await headOfFreeGroups(db, transport, type, now)]
-    found.push(...heads.filter((head) => head !== undefined))
+    for (const find of [headOfUngrouped, headOfFreeGroups]) {
+      const [head] = (await find(db, { transport, type, now })).rows
+      if (head !== undefined && (first === null || isBefore(head, first))) first = head
+    }
   }
-  found.sort((a, b) => a.available_at - b.available_at || (a.id < b.id ? -1 : 1))
-  return found[0]?.id ?? null
+  return first?.id ?? null
+}
+
+function isBefore(one: Candidate, other: Candidate): boolean {
+  return one.available_at === other.available_at ? one.id < other.id : one.available_at < other.available_at
+}
+
+interface Place {
+  transport: Transport
+  type: string
+  now: number
 }
 
 /** Finds the next message of one group and type; null if none is due. */
@@ -34,35 +47,30 @@ export async function findNextOfGroup(
   of: { transport: Transport; type: string; group: string },
   now: number,
 ): Promise<string | null> {
-  return (await headOf(db, of.transport, of.type, of.group, now))?.id ?? null
+  return (await headOfGroup(db, { ...of, now })).rows[0]?.id ?? null
 }
 
-async function headOf(
-  db: RecordsDatabase,
-  transport: Transport,
-  type: string,
-  group: string | null,
-  now: number,
-): Promise<Candidate | undefined> {
+const headOfGroup = prepare<Place & { group: string }, Candidate>((db, place) =>
+  dueOf(db, place).where('group', '=', place.group),
+)
+
+const headOfUngrouped = prepare<Place, Candidate>((db, place) => dueOf(db, place).where('group', 'is', null))
+
+function dueOf(db: RecordsDatabase, { transport, type, now }: Place) {
   return db
     .selectFrom('queue_messages')
     .select(['id', 'available_at'])
     .where('transport', '=', transport)
     .where('type', '=', type)
     .where('lease', 'is', null)
-    .where('group', group === null ? 'is' : '=', group)
     .where('available_at', '<=', now)
     .orderBy('available_at')
     .orderBy('id')
     .limit(1)
-    .executeTakeFirst()
 }
 
-/**
- * Lists the types of the waiting messages of a transport, by walking from name to name in the index. Prepared, because idle workers run
- * it after every write of any process, and building the statement took most of the time.
- */
-const waitingTypes = prepareLookup<{ name: string | null }, Transport>((db, transport) =>
+/** Lists the types of the waiting messages of a transport, by walking from name to name in the index. */
+const waitingTypes = prepare<{ transport: Transport }, { name: string | null }>((db, { transport }) =>
   db
     .withRecursive('types(name)', (query) =>
       query
@@ -119,13 +127,8 @@ function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
 }
 
 /** The message that has been due longest among the heads of the groups that no worker holds. */
-async function headOfFreeGroups(
-  db: RecordsDatabase,
-  transport: Transport,
-  type: string,
-  now: number,
-): Promise<Candidate | undefined> {
-  return withGroups(db, transport, type)
+const headOfFreeGroups = prepare<Place, Candidate>((db, { transport, type, now }) =>
+  withGroups(db, transport, type)
     .selectFrom('groups')
     .innerJoin('queue_messages as head', (join) =>
       join.on((on) => {
@@ -154,6 +157,5 @@ async function headOfFreeGroups(
     )
     .orderBy('head.available_at')
     .orderBy('head.id')
-    .limit(1)
-    .executeTakeFirst()
-}
+    .limit(1),
+)

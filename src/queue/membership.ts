@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { prepare } from '../records/statements.ts'
 import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
@@ -128,7 +129,7 @@ class RecordsMembership implements Membership {
       const left = new Map(wanted)
       while (claimed.length < most) {
         const id = await this.#find(transaction, left)
-        const message = id === null ? null : await this.#lease(transaction, id)
+        const message = id === null ? null : await this.#lease(transaction, id, false)
         if (!message) return
         claimed.push(message)
         left.set(message.type, left.get(message.type)! - 1)
@@ -153,28 +154,19 @@ class RecordsMembership implements Membership {
     for (;;) {
       const id = await findNextOfGroup(this.#records.db, { transport, type, group }, this.#now())
       if (id === null) return null
-      const taken = await this.#lease(this.#records.db, id, this.id)
+      const taken = await this.#lease(this.#records.db, id, true)
       if (taken) return taken
       if (await this.#isHeldByOthers(group)) return null
     }
   }
 
-  /** Leases a message in one statement; null if another worker was faster with it or with its group. */
-  async #lease(db: RecordsDatabase, id: string, sharedWith?: string): Promise<Message | null> {
-    const row = await db
-      .updateTable('queue_messages')
-      .set({ lease: randomUUID(), worker: this.id, taken_at: this.#now() })
-      .where('id', '=', id)
-      .where('lease', 'is', null)
-      .where(({ not, exists, selectFrom }) => {
-        const held = selectFrom('queue_messages as held')
-          .select('held.id')
-          .whereRef('held.group', '=', 'queue_messages.group')
-          .where('held.lease', 'is not', null)
-        return not(exists(sharedWith === undefined ? held : held.where('held.worker', '!=', sharedWith)))
-      })
-      .returningAll()
-      .executeTakeFirst()
+  /**
+   * Leases a message in one statement; null if another worker was faster with it or with its group. `shared`: this worker may already
+   * hold a message of the group.
+   */
+  async #lease(db: RecordsDatabase, id: string, shared: boolean): Promise<Message | null> {
+    const lease = { id, lease: randomUUID(), worker: this.id, now: this.#now() }
+    const [row] = (await (shared ? leaseShared : leaseAlone)(db, lease)).rows
     return row ? toMessage(row) : null
   }
 
@@ -230,6 +222,34 @@ class RecordsMembership implements Membership {
       await transaction.deleteFrom('queue_workers').where('id', '=', this.id).execute()
     })
   }
+}
+
+interface NewLease {
+  id: string
+  lease: string
+  worker: string
+  now: number
+}
+
+const leaseAlone = prepare<NewLease, QueueMessageRow>((db, lease) => leaseUnlessHeld(db, lease, null))
+
+const leaseShared = prepare<NewLease, QueueMessageRow>((db, lease) => leaseUnlessHeld(db, lease, lease.worker))
+
+/** Leases a message unless a message of its group is held, by a worker other than `sharedWith`. */
+function leaseUnlessHeld(db: RecordsDatabase, { id, lease, worker, now }: NewLease, sharedWith: string | null) {
+  return db
+    .updateTable('queue_messages')
+    .set({ lease, worker, taken_at: now })
+    .where('id', '=', id)
+    .where('lease', 'is', null)
+    .where(({ not, exists, selectFrom }) => {
+      const held = selectFrom('queue_messages as held')
+        .select('held.id')
+        .whereRef('held.group', '=', 'queue_messages.group')
+        .where('held.lease', 'is not', null)
+      return not(exists(sharedWith === null ? held : held.where('held.worker', '!=', sharedWith)))
+    })
+    .returningAll()
 }
 
 function toMessage(row: QueueMessageRow): Message {

@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import { prepare } from '../records/statements.ts'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 
@@ -15,14 +16,13 @@ export function leaseLost(id: string): PagecacheError {
   return new PagecacheError('LEASE_LOST', `Message ${id} is no longer held by this worker`)
 }
 
+const findHeld = prepare<Held, QueueMessageRow>((db, { id, lease }) =>
+  db.selectFrom('queue_messages').selectAll().where('id', '=', id).where('lease', '=', lease),
+)
+
 /** Reads a message and resets its crashes, because writing a result is progress. @throws LEASE_LOST unless it is held under this lease */
 export async function assertHeld(transaction: RecordsTransaction, held: Held): Promise<QueueMessageRow> {
-  const row = await transaction
-    .selectFrom('queue_messages')
-    .selectAll()
-    .where('id', '=', held.id)
-    .where('lease', '=', held.lease)
-    .executeTakeFirst()
+  const [row] = (await findHeld(transaction, held)).rows
   if (!row) throw leaseLost(held.id)
   if (row.crashes > 0)
     await transaction.updateTable('queue_messages').set({ crashes: 0 }).where('id', '=', held.id).execute()
@@ -31,13 +31,12 @@ export async function assertHeld(transaction: RecordsTransaction, held: Held): P
 
 /** Deletes a message; false if it is no longer held under this lease. */
 export async function removeIfHeld(db: RecordsDatabase, held: Held): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('queue_messages')
-    .where('id', '=', held.id)
-    .where('lease', '=', held.lease)
-    .executeTakeFirstOrThrow()
-  return numDeletedRows === 1n
+  return (await deleteHeld(db, held)).numAffectedRows === 1n
 }
+
+const deleteHeld = prepare<Held>((db, { id, lease }) =>
+  db.deleteFrom('queue_messages').where('id', '=', id).where('lease', '=', lease),
+)
 
 /** Makes a held message wait again. It replaces a waiting message with the same key, because it has the count of attempts. */
 export async function putBack(

@@ -1,4 +1,4 @@
-import { sql, type CompiledQuery, type RawBuilder } from 'kysely'
+import { sql, type CompiledQuery, type QueryResult, type RawBuilder } from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
 /** Rows of one statement, largest first: a list of any length takes few statements, and few statements are prepared. */
@@ -58,14 +58,34 @@ export function prepareRows<Row extends object, Result = never>(
   }
 }
 
-/** Compiles a query once whose parameters are all the same value, such as a key. */
-export function prepareLookup<Row, Value extends string = string>(
-  build: (db: RecordsDatabase, value: Value) => { compile(): CompiledQuery<Row> },
-): (db: RecordsDatabase, value: Value) => Promise<Row[]> {
+/** A statement with named values, compiled at its first use. */
+export type Prepared<Values, Row> = (db: RecordsDatabase, values: Values) => Promise<QueryResult<Row>>
+
+/** Stands for a value while a statement is compiled. */
+class Placeholder {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/**
+ * Compiles a statement once and then only changes its values, for hot paths where building it costs more than running it.
+ *
+ * @param build makes the statement; it may pass on the values, but not look at them or spread them
+ */
+export function prepare<Values extends object, Row = never>(
+  build: (db: RecordsDatabase, values: Values) => { compile(): CompiledQuery<Row> },
+): Prepared<Values, Row> {
+  const placeholders = new Proxy({} as Values, { get: (_, name) => new Placeholder(String(name)) })
   let compiled: CompiledQuery<Row> | null = null
-  return async (db, value) => {
-    compiled ??= build(db, '' as Value).compile()
-    return (await db.executeQuery<Row>({ ...compiled, parameters: compiled.parameters.map(() => value) })).rows
+  return (db, values) => {
+    compiled ??= build(db, placeholders).compile()
+    const parameters = compiled.parameters.map((each) =>
+      each instanceof Placeholder ? values[each.name as keyof Values] : each,
+    )
+    return db.executeQuery<Row>({ ...compiled, parameters })
   }
 }
 

@@ -1,5 +1,5 @@
 import { uuidv7 } from '../lib/uuid.ts'
-import { prepareLookup, prepareRows } from '../records/statements.ts'
+import { prepare, prepareRows } from '../records/statements.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
 import type { TrackOutcome, TrackedEvent } from './batch.ts'
@@ -45,7 +45,7 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
     db.transaction().execute(async (transaction) => {
       const stages = new Map<string, Recording>()
       for (const id of new Set(events.map((event) => event.popupId))) {
-        const [stage] = await findStage(transaction, id)
+        const [stage] = (await findStage(transaction, { id })).rows
         if (stage !== undefined) stages.set(id, stage)
       }
       const outcomes = events.map((event) => outcomeOf(event, stages))
@@ -63,7 +63,7 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
     })
 }
 
-const findStage = prepareLookup<Recording>((db, id) =>
+const findStage = prepare<{ id: string }, Recording>((db, { id }) =>
   db
     .selectFrom('vendor_stage')
     .select(['stats_enabled', 'frequency'])

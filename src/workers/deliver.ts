@@ -1,7 +1,6 @@
 import type { App } from '../app.ts'
-import type { ReverseProxy } from '../config/schema.ts'
-import { realTiming } from '../lib/timing.ts'
-import { removeRefetched } from '../purge/remove-refetched.ts'
+import type { Config, ReverseProxy } from '../config/schema.ts'
+import type { DeliverySetup } from '../purge/deliver/open-delivery.ts'
 import type { Handler } from '../queue/queue.ts'
 
 /** A healthy, unloaded proxy answers within this time (milliseconds). */
@@ -9,21 +8,15 @@ const slowAfter = 250
 
 /** Makes the handler that delivers purges to the configured reverse proxies. */
 export async function makeDeliver(app: App): Promise<Handler> {
-  const { deliverHandler, resumeDeliveries } = await import('../purge/deliver/deliver.ts')
-  const { reverseProxies, salesChannels, purge } = app.config
+  const [{ openDelivery }, { db }] = await Promise.all([import('../purge/deliver/open-delivery.ts'), app.records()])
+  return openDelivery(deliverySetup(app.config), { db, pages: () => app.pages() })
+}
+
+export function deliverySetup({ reverseProxies, salesChannels, purge }: Config): DeliverySetup {
   const origins = new Set(salesChannels.map((channel) => new URL(channel.origin).origin))
-  const upstream = new Set(reverseProxies.filter((proxy) => isUpstream(proxy, origins)).map((proxy) => proxy.name))
-  const { db } = await app.records()
-  await resumeDeliveries(
-    { db, now: Date.now },
-    reverseProxies.map(({ name }) => name),
-  )
-  return deliverHandler({
-    db,
-    now: Date.now,
-    random: Math.random,
-    timing: realTiming,
-    proxies: reverseProxies,
+  return {
+    proxies: reverseProxies.map(({ name, url }) => ({ name, url })),
+    upstream: reverseProxies.filter((proxy) => isUpstream(proxy, origins)).map(({ name }) => name),
     settings: {
       timeout: purge.timeout,
       retryFor: purge.retryFor,
@@ -31,10 +24,7 @@ export async function makeDeliver(app: App): Promise<Handler> {
       settle: purge.settleTime,
       slowAfter,
     },
-    onDelivered: async (proxy, delivered) => {
-      if (upstream.has(proxy)) await removeRefetched(await app.pages(), delivered)
-    },
-  })
+  }
 }
 
 function isUpstream({ url, position }: ReverseProxy, origins: ReadonlySet<string>): boolean {

@@ -4,15 +4,15 @@ import { printable } from '../lib/safe-text.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import type { ConsumeLimits, Consumed } from '../queue/consume.ts'
 import type { Handler, Transport } from '../queue/queue.ts'
-import { makeDeliver } from './deliver.ts'
+import { deliverySetup, makeDeliver } from './deliver.ts'
 import { makeAfterPurgeHandler } from './warmup-after-purge.ts'
 import { makeWarmupHandler } from './warmup.ts'
 
 /** Makes the handler of one message type. It opens heavy parts of the app with the first message that needs them. */
 type HandlerMaker = (app: App) => Promise<Handler>
 
-/** The handlers of all message types except scheduled tasks. */
-const makers: readonly HandlerMaker[] = [makeDeliver, makeWarmupHandler, makeAfterPurgeHandler]
+/** The handlers of all message types except deliveries and scheduled tasks. */
+const makers: readonly HandlerMaker[] = [makeWarmupHandler, makeAfterPurgeHandler]
 
 export interface WorkOptions {
   kind: 'consumer' | 'daemon'
@@ -25,16 +25,22 @@ export interface WorkOptions {
   onEvent(event: ConsumeEvent): void
 }
 
-/** Runs a worker for all message types in this process. A worker of the transport `scheduler` also runs the scheduler. */
+/**
+ * Runs a worker for all message types in this process. A worker of the transport `scheduler` also runs the scheduler. Where
+ * purges have a thread, deliveries run in it, where their commits delay no visitor.
+ */
 export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   const { makeTaskHandlers, schedule } = await import('./tasks.ts')
-  const handlers = await Promise.all([...makers.map((make) => make(app)), makeTaskHandlers(app)])
-  if (!options.transports.includes('scheduler')) return consumeWith(app, handlers.flat(), options)
+  const deliver = app.purgesInThread ? (await app.purges()).deliver : undefined
+  const making = deliver === undefined ? [makeDeliver, ...makers] : makers
+  const handlers = await Promise.all([...making.map((make) => make(app)), makeTaskHandlers(app)])
   const ended = new AbortController()
-  const stop = AbortSignal.any([options.stop, ended.signal])
+  const control = { ...options, stop: AbortSignal.any([options.stop, ended.signal]) }
+  const end = () => ended.abort()
   const [consumed] = await Promise.all([
-    consumeWith(app, handlers.flat(), { ...options, stop }).finally(() => ended.abort()),
-    schedule(app, stop).finally(() => ended.abort()),
+    consumeWith(app, handlers.flat(), control).finally(end),
+    deliver?.(deliverySetup(app.config), control).finally(end),
+    options.transports.includes('scheduler') ? schedule(app, control.stop).finally(end) : undefined,
   ])
   return consumed
 }

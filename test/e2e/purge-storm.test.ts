@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -92,6 +92,47 @@ describe('a daemon that is killed while it handles purges', () => {
     },
   )
 })
+
+it('a daemon that is killed while its thread delivers: the next one delivers every purge that was answered', async () => {
+  const origin = await startOrigin()
+  const received = new Set<string>()
+  const proxy = await startOrigin({
+    otherwise: ({ headers }) => {
+      for (const tag of String(headers['xkey']).split(' ')) received.add(tag)
+      return { body: 'taken' }
+    },
+  })
+  onTestFinished(async () => void (await Promise.all([origin.stop(), proxy.stop()])))
+  const projectDir = await tempDir()
+  const start = () =>
+    startDaemon({
+      projectDir,
+      config: { reverseProxies: [{ name: 'varnish-1', type: 'varnish', url: proxy.url }] },
+      args: ['--origin', origin.url],
+    })
+  const answered: string[] = []
+  for (const [round, answers] of [5, 40, 110].entries()) {
+    const daemon = await start()
+    onTestFinished(async () => void (await daemon.stop()))
+    let next = 0
+    await Promise.all(
+      Array.from({ length: 32 }, () =>
+        purgeOn(
+          daemon.port,
+          () => (next < tags.length ? `${round}-${tags[next++]}` : undefined),
+          (tag) => {
+            answered.push(tag)
+            if (answered.filter((each) => each.startsWith(`${round}-`)).length === answers) daemon.kill('SIGKILL')
+          },
+        ),
+      ),
+    )
+    await daemon.ended
+  }
+  const last = await start()
+  onTestFinished(async () => void (await last.stop()))
+  await vi.waitFor(() => expect(answered.filter((tag) => !received.has(tag))).toEqual([]), 60_000)
+}, 180_000)
 
 it('while another process holds the lock of the records, visitors are served and purges are answered 503', async () => {
   const origin = await startOrigin({

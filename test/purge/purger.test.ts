@@ -1,14 +1,17 @@
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
+import type { DeliverySetup } from '../../src/purge/deliver/open-delivery.ts'
 import type { Invalidation } from '../../src/purge/invalidation.ts'
 import { listRecent } from '../../src/purge/log/purge-log.ts'
 import { openPurger } from '../../src/purge/purger.ts'
 import { openPurging } from '../../src/purge/purging.ts'
+import type { ConsumeEvent } from '../../src/queue/consume-event.ts'
 import { thisProcess } from '../../src/queue/process-identity.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
+import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { draft, openPages, store } from '../stores/pages.ts'
 
@@ -91,6 +94,74 @@ it('purges accepted before closing are carried out', async () => {
   await answers
   expect((await listRecent(records.db, range)).total).toBe(30)
   await expect(purging.invalidate(byTag('late'))).rejects.toMatchObject({ code: 'STORE_BUSY' })
+})
+
+/** A reverse proxy that notes the tags it was told to purge. */
+async function startProxy() {
+  const tags = new Set<string>()
+  const proxy = await startOrigin({
+    otherwise: ({ headers }) => {
+      for (const tag of String(headers['xkey']).split(' ')) tags.add(tag)
+      return { body: 'taken' }
+    },
+  })
+  onTestFinished(() => proxy.stop())
+  const setup: DeliverySetup = {
+    proxies: [{ name: 'varnish-1', url: proxy.url }],
+    upstream: [],
+    settings: { timeout: 5_000, retryFor: 60_000, everythingAbove: 100_000, settle: 0, slowAfter: 5_000 },
+  }
+  return { tags, setup }
+}
+
+describe('deliveries in the thread', () => {
+  it('run until they are stopped, and leave the queue empty', async () => {
+    const { purging, records } = await openThread()
+    const { tags, setup } = await startProxy()
+    const stop = new AbortController()
+    const delivering = purging.deliver!(setup, { stop: stop.signal, onEvent: () => {} })
+    const purged = Array.from({ length: 40 }, (_, n) => `t${n}`)
+    await Promise.all(purged.map((tag) => purging.invalidate(byTag(tag))))
+    await vi.waitFor(async () => {
+      const open = await records.db
+        .selectFrom('purge_deliveries')
+        .select('purge_id')
+        .where('status', '!=', 'delivered')
+        .execute()
+      expect(open).toEqual([])
+      expect(await records.db.selectFrom('queue_messages').select('id').execute()).toEqual([])
+    }, 20_000)
+    expect([...tags].sort()).toEqual(purged.sort())
+    stop.abort()
+    await delivering
+    expect(await records.db.selectFrom('queue_workers').select('id').execute()).toEqual([])
+  })
+
+  it('end when the purges are closed, also with too many purges waiting', async () => {
+    const { purging } = await openThread()
+    const { setup } = await startProxy()
+    const delivering = purging.deliver!(setup, { stop: new AbortController().signal, onEvent: () => {} })
+    const purges = Promise.allSettled(Array.from({ length: 2_100 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
+    await purging.close()
+    await Promise.all([purges, delivering])
+  })
+
+  it('report their events', async () => {
+    const { purging } = await openThread()
+    const { setup } = await startProxy()
+    const events: ConsumeEvent[] = []
+    const stop = new AbortController()
+    const unreachable = { ...setup, proxies: [{ name: 'varnish-1', url: 'http://127.0.0.1:9' }] }
+    const expired = { ...unreachable, settings: { ...setup.settings, retryFor: -1_000 } }
+    const delivering = purging.deliver!(expired, { stop: stop.signal, onEvent: (event) => events.push(event) })
+    await purging.invalidate(byTag('t'))
+    await vi.waitFor(
+      () => expect(events).toMatchObject([{ kind: 'failed', message: { type: 'purge.deliver' } }]),
+      20_000,
+    )
+    stop.abort()
+    await delivering
+  })
 })
 
 it('an unlogged removal also runs in the thread and takes effect before it is answered', async () => {

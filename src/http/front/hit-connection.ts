@@ -7,7 +7,7 @@ import type { FrontOptions } from './front-options.ts'
 import { mostFields } from './guard.ts'
 import { parseHitRequest } from './hit-request.ts'
 import { endGently, refuse } from './refuse.ts'
-import { nextRequestId } from './request-record.ts'
+import { nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
 
 export interface HitOptions {
@@ -84,7 +84,11 @@ class HitConnection {
     this.#isTrusted = trustOf(socket, front)
     const proceed = (flushed: boolean, rest: Buffer) => this.#proceed(flushed, rest)
     this.#events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
-    this.#bans = new BanReader(socket, () => front.purges, silence, { proceed, leave: (bytes) => this.#leave(bytes) })
+    this.#bans = new BanReader(socket, () => front.purges, silence, {
+      proceed,
+      leave: (bytes) => this.#leave(bytes),
+      record: () => new RequestRecord(front.traffic, front.accessLog),
+    })
     this.#listeners = [
       ['data', (chunk) => this.#onData(chunk)],
       ['timeout', () => this.#onTimeout()],

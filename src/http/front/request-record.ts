@@ -48,6 +48,11 @@ export class RequestRecord {
     return (this.#id ??= nextRequestId())
   }
 
+  accept(accepted: Accepted, result: Result): void {
+    this.accepted = accepted
+    this.#result = result
+  }
+
   setResult(result: Result): void {
     this.#result = result
   }

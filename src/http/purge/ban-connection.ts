@@ -1,20 +1,24 @@
 import type { Socket } from 'node:net'
 import type { WholeAnswer } from '../answer.ts'
-import { mayBeBan, readBan, type BanReading } from './ban-request.ts'
+import { mayBeBan, readBan, readPurge, type WholeBan } from './ban-request.ts'
 import { forbidden, purgeAnswer, type PurgeMethods } from './methods.ts'
 import { endWith } from '../front/refuse.ts'
 import { renderAnswer } from '../front/render.ts'
+import { currentRequest, type RequestRecord } from '../front/request-record.ts'
 
 interface Next {
   /** Resumes the paused connection after an answer. `flushed`: the kernel has taken all of it; `rest`: what arrived behind the request. */
   proceed(flushed: boolean, rest: Buffer): void
   /** Hands the connection to Node's parser: the bytes are no purge. */
   leave(bytes: Buffer): void
+  /** Starts the record of a request for the metrics and the access log. */
+  record(): RequestRecord
 }
 
-type WholeBan = Extract<BanReading, { kind: 'whole' }>
-
-/** Answers BAN and PURGEKEYS, which Node's parser does not know, on a connection that Node's server has not taken over (`hit-connection`). */
+/**
+ * Answers purges on a connection that Node's server has not taken over (`hit-connection`): BAN and PURGEKEYS, which Node's parser does not
+ * know, and PURGE where a chunk has the whole request, which is twice as fast as through Node's server.
+ */
 export class BanReader {
   readonly #socket: Socket
   readonly #purges: () => PurgeMethods
@@ -36,6 +40,11 @@ export class BanReader {
 
   /** Handles a chunk that is part of such a request; false where it is not. */
   take(chunk: Buffer): boolean {
+    const purge = this.#held === null ? readPurge(chunk) : null
+    if (purge !== null && this.#purges().isPurger(this.#socket.remoteAddress)) {
+      void this.#answer(purge, chunk.subarray(purge.length))
+      return true
+    }
     if (this.#held === null && !mayBeBan(chunk)) return false
     const bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
     const reading = readBan(bytes)
@@ -84,7 +93,11 @@ export class BanReader {
     // Requests are answered one at a time: the next one waits in the socket.
     this.#socket.pause()
     this.#socket.setTimeout(0)
-    const answer = await this.#purges().answer(ban.head, this.#socket.remoteAddress)
+    const record = this.#next.record()
+    const answer = await currentRequest.run(record, () =>
+      this.#purges().answer(ban.head, this.#socket.remoteAddress, record),
+    )
+    record.end(ban.head.method, answer.status)
     this.working = false
     const close = ban.close || this.#stopping || answer.status >= 400
     if (close) {

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../../pages/page.ts'
 import { trimBlanks } from '../../cache/fields.ts'
-import { largestHead, type RequestHead } from '../front/guard.ts'
+import { examine, largestHead, type RequestHead } from '../front/guard.ts'
 
 /** The result of reading bytes that may begin with BAN or PURGEKEYS. */
 export type BanReading =
@@ -16,7 +16,7 @@ const methods = ['BAN ', 'PURGEKEYS ']
 
 /** A strict request line and fields. Each repetition ends with a character that it cannot match, so that the time is linear. */
 const wholeHead =
-  /^(BAN|PURGEKEYS) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n$/
+  /^(BAN|PURGEKEYS|PURGE) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n$/
 
 /** Fields that would give the request a body or change its framing. */
 const forbidden = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'te'])
@@ -38,8 +38,26 @@ export function readBan(bytes: Buffer): BanReading {
   if (blank < 0) return bytes.length > largestHead ? { kind: 'other' } : { kind: 'partial', named }
   const length = blank + end.length
   if (length > largestHead) return { kind: 'other' }
+  return readWhole(bytes, length) ?? { kind: 'other' }
+}
+
+/**
+ * Reads a PURGE request that is the beginning of a chunk; null for anything else, which Node's parser understands too. A proxy's request
+ * is left to it, because its fields may name another host; so is what the guard refuses, whose answers are Node's.
+ */
+export function readPurge(chunk: Buffer): WholeBan | null {
+  if (chunk.toString('latin1', 0, 6) !== 'PURGE ') return null
+  const length = chunk.indexOf(end) + end.length
+  const whole = length < end.length || length > largestHead ? null : readWhole(chunk, length)
+  if (whole === null || whole.head.headers.some(([name]) => /^(?:x-)?forwarded/i.test(name))) return null
+  return 'status' in examine(whole.head, false) ? null : whole
+}
+
+export type WholeBan = Extract<BanReading, { kind: 'whole' }>
+
+function readWhole(bytes: Buffer, length: number): WholeBan | null {
   const match = wholeHead.exec(bytes.toString('latin1', 0, length))
-  if (match === null) return { kind: 'other' }
+  if (match === null) return null
   const headers = match[3]!.slice(0, -2).split('\r\n').map(toPair)
   const lengths = headers.filter(([name]) => name.toLowerCase() === 'content-length')
   if (
@@ -47,7 +65,7 @@ export function readBan(bytes: Buffer): BanReading {
     lengths.some(([, value]) => value !== '0') ||
     headers.some(([name]) => forbidden.has(name.toLowerCase()))
   )
-    return { kind: 'other' }
+    return null
   const close = headers.some(
     ([name, value]) => name.toLowerCase() === 'connection' && /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value),
   )

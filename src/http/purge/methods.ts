@@ -4,6 +4,7 @@ import { plural } from '../../lib/format.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
 import { textAnswer, type WholeAnswer } from '../answer.ts'
 import { examine, type Accepted, type RequestHead } from '../front/guard.ts'
+import type { RequestRecord } from '../front/request-record.ts'
 import { toPurgeOrder, type PurgeOrder, type PurgeSite } from './order.ts'
 
 export interface PurgeMethodsOptions extends PurgeSite {
@@ -46,9 +47,11 @@ export class PurgeMethods {
   }
 
   /** Answers a request that the guard has not examined yet. */
-  async answer(head: RequestHead, address: string | undefined): Promise<WholeAnswer> {
+  async answer(head: RequestHead, address: string | undefined, record?: RequestRecord): Promise<WholeAnswer> {
     const accepted = examine(head, false)
-    return 'status' in accepted ? purgeAnswer(accepted.status, accepted.text) : this.perform(head, accepted, address)
+    if ('status' in accepted) return purgeAnswer(accepted.status, accepted.text)
+    record?.accept(accepted, 'purge')
+    return this.perform(head, accepted, address)
   }
 
   /** Whether a trusted proxy may forward a purge: only for a purger. A proxy on this machine forwards whatever any visitor sends. */

@@ -44,6 +44,9 @@ export interface DeliverOptions {
 /** Requests to one proxy at a time. */
 export const connections = 4
 
+/** Pause before the next round of a delivery, in milliseconds: purges that arrive meanwhile join it. The first round is sent at once. */
+const roundPause = 50
+
 /** Most purges that are read and planned together. */
 const sliceSize = 1000
 
@@ -91,6 +94,8 @@ export class Delivery {
       // An aborted request says nothing about the proxy: the next worker sends it again.
       if (work.stop.aborted || work.lost.aborted) return work.release(work.message)
       if (result.failure !== null) return this.#postpone(slice, result, result.failure)
+      // Purges of a storm share their requests and transactions.
+      if (slice.pending.length < sliceSize) await this.#options.timing.sleep(roundPause, work.stop)
     }
   }
 
@@ -127,15 +132,15 @@ export class Delivery {
     return send(steps)
   }
 
+  /** Records acknowledged purges, and closes the circuit with the last of them unless a step failed. */
   async #recordDone(slice: Slice, { done, failure }: Attempt): Promise<void> {
     if (done.length === 0) return
     const everything = done.find(({ step }) => step.kind === 'everything')
-    const delivered = everything ? slice.pending : slice.pending.filter(isIn(done))
+    const times = timesOf(done)
+    const delivered = everything ? slice.pending : slice.pending.filter(({ id }) => times.has(id))
     await this.#options.onDelivered(this.#proxy, everything ? null : delivered)
     if (everything) await this.#recordEverything(slice, everything.ms)
-    else
-      for (const { step, ms } of done)
-        await this.#settle(delivered.filter(isIn([{ step }])), { status: 'delivered', responseTime: ms, error: null })
+    else await this.#settle(delivered, (id) => ({ status: 'delivered', responseTime: times.get(id)!, error: null }))
     if (failure !== null) return
     this.#circuit = closed
     await this.#write((transaction) => rows.writeCircuit(transaction, this.#proxy, closed, this.#options.now(), null))
@@ -145,7 +150,7 @@ export class Delivery {
     for (;;) {
       const batch = await rows.nextUndelivered(this.#options.db, this.#proxy, status, last)
       if (batch.length === 0) return
-      await this.#settle(batch, { status: 'delivered', responseTime: ms, error: null })
+      await this.#settle(batch, () => ({ status: 'delivered', responseTime: ms, error: null }))
     }
   }
 
@@ -155,9 +160,9 @@ export class Delivery {
     const at = now()
     const circuit = afterFailure(this.#circuit, at, random())
     if (!done.some(({ step }) => step.kind === 'everything')) {
-      const isDone = isIn(done)
-      const open = pending.filter((purge) => !isDone(purge))
-      await this.#settle(open, { status, responseTime: null, error })
+      const times = timesOf(done)
+      const open = pending.filter(({ id }) => !times.has(id))
+      await this.#settle(open, () => ({ status, responseTime: null, error }))
     }
     await this.#write((transaction) => rows.writeCircuit(transaction, this.#proxy, circuit, at, error))
     const expired = await this.#failExpired()
@@ -187,10 +192,10 @@ export class Delivery {
 
   async #settle(
     purges: readonly { id: number; attempts: number }[],
-    result: Pick<Settled, 'status' | 'responseTime' | 'error'>,
+    resultOf: (id: number) => Pick<Settled, 'status' | 'responseTime' | 'error'>,
   ): Promise<void> {
     for (const batch of rows.toBatches(purges)) {
-      const settled = batch.map(({ id, attempts }) => ({ purgeId: id, attempts: attempts + 1, ...result }))
+      const settled = batch.map(({ id, attempts }) => ({ purgeId: id, attempts: attempts + 1, ...resultOf(id) }))
       await this.#write((transaction) => settleDeliveries(transaction, this.#proxy, settled))
     }
   }
@@ -224,8 +229,9 @@ function namePurges(first: readonly rows.DatedPurge[], count: number): string {
   return names.join(', ') + (count > names.length ? ` and ${count - names.length} more` : '')
 }
 
-/** Makes a filter for the purges that the steps delivered. */
-function isIn(done: readonly { step: Step }[]): (purge: { id: number }) => boolean {
-  const ids = new Set(done.flatMap(({ step }) => (step.kind === 'everything' ? [] : step.ids)))
-  return ({ id }) => ids.has(id)
+/** The response time of each purge that was delivered by name, in milliseconds. */
+function timesOf(done: Attempt['done']): Map<number, number> {
+  return new Map(
+    done.flatMap(({ step, ms }) => (step.kind === 'everything' ? [] : step.ids.map((id) => [id, ms] as const))),
+  )
 }

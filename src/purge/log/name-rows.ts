@@ -1,7 +1,7 @@
 import { prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import type { Entity } from '../entities.ts'
-import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
+import { addToKeyHours, hourLength, hourOf, KeyMoves, windowHours } from './rollups.ts'
 
 /** Rows for the URLs, tags and entities that the purge log refers to by number. Each function adds missing rows and returns all numbers. */
 
@@ -127,10 +127,9 @@ export async function countEntities(
   return new Map(ids.map(({ id, type, entity_id }) => [`${type} ${entity_id}`, id]))
 }
 
-export interface UrlRow {
+interface UrlRow {
   id: number
   url: string
-  last_purged_at: number
 }
 
 const addUrls = prepareRows<{ url: string }, UrlRow>(['url'], (rows, db) =>
@@ -138,17 +137,67 @@ const addUrls = prepareRows<{ url: string }, UrlRow>(['url'], (rows, db) =>
     .insertInto('purge_urls')
     .values(rows)
     .onConflict((conflict) => conflict.column('url').doUpdateSet((eb) => ({ purges: eb.ref('purge_urls.purges') })))
-    .returning(['id', 'url', 'last_purged_at']),
+    .returning(['id', 'url']),
 )
 
-/** Finds or adds the rows of URLs. */
-export async function findUrls(transaction: RecordsTransaction, urls: readonly string[]): Promise<Map<string, UrlRow>> {
+/** Finds or adds the rows of URLs. Returns their numbers. */
+export async function findUrls(transaction: RecordsTransaction, urls: readonly string[]): Promise<Map<string, number>> {
   const rows = await addUrls.execute(
     transaction,
     [...new Set(urls)].map((url) => ({ url })),
   )
-  return new Map(rows.map((row) => [row.url, row]))
+  return new Map(rows.map((row) => [row.url, row.id]))
 }
+
+interface CountedUrl extends UrlRow {
+  purges: number
+  last_purged_at: number
+}
+
+/** Adds to the counts of URLs. The time of a URL whose last purge was in an earlier hour is left for `setTimes`. */
+const countUrls = prepareRows<Omit<CountedUrl, 'id'>, CountedUrl>(['url', 'purges', 'last_purged_at'], (rows, db) =>
+  db
+    .insertInto('purge_urls')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column('url').doUpdateSet((eb) => ({
+        purges: eb('purge_urls.purges', '+', eb.ref('excluded.purges')),
+        last_purged_at: eb
+          .case()
+          .when(
+            eb.and([
+              eb('purge_urls.last_purged_at', '<', eb.ref('excluded.last_purged_at')),
+              // Both sides are hours: the database divides integers without a remainder.
+              eb(
+                eb('purge_urls.last_purged_at', '/', eb.lit(hourLength)),
+                '=',
+                eb('excluded.last_purged_at', '/', eb.lit(hourLength)),
+              ),
+            ]),
+          )
+          .then(eb.ref('excluded.last_purged_at'))
+          .else(eb.ref('purge_urls.last_purged_at'))
+          .end(),
+      })),
+    )
+    .returning(['id', 'url', 'purges', 'last_purged_at']),
+)
+
+const setTimes = prepareRows<{ last_purged_at: number; id: number }>(
+  ['last_purged_at', 'id'],
+  ([row], db) => db.updateTable('purge_urls').set({ last_purged_at: row!.last_purged_at }).where('id', '=', row!.id),
+  1,
+)
+
+const subtractPurges = prepareRows<{ purges: number; id: number }>(
+  ['purges', 'id'],
+  ([row], db) =>
+    db
+      .updateTable('purge_urls')
+      .set((eb) => ({ purges: eb('purges', '-', row!.purges) }))
+      .where('id', '=', row!.id),
+  1,
+)
 
 const addPages = prepareRows<{ url_id: number; purge_id: number }, { url_id: number }>(
   ['url_id', 'purge_id'],
@@ -163,41 +212,57 @@ const addPages = prepareRows<{ url_id: number; purge_id: number }, { url_id: num
 /** Records which URLs purges removed or named; recorded pairs are not counted again. `at`: the time of the purges, in milliseconds since the epoch. */
 export async function addPurgedPages(
   transaction: RecordsTransaction,
-  pages: readonly { url: UrlRow; purge: number }[],
+  pages: readonly { url: string; purge: number }[],
   at: number,
 ): Promise<void> {
   if (pages.length === 0) return
-  const pairs = new Map(pages.map(({ url, purge }) => [`${purge} ${url.id}`, { url_id: url.id, purge_id: purge }]))
-  const added = await addPages.execute(transaction, [...pairs.values()])
-  const counts = new Map<number, number>()
-  for (const { url_id } of added) counts.set(url_id, (counts.get(url_id) ?? 0) + 1)
-  const urls = [...new Set(pages.map(({ url }) => url))].filter(({ id }) => counts.has(id))
-  await addToUrls.execute(
-    transaction,
-    urls.map(({ id, url }) => ({ url, purges: counts.get(id)!, last_purged_at: at })),
-  )
-  const moves = new KeyMoves()
-  for (const { last_purged_at } of urls) {
-    if (last_purged_at < at) moves.move(last_purged_at === 0 ? null : hourOf(last_purged_at), hourOf(at))
+  const purgesOf = new Map<string, Set<number>>()
+  for (const { url, purge } of pages) {
+    const purges = purgesOf.get(url)
+    if (purges === undefined) purgesOf.set(url, new Set([purge]))
+    else purges.add(purge)
   }
-  await addToKeyHours(transaction, 'url', moves.changes)
+  const urls = await countUrls.execute(
+    transaction,
+    [...purgesOf].map(([url, { size }]) => ({ url, purges: size, last_purged_at: at })),
+  )
+  const pairs = urls.flatMap(({ id, url }) => [...purgesOf.get(url)!].map((purge) => ({ url_id: id, purge_id: purge })))
+  const added = await addPages.execute(transaction, pairs)
+  if (added.length < pairs.length) await subtractRecorded(transaction, pairs, added)
+  await moveTimes(
+    transaction,
+    urls.map((row) => ({ ...row, isNew: row.purges === purgesOf.get(row.url)!.size })),
+    at,
+  )
 }
 
-const addToUrls = prepareRows<{ url: string; purges: number; last_purged_at: number }>(
-  ['url', 'purges', 'last_purged_at'],
-  (rows, db) =>
-    db
-      .insertInto('purge_urls')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.column('url').doUpdateSet((eb) => ({
-          purges: eb('purge_urls.purges', '+', eb.ref('excluded.purges')),
-          last_purged_at: eb
-            .case()
-            .when('purge_urls.last_purged_at', '>', eb.ref('excluded.last_purged_at'))
-            .then(eb.ref('purge_urls.last_purged_at'))
-            .else(eb.ref('excluded.last_purged_at'))
-            .end(),
-        })),
-      ),
-)
+/** Takes back the counts of pairs that were already recorded. */
+async function subtractRecorded(
+  transaction: RecordsTransaction,
+  pairs: readonly { url_id: number }[],
+  added: readonly { url_id: number }[],
+): Promise<void> {
+  const counts = new Map<number, number>()
+  for (const { url_id } of pairs) counts.set(url_id, (counts.get(url_id) ?? 0) + 1)
+  for (const { url_id } of added) counts.set(url_id, counts.get(url_id)! - 1)
+  const rows = [...counts].flatMap(([id, purges]) => (purges === 0 ? [] : [{ id, purges }]))
+  await subtractPurges.execute(transaction, rows)
+}
+
+/** Moves URLs to the hour of `at` that were new, or last purged in an earlier hour. */
+async function moveTimes(
+  transaction: RecordsTransaction,
+  urls: readonly (CountedUrl & { isNew: boolean })[],
+  at: number,
+): Promise<void> {
+  const hour = hourOf(at)
+  const moves = new KeyMoves()
+  const late = urls.filter(({ last_purged_at }) => hourOf(last_purged_at) < hour)
+  for (const { last_purged_at } of late) moves.move(last_purged_at === 0 ? null : hourOf(last_purged_at), hour)
+  for (const { isNew, last_purged_at } of urls) if (isNew && last_purged_at === at) moves.move(null, hour)
+  await setTimes.execute(
+    transaction,
+    late.map(({ id }) => ({ last_purged_at: at, id })),
+  )
+  await addToKeyHours(transaction, 'url', moves.changes)
+}

@@ -4,7 +4,7 @@ import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { deliverMessage } from '../deliver/message.ts'
 import type { Entity } from '../entities.ts'
-import { countEntities, countTags, findUrls, addPurgedPages, type UrlRow } from './name-rows.ts'
+import { countEntities, countTags, findUrls, addPurgedPages } from './name-rows.ts'
 import type { PurgeKey } from '../purge-key.ts'
 import { addToHour, hourOf } from './rollups.ts'
 
@@ -37,12 +37,10 @@ export async function recordPurges(
   results: readonly KeyResult[],
 ): Promise<number[]> {
   const { at } = recording
-  const { rows, urls } = await toRows(transaction, recording, results)
+  const rows = await toRows(transaction, recording, results)
   const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
   // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
-  const named = results.flatMap(({ key }, index) =>
-    key.kind === 'url' ? [{ url: urls.get(key.url)!, purge: ids[index]! }] : [],
-  )
+  const named = results.flatMap(({ key }, index) => (key.kind === 'url' ? [{ url: key.url, purge: ids[index]! }] : []))
   await addPurgedPages(transaction, named, at)
   await addPendingDeliveries(transaction, recording, results, ids)
   const times = rows.flatMap(({ response_time }) => response_time ?? [])
@@ -54,26 +52,26 @@ export async function recordPurges(
   return ids
 }
 
-/** The rows of purges, after adding the rows of their tags, entities and URLs; `urls` by text. */
+/** The rows of purges, after adding the rows of their tags, entities and URLs. */
 async function toRows(
   transaction: RecordsTransaction,
   { at, proxies }: Recording,
   results: readonly KeyResult[],
-): Promise<{ rows: NewPurge[]; urls: ReadonlyMap<string, UrlRow> }> {
+): Promise<NewPurge[]> {
   const tagsOfKeys = results.flatMap(({ key }) => ('tag' in key ? [key.tag] : []))
   const tags = await countTags(transaction, tagsOfKeys, at)
   const entitiesOfKeys = results.flatMap(({ key }) => entityIn(key) ?? [])
   const entities = await countEntities(transaction, entitiesOfKeys)
   const urlsOfKeys = results.flatMap(({ key }) => (key.kind === 'url' ? [key.url] : []))
   const urls = await findUrls(transaction, urlsOfKeys)
-  const rows = results.map(({ invalidation, key, pagesRemoved, localTime }): NewPurge => {
+  return results.map(({ invalidation, key, pagesRemoved, localTime }): NewPurge => {
     const named = entityIn(key)
     return {
       invalidation_id: invalidation.id,
       created_at: at,
       source: invalidation.source,
       kind: key.kind,
-      url_id: key.kind === 'url' ? urls.get(key.url)!.id : null,
+      url_id: key.kind === 'url' ? urls.get(key.url)! : null,
       tag_id: 'tag' in key ? tags.get(key.tag)! : null,
       entity_id: named === null ? null : entities.get(`${named.entity.type} ${named.entity.id}`)!,
       value: valueOf(key),
@@ -82,7 +80,6 @@ async function toRows(
       response_time: proxies.length === 0 ? localTime : null,
     }
   })
-  return { rows, urls }
 }
 
 type NewPurge = Omit<PurgeRow, 'id'>

@@ -1,3 +1,4 @@
+import { prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 
 /** Milliseconds in an hour. */
@@ -25,19 +26,28 @@ export interface HourSums {
 
 export async function addToHour(transaction: RecordsTransaction, hour: number, sums: HourSums): Promise<void> {
   const { purges = 0, invalidations = 0, responses = 0, responseTime = 0 } = sums
-  await transaction
+  await addHours.execute(transaction, [{ hour, purges, invalidations, responses, response_time: responseTime }])
+}
+
+const addHours = prepareRows<{
+  hour: number
+  purges: number
+  invalidations: number
+  responses: number
+  response_time: number
+}>(['hour', 'purges', 'invalidations', 'responses', 'response_time'], (rows, db) =>
+  db
     .insertInto('purge_hours')
-    .values({ hour, purges, invalidations, responses, response_time: responseTime })
+    .values(rows)
     .onConflict((conflict) =>
       conflict.column('hour').doUpdateSet((eb) => ({
-        purges: eb('purge_hours.purges', '+', purges),
-        invalidations: eb('purge_hours.invalidations', '+', invalidations),
-        responses: eb('purge_hours.responses', '+', responses),
-        response_time: eb('purge_hours.response_time', '+', responseTime),
+        purges: eb('purge_hours.purges', '+', eb.ref('excluded.purges')),
+        invalidations: eb('purge_hours.invalidations', '+', eb.ref('excluded.invalidations')),
+        responses: eb('purge_hours.responses', '+', eb.ref('excluded.responses')),
+        response_time: eb('purge_hours.response_time', '+', eb.ref('excluded.response_time')),
       })),
-    )
-    .execute()
-}
+    ),
+)
 
 /** Adds to the numbers of keys by the hour of their last purge; negative numbers subtract. */
 export async function addToKeyHours(
@@ -45,17 +55,20 @@ export async function addToKeyHours(
   kind: 'url' | 'tag',
   changes: ReadonlyMap<number, number>,
 ): Promise<void> {
-  for (const [hour, keys] of changes) {
-    if (keys === 0) continue
-    await transaction
-      .insertInto('purge_key_hours')
-      .values({ kind, hour, keys })
-      .onConflict((conflict) =>
-        conflict.columns(['kind', 'hour']).doUpdateSet((eb) => ({ keys: eb('purge_key_hours.keys', '+', keys) })),
-      )
-      .execute()
-  }
+  const rows = [...changes].flatMap(([hour, keys]) => (keys === 0 ? [] : [{ kind, hour, keys }]))
+  await addKeys.execute(transaction, rows)
 }
+
+const addKeys = prepareRows<{ kind: 'url' | 'tag'; hour: number; keys: number }>(['kind', 'hour', 'keys'], (rows, db) =>
+  db
+    .insertInto('purge_key_hours')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['kind', 'hour'])
+        .doUpdateSet((eb) => ({ keys: eb('purge_key_hours.keys', '+', eb.ref('excluded.keys')) })),
+    ),
+)
 
 /** Collects how keys move between the hours of their last purge. */
 export class KeyMoves {

@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { PageStore, Taken } from '../../pages/page-store.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
-import { findUrls, addPurgedPages } from './name-rows.ts'
+import { addPurgedPages } from './name-rows.ts'
 import { traceOf, type Group } from '../remove-locally.ts'
 
 /** Most URLs recorded in one transaction, which then takes about ten milliseconds. */
@@ -25,13 +25,14 @@ export interface Traced {
 
 /**
  * Records the first slice of URLs that invalidations with the same time removed. Returns the remaining traces of each, to be saved in its
- * row; null if all URLs are recorded: then its traces may be released after the commit.
+ * row; null if all URLs are recorded: then its traces may be released after the commit. `isNew`: their purges were recorded in this
+ * transaction, so that nobody can have deleted them.
  */
 export async function beginTraces(
   transaction: RecordsTransaction,
   pages: PageStore,
   at: number,
-  invalidations: readonly Traced[],
+  { invalidations, isNew }: { invalidations: readonly Traced[]; isNew: boolean },
 ): Promise<(string | null)[]> {
   const found: TakenBy[] = []
   const remaining: (string | null)[] = []
@@ -45,7 +46,8 @@ export async function beginTraces(
     }
     remaining.push(left.length === 0 ? null : JSON.stringify(left))
   }
-  await recordUrls(transaction, found, at)
+  const removed = found.flatMap(pagesOf)
+  await addPurgedPages(transaction, isNew ? removed : await loggedOf(transaction, removed), at)
   return remaining
 }
 
@@ -54,25 +56,20 @@ interface TakenBy {
   taken: readonly Taken[]
 }
 
-/** Records URLs, except those of purges that were deleted from the log in the meantime. */
-async function recordUrls(transaction: RecordsTransaction, found: readonly TakenBy[], at: number): Promise<void> {
-  const taken = found.flatMap(({ open, taken }) =>
-    taken.map((page) => ({ url: page.url, purge: open.purges[page.value]! })),
-  )
-  if (taken.length === 0) return
-  const named = [...new Set(taken.map(({ purge }) => purge))]
+function pagesOf({ open, taken }: TakenBy): { url: string; purge: number }[] {
+  return taken.map((page) => ({ url: page.url, purge: open.purges[page.value]! }))
+}
+
+/** The pages without those of purges that were deleted from the log in the meantime. */
+async function loggedOf(
+  transaction: RecordsTransaction,
+  pages: readonly { url: string; purge: number }[],
+): Promise<{ url: string; purge: number }[]> {
+  if (pages.length === 0) return []
+  const named = [...new Set(pages.map(({ purge }) => purge))]
   const rows = await transaction.selectFrom('purges').select('id').where('id', 'in', named).execute()
   const logged = new Set(rows.map((row) => row.id))
-  const pages = taken.filter(({ purge }) => logged.has(purge))
-  const urls = await findUrls(
-    transaction,
-    pages.map(({ url }) => url),
-  )
-  await addPurgedPages(
-    transaction,
-    pages.map(({ url, purge }) => ({ url: urls.get(url)!, purge })),
-    at,
-  )
+  return pages.filter(({ purge }) => logged.has(purge))
 }
 
 /**
@@ -110,7 +107,8 @@ export async function traceUrls(
         .where('traced', '=', row.traced)
         .where('trace', '=', row.trace)
         .executeTakeFirstOrThrow()
-      if (numUpdatedRows === 1n) await recordUrls(transaction, [{ open, taken }], row.created_at)
+      if (numUpdatedRows === 0n) return
+      await addPurgedPages(transaction, await loggedOf(transaction, pagesOf({ open, taken })), row.created_at)
     })
     if (isDone) await pages.release([open.trace])
     await yieldToOthers()

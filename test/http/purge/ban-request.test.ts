@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mayBeBan, readBan } from '../../../src/http/purge/ban-request.ts'
+import { mayBeBan, readBan, readPurge } from '../../../src/http/purge/ban-request.ts'
 import { examine } from '../../../src/http/front/guard.ts'
 import { splitTags, toPurgeOrder, type PurgeRequest } from '../../../src/http/purge/order.ts'
 import { toPairs } from '../../../src/cache/fields.ts'
@@ -11,6 +11,39 @@ import { canonicaliser } from '../../../src/cache/target.ts'
 import { speak } from '../front/wire.ts'
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
+
+describe('a PURGE read from the start of a chunk', () => {
+  it('is exactly one valid request, and what follows is left', () => {
+    const text = 'PURGE / HTTP/1.1\r\nHost: varnish\r\nxkey: a b\r\nConnection: close\r\n\r\n'
+    const headers = [
+      ['Host', 'varnish'],
+      ['xkey', 'a b'],
+      ['Connection', 'close'],
+    ]
+    expect(readPurge(bytes(`${text}PURGE`))).toEqual({
+      kind: 'whole',
+      head: { method: 'PURGE', target: '/', version: '1.1', headers },
+      length: text.length,
+      close: true,
+    })
+  })
+
+  it.each([
+    ['an incomplete head', 'PURGE / HTTP/1.1\r\nHost: a\r\n\r'],
+    ['a longer method', 'PURGEKEYS / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a body', 'PURGE / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc'],
+    ['chunks', 'PURGE / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a client that waits for 100', 'PURGE / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n'],
+    ['an absolute target', 'PURGE http://a/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['HTTP/1.0', 'PURGE / HTTP/1.0\r\nHost: a\r\n\r\n'],
+    ['a folded field', 'PURGE / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n'],
+    ['a forwarded address', 'PURGE / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n'],
+    ['a forwarded host', 'PURGE / HTTP/1.1\r\nHost: a\r\nForwarded: host=b\r\n\r\n'],
+    ['a head that is too long', `PURGE / HTTP/1.1\r\nHost: a\r\nxkey: ${'a'.repeat(70_000)}\r\n\r\n`],
+  ])('is left to Node with %s', (_, text) => {
+    expect(readPurge(bytes(text))).toBeNull()
+  })
+})
 
 describe('a BAN read from bytes', () => {
   it('is exactly one valid request', () => {

@@ -1,0 +1,35 @@
+import { realTiming } from '../../lib/timing.ts'
+import type { PageStore } from '../../pages/page-store.ts'
+import type { Handler } from '../../queue/queue.ts'
+import type { RecordsDatabase } from '../../records/schema.ts'
+import { removeRefetched } from '../remove-refetched.ts'
+import { deliverHandler, resumeDeliveries } from './deliver.ts'
+import type { DeliverOptions } from './delivery.ts'
+
+/** The configuration of deliveries, which another thread can be given. */
+export interface DeliverySetup extends Pick<DeliverOptions, 'proxies' | 'settings'> {
+  /** Names of the proxies between this cache and the shop. */
+  upstream: readonly string[]
+}
+
+/** Makes the handler that delivers purges to the reverse proxies, and queues what another configuration left undelivered. */
+export async function openDelivery(
+  { proxies, settings, upstream }: DeliverySetup,
+  { db, pages }: { db: RecordsDatabase; pages: () => Promise<Pick<PageStore, 'remove'>> },
+): Promise<Handler> {
+  await resumeDeliveries(
+    { db, now: Date.now },
+    proxies.map(({ name }) => name),
+  )
+  return deliverHandler({
+    db,
+    now: Date.now,
+    random: Math.random,
+    timing: realTiming,
+    proxies,
+    settings,
+    onDelivered: async (proxy, delivered) => {
+      if (upstream.includes(proxy)) await removeRefetched(await pages(), delivered)
+    },
+  })
+}
