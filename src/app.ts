@@ -114,7 +114,7 @@ export class App {
       }
       const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([
         import('./purge/purging.ts'),
-        import('./queue/process-identity.ts'),
+        import('./lib/process-identity.ts'),
         import('./pages/filesystem-store.ts'),
       ])
       const [records, queue] = [await this.records(), await this.queue()]

@@ -1,5 +1,5 @@
 import { PagecacheError } from '../errors.ts'
-import { hasEnded, isSame } from '../queue/process-identity.ts'
+import { hasEnded, isSame } from '../lib/process-identity.ts'
 import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { carryOut } from './invalidate.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
