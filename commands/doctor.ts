@@ -19,6 +19,7 @@ export default class Doctor extends BaseCommand {
   ]
 
   protected override tolerateFaults = true
+  protected override reportsMismatch = false
 
   async run() {
     await this.parse(Doctor)

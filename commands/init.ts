@@ -20,6 +20,8 @@ export default class Init extends BaseCommand {
 
   protected override tolerateFaults = true
 
+  protected override reportsMismatch = false
+
   async run() {
     const { flags } = await this.parse(Init)
     const { url, origin, force } = flags

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { Hangup } from '../../src/daemon/hangup.ts'
 
 function open(terminal = false) {
-  const hangup = new Hangup(terminal)
+  const hangup = new Hangup(() => terminal)
   onTestFinished(() => hangup.release())
   return hangup
 }

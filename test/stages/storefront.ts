@@ -94,7 +94,6 @@ export async function startStorefront(
     host: '127.0.0.1',
     port,
     address: null,
-    single: null,
     gather: null,
     receiver: null,
     shared: null,

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import type { SalesChannel } from '../../config/schema.ts'
+import { findDaemon } from '../../config/running-daemon.ts'
 import { maskUrls } from '../../lib/mask.ts'
 import { probe } from './probe.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
@@ -73,7 +74,12 @@ export const checkPort: Check = async (app, signal) => {
   if (port === 0) return [passed('port', 'chosen at start')]
   // Checked first, because this user may lack the permission to listen that the daemon has.
   const daemon = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(() => null)
-  if (daemon?.status === 200) return [passed('port', `a daemon is running at ${where}`)]
+  if (daemon?.status === 200) {
+    if (findDaemon(app.loaded.places.dataDir)?.port === port)
+      return [passed('port', `the daemon is running at ${where}`)]
+    const remedy = 'Stop it, or choose another server.port.'
+    return [failed('port', `A daemon of another project or environment is running at ${where}.`, remedy)]
+  }
   const code = await listenError(host, port)
   if (code === null) return [passed('port', `${where} is free`)]
   if (code === 'EACCES')
