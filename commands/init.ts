@@ -28,11 +28,7 @@ export default class Init extends BaseCommand {
     return this.perform(initProject, { url, origin, force }, (value, output) => {
       output.line(`Wrote ${value.file}.`)
       if (value.portNote !== null) output.line(value.portNote)
-      output.line(
-        value.salesChannel
-          ? 'Next: run pagecache doctor, then pagecache serve.'
-          : 'Next: add your shop to it, then run pagecache doctor.',
-      )
+      output.line(value.next)
     })
   }
 }

@@ -22,6 +22,7 @@ import {
 import { fieldValue, withoutFields } from './fields.ts'
 import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
 import type { Received } from './freshness.ts'
+import { lacksLifetime } from './lifetime-advice.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
@@ -61,6 +62,13 @@ const atOnce = 4
 const largestUnannounced = 1024 * 1024
 /** How long a visitor waits for a busy store, in milliseconds. The page may still be stored afterwards. */
 const busyFor = 500
+
+/** What the shop's answer allows; `lacksLifetime`: see `lifetimeAdvice`. */
+export interface Probed {
+  status: number
+  notStored: string | null
+  lacksLifetime: boolean
+}
 
 /** Fetches pages from the origin and stores them if allowed. Every page enters the cache through this class. */
 export class Fetcher {
@@ -137,7 +145,7 @@ export class Fetcher {
    * Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws
    * OriginError
    */
-  async probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
+  async probe(lookup: Lookup): Promise<Probed> {
     const { headers } = storableHeaders(lookup.visit, lookup.channel)
     const {
       status,
@@ -153,7 +161,12 @@ export class Fetcher {
       onInterim: () => {},
     })
     discard(body)
-    return { status, notStored: this.#reasonNotToStore(lookup, status, received) }
+    const { defaultTtl, now } = this.#options
+    return {
+      status,
+      notStored: this.#reasonNotToStore(lookup, status, received),
+      lacksLifetime: lacksLifetime(status, received, { defaultTtl, now: now() }),
+    }
   }
 
   async #freshen({ lookup, sent, fence, patient }: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {

@@ -7,13 +7,14 @@ import { discard } from './body.ts'
 import { pathBypass, type BypassRules } from './bypass.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import type { Channels } from './channel.ts'
-import { Fetcher, type FetchOptions } from './fetch.ts'
+import { Fetcher, type FetchOptions, type Probed } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
 import { mayServeStale, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
 import type { VariantRules } from './key.ts'
+import { LifetimeWatch } from './lifetime-advice.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import { PassThrough } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
@@ -53,6 +54,7 @@ export class StorefrontCache {
   readonly #unsafe: UnsafeInvalidation
   readonly #fetches: SharedFetches
   readonly #bodies: Bodies
+  readonly #lifetimes: LifetimeWatch
 
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
@@ -65,6 +67,7 @@ export class StorefrontCache {
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
+    this.#lifetimes = new LifetimeWatch(options)
     this.#fetches = new SharedFetches(this.#fetcher, options)
     this.#unsafe = new UnsafeInvalidation({
       mode: options.invalidateOnUnsafe,
@@ -177,6 +180,7 @@ export class StorefrontCache {
     const why = stale === null ? 'miss' : 'stale'
     try {
       const fetched = await this.#fetches.fetch(lookup, stale)
+      this.#lifetimes.note(fetched)
       if (
         serverErrors.has(fetched.status) &&
         stale !== null &&
@@ -287,7 +291,7 @@ export class StorefrontCache {
   }
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */
-  probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
+  probe(lookup: Lookup): Promise<Probed> {
     return this.#fetcher.probe(lookup)
   }
 }

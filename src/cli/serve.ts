@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import type { OutputFlags } from '@oclif/core/interfaces'
 import { App } from '../app.ts'
+import type { Config } from '../config/schema.ts'
 import { readChannelUrls } from '../config/channel-urls.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import type { Log } from '../daemon/log.ts'
@@ -8,6 +9,7 @@ import type { Parent } from '../daemon/parent.ts'
 import type { ServeOptions } from '../daemon/serve.ts'
 import { ownUrl, withSingleShop, type SingleShop } from '../config/single-shop.ts'
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/mask.ts'
 import { interruptible } from './interrupt.ts'
 
 /** Flags of serve. */
@@ -104,8 +106,9 @@ export class DaemonRunner {
           log.warn(
             'No sales channel is configured, so every request gets a 421. Add one to pagecache.yaml or use --origin.',
           )
-        for (const channel of channels) log.info(`${channel.name}: ${channel.url} from ${channel.origin}`)
+        for (const channel of channels) log.info(`${channel.name}: ${channel.url} from ${maskUrls(channel.origin)}`)
         log.info(`pagecache listens on ${listening}`)
+        if (process.stderr.isTTY === true) process.stderr.write(greeting(listening, app.config))
       },
     }
     // Not the app's signal: a reload replaces the app.
@@ -118,6 +121,21 @@ export class DaemonRunner {
     app.ownSignals()
     return app
   }
+}
+
+/** What to do next, for whoever has started the daemon on a terminal. */
+function greeting(listening: string, { auth, server }: Config): string {
+  const rows = [
+    ...(server.socket === null ? [['Admin page', `${listening}/admin`]] : []),
+    ...(auth.mode === 'builtin'
+      ? [['Log in with', 'the client that this makes: pagecache client:create operator']]
+      : []),
+    ['Fill it', 'pagecache warmup:start --wait'],
+    ['Watch it', 'pagecache monitor'],
+    ['Check it', 'pagecache doctor'],
+    ['Stop it', 'Ctrl-C'],
+  ]
+  return `\n${rows.map(([what, how]) => `  ${what!.padEnd(13)}${how}\n`).join('')}\n`
 }
 
 /** Chooses the port where any free one will do: it is part of the URL of a shop that has no other. */

@@ -1,23 +1,33 @@
 import { createServer } from 'node:net'
 import type { SalesChannel } from '../../config/schema.ts'
+import { lacksLifetime, lifetimeAdvice } from '../../cache/lifetime-advice.ts'
 import { findDaemon } from '../../config/running-daemon.ts'
 import { maskUrls } from '../../lib/mask.ts'
 import { probe } from './probe.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
 export const checkChannels: Check = async (app, signal) => {
-  const findings = app.config.salesChannels.map((channel) => checkChannel(channel, signal))
+  const defaultTtl = app.config.cache.defaultTtl / 1000
+  const findings = app.config.salesChannels.map((channel) => checkChannel(channel, defaultTtl, signal))
   return (await Promise.all(findings)).flat()
 }
 
-async function checkChannel(channel: SalesChannel, signal: AbortSignal): Promise<Finding[]> {
+async function checkChannel(channel: SalesChannel, defaultTtl: number, signal: AbortSignal): Promise<Finding[]> {
   const name = `origin of ${channel.url}`
   const origin = maskUrls(channel.origin)
   try {
-    const { status } = await probeOrigin(channel, `${new URL(channel.url).pathname.replace(/\/$/, '')}/`, signal)
+    const { status, headers } = await probeOrigin(
+      channel,
+      `${new URL(channel.url).pathname.replace(/\/$/, '')}/`,
+      signal,
+    )
     const message = `${origin} responds with ${status}`
     const health = status < 500 ? passed(name, message) : warned(name, message, "Check the shop's log.")
-    return [health, await checkSitemap(channel, signal)]
+    const pairs = Object.entries(headers).map(([field, value]): [string, string] => [field, String(value)])
+    const lifetime = lacksLifetime(status, pairs, { defaultTtl, now: Date.now() })
+      ? [warned(`lifetime of ${channel.url}`, lifetimeAdvice.message, lifetimeAdvice.remedy)]
+      : []
+    return [health, ...lifetime, await checkSitemap(channel, signal)]
   } catch (error) {
     return [
       failed(

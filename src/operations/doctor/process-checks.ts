@@ -14,10 +14,7 @@ export const checkConfiguration: Check = async (app) => {
   if (fault) return [failed('configuration', fault.message, fault.hint ?? 'Correct the configuration.')]
   if (config.salesChannels.length > 0)
     return [
-      passed(
-        'configuration',
-        `${file ?? 'environment variables'}: ${plural(config.salesChannels.length, 'sales channel')}`,
-      ),
+      passed('configuration', `${file ?? 'without a file'}: ${plural(config.salesChannels.length, 'sales channel')}`),
     ]
   const remedy = 'Run pagecache init, or start with pagecache serve --origin URL.'
   return [warned('configuration', file ? 'No sales channel is configured.' : 'There is no configuration file.', remedy)]
