@@ -2,7 +2,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStartedWarmup } from '#src/cli/present-warmup.ts'
 import { ProgressDisplay } from '#src/cli/progress.ts'
-import { warmupFlags } from '#src/cli/warmup-flags.ts'
+import { warmupArgs, warmupFlags } from '#src/cli/warmup-flags.ts'
 import type { OperationEvent } from '#src/operations/operation.ts'
 
 export default class WarmupStart extends BaseCommand {
@@ -14,6 +14,7 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
       description: 'Warm up all sales channels in a deployment script',
       command: '<%= config.bin %> <%= command.id %> --wait',
     },
+    { description: 'Fetch two pages', command: '<%= config.bin %> <%= command.id %> / /sale --wait' },
     { description: 'Watch and control it in the terminal UI', command: '<%= config.bin %> <%= command.id %> --watch' },
     { description: 'List what would be fetched', command: '<%= config.bin %> <%= command.id %> --dry-run' },
     {
@@ -22,15 +23,18 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
     },
   ]
   static override exitCodes = exitCodes.withTarget
+  static override args = warmupArgs
   static override flags = warmupFlags
 
   #display = new ProgressDisplay()
 
   async run() {
-    const { flags } = await this.parse(WarmupStart)
+    const { args, flags } = await this.parse(WarmupStart)
     const { assertWarmed, runWarmup } = await import('#src/cli/start-warmup.ts')
     const input = {
       salesChannelId: flags['sales-channel'] ?? null,
+      ...(args.urls !== undefined && { urls: args.urls }),
+      ...(flags.type !== undefined && { types: flags.type }),
       batchSize: flags['batch-size'],
       force: flags.force,
       dryRun: flags['dry-run'],

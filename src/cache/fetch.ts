@@ -18,6 +18,7 @@ import {
   reflectionReason,
   unstored,
   type Fetched,
+  type Probed,
 } from './fetched.ts'
 import { fieldValue, withoutFields } from './fields.ts'
 import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
@@ -62,13 +63,6 @@ const atOnce = 4
 const largestUnannounced = 1024 * 1024
 /** How long a visitor waits for a busy store, in milliseconds. The page may still be stored afterwards. */
 const busyFor = 500
-
-/** What the shop's answer allows; `lacksLifetime`: see `lifetimeAdvice`. */
-export interface Probed {
-  status: number
-  notStored: string | null
-  lacksLifetime: boolean
-}
 
 /** Fetches pages from the origin and stores them if allowed. Every page enters the cache through this class. */
 export class Fetcher {

@@ -2,7 +2,7 @@ import { Command } from '@oclif/core/command'
 import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
-import { compareWithDaemon, findDaemon, withDaemonsShop } from '../config/running-daemon.ts'
+import { compareWithDaemon, findDaemon, withDaemonsFlags } from '../config/running-daemon.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import {
@@ -206,8 +206,7 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Loads the configuration of the app, with the shop of a running `serve --origin` where no channel is configured. Says when the running
-   * daemon has other settings.
+   * Loads the configuration of the app, with the flags of the running daemon. Says when that daemon has other settings.
    *
    * @throws CONFIG_INVALID
    */
@@ -215,7 +214,7 @@ export abstract class BaseCommand extends Command {
     const loaded = await loadConfig(this.configFlags, { tolerateFaults: this.tolerateFaults })
     const daemon = findDaemon(loaded.places.dataDir)
     if (daemon === null || loaded.fault !== null) return loaded
-    const adopted = withDaemonsShop(loaded, daemon)
+    const adopted = withDaemonsFlags(loaded, daemon)
     const mismatch = this.reportsMismatch ? compareWithDaemon(adopted, daemon) : null
     if (mismatch !== null) this.tell(`Warning: ${mismatch.message}\n  ${mismatch.remedy}`)
     return adopted

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { hasEnded, thisProcess, type ProcessIdentity } from '../lib/process-identity.ts'
 import { leaves } from './keys.ts'
 import type { LoadedConfig } from './load.ts'
-import { writeKeyPath } from './raw.ts'
+import { withValue, writeKeyPath, type KeyPath, type Source } from './raw.ts'
+import type { Config } from './schema.ts'
 import { withSingleShop, type SingleShop } from './single-shop.ts'
 
 /** What a daemon writes down about itself for the other commands of its project. */
@@ -25,14 +26,16 @@ export interface RunningDaemon {
   /** The shop of `serve --origin`; null: the configured sales channels. */
   shop: SingleShop | null
   channels: { id: string; name: string; url: string }[]
-  /** Key paths of the settings given as flags. No other command can have them. */
-  flags: string[]
+  /** The settings given as flags, which replace those of the file. */
+  flags: { path: [string, string]; value: unknown }[]
   salt: string
   /** A salted digest of each setting, by key path. */
   settings: Record<string, string>
 }
 
 export const formatVersion = 1
+
+type Tree = Record<string, unknown>
 
 /** Milliseconds after which a file that its daemon has not touched is left over from a killed one. */
 export const staleAfter = 30_000
@@ -75,13 +78,18 @@ export function digestSettings({ config }: LoadedConfig, salt: string) {
 }
 
 /**
- * Adopts the shop of a running `serve --origin` for a command without sales channels of its own, so that it finds the daemon's pages.
+ * Adopts the flags of the running daemon, so that a command finds its pages and decides as it does. The shop of `serve --origin` does not
+ * replace sales channels that the command has of its own (see `compareWithDaemon`).
  */
-export function withDaemonsShop(loaded: LoadedConfig, daemon: RunningDaemon): LoadedConfig {
-  if (daemon.shop === null || loaded.config.salesChannels.length > 0) return loaded
-  const port = daemon.port ?? loaded.config.server.port
-  const adopted = { ...loaded, config: { ...loaded.config, server: { ...loaded.config.server, port } } }
-  return withSingleShop(adopted, daemon.shop, { kind: 'daemon' })
+export function withDaemonsFlags(loaded: LoadedConfig, { flags, shop }: RunningDaemon): LoadedConfig {
+  const config = flags.reduce((tree, { path, value }) => withValue(tree, path, value), loaded.config as Tree) as Config
+  const adopted = new Set(flags.map(({ path }) => writeKeyPath(path)))
+  const sourceOf = (path: KeyPath): Source =>
+    adopted.has(writeKeyPath(path)) ? { kind: 'daemon' } : loaded.sourceOf(path)
+  const withFlags = { ...loaded, config, sourceOf }
+  return shop === null || config.salesChannels.length > 0
+    ? withFlags
+    : withSingleShop(withFlags, shop, { kind: 'daemon' })
 }
 
 /** How a command's configuration differs from the running daemon's, in one sentence, and what to do. */
@@ -115,8 +123,7 @@ export function compareWithDaemon(loaded: LoadedConfig, daemon: RunningDaemon): 
 function differingKeys(loaded: LoadedConfig, daemon: RunningDaemon): string[] {
   const settings = digestSettings(loaded, daemon.salt)
   const keys = new Set([...Object.keys(settings), ...Object.keys(daemon.settings)])
-  const flags = new Set(daemon.flags)
-  return [...keys].filter((key) => !flags.has(key) && settings[key] !== daemon.settings[key])
+  return [...keys].filter((key) => settings[key] !== daemon.settings[key])
 }
 
 /** A setting by its key, with the environment variable that the daemon may lack. */

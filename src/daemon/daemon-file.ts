@@ -11,7 +11,6 @@ import {
 } from '../config/running-daemon.ts'
 import { leaves } from '../config/keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import { writeKeyPath } from '../config/raw.ts'
 import { singleChannelId, type SingleShop } from '../config/single-shop.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
 import { isSame, thisProcess } from '../lib/process-identity.ts'
@@ -91,12 +90,14 @@ export class DaemonFile {
 
 function describe(loaded: LoadedConfig, salt: string) {
   const { salesChannels } = loaded.config
-  const flagged = leaves(loaded.config).filter(({ path }) => loaded.sourceOf(path).kind === 'flag')
+  const flagged = leaves({ ...loaded.config, salesChannels: [] }).filter(
+    ({ path }) => path.length === 2 && loaded.sourceOf(path).kind === 'flag',
+  )
   return {
     configFile: loaded.file,
     shop: shopOf(loaded),
     channels: salesChannels.map(({ id, name, url }) => ({ id, name, url })),
-    flags: flagged.map(({ path }) => writeKeyPath(path)),
+    flags: flagged as RunningDaemon['flags'],
     settings: digestSettings(loaded, salt),
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod/mini'
 import { describeConfig } from '../config/describe.ts'
 import { loadConfig } from '../config/load.ts'
-import { compareWithDaemon, findDaemon, type RunningDaemon } from '../config/running-daemon.ts'
+import { compareWithDaemon, findDaemon, withDaemonsFlags, type RunningDaemon } from '../config/running-daemon.ts'
 import { PagecacheError } from '../errors.ts'
 import { success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
@@ -89,7 +89,7 @@ export const reloadConfig = defineOperation({
       })
     const config = daemon.configFile === null ? {} : { config: daemon.configFile }
     const loaded = await loadConfig({ env: environment, projectDir: places.projectDir, ...config })
-    const mismatch = compareWithDaemon(loaded, daemon)
+    const mismatch = compareWithDaemon(withDaemonsFlags(loaded, daemon), daemon)
     const warning = mismatch === null ? {} : { warning: `${mismatch.message} ${mismatch.remedy}` }
     return { ...succeeded, file: daemon.configFile, channels: daemon.channels, ...warning }
   },
