@@ -24,7 +24,7 @@ async function start() {
   const { enableCompileCache } = await import('node:module')
   const compiled = await compiledCode()
   if (compiled !== null) enableCompileCache(compiled)
-  if (process.argv[2] === '--version') await printVersion()
+  if (process.argv[2] === '--version' || process.argv[2] === '-v') await printVersion()
   else {
     const { main } = await import('../dist/cli/main.js')
     await main(process.argv.slice(2), { root: import.meta.dirname })

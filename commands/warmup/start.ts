@@ -2,7 +2,8 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStartedWarmup } from '#src/cli/present-warmup.ts'
 import { ProgressDisplay } from '#src/cli/progress.ts'
-import { warmupArgs, warmupFlags } from '#src/cli/warmup-flags.ts'
+import { assertNonePaused } from '#src/cli/warmup-command.ts'
+import { startArgs, warmupFlags } from '#src/cli/warmup-flags.ts'
 import type { OperationEvent } from '#src/operations/operation.ts'
 
 export default class WarmupStart extends BaseCommand {
@@ -23,7 +24,7 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
     },
   ]
   static override exitCodes = exitCodes.withTarget
-  static override args = warmupArgs
+  static override args = startArgs
   static override flags = warmupFlags
 
   #display = new ProgressDisplay()
@@ -39,6 +40,7 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
       force: flags.force,
       dryRun: flags['dry-run'],
     }
+    if (!flags.new && !flags['dry-run']) await this.performing(({ performer }) => assertNonePaused(performer))
     const waiting = flags.watch && !flags['no-tui'] ? 'tui' : flags.watch || flags.wait ? 'lines' : 'no'
     const warmup = await this.performing((session) => runWarmup(session, { input, waiting, display: this.#display }))
     const { started, report, interrupted } = warmup

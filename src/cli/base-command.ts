@@ -16,6 +16,7 @@ import {
   type Schema,
 } from '../operations/operation.ts'
 import { exitCodes } from './exit-codes.ts'
+import type { Kind, Named } from './find.ts'
 import { sharedFlags } from './flags.ts'
 import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
@@ -115,6 +116,12 @@ export abstract class BaseCommand extends Command {
       const { environment, places } = app.loaded
       return work(this.#session(performer, app, app.signal, `${environment} ${places.projectDir}`))
     })
+  }
+
+  /** Finds what an argument names: by its id, a unique beginning of it, or its name. @throws INVALID_INPUT where several match */
+  protected async find(kind: Kind, given: string): Promise<Named> {
+    const { findNamed } = await import('./find.ts')
+    return this.performing(({ performer }) => findNamed(performer, kind, given))
   }
 
   async #performingAt<T>(target: RemoteTarget, work: (session: Session) => Promise<T>): Promise<T> {

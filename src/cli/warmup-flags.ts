@@ -4,7 +4,7 @@ import { pageTypes } from '../pages/page.ts'
 import { noTuiFlag } from './flags.ts'
 
 /** Arguments of warmup:start. */
-export const warmupArgs = {
+export const startArgs = {
   urls: Args.string({ description: 'URLs or paths to fetch instead of those in the sitemaps.', multiple: true }),
 }
 
@@ -22,6 +22,7 @@ export const warmupFlags = {
   'no-tui': noTuiFlag,
   wait: Flags.boolean({ summary: 'Wait for the end; exit with 1 if a page failed.' }),
   'allow-failures': Flags.boolean({ summary: 'Exit with 0 even if pages failed.' }),
+  new: Flags.boolean({ summary: 'Start another warmup beside a paused one.' }),
   force: Flags.boolean({ summary: 'Fetch fresh pages again too.' }),
   'dry-run': Flags.boolean({ summary: 'List what would be fetched; fetch only sitemaps.' }),
 }
