@@ -3,7 +3,13 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 
 export default class Version extends BaseCommand {
   static override summary = 'Print the version of pagecache and of Node.'
-  static override examples = [{ description: 'Print both', command: '<%= config.bin %> <%= command.id %>' }]
+  static override examples = [
+    { description: 'Print both', command: '<%= config.bin %> <%= command.id %>' },
+    {
+      description: 'Print the version of pagecache alone',
+      command: '<%= config.bin %> <%= command.id %> --json | jq -r .version',
+    },
+  ]
   static override exitCodes = exitCodes.local
 
   async run() {

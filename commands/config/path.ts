@@ -5,6 +5,7 @@ import { findConfig } from '#src/operations/config.ts'
 export default class ConfigPath extends BaseCommand {
   static override summary = 'Print the path of the configuration file.'
   static override examples = [
+    { description: 'Print the path', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Open it in an editor', command: '$EDITOR "$(<%= config.bin %> <%= command.id %>)"' },
   ]
   static override exitCodes = exitCodes.local

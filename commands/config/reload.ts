@@ -9,6 +9,10 @@ export default class ConfigReload extends BaseCommand {
 finish with the previous one. Changes to server and log take effect when the daemon is restarted.`
   static override examples = [
     { description: 'Apply a changed pagecache.yaml', command: '<%= config.bin %> <%= command.id %>' },
+    {
+      description: 'Apply it on another machine',
+      command: '<%= config.bin %> <%= command.id %> --server https://cache.example',
+    },
   ]
   static override exitCodes = exitCodes.withTarget
 

@@ -10,6 +10,10 @@ export default class ConfigValidate extends BaseCommand {
     'Lists every error with its key, value and line, and exits with 2. Environment variables are applied as for any command.'
   static override examples = [
     {
+      description: 'Check the file in use',
+      command: '<%= config.bin %> <%= command.id %> "$(<%= config.bin %> config:path)"',
+    },
+    {
       description: 'Check a file before it is deployed',
       command: '<%= config.bin %> <%= command.id %> pagecache.yaml',
     },

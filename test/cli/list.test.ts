@@ -17,8 +17,8 @@ const columns: readonly Column<Page>[] = [
 ]
 
 const pages: Page[] = [
-  { id: '0190c0de-0000-7000-8000-00000000000a', url: 'http://a/', hits: 2, at: '2020-01-01T00:00:00.000Z' },
-  { id: '0190c0de-0000-7000-8000-00000000000b', url: `http://a/${'long/'.repeat(40)}end`, hits: 10, at: null },
+  { id: '0190c0de-1000-7000-8000-00000000000a', url: 'http://a/', hits: 2, at: '2020-01-01T00:00:00.000Z' },
+  { id: '0190c0de-2000-7000-8000-00000000000b', url: `http://a/${'long/'.repeat(40)}end`, hits: 10, at: null },
 ]
 
 async function show(flags: ViewFlags, terminal: { columns: number } | null, items = pages) {
@@ -45,13 +45,13 @@ it.each([60, 80, 120, 200])('fits %i columns, with the beginning and the end of 
 })
 
 it('leaves out minor columns that do not fit, and says which', async () => {
-  expect(await show({}, { columns: 60 })).not.toContain('Not shown')
-  expect(await show({}, { columns: 56 })).toContain('Not shown: at. Choose with --columns')
+  expect(await show({}, { columns: 70 })).not.toContain('Not shown')
+  expect(await show({}, { columns: 60 })).toContain('Not shown: at. Choose with --columns')
 })
 
 it('shortens ids to unique beginnings and shows times relative to now', async () => {
   const text = await show({}, { columns: 200 })
-  expect(text).toContain(pages[0]!.id)
+  expect(text).toMatch(/│ 0190c0de-1 │/)
   expect(await show({}, { columns: 200 }, pages.slice(0, 1))).toMatch(/│ 0190c0de │/)
   expect(text).toMatch(/\d+ d ago/)
   expect(await show({ iso: true }, { columns: 200 })).toContain('2020-01-01T00:00:00.000Z')
